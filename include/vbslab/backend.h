@@ -1,0 +1,52 @@
+/*
+ * vbslab/backend.h - the libraries and models that run layers, behind one table.
+ */
+#ifndef VBSLAB_BACKEND_H
+#define VBSLAB_BACKEND_H
+
+#include "vbslab/measure.h"
+#include "vbslab/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a backend is on this machine. Texts are owned by the struct. */
+struct vbs_backend_info {
+    bool built;        /* this build has it */
+    bool usable;       /* and this machine can run it */
+    char why[200];     /* when not usable: why; else empty */
+    char library[200]; /* name and version of the library */
+    char device[200];  /* what it would run on */
+};
+
+struct vbs_backend_options {
+    const int *batches; /* ascending, batches[0] == 1 */
+    int n_batches;
+    int threads; /* 0: as many as this process may use */
+};
+
+struct vbs_backend {
+    const char *name;
+    const char *summary; /* one line */
+    void (*probe)(struct vbs_backend_info *info);
+    /*
+     * Prepares network for the batches: kernels, packed weights (seeded, scaled so that activations
+     * stay finite). *session is closed by its ops->close. VBS_UNSUPPORTED names layer and reason.
+     */
+    enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_network *network,
+                            const struct vbs_backend_options *options,
+                            struct vbs_session **session);
+};
+
+/* All backends that vbslab knows, built or not, the default first; null after the last. */
+const struct vbs_backend *vbs_backend_at(int index);
+
+/* By name; VBS_NOT_FOUND suggests the nearest. */
+enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
+                                 const struct vbs_backend **backend) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

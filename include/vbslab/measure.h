@@ -1,0 +1,112 @@
+/*
+ * vbslab/measure.h - measuring a network in place: layers in order, samples into a sink.
+ *
+ * Measuring knows neither the libraries that run layers nor the store. It drives a session (what a
+ * backend opens) and hands every sample to a sink (what the store implements). DESIGN 4.
+ */
+#ifndef VBSLAB_MEASURE_H
+#define VBSLAB_MEASURE_H
+
+#include "vbslab/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One way to run one layer on one batch in a session. */
+struct vbs_kernel {
+    int layer; /* 1..n_layers */
+    int batch;
+    const char *algorithm; /* name, the same for the same implementation at every batch */
+    int64_t ws_bytes;      /* exact scratch, given by the caller */
+    int64_t weight_bytes;  /* as this kernel packs them */
+};
+
+/*
+ * A network prepared on a backend for some batches. Backends put this struct first in their own.
+ * layers are those that the backend runs: a concat that is free is not among them, so ids may
+ * differ from the network's. Tensor k (k = 0: the input) takes layers[k].out_bytes per sample, its
+ * samples contiguous one after the other.
+ */
+struct vbs_session {
+    const struct vbs_session_ops *ops;
+    int n_layers;
+    const struct vbs_profile_layer *layers; /* as in a profile: [0] is the network's input */
+    int n_kernels;
+    const struct vbs_kernel *kernels; /* ascending by (layer, batch), offered order within */
+    struct vbs_circumstances circumstances;
+    bool modelled; /* times are computed, not taken: one sample says all, buffers are not touched */
+};
+
+struct vbs_session_ops {
+    /* Device memory for activations and scratch, aligned for the library; null: out of memory. */
+    void *(*alloc)(struct vbs_session *session, int64_t bytes);
+    void (*free)(struct vbs_session *session, void *memory);
+    /*
+     * Runs kernel (index into kernels) to completion and gives the time of the whole batch.
+     * src: one pointer per input of the layer, the first sample to be read; dst: where the first
+     * sample is to be written (src[0] when the layer is in place); ws: kernel's ws_bytes.
+     */
+    enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                           const void *const *src, void *dst, void *ws, double *time_us);
+    /* Fills n samples of tensor (0 = input) with repeatable values fit for timing and checking. */
+    enum vbs_status (*fill)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                            void *memory);
+    void (*close)(struct vbs_session *session);
+};
+
+/* Where samples go, and where measuring resumes. */
+struct vbs_sample_sink {
+    void *self;
+    /* Runs of kernel that are stored already, in rounds before this process's first. */
+    enum vbs_status (*stored)(struct vbs_ctx *ctx, void *self, int kernel, const double **times_us,
+                              int *n_times);
+    /* Takes samples (kernel, round, time) for good; called outside timed regions, often. */
+    enum vbs_status (*add)(struct vbs_ctx *ctx, void *self, int kernel, int round, double time_us);
+};
+
+/* Progress, after each pass; text is what is being done. May be null. */
+struct vbs_progress {
+    void *self;
+    void (*report)(void *self, double done /* 0..1 */, double left_s /* < 0: unknown */,
+                   const char *text);
+};
+
+struct vbs_measure_options {
+    double time_limit_s;      /* of the whole; 0: 60 */
+    double relative_interval; /* a median is tight when its 95% half-width is below; 0: 0.02 */
+    int min_runs;             /* 0: 5 */
+    int max_runs;             /* 0: 50 */
+    uint64_t seed;            /* order of batches within a round */
+    struct vbs_progress progress;
+};
+
+/* What measuring cost, for `make bench` and the notes of a profile. */
+struct vbs_measure_report {
+    double total_s;        /* wall clock of the measuring loop */
+    double timed_s;        /* spent inside timed kernels */
+    int64_t n_samples;     /* taken now, resumed ones not counted */
+    int64_t n_rejected;    /* of passes found noisy */
+    double worst_interval; /* largest relative half-width left */
+    int n_loose;           /* kernels whose interval stayed above the aim */
+};
+
+/*
+ * Takes samples of every kernel of session until each median is tight, or has max_runs, or the
+ * time is up (every kernel gets min_runs first). A pass runs all layers in network order at one
+ * batch, one algorithm each, the algorithms taking turns; rounds go over all batches in a shuffled
+ * order. ctx->cancel ends it with VBS_INTERRUPTED; what was taken is with the sink.
+ */
+enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
+                            const struct vbs_measure_options *options,
+                            const struct vbs_sample_sink *sink,
+                            struct vbs_measure_report *report) VBS_MUST_CHECK;
+
+/* Median, MAD and 95% interval (order statistics, binomial: exact for any distribution) of n times;
+ * fills time_us, mad_us, low_us, high_us, n_runs of *row. times is sorted in place. O(n log n). */
+void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

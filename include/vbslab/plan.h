@@ -1,0 +1,85 @@
+/*
+ * vbslab/plan.h - planners: from a profile, a request and a budget to a schedule.
+ *
+ * A problem (profile, request, io) is given to a planner, which makes a solver; the solver answers
+ * any number of budgets. What is infeasible stays infeasible, and says from which budget on it is
+ * not. Planners never round memory in their own favour: the schedule's exact peak is at most what
+ * the planner reserved, and that is at most the budget.
+ */
+#ifndef VBSLAB_PLAN_H
+#define VBSLAB_PLAN_H
+
+#include "vbslab/profile.h"
+#include "vbslab/schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vbs_problem {
+    const struct vbs_profile *profile; /* borrowed; must outlive the solvers made from it */
+    int64_t request;                   /* samples, 1..VBS_MAX_REQUEST */
+    enum vbs_io io;
+};
+
+struct vbs_planner; /* one way to plan; constant data */
+
+/* All planners in the order in which tables show them, baselines first; null after the last. */
+const struct vbs_planner *vbs_planner_at(int index);
+const char *vbs_planner_name(const struct vbs_planner *planner);
+/* One line for people, with the source. */
+const char *vbs_planner_summary(const struct vbs_planner *planner);
+
+/* By name; VBS_NOT_FOUND suggests the nearest. */
+enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
+                                 const struct vbs_planner **planner) VBS_MUST_CHECK;
+
+struct vbs_solver; /* a planner at work on one problem */
+
+/* Copies *problem, borrows its profile. VBS_USAGE (request out of range), VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. All the planning that does not depend on the budget happens here; each planner's
+ * file states its complexity. */
+enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                               const struct vbs_problem *problem,
+                               struct vbs_solver **solver) VBS_MUST_CHECK;
+void vbs_solver_free(struct vbs_solver *solver);
+
+/* The schedule for a budget, freed by vbs_schedule_free. VBS_INFEASIBLE: the detail names the least
+ * budget that works and the layer that binds there; VBS_USAGE: more than VBS_MAX_STEPS. */
+enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                int64_t memory_bytes,
+                                struct vbs_schedule **schedule) VBS_MUST_CHECK;
+
+/* The least budget for which a schedule exists; constant time. */
+int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
+
+/* Time against memory: point i is the plan for every budget from memory_bytes[i] (included) up to
+ * the next point's (excluded). Times fall strictly for dp-vbs and fbs-best, and may rise for
+ * planners whose definition allows it (fbs, greedy-vbs). */
+struct vbs_frontier_point {
+    int64_t memory_bytes;
+    double time_us;
+};
+
+struct vbs_frontier {
+    int n_points; /* >= 1 */
+    struct vbs_frontier_point *points;
+};
+
+enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                    struct vbs_frontier **frontier) VBS_MUST_CHECK;
+void vbs_frontier_free(struct vbs_frontier *frontier);
+
+/*
+ * Lower bound: microseconds that no schedule of the problem beats within memory_bytes; per layer
+ * the cheapest composition of the request from the (batch, algorithm) rows whose step could fit
+ * alone, summed over the layers. HUGE_VAL where some layer has no row that fits. O(rows + layers x
+ * request x batches).
+ */
+enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                             int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

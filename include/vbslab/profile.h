@@ -1,0 +1,129 @@
+/*
+ * vbslab/profile.h - profiles: what each layer costs at each batch with each algorithm.
+ *
+ * A profile is immutable and self-contained. Times are microseconds of the whole batch, never per
+ * sample. Bytes of activations grow linearly with the batch and are kept per sample. Every layer
+ * has the same batches, batch 1 among them; at each it has one or more rows, one per algorithm.
+ */
+#ifndef VBSLAB_PROFILE_H
+#define VBSLAB_PROFILE_H
+
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vbs_profile_layer {
+    const char *name;
+    const char *kind;
+    int n_inputs;
+    const int *inputs;    /* layers it reads, each less than its own id; 0 = the network's input */
+    int64_t in_bytes;     /* per sample, all inputs together */
+    int64_t out_bytes;    /* per sample */
+    int64_t weight_bytes; /* once */
+    /* The output takes the place of those samples of inputs[0] that the step is the last to read:
+     * a step adds max(0, out_bytes - bytes so freed). */
+    bool in_place;
+};
+
+/* One way to run one layer on one batch. */
+struct vbs_profile_row {
+    int algorithm;    /* index into the profile's algorithms */
+    double time_us;   /* whole batch: the median where measured; finite, >= 0 */
+    int64_t ws_bytes; /* scratch during the step */
+    /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
+    double mad_us, low_us, high_us;
+    int n_runs;
+};
+
+/* Under what circumstances the times were taken; every text may be empty, none is null. */
+struct vbs_circumstances {
+    const char *model;   /* name of the network, "" when unknown */
+    const char *input;   /* its input shape, "3x227x227" */
+    const char *backend; /* "onednn", "analytic", ... */
+    const char *library; /* library, version and build */
+    const char *device;  /* CPU or GPU model */
+    const char *vbslab;  /* version of vbslab that measured */
+    const char *date;    /* UTC, ISO 8601 */
+    const char *notes;   /* clock, thread binding, noise: for people */
+    int threads;         /* 0 when unknown */
+};
+
+struct vbs_profile {
+    int n_layers;
+    /* [1..n_layers]; [0] stands for the network's input: out_bytes is what one sample of it takes,
+     * no inputs. */
+    const struct vbs_profile_layer *layers;
+    int n_batches;
+    const int *batches; /* ascending; batches[0] == 1 */
+    int n_algorithms;
+    const char *const *algorithms; /* names */
+    struct vbs_circumstances circumstances;
+};
+
+/* The rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >= 1.
+ * Owned by the profile. Constant time. */
+const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile, int layer,
+                                               int batch_index, int *n_rows);
+
+/* Index of batch in profile->batches, or -1. Logarithmic. */
+int vbs_profile_batch_index(const struct vbs_profile *profile, int batch);
+
+/* Index of an algorithm's name, or -1. */
+int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
+
+void vbs_profile_free(struct vbs_profile *profile);
+
+/*
+ * Building a profile: layers in topological order, then rows in any order, then finish, which
+ * checks the whole (DESIGN 4, INTERFACE "Profile, CSV") and names layer and batch of what is wrong:
+ * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
+ * no batch 1, a repeated (layer, batch, algorithm), a time that is negative or not finite, bytes
+ * that are negative or whose totals overflow, in_bytes above what the inputs produce, two layers
+ * that read the network's input at different sizes (the largest counts). All are VBS_FORMAT.
+ */
+struct vbs_profile_builder;
+
+struct vbs_profile_builder *vbs_profile_builder_new(void); /* null: out of memory */
+void vbs_profile_builder_free(struct vbs_profile_builder *builder);
+
+/* Appends layer (copied); its id is the number of layers so far. */
+enum vbs_status vbs_profile_builder_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                          const struct vbs_profile_layer *layer) VBS_MUST_CHECK;
+
+/* Adds a row of layer at batch; row->algorithm is ignored, algorithm is the name. */
+enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                        int layer, int batch, const char *algorithm,
+                                        const struct vbs_profile_row *row) VBS_MUST_CHECK;
+
+/* Copies the circumstances (optional; texts may be null). */
+enum vbs_status vbs_profile_builder_circumstances(
+    struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+    const struct vbs_circumstances *circumstances) VBS_MUST_CHECK;
+
+/* Checks and makes the profile; the builder stays the caller's and can only be freed then. */
+enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                           struct vbs_profile **profile) VBS_MUST_CHECK;
+
+/*
+ * CSV (INTERFACE.md). Lines "# key: value" before the header carry the circumstances and come back
+ * on reading; other comments are passed over. Columns may stand in any order, further ones are
+ * ignored except mad_us, low_us, high_us, n_runs. Numbers are read without regard to the locale.
+ * Reading what was written gives an equal profile, to the bit.
+ */
+enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
+                                     struct vbs_profile **profile) VBS_MUST_CHECK;
+enum vbs_status vbs_profile_parse_csv(struct vbs_ctx *ctx, const char *source, const char *text,
+                                      size_t length, struct vbs_profile **profile) VBS_MUST_CHECK;
+enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const char *path) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

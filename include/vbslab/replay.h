@@ -1,0 +1,63 @@
+/*
+ * vbslab/replay.h - the simulator that judges schedules. It knows no planner.
+ *
+ * Replays a schedule on the lattice of progress (DESIGN 2, 3, 7): live samples per tensor, the
+ * memory of every step to the byte, the clock. Shares no code with anything that plans.
+ */
+#ifndef VBSLAB_REPLAY_H
+#define VBSLAB_REPLAY_H
+
+#include "vbslab/profile.h"
+#include "vbslab/schedule.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One step as it ran. Bytes: memory during the step = live + added + ws. */
+struct vbs_replay_step {
+    int64_t done_before; /* samples of this layer finished before the step */
+    double start_us, end_us;
+    int64_t live_bytes;  /* of all samples live before the step, the step's inputs among them */
+    int64_t added_bytes; /* for the output: all of it, or what in-place leaves of it */
+    int64_t ws_bytes;
+    int64_t memory_bytes; /* live + added + ws */
+    int64_t after_bytes;  /* live once finished samples are free */
+};
+
+struct vbs_replay {
+    int64_t memory_bytes; /* the budget that was judged */
+    double time_us;       /* sum over the steps in their order */
+    int64_t peak_bytes;
+    int64_t peak_step;      /* index of the first step that reaches the peak */
+    bool fits;              /* peak <= budget */
+    int64_t violation_step; /* first step above the budget, or -1 */
+    int64_t n_steps;
+    struct vbs_replay_step *steps; /* the trace; null unless asked for */
+};
+
+/*
+ * memory_bytes: the budget to judge by, or -1 for the schedule's own. A schedule that breaks its
+ * budget is a result (fits is false), not a failure. VBS_INVALID: a step runs before its inputs
+ * exist, overruns the request, or has no row in the profile, or the end is not reached; the detail
+ * names step and layer. *replay is freed by vbs_replay_free. O(steps x layers) worst case,
+ * O(steps x degree) typical.
+ */
+enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, int64_t memory_bytes,
+                               bool with_trace, struct vbs_replay **replay) VBS_MUST_CHECK;
+void vbs_replay_free(struct vbs_replay *replay);
+
+/* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
+ * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget ("-": standard output). */
+enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                     const struct vbs_schedule *schedule,
+                                     const struct vbs_replay *replay,
+                                     const char *path) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

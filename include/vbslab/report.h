@@ -1,0 +1,80 @@
+/*
+ * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot.
+ */
+#ifndef VBSLAB_REPORT_H
+#define VBSLAB_REPORT_H
+
+#include "vbslab/plan.h"
+#include "vbslab/units.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One planner at one budget (INTERFACE "Compare, JSON"). Where it is not feasible all numbers but
+ * memory_bytes are 0. Times come from the replay of the schedule, not from the planner. */
+struct vbs_compare_row {
+    int64_t memory_bytes;
+    const struct vbs_planner *planner;
+    bool feasible;
+    double per_sample_us;
+    double samples_per_s;
+    int64_t peak_bytes;
+    double gain_over_fbs_percent; /* percent less time per sample; NAN where fbs is infeasible */
+    double gain_over_fbs_best_percent; /* likewise */
+    double gap_percent;                /* above the lower bound */
+    int max_batch, min_batch;          /* over the steps */
+    double plan_us;                    /* wall clock of the planning; a solve for all budgets is
+                                          divided among them */
+    int64_t least_bytes;               /* the least budget at which this planner is feasible */
+};
+
+struct vbs_compare {
+    int64_t profile_id; /* 0: not from the store */
+    const char *model;
+    int64_t request;
+    enum vbs_io io;
+    int n_budgets, n_planners;
+    const int64_t *budgets; /* ascending */
+    const double *bound_us; /* [n_budgets] lower bound of the whole request; HUGE_VAL: none */
+    const struct vbs_planner *const *planners;
+    const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
+};
+
+/*
+ * Runs planners (null: all) over the budgets. Schedules are planned on profile and judged by
+ * replay on judge (null: profile itself): a second, independent profile tells how much of a gain
+ * is choosing among noisy numbers. A schedule that breaks its budget in the replay is
+ * VBS_OVER_BUDGET, an error of the program.
+ */
+enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                const struct vbs_profile *judge,
+                                const struct vbs_byte_range *budgets,
+                                const struct vbs_planner *const *planners, int n_planners,
+                                struct vbs_compare **compare) VBS_MUST_CHECK;
+void vbs_compare_free(struct vbs_compare *compare);
+
+/* A range of about 25 budgets in round steps, from the least that any planner needs to the least
+ * with which the fastest plan is reached. */
+enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                            struct vbs_byte_range *budgets) VBS_MUST_CHECK;
+
+/* Forms of the same result; each returns a malloc'd text, to be freed. colour: ANSI sequences. */
+enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
+                                  bool colour, char **text) VBS_MUST_CHECK;
+enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, char **text) VBS_MUST_CHECK;
+enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                int n_compares, char **text) VBS_MUST_CHECK;
+
+/* Throughput against memory, all planners and the lower bound, as .svg, .png or .pdf by the ending
+ * of path; needs gnuplot (VBS_UNSUPPORTED says so). No name reaches a command line. */
+enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, const char *path) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,72 @@
+/*
+ * vbslab/status.h - outcomes of calls, and the context that explains them.
+ *
+ * Every call that can fail returns enum vbs_status, and writes its outputs (the last parameters)
+ * only when it returns VBS_OK. The one-line reason is in the context, never on a stream: the
+ * library prints nothing and never exits.
+ */
+#ifndef VBSLAB_STATUS_H
+#define VBSLAB_STATUS_H
+
+#include <signal.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(NAME, exit code of the program, short text) */
+#define VBS_STATUS_LIST(X)                                                                         \
+    X(OK, 0, "done")                                                                               \
+    X(NO_MEMORY, 1, "out of memory")                                                               \
+    X(IO, 1, "cannot read or write")                                                               \
+    X(FORMAT, 1, "malformed input")                                                                \
+    X(STORE, 1, "store")                                                                           \
+    X(LIBRARY, 1, "library call failed")                                                           \
+    X(UNSUPPORTED, 1, "not supported here")                                                        \
+    X(INVALID, 1, "schedule does not belong to the profile")                                       \
+    X(INTERRUPTED, 1, "interrupted")                                                               \
+    X(USAGE, 2, "wrong usage")                                                                     \
+    X(NOT_FOUND, 2, "no such name")                                                                \
+    X(INFEASIBLE, 3, "no schedule fits")                                                           \
+    X(OVER_BUDGET, 3, "schedule breaks its budget")
+
+#define VBS_STATUS_ENUM(name, code, text) VBS_##name,
+enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
+#undef VBS_STATUS_ENUM
+
+#if defined(__GNUC__)
+#define VBS_MUST_CHECK        __attribute__((warn_unused_result))
+#define VBS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define VBS_MUST_CHECK
+#define VBS_PRINTF(fmt, args)
+#endif
+
+#define VBS_DETAIL_SIZE 480
+
+/*
+ * What a sequence of calls shares. Owned by the caller, one per thread; start with {0}. A null
+ * context is allowed everywhere and only loses the text.
+ */
+struct vbs_ctx {
+    enum vbs_status status;              /* of the last call that failed */
+    char detail[VBS_DETAIL_SIZE];        /* one line, no control characters, no full stop */
+    const volatile sig_atomic_t *cancel; /* long calls return VBS_INTERRUPTED once this is set */
+};
+
+/* Short text of a status ("out of memory"); never null. */
+const char *vbs_status_text(enum vbs_status status);
+
+/* Exit code of the program for a status: 0 done, 1 failed, 2 wrong usage, 3 does not fit. */
+int vbs_status_exit_code(enum vbs_status status);
+
+/* The detail of the last failure in ctx, or the short text of its status; never null. */
+const char *vbs_detail(const struct vbs_ctx *ctx);
+
+/* "0.1.0"; the version of the library linked, not of this header. */
+const char *vbs_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

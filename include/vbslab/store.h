@@ -1,0 +1,84 @@
+/*
+ * vbslab/store.h - profiles kept in one SQLite file.
+ *
+ * Write-ahead log, foreign keys, STRICT tables, application_id "VBSL", migrations by user_version
+ * (db/schema.sql and db/migration-*.sql are compiled in). Any number of processes may use a store
+ * at once: writers wait for each other and never fail as "locked". What a killed process had
+ * handed to the store is there; an unfinished profile is taken up by the next measurement of the
+ * same thing under the same circumstances once its owner is gone.
+ */
+#ifndef VBSLAB_STORE_H
+#define VBSLAB_STORE_H
+
+#include "vbslab/measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vbs_store;
+
+enum vbs_store_mode {
+    VBS_STORE_READ,  /* must exist; nothing is written, also on read-only media */
+    VBS_STORE_WRITE, /* made when it does not exist, with its folder */
+};
+
+/* VBS_STORE with the reason when it is another program's file, of a newer version, damaged, full or
+ * not writable. */
+enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
+                               struct vbs_store **store) VBS_MUST_CHECK;
+void vbs_store_close(struct vbs_store *store);
+
+/* One profile in a listing; texts are owned by the list. */
+struct vbs_store_entry {
+    int64_t id;
+    bool complete;
+    int n_layers, n_batches;
+    int64_t n_rows;
+    struct vbs_circumstances circumstances;
+};
+
+struct vbs_store_list {
+    int n_entries;
+    struct vbs_store_entry *entries; /* newest last */
+};
+
+enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
+                                   struct vbs_store_list **list) VBS_MUST_CHECK;
+void vbs_store_list_free(struct vbs_store_list *list);
+
+/* A complete profile by id; VBS_NOT_FOUND, or VBS_STORE when it is unfinished (says so). */
+enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                               struct vbs_profile **profile) VBS_MUST_CHECK;
+
+/* Id of the newest complete profile of a model; VBS_NOT_FOUND. */
+enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
+                                 int64_t *id) VBS_MUST_CHECK;
+
+/* Stores a finished profile in one transaction. */
+enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
+                               const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
+
+/*
+ * A measurement under way: begin finds an unfinished profile of the same network (hash), input,
+ * batches and circumstances (backend, library, device, threads, vbslab version) whose owner no
+ * longer runs, and takes it over, or starts a new one. sink is valid until end. Samples are
+ * committed at least every 20 ms of measured time. finish computes medians and seals the profile.
+ */
+struct vbs_store_run;
+
+enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
+                                    uint64_t network_hash, const struct vbs_session *session,
+                                    struct vbs_store_run **run) VBS_MUST_CHECK;
+/* True when samples of an earlier process were found. */
+bool vbs_store_run_resumed(const struct vbs_store_run *run);
+const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
+enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                     const char *notes, int64_t *id) VBS_MUST_CHECK;
+/* Gives the run up; what it stored stays for the next begin. Also after finish. */
+void vbs_store_run_free(struct vbs_store_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+/*
+ * vbslab/units.h - sizes, ranges of sizes and lists of batches as people write them.
+ *
+ * Bytes are signed 64-bit everywhere, from 0 to VBS_MAX_BYTES. MB is 10^6 and MiB is 2^20.
+ */
+#ifndef VBSLAB_UNITS_H
+#define VBSLAB_UNITS_H
+
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VBS_MAX_BYTES   INT64_MAX
+#define VBS_MAX_REQUEST 4096 /* samples of one request */
+#define VBS_MAX_BATCH   4096 /* samples of one step */
+#define VBS_MAX_BUDGETS 4096 /* budgets in one range */
+
+/* From..to by step, ends included; from == to is one size. */
+struct vbs_byte_range {
+    int64_t from_bytes;
+    int64_t to_bytes;
+    int64_t step_bytes; /* > 0 */
+};
+
+/* "15MB", "15MiB", "1.5GiB", "512KiB", "1048576"; units B, kB/KB, MB, GB, TB, KiB, MiB, GiB, TiB.
+ * The product must be whole bytes, or is rounded down (a budget is never rounded up).
+ * VBS_USAGE with a detail that names the text when it is not a size or is above VBS_MAX_BYTES. */
+enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text,
+                                int64_t *bytes) VBS_MUST_CHECK;
+
+/* "15MiB..40MiB:1MiB", or one size. VBS_USAGE when malformed, empty or above VBS_MAX_BUDGETS. */
+enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
+                                     struct vbs_byte_range *range) VBS_MUST_CHECK;
+
+/* Number of sizes in a range. */
+int vbs_byte_range_count(const struct vbs_byte_range *range);
+
+/* "12", "1-12", "1,2,4", "1-4,8": ascending, without repeats, each 1..VBS_MAX_BATCH.
+ * *batches is owned by the caller: free(). */
+enum vbs_status vbs_parse_batches(struct vbs_ctx *ctx, const char *text, int **batches,
+                                  int *n_batches) VBS_MUST_CHECK;
+
+/* A whole number within [low, high]; what names it in the message ("--request"). */
+enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
+                              int64_t high, int64_t *value) VBS_MUST_CHECK;
+
+/* "20 MiB", "10.7 MiB", "812 B" into buffer (24 bytes suffice); returns buffer. */
+char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size);
+
+/* Checked arithmetic on non-negative 64-bit values: false, and *result unchanged, on overflow. */
+bool vbs_add(int64_t a, int64_t b, int64_t *result);
+bool vbs_mul(int64_t a, int64_t b, int64_t *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

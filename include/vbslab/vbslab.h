@@ -1,0 +1,19 @@
+/*
+ * vbslab/vbslab.h - everything. Each header is the manual of its room.
+ */
+#ifndef VBSLAB_VBSLAB_H
+#define VBSLAB_VBSLAB_H
+
+#include "vbslab/backend.h"
+#include "vbslab/measure.h"
+#include "vbslab/model.h"
+#include "vbslab/plan.h"
+#include "vbslab/profile.h"
+#include "vbslab/replay.h"
+#include "vbslab/report.h"
+#include "vbslab/schedule.h"
+#include "vbslab/status.h"
+#include "vbslab/store.h"
+#include "vbslab/units.h"
+
+#endif

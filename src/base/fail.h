@@ -1,0 +1,21 @@
+/* Setting the context of a failed call. Internal to the library. */
+#ifndef VBS_BASE_FAIL_H
+#define VBS_BASE_FAIL_H
+
+#include "vbslab/status.h"
+
+/* Stores status and the formatted detail (control characters become \xNN) and returns status,
+ * so that a failing call reads "return vbs_fail(ctx, VBS_IO, ...)". */
+enum vbs_status vbs_fail(struct vbs_ctx *ctx, enum vbs_status status, const char *format, ...)
+    VBS_PRINTF(3, 4);
+
+/* VBS_NO_MEMORY, for a failed allocation. */
+enum vbs_status vbs_no_memory(struct vbs_ctx *ctx);
+
+/* Puts "prefix: " before the detail that ctx holds and returns its status. */
+enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, const char *prefix);
+
+/* Non-zero when the caller asked to stop. */
+int vbs_cancelled(const struct vbs_ctx *ctx);
+
+#endif

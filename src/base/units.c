@@ -1,0 +1,245 @@
+#include "vbslab/units.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool vbs_add(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *result = sum;
+    return true;
+}
+
+bool vbs_mul(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t product;
+
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *result = product;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    int64_t bytes;
+} UNITS[] = {
+    {"", 1},
+    {"B", 1},
+    {"kB", 1000},
+    {"MB", 1000 * 1000},
+    {"GB", INT64_C(1000000000)},
+    {"TB", INT64_C(1000000000000)},
+    {"KiB", 1 << 10},
+    {"MiB", 1 << 20},
+    {"GiB", 1 << 30},
+    {"TiB", INT64_C(1) << 40},
+};
+
+static int64_t unit_bytes(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
+        if (strlen(UNITS[i].name) == length && strncasecmp(UNITS[i].name, name, length) == 0)
+            return UNITS[i].bytes;
+    return 0;
+}
+
+/* Reads digits into *value; false on overflow. *end is the first character that is no digit. */
+static bool read_digits(const char *text, const char **end, int64_t *value)
+{
+    bool fits = true;
+
+    *value = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        fits = fits && vbs_mul(*value, 10, value) && vbs_add(*value, *text - '0', value);
+    *end = text;
+    return fits;
+}
+
+#define MAX_DECIMALS 6 /* 10^6 times the largest unit stays within 64 bits */
+
+/* Reads digits after the point as a fraction of unit, rounded down; false when there are none or
+ * too many. */
+static bool read_fraction(const char *text, const char **end, int64_t unit_of, int64_t *bytes)
+{
+    int64_t digits = 0, scale = 1;
+    const char *start = text;
+
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (text - start == MAX_DECIMALS)
+            return false;
+        digits = 10 * digits + (*text - '0');
+        scale *= 10;
+    }
+    *end = text;
+    *bytes = unit_of * digits / scale;
+    return text > start;
+}
+
+static enum vbs_status parse_size(struct vbs_ctx *ctx, const char *text, size_t length,
+                                  int64_t *bytes)
+{
+    const char *end = text + length, *at;
+    size_t unit_length = 0;
+    int64_t whole, fraction = 0, unit;
+    bool fits;
+
+    while (unit_length < length && strchr("0123456789.", end[-1 - (ptrdiff_t)unit_length]) == NULL)
+        unit_length++;
+    unit = unit_bytes(end - unit_length, unit_length);
+    fits = read_digits(text, &at, &whole);
+    if (at == text || unit == 0)
+        goto malformed;
+    if (*at == '.' && !read_fraction(at + 1, &at, unit, &fraction))
+        goto malformed;
+    if (at != end - unit_length)
+        goto malformed;
+    if (!fits || !vbs_mul(whole, unit, &whole) || !vbs_add(whole, fraction, &whole))
+        return vbs_fail(ctx, VBS_USAGE, "size '%.*s' is above the largest, %lld bytes", (int)length,
+                        text, (long long)VBS_MAX_BYTES);
+    *bytes = whole;
+    return VBS_OK;
+
+malformed:
+    return vbs_fail(ctx, VBS_USAGE,
+                    "'%.*s' is not a size; write for example 15MiB, 1.5GB or 1048576", (int)length,
+                    text);
+}
+
+enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text, int64_t *bytes)
+{
+    return parse_size(ctx, text, strlen(text), bytes);
+}
+
+int vbs_byte_range_count(const struct vbs_byte_range *range)
+{
+    return (int)((range->to_bytes - range->from_bytes) / range->step_bytes + 1);
+}
+
+enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
+                                     struct vbs_byte_range *range)
+{
+    const char *dots = strstr(text, ".."), *colon = strchr(text, ':');
+    struct vbs_byte_range parsed = {.step_bytes = 1};
+    enum vbs_status status;
+
+    if (!dots && !colon) {
+        status = vbs_parse_bytes(ctx, text, &parsed.from_bytes);
+        parsed.to_bytes = parsed.from_bytes;
+        if (status == VBS_OK)
+            *range = parsed;
+        return status;
+    }
+    if (!dots || !colon || colon < dots)
+        return vbs_fail(ctx, VBS_USAGE, "'%s' is not a range of sizes; write 15MiB..40MiB:1MiB",
+                        text);
+    status = parse_size(ctx, text, (size_t)(dots - text), &parsed.from_bytes);
+    if (status == VBS_OK)
+        status = parse_size(ctx, dots + 2, (size_t)(colon - dots - 2), &parsed.to_bytes);
+    if (status == VBS_OK)
+        status = parse_size(ctx, colon + 1, strlen(colon + 1), &parsed.step_bytes);
+    if (status != VBS_OK)
+        return status;
+    if (parsed.step_bytes == 0 || parsed.from_bytes > parsed.to_bytes)
+        return vbs_fail(ctx, VBS_USAGE, "range '%s' is empty", text);
+    if ((parsed.to_bytes - parsed.from_bytes) / parsed.step_bytes >= VBS_MAX_BUDGETS)
+        return vbs_fail(ctx, VBS_USAGE, "range '%s' has more than %d sizes", text, VBS_MAX_BUDGETS);
+    *range = parsed;
+    return VBS_OK;
+}
+
+static enum vbs_status bad_batches(struct vbs_ctx *ctx, const char *text)
+{
+    return vbs_fail(ctx, VBS_USAGE,
+                    "'%s' is not a list of batches from 1 to %d, ascending; write 1-12 or 1,2,4",
+                    text, VBS_MAX_BATCH);
+}
+
+/* One "A" or "A-B" at *text, above *last; appends to batches. */
+static bool read_batch_span(const char **text, int *batches, int *count)
+{
+    int64_t low, high, last = *count ? batches[*count - 1] : 0;
+    const char *end;
+
+    if (!read_digits(*text, &end, &low) || end == *text)
+        return false;
+    high = low;
+    if (*end == '-') {
+        *text = end + 1;
+        if (!read_digits(*text, &end, &high) || end == *text)
+            return false;
+    }
+    if (low <= last || high < low || high > VBS_MAX_BATCH)
+        return false;
+    for (int64_t batch = low; batch <= high; batch++)
+        batches[(*count)++] = (int)batch;
+    *text = end;
+    return true;
+}
+
+enum vbs_status vbs_parse_batches(struct vbs_ctx *ctx, const char *text, int **batches,
+                                  int *n_batches)
+{
+    int *list = malloc(VBS_MAX_BATCH * sizeof *list);
+    const char *at = text;
+    int count = 0;
+
+    if (!list)
+        return vbs_no_memory(ctx);
+    for (;;) {
+        if (!read_batch_span(&at, list, &count))
+            break;
+        if (*at == '\0') {
+            *batches = list;
+            *n_batches = count;
+            return VBS_OK;
+        }
+        if (*at++ != ',')
+            break;
+    }
+    free(list);
+    return bad_batches(ctx, text);
+}
+
+enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
+                              int64_t high, int64_t *value)
+{
+    bool negative = text[0] == '-';
+    const char *end;
+    int64_t number;
+    bool fits = read_digits(text + negative, &end, &number);
+
+    if (end == text + negative || *end)
+        return vbs_fail(ctx, VBS_USAGE, "%s '%s' is not a whole number", what, text);
+    if (negative)
+        number = -number;
+    if (!fits || number < low || number > high)
+        return vbs_fail(ctx, VBS_USAGE, "%s %s is out of range; it goes from %lld to %lld", what,
+                        text, (long long)low, (long long)high);
+    *value = number;
+    return VBS_OK;
+}
+
+char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    int unit = 0;
+
+    while (value >= 1023.95 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    if (unit == 0 || value == (double)(int64_t)value)
+        snprintf(buffer, size, "%.0f %s", value, NAMES[unit]);
+    else
+        snprintf(buffer, size, value < 10 ? "%.2f %s" : "%.1f %s", value, NAMES[unit]);
+    return buffer;
+}

@@ -1,0 +1,72 @@
+/*
+ * The frame that the subcommands share: one table of commands, one way to read options, one way to
+ * end. A command lives in cmd_NAME.c, defines "const struct cli_command cli_NAME" and has a line in
+ * the table in main.c. Only the command line prints, and only through here or stdio.
+ */
+#ifndef VBS_CLI_H
+#define VBS_CLI_H
+
+#include "vbslab/vbslab.h"
+
+#include <stdbool.h>
+
+/* What the words before the command set, and what every command may use. */
+struct cli {
+    struct vbs_ctx ctx;
+    const char *db_path; /* --db, $VBSLAB_DB, or the default */
+    bool quiet;          /* --quiet: no progress, no warnings */
+    bool tty;            /* standard error is a terminal */
+    bool colour;         /* standard output is a terminal and NO_COLOR is not set */
+    const struct cli_command *command;
+};
+
+/* One option of a command. Arguments are taken as "--name VALUE" or "--name=VALUE". */
+struct cli_option {
+    const char *name;  /* without the dashes */
+    const char *value; /* word for the value in the help, or null for a switch */
+    const char *help;  /* one line */
+};
+
+struct cli_command {
+    const char *name;
+    const char *summary;              /* one line for `vbslab --help` */
+    const char *usage;                /* "PROFILE --planner P --memory SIZE [options]" */
+    const struct cli_option *options; /* ends with a null name */
+    /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
+     * the words that are no options. Returns the exit code. */
+    int (*run)(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments);
+};
+
+/* Prints "vbslab: COMMAND: detail" to standard error and returns the exit code of status. */
+int cli_fail(struct cli *cli, enum vbs_status status);
+
+/* Wrong usage: prints the one line, points to --help, returns 2. */
+int cli_usage(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
+/* A warning on standard error, unless --quiet. */
+void cli_warn(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
+/* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
+int cli_finish(struct cli *cli);
+
+/* PROFILE of INTERFACE.md: an id of the store, a .csv file, or the name of a model (its newest
+ * profile). *id is 0 for a file. */
+enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
+                                 int64_t *id) VBS_MUST_CHECK;
+
+/* Index of an option in a command's table by name, so that run can say values[...]. */
+const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
+
+/* --request and --io into *problem (defaults 12 and external); VBS_USAGE. */
+enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
+                                 struct vbs_problem *problem) VBS_MUST_CHECK;
+
+/* A progress bar on standard error (only on a terminal, never with --quiet). */
+struct vbs_progress cli_progress(struct cli *cli);
+void cli_progress_end(struct cli *cli);
+
+/* Prints text to standard output with control characters made visible. */
+void cli_print_name(const char *text);
+
+#endif
