@@ -1,0 +1,178 @@
+/*
+ * fbs: every layer at one batch B, the largest that fits (VBS IV, "Baseline"). The request runs in
+ * chunks of B, and the rest in the largest batches that it takes.
+ *
+ * fbs-best: of all B that fit, the one with the least time (COMP VI).
+ *
+ * Memory is the exact accounting, so that with resident io a chunk also carries what waits and what
+ * is done. O(batches x layers x chunks) to open, O(steps x algorithms) a budget.
+ */
+#include "plan/fixed.h"
+#include "plan/lattice.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+struct fbs {
+    const struct vbs_task *task;
+    int n_candidates;             /* one per batch of the profile up to the request */
+    struct vbs_fixed *candidates; /* ascending by batch */
+};
+
+struct chunk_walk {
+    struct vbs_walk walk;
+    struct vbs_fixed *fixed;
+};
+
+static enum vbs_status run_chunk(struct vbs_ctx *ctx, void *self, int chunk)
+{
+    struct chunk_walk *at = self;
+    const struct vbs_task *task = at->walk.task;
+
+    if (vbs_cancelled(ctx))
+        return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+    for (int k = 1; k <= task->n_layers; k++) {
+        enum vbs_status status =
+            vbs_fixed_add(ctx, task, at->fixed, k, chunk, vbs_walk_step(&at->walk, k, chunk));
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status make_candidate(struct vbs_ctx *ctx, const struct vbs_task *task, int batch,
+                                      struct vbs_fixed *fixed)
+{
+    struct chunk_walk at = {.fixed = fixed};
+    enum vbs_status status = vbs_walk_init(ctx, &at.walk, task);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_fixed_chunks(ctx, task, batch, run_chunk, &at);
+    vbs_walk_clear(&at.walk);
+    return status;
+}
+
+static void fbs_close(void *self)
+{
+    struct fbs *fbs = self;
+
+    if (!fbs)
+        return;
+    for (int c = 0; fbs->candidates && c < fbs->n_candidates; c++)
+        vbs_fixed_clear(&fbs->candidates[c]);
+    free(fbs->candidates);
+    free(fbs);
+}
+
+static enum vbs_status fbs_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct fbs *fbs = calloc(1, sizeof *fbs);
+    enum vbs_status status = VBS_OK;
+
+    if (!fbs)
+        return vbs_no_memory(ctx);
+    fbs->task = task;
+    while (fbs->n_candidates < task->profile->n_batches &&
+           task->profile->batches[fbs->n_candidates] <= task->request)
+        fbs->n_candidates++;
+    fbs->candidates = calloc((size_t)fbs->n_candidates, sizeof *fbs->candidates);
+    if (!fbs->candidates)
+        status = vbs_no_memory(ctx);
+    for (int c = 0; status == VBS_OK && c < fbs->n_candidates; c++)
+        status = make_candidate(ctx, task, task->profile->batches[c], &fbs->candidates[c]);
+    if (status != VBS_OK) {
+        fbs_close(fbs);
+        return status;
+    }
+    *self = fbs;
+    return VBS_OK;
+}
+
+static const struct vbs_fixed *largest(const struct fbs *fbs, int64_t memory_bytes)
+{
+    for (int c = fbs->n_candidates - 1; c >= 0; c--)
+        if (fbs->candidates[c].least_bytes <= memory_bytes)
+            return &fbs->candidates[c];
+    return NULL;
+}
+
+/* Of equally fast ones the smallest batch. */
+static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_bytes)
+{
+    const struct vbs_fixed *best = NULL;
+    int64_t best_ticks = 0;
+
+    for (int c = 0; c < fbs->n_candidates; c++) {
+        int64_t ticks = vbs_fixed_ticks(fbs->task, &fbs->candidates[c], memory_bytes);
+
+        if (ticks >= 0 && (!best || ticks < best_ticks)) {
+            best = &fbs->candidates[c];
+            best_ticks = ticks;
+        }
+    }
+    return best;
+}
+
+static enum vbs_status emit(struct vbs_ctx *ctx, const struct fbs *fbs,
+                            const struct vbs_fixed *chosen, int64_t memory_bytes,
+                            struct vbs_step_list *steps, int64_t *reserved_bytes)
+{
+    if (!chosen)
+        return VBS_INFEASIBLE;
+    *reserved_bytes = 0;
+    return vbs_fixed_emit(ctx, fbs->task, chosen, memory_bytes, steps, reserved_bytes);
+}
+
+static enum vbs_status fbs_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                                struct vbs_step_list *steps, int64_t *reserved_bytes)
+{
+    return emit(ctx, self, largest(self, memory_bytes), memory_bytes, steps, reserved_bytes);
+}
+
+static enum vbs_status fbs_best_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                                     struct vbs_step_list *steps, int64_t *reserved_bytes)
+{
+    return emit(ctx, self, fastest(self, memory_bytes), memory_bytes, steps, reserved_bytes);
+}
+
+static int64_t fbs_least_bytes(const void *self)
+{
+    const struct fbs *fbs = self;
+    int64_t least = fbs->candidates[0].least_bytes;
+
+    for (int c = 1; c < fbs->n_candidates; c++)
+        if (fbs->candidates[c].least_bytes < least)
+            least = fbs->candidates[c].least_bytes;
+    return least;
+}
+
+static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes,
+                                      int *n)
+{
+    const struct fbs *fbs = self;
+
+    return vbs_fixed_thresholds(ctx, fbs->task, fbs->candidates, fbs->n_candidates, bytes, n);
+}
+
+const struct vbs_planner vbs_planner_fbs = {
+    .name = "fbs",
+    .summary = "every layer at one batch, the largest that fits (VBS IV)",
+    .open = fbs_open,
+    .plan = fbs_plan,
+    .least_bytes = fbs_least_bytes,
+    .thresholds = fbs_thresholds,
+    .close = fbs_close,
+};
+
+const struct vbs_planner vbs_planner_fbs_best = {
+    .name = "fbs-best",
+    .summary = "every layer at one batch, the fastest that fits (COMP VI)",
+    .open = fbs_open,
+    .plan = fbs_best_plan,
+    .least_bytes = fbs_least_bytes,
+    .thresholds = fbs_thresholds,
+    .close = fbs_close,
+};

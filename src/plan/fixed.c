@@ -1,0 +1,137 @@
+#include "plan/fixed.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+static int64_t smallest_ws(const struct vbs_task *task, int layer, int batch)
+{
+    int n_rows;
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(task->profile, layer, task->batch_index[batch], &n_rows);
+    int64_t least = rows[0].ws_bytes;
+
+    for (int a = 1; a < n_rows; a++)
+        if (rows[a].ws_bytes < least)
+            least = rows[a].ws_bytes;
+    return least;
+}
+
+enum vbs_status vbs_fixed_add(struct vbs_ctx *ctx, const struct vbs_task *task,
+                              struct vbs_fixed *fixed, int layer, int batch, int64_t base_bytes)
+{
+    int64_t need = base_bytes + smallest_ws(task, layer, batch);
+
+    if (fixed->n_steps == VBS_MAX_STEPS)
+        return vbs_fail(ctx, VBS_USAGE, "the schedule would have more than %d steps",
+                        VBS_MAX_STEPS);
+    if (fixed->n_steps == fixed->capacity) {
+        int64_t capacity = fixed->capacity ? 2 * fixed->capacity : 64;
+        struct vbs_fixed_step *steps =
+            realloc(fixed->steps, (size_t)capacity * sizeof *fixed->steps);
+
+        if (!steps)
+            return vbs_no_memory(ctx);
+        fixed->steps = steps;
+        fixed->capacity = capacity;
+    }
+    fixed->steps[fixed->n_steps++] =
+        (struct vbs_fixed_step){.layer = layer, .batch = batch, .base_bytes = base_bytes};
+    if (need > fixed->least_bytes)
+        fixed->least_bytes = need;
+    return VBS_OK;
+}
+
+void vbs_fixed_clear(struct vbs_fixed *fixed)
+{
+    free(fixed->steps);
+    *fixed = (struct vbs_fixed){0};
+}
+
+enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *task, int batch,
+                                 enum vbs_status (*visit)(struct vbs_ctx *ctx, void *self,
+                                                          int chunk),
+                                 void *self)
+{
+    const struct vbs_profile *profile = task->profile;
+    int index = vbs_profile_batch_index(profile, batch);
+
+    for (int left = task->request; left > 0;) {
+        enum vbs_status status;
+
+        while (profile->batches[index] > left)
+            index--; /* ends: batches[0] is 1 */
+        status = visit(ctx, self, profile->batches[index]);
+        if (status != VBS_OK)
+            return status;
+        left -= profile->batches[index];
+    }
+    return VBS_OK;
+}
+
+int64_t vbs_fixed_ticks(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                        int64_t memory_bytes)
+{
+    int64_t ticks = 0;
+
+    if (memory_bytes < fixed->least_bytes)
+        return -1;
+    for (int64_t i = 0; i < fixed->n_steps; i++) {
+        const struct vbs_fixed_step *step = &fixed->steps[i];
+
+        ticks += vbs_task_ticks(
+            task,
+            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes)->time_us);
+    }
+    return ticks;
+}
+
+enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,
+                               const struct vbs_fixed *fixed, int64_t memory_bytes,
+                               struct vbs_step_list *steps, int64_t *reserved_bytes)
+{
+    for (int64_t i = 0; i < fixed->n_steps; i++) {
+        const struct vbs_fixed_step *step = &fixed->steps[i];
+        const struct vbs_profile_row *row =
+            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes);
+        enum vbs_status status =
+            vbs_step_list_add(ctx, steps, step->layer, step->batch, row->algorithm);
+
+        if (status != VBS_OK)
+            return status;
+        if (step->base_bytes + row->ws_bytes > *reserved_bytes)
+            *reserved_bytes = step->base_bytes + row->ws_bytes;
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_fixed_thresholds(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     const struct vbs_fixed *candidates, int n_candidates,
+                                     int64_t **bytes, int *n)
+{
+    size_t capacity = (size_t)n_candidates;
+    int64_t *list;
+    int count = 0;
+
+    for (int c = 0; c < n_candidates; c++)
+        capacity += (size_t)candidates[c].n_steps * (size_t)task->profile->n_algorithms;
+    list = malloc(capacity * sizeof *list);
+    if (!list)
+        return vbs_no_memory(ctx);
+    for (int c = 0; c < n_candidates; c++) {
+        list[count++] = candidates[c].least_bytes;
+        for (int64_t i = 0; i < candidates[c].n_steps; i++) {
+            const struct vbs_fixed_step *step = &candidates[c].steps[i];
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(
+                task->profile, step->layer, task->batch_index[step->batch], &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                if (step->base_bytes + rows[a].ws_bytes >= candidates[c].least_bytes)
+                    list[count++] = step->base_bytes + rows[a].ws_bytes;
+        }
+    }
+    *bytes = list;
+    *n = count;
+    return VBS_OK;
+}

@@ -1,0 +1,70 @@
+#include "plan/lattice.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                              const struct vbs_task *task)
+{
+    *walk = (struct vbs_walk){.task = task};
+    walk->progress = calloc((size_t)task->n_layers + 1, sizeof *walk->progress);
+    if (!walk->progress)
+        return vbs_no_memory(ctx);
+    walk->progress[0] = task->request;
+    if (task->problem.io == VBS_IO_RESIDENT)
+        walk->live_bytes = task->request * vbs_task_bytes(task, 0);
+    return VBS_OK;
+}
+
+void vbs_walk_clear(struct vbs_walk *walk)
+{
+    free(walk->progress);
+    walk->progress = NULL;
+}
+
+/* Samples of tensor that all of its readers but one have done beyond that one's progress: what a
+ * step of layer on batch samples is the last to read. */
+static int64_t samples_freed(const struct vbs_walk *walk, int tensor, int layer, int batch)
+{
+    const struct vbs_task *task = walk->task;
+    int done = walk->progress[layer], least = done + batch;
+
+    for (int i = 0; i < task->n_readers[tensor]; i++) {
+        int reader = task->readers[tensor][i];
+
+        if (reader != layer && walk->progress[reader] < least)
+            least = walk->progress[reader];
+    }
+    return least > done ? least - done : 0;
+}
+
+int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
+{
+    const struct vbs_task *task = walk->task;
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    int64_t out_bytes = batch * l->out_bytes, added = out_bytes, freed_kept = 0;
+    int64_t during = walk->live_bytes;
+
+    for (int i = 0; i < l->n_inputs; i++) {
+        int t = l->inputs[i], seen = 0;
+        int64_t freed;
+
+        for (int j = 0; j < i; j++)
+            seen |= l->inputs[j] == t;
+        if (seen)
+            continue;
+        freed = samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
+        if (vbs_task_kept(task, t))
+            freed_kept += freed;
+        else
+            during += batch * vbs_task_bytes(task, t);
+        if (i == 0 && l->in_place)
+            added = out_bytes > freed ? out_bytes - freed : 0;
+    }
+    walk->progress[layer] += batch;
+    walk->live_bytes -= freed_kept;
+    if (vbs_task_kept(task, layer))
+        walk->live_bytes += out_bytes;
+    return during + added;
+}

@@ -1,0 +1,89 @@
+/*
+ * Inside the plan room: what planners are given and what they give back.
+ *
+ * Adding a planner is one file that defines a struct vbs_planner and one line in planner.c.
+ */
+#ifndef VBS_PLAN_PLANNER_H
+#define VBS_PLAN_PLANNER_H
+
+#include "base/arena.h"
+#include "vbslab/plan.h"
+
+/*
+ * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
+ * on their order: 1 microsecond is 2^tick_shift ticks, chosen so that the dearest schedule fits in
+ * 62 bits (finer than the doubles of the profile can tell apart).
+ */
+struct vbs_task {
+    struct vbs_problem problem;
+    const struct vbs_profile *profile;
+    int n_layers;
+    int request;
+    int tick_shift;
+    int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
+    int *n_readers;      /* [0..n] */
+    int *const *readers; /* [0..n] distinct readers, ascending */
+    int *batch_index;    /* [0..request] index into profile->batches, or -1 */
+    struct vbs_arena arena;
+};
+
+enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
+                              const struct vbs_problem *problem) VBS_MUST_CHECK;
+void vbs_task_clear(struct vbs_task *task);
+
+int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
+double vbs_task_us(const struct vbs_task *task, int64_t ticks);
+
+/* Bytes of one sample of tensor t. */
+static inline int64_t vbs_task_bytes(const struct vbs_task *task, int tensor)
+{
+    return task->profile->layers[tensor].out_bytes;
+}
+
+/* True when samples of tensor t stay inside the budget between steps. */
+static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
+{
+    return task->problem.io == VBS_IO_RESIDENT || (tensor != 0 && task->last_reader[tensor] != 0);
+}
+
+/* True when layer reads the network's input. */
+int vbs_task_reads_input(const struct vbs_task *task, int layer);
+
+/* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when
+ * none does or the profile has no such batch. */
+const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
+                                           int64_t base_bytes, int64_t memory_bytes);
+
+/* Steps in the making; algorithm is an index into the profile's algorithms. */
+struct vbs_step_list {
+    struct vbs_step *steps;
+    int64_t n_steps, capacity;
+};
+
+/* VBS_NO_MEMORY, or VBS_USAGE beyond VBS_MAX_STEPS. */
+enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
+                                  int batch, int algorithm) VBS_MUST_CHECK;
+void vbs_step_list_clear(struct vbs_step_list *list);
+
+struct vbs_planner {
+    const char *name;
+    const char *summary;
+    /* *self is freed by close. */
+    enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
+    /* Appends the steps for a budget; *reserved_bytes <= memory_bytes is what they need by the
+     * planner's own accounting. VBS_INFEASIBLE (without a detail). */
+    enum vbs_status (*plan)(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                            struct vbs_step_list *steps, int64_t *reserved_bytes);
+    /* The least feasible budget. */
+    int64_t (*least_bytes)(const void *self);
+    /* Budgets at which the plan may change, in any order, repeats allowed; malloc'd. */
+    enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
+    void (*close)(void *self);
+};
+
+extern const struct vbs_planner vbs_planner_fbs;
+extern const struct vbs_planner vbs_planner_fbs_best;
+extern const struct vbs_planner vbs_planner_greedy_vbs;
+extern const struct vbs_planner vbs_planner_dp_vbs;
+
+#endif

@@ -1,0 +1,83 @@
+#include "vbslab/schedule.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What vbs_schedule_copy makes: the schedule first, so that its address is the whole's. */
+struct owned {
+    struct vbs_schedule schedule;
+    struct vbs_arena arena;
+};
+
+const char *vbs_io_word(enum vbs_io io)
+{
+    return io == VBS_IO_RESIDENT ? "resident" : "external";
+}
+
+enum vbs_status vbs_io_parse(struct vbs_ctx *ctx, const char *word, enum vbs_io *io)
+{
+    for (enum vbs_io candidate = VBS_IO_EXTERNAL; candidate <= VBS_IO_RESIDENT; candidate++) {
+        if (strcmp(word, vbs_io_word(candidate)) == 0) {
+            *io = candidate;
+            return VBS_OK;
+        }
+    }
+    return vbs_fail(ctx, VBS_USAGE, "io '%s' is neither external nor resident", word);
+}
+
+void vbs_schedule_free(struct vbs_schedule *schedule)
+{
+    struct owned *owned = (struct owned *)schedule;
+    struct vbs_arena arena;
+
+    if (!owned)
+        return;
+    arena = owned->arena;
+    vbs_arena_clear(&arena);
+}
+
+static int copy_algorithms(struct owned *owned, const struct vbs_schedule *draft)
+{
+    const char **names = vbs_arena_alloc(&owned->arena, (size_t)draft->n_algorithms, sizeof *names);
+
+    for (int i = 0; names && i < draft->n_algorithms; i++) {
+        names[i] = vbs_arena_strdup(&owned->arena, draft->algorithms[i]);
+        if (!names[i])
+            return 0;
+    }
+    owned->schedule.algorithms = names;
+    return names != NULL;
+}
+
+enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule *draft,
+                                  struct vbs_schedule **schedule)
+{
+    struct vbs_arena arena = {0};
+    struct owned *owned = vbs_arena_alloc(&arena, 1, sizeof *owned);
+    struct vbs_step *steps;
+
+    if (!owned)
+        goto no_memory;
+    owned->arena = arena;
+    owned->schedule = *draft;
+    owned->schedule.model = vbs_arena_strdup(&owned->arena, draft->model);
+    owned->schedule.planner = vbs_arena_strdup(&owned->arena, draft->planner);
+    steps = vbs_arena_alloc(&owned->arena, (size_t)draft->n_steps, sizeof *steps);
+    if (!copy_algorithms(owned, draft) || !owned->schedule.model || !owned->schedule.planner ||
+        !steps) {
+        arena = owned->arena;
+        goto no_memory;
+    }
+    if (draft->n_steps > 0)
+        memcpy(steps, draft->steps, (size_t)draft->n_steps * sizeof *steps);
+    owned->schedule.steps = steps;
+    *schedule = &owned->schedule;
+    return VBS_OK;
+
+no_memory:
+    vbs_arena_clear(&arena);
+    return vbs_no_memory(ctx);
+}

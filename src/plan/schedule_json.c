@@ -1,0 +1,304 @@
+/*
+ * Schedules as JSON, "vbslab-schedule-1" (INTERFACE.md). Written by hand so that a step takes one
+ * line; read with jansson, every member checked.
+ */
+#include "vbslab/schedule.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "vbslab/units.h"
+
+#include <jansson.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT         "vbslab-schedule-1"
+#define MAX_FILE_BYTES ((size_t)1 << 30)
+#define MAX_ALGORITHMS 1024
+
+/* A JSON string; jansson knows how to escape it. */
+static void add_string(struct vbs_text *text, const char *string)
+{
+    json_t *value = json_string(string);
+    char *escaped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+
+    if (escaped)
+        vbs_text_add(text, escaped);
+    else
+        text->failed = true;
+    free(escaped);
+    json_decref(value);
+}
+
+static void add_member(struct vbs_text *text, const char *name, double value, const char *end)
+{
+    vbs_text_addf(text, "\"%s\": ", name);
+    vbs_text_add_double(text, value);
+    vbs_text_add(text, end);
+}
+
+static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
+{
+    vbs_text_add(text, "{ \"format\": \"" FORMAT "\", \"model\": ");
+    add_string(text, schedule->model);
+    vbs_text_add(text, ", \"planner\": ");
+    add_string(text, schedule->planner);
+    vbs_text_addf(text, ", \"request\": %lld,\n  \"memory_bytes\": %lld, \"io\": \"%s\", ",
+                  (long long)schedule->request, (long long)schedule->memory_bytes,
+                  vbs_io_word(schedule->io));
+    vbs_text_add(text, "\"weights\": \"excluded\",\n  \"predicted\": { ");
+    add_member(text, "time_us", schedule->predicted.time_us, ", ");
+    add_member(text, "per_sample_us", schedule->predicted.time_us / (double)schedule->request,
+               ", ");
+    vbs_text_addf(text, "\"peak_bytes\": %lld, \"reserved_bytes\": %lld },\n  \"bound\": { ",
+                  (long long)schedule->predicted.peak_bytes,
+                  (long long)schedule->predicted.reserved_bytes);
+    add_member(text, "time_us", schedule->bound.time_us, ", ");
+    add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n  \"steps\": [");
+}
+
+static void add_steps(struct vbs_text *text, const struct vbs_schedule *schedule)
+{
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+
+        vbs_text_addf(text, "%s\n    { \"layer\": %d, \"batch\": %d, \"algorithm\": ", s ? "," : "",
+                      step->layer, step->batch);
+        add_string(text, schedule->algorithms[step->algorithm]);
+        vbs_text_add(text, " }");
+    }
+    vbs_text_add(text, "\n  ] }\n");
+}
+
+enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                                        const char *path)
+{
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    add_head(&text, schedule);
+    add_steps(&text, schedule);
+    status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
+    vbs_text_clear(&text);
+    return status;
+}
+
+/* A file being read: where it is from, and the schedule in the making. */
+struct reader {
+    struct vbs_ctx *ctx;
+    const char *source;
+    struct vbs_schedule draft;
+    struct vbs_step *steps;
+    const char **algorithms; /* borrowed from the JSON tree */
+};
+
+static enum vbs_status wrong(struct reader *reader, const char *member, const char *what)
+{
+    return vbs_fail(reader->ctx, VBS_FORMAT, "%s: '%s' %s", reader->source, member, what);
+}
+
+/* A whole number from low to high; where it is missing, *value stays unless it is required. */
+static enum vbs_status read_integer(struct reader *reader, const json_t *object, const char *name,
+                                    bool required, int64_t low, int64_t high, int64_t *value)
+{
+    const json_t *member = json_object_get(object, name);
+
+    if (!member && !required)
+        return VBS_OK;
+    if (!json_is_integer(member))
+        return wrong(reader, name, member ? "is not a whole number" : "is missing");
+    if (json_integer_value(member) < low || json_integer_value(member) > high)
+        return wrong(reader, name, "is out of range");
+    *value = json_integer_value(member);
+    return VBS_OK;
+}
+
+static enum vbs_status read_real(struct reader *reader, const json_t *object, const char *name,
+                                 double *value)
+{
+    const json_t *member = json_object_get(object, name);
+
+    if (!member)
+        return VBS_OK;
+    if (!json_is_number(member))
+        return wrong(reader, name, "is not a number");
+    *value = json_number_value(member);
+    return VBS_OK;
+}
+
+static enum vbs_status read_string(struct reader *reader, const json_t *object, const char *name,
+                                   const char **value)
+{
+    const json_t *member = json_object_get(object, name);
+
+    if (!member)
+        return VBS_OK;
+    if (!json_is_string(member))
+        return wrong(reader, name, "is not a string");
+    *value = json_string_value(member);
+    return VBS_OK;
+}
+
+static enum vbs_status read_words(struct reader *reader, const json_t *root)
+{
+    const char *format = "", *io = "external", *weights = "excluded";
+    enum vbs_status status;
+
+    reader->draft.model = reader->draft.planner = "";
+    status = read_string(reader, root, "format", &format);
+    if (status == VBS_OK && strcmp(format, FORMAT) != 0)
+        status = wrong(reader, "format", "is not \"" FORMAT "\"");
+    if (status == VBS_OK)
+        status = read_string(reader, root, "model", &reader->draft.model);
+    if (status == VBS_OK)
+        status = read_string(reader, root, "planner", &reader->draft.planner);
+    if (status == VBS_OK)
+        status = read_string(reader, root, "weights", &weights);
+    if (status == VBS_OK && strcmp(weights, "excluded") != 0)
+        status = wrong(reader, "weights", "is not \"excluded\", all that this version replays");
+    if (status == VBS_OK)
+        status = read_string(reader, root, "io", &io);
+    if (status == VBS_OK && vbs_io_parse(NULL, io, &reader->draft.io) != VBS_OK)
+        status = wrong(reader, "io", "is neither \"external\" nor \"resident\"");
+    return status;
+}
+
+static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
+{
+    struct vbs_schedule *draft = &reader->draft;
+    const json_t *predicted = json_object_get(root, "predicted");
+    const json_t *bound = json_object_get(root, "bound");
+    enum vbs_status status =
+        read_integer(reader, root, "request", true, 1, VBS_MAX_REQUEST, &draft->request);
+
+    if (status == VBS_OK)
+        status = read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES,
+                              &draft->memory_bytes);
+    if (status == VBS_OK)
+        status = read_real(reader, predicted, "time_us", &draft->predicted.time_us);
+    if (status == VBS_OK)
+        status = read_integer(reader, predicted, "peak_bytes", false, 0, VBS_MAX_BYTES,
+                              &draft->predicted.peak_bytes);
+    if (status == VBS_OK)
+        status = read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
+                              &draft->predicted.reserved_bytes);
+    if (status == VBS_OK)
+        status = read_real(reader, bound, "time_us", &draft->bound.time_us);
+    if (status == VBS_OK)
+        status = read_real(reader, bound, "gap_percent", &draft->bound.gap_percent);
+    return status;
+}
+
+/* The index of an algorithm's name, entered when new; -1 when there are too many. */
+static int intern(struct reader *reader, const char *name)
+{
+    int n = reader->draft.n_algorithms;
+
+    for (int i = 0; i < n; i++)
+        if (strcmp(reader->algorithms[i], name) == 0)
+            return i;
+    if (n == MAX_ALGORITHMS)
+        return -1;
+    reader->algorithms[n] = name;
+    reader->draft.n_algorithms++;
+    return n;
+}
+
+static enum vbs_status read_step(struct reader *reader, const json_t *object, struct vbs_step *step)
+{
+    const char *operation = "compute", *algorithm = NULL;
+    int64_t layer = 0, batch = 0;
+    enum vbs_status status;
+
+    if (!json_is_object(object))
+        return wrong(reader, "steps", "has an element that is not an object");
+    status = read_string(reader, object, "op", &operation);
+    if (status == VBS_OK && strcmp(operation, "compute") != 0)
+        status = wrong(reader, "op", "is not \"compute\", all that this version replays");
+    if (status == VBS_OK)
+        status = read_integer(reader, object, "layer", true, 1, INT_MAX, &layer);
+    if (status == VBS_OK)
+        status = read_integer(reader, object, "batch", true, 1, VBS_MAX_BATCH, &batch);
+    if (status == VBS_OK)
+        status = read_string(reader, object, "algorithm", &algorithm);
+    if (status == VBS_OK && !algorithm)
+        status = wrong(reader, "algorithm", "is missing");
+    if (status != VBS_OK)
+        return status;
+    *step = (struct vbs_step){
+        .layer = (int)layer, .batch = (int)batch, .algorithm = intern(reader, algorithm)};
+    return step->algorithm < 0 ? wrong(reader, "steps", "names too many algorithms") : VBS_OK;
+}
+
+static enum vbs_status read_steps(struct reader *reader, const json_t *root)
+{
+    const json_t *steps = json_object_get(root, "steps");
+    size_t n = json_array_size(steps);
+
+    if (!json_is_array(steps))
+        return wrong(reader, "steps", steps ? "is not an array" : "is missing");
+    if (n > VBS_MAX_STEPS)
+        return wrong(reader, "steps", "has too many elements");
+    reader->steps = malloc((n + 1) * sizeof *reader->steps);
+    reader->algorithms = malloc(MAX_ALGORITHMS * sizeof *reader->algorithms);
+    if (!reader->steps || !reader->algorithms)
+        return vbs_no_memory(reader->ctx);
+    for (size_t s = 0; s < n; s++) {
+        enum vbs_status status = read_step(reader, json_array_get(steps, s), &reader->steps[s]);
+        char place[32];
+
+        if (status == VBS_FORMAT) {
+            snprintf(place, sizeof place, "step %zu", s + 1);
+            return vbs_fail_within(reader->ctx, status, place);
+        }
+        if (status != VBS_OK)
+            return status;
+    }
+    reader->draft.steps = reader->steps;
+    reader->draft.n_steps = (int64_t)n;
+    reader->draft.algorithms = reader->algorithms;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,
+                                        size_t length, struct vbs_schedule **schedule)
+{
+    struct reader reader = {.ctx = ctx, .source = source};
+    json_error_t error;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    enum vbs_status status;
+
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        return vbs_no_memory(ctx);
+    if (!root)
+        return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", source, error.line, error.text);
+    status = json_is_object(root) ? read_words(&reader, root)
+                                  : vbs_fail(ctx, VBS_FORMAT, "%s: not a JSON object", source);
+    if (status == VBS_OK)
+        status = read_numbers(&reader, root);
+    if (status == VBS_OK)
+        status = read_steps(&reader, root);
+    if (status == VBS_OK)
+        status = vbs_schedule_copy(ctx, &reader.draft, schedule);
+    free(reader.steps);
+    free(reader.algorithms);
+    json_decref(root);
+    return status;
+}
+
+enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
+                                       struct vbs_schedule **schedule)
+{
+    char *text;
+    size_t length;
+    enum vbs_status status = vbs_read_file(ctx, path, MAX_FILE_BYTES, &text, &length);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_schedule_parse_json(ctx, path, text, length, schedule);
+    free(text);
+    return status;
+}

@@ -1,0 +1,164 @@
+#include "plan/planner.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Each layer's distinct inputs, entered once per reader; ids ascend because layers do. */
+static enum vbs_status find_readers(struct vbs_ctx *ctx, struct vbs_task *task)
+{
+    const struct vbs_profile *profile = task->profile;
+    int n = task->n_layers;
+    int **readers = vbs_arena_alloc(&task->arena, (size_t)n + 1, sizeof *readers);
+
+    task->n_readers = vbs_arena_alloc(&task->arena, (size_t)n + 1, sizeof(int));
+    task->last_reader = vbs_arena_alloc(&task->arena, (size_t)n + 1, sizeof(int));
+    if (!readers || !task->n_readers || !task->last_reader)
+        return vbs_no_memory(ctx);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int t = 0; pass == 1 && t <= n; t++) {
+            readers[t] = vbs_arena_alloc(&task->arena, (size_t)task->n_readers[t], sizeof(int));
+            if (!readers[t])
+                return vbs_no_memory(ctx);
+            task->n_readers[t] = task->last_reader[t] = 0;
+        }
+        for (int k = 1; k <= n; k++) {
+            for (int i = 0; i < profile->layers[k].n_inputs; i++) {
+                int t = profile->layers[k].inputs[i];
+
+                if (task->last_reader[t] == k)
+                    continue;
+                if (pass == 1)
+                    readers[t][task->n_readers[t]] = k;
+                task->n_readers[t]++;
+                task->last_reader[t] = k;
+            }
+        }
+    }
+    task->readers = readers;
+    return VBS_OK;
+}
+
+static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_task *task)
+{
+    task->batch_index = vbs_arena_alloc(&task->arena, (size_t)task->request + 1, sizeof(int));
+    if (!task->batch_index)
+        return vbs_no_memory(ctx);
+    for (int b = 0; b <= task->request; b++)
+        task->batch_index[b] = vbs_profile_batch_index(task->profile, b);
+    return VBS_OK;
+}
+
+/* The dearest schedule runs every sample alone at the dearest row of every layer. */
+static void choose_ticks(struct vbs_task *task)
+{
+    double dearest = 1;
+    int exponent;
+
+    for (int k = 1; k <= task->n_layers; k++) {
+        double layer = 0;
+
+        for (int i = 0; i < task->profile->n_batches; i++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                layer = fmax(layer, rows[a].time_us);
+        }
+        dearest += layer * task->request;
+    }
+    frexp(dearest, &exponent);
+    task->tick_shift = 61 - exponent;
+}
+
+enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
+                              const struct vbs_problem *problem)
+{
+    enum vbs_status status;
+
+    *task = (struct vbs_task){.problem = *problem, .profile = problem->profile};
+    if (problem->request < 1 || problem->request > VBS_MAX_REQUEST)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "a request of %lld samples is out of range; it goes from 1 to %d",
+                        (long long)problem->request, VBS_MAX_REQUEST);
+    task->request = (int)problem->request;
+    task->n_layers = problem->profile->n_layers;
+    status = find_readers(ctx, task);
+    if (status == VBS_OK)
+        status = find_batches(ctx, task);
+    if (status != VBS_OK) {
+        vbs_task_clear(task);
+        return status;
+    }
+    choose_ticks(task);
+    return VBS_OK;
+}
+
+void vbs_task_clear(struct vbs_task *task)
+{
+    vbs_arena_clear(&task->arena);
+}
+
+int64_t vbs_task_ticks(const struct vbs_task *task, double time_us)
+{
+    return llrint(ldexp(time_us, task->tick_shift));
+}
+
+double vbs_task_us(const struct vbs_task *task, int64_t ticks)
+{
+    return ldexp((double)ticks, -task->tick_shift);
+}
+
+int vbs_task_reads_input(const struct vbs_task *task, int layer)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+
+    for (int i = 0; i < l->n_inputs; i++)
+        if (l->inputs[i] == 0)
+            return 1;
+    return 0;
+}
+
+const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
+                                           int64_t base_bytes, int64_t memory_bytes)
+{
+    const struct vbs_profile_row *rows, *best = NULL;
+    int n_rows, index = batch <= task->request ? task->batch_index[batch] : -1;
+
+    if (index < 0 || base_bytes > memory_bytes)
+        return NULL;
+    rows = vbs_profile_rows(task->profile, layer, index, &n_rows);
+    for (int a = 0; a < n_rows; a++)
+        if (rows[a].ws_bytes <= memory_bytes - base_bytes &&
+            (!best || rows[a].time_us < best->time_us))
+            best = &rows[a];
+    return best;
+}
+
+enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
+                                  int batch, int algorithm)
+{
+    if (list->n_steps == VBS_MAX_STEPS)
+        return vbs_fail(ctx, VBS_USAGE, "the schedule would have more than %d steps",
+                        VBS_MAX_STEPS);
+    if (list->n_steps == list->capacity) {
+        int64_t capacity = list->capacity ? 2 * list->capacity : 64;
+        struct vbs_step *steps = realloc(list->steps, (size_t)capacity * sizeof *steps);
+
+        if (!steps)
+            return vbs_no_memory(ctx);
+        list->steps = steps;
+        list->capacity = capacity;
+    }
+    list->steps[list->n_steps++] =
+        (struct vbs_step){.layer = layer, .batch = batch, .algorithm = algorithm};
+    return VBS_OK;
+}
+
+void vbs_step_list_clear(struct vbs_step_list *list)
+{
+    free(list->steps);
+    *list = (struct vbs_step_list){0};
+}
