@@ -1,42 +1,168 @@
-# vbslab: `make help` lists the targets.
+# vbslab. `make help` lists the targets.
+#
+# BUILD   folder for everything that is made (default build)
+# ROOMS   rooms of src/ to build, lowest first
+# OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
+# V=1     shows the commands
+
+VERSION = 0.1.0
 BUILD  ?= build
+PREFIX ?= /usr/local
+DESTDIR =
 ROOMS  ?= base model profile backend store plan replay report cli
-CC     ?= gcc
 OPT    ?= -O2 -g
-WARN    = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-          -Wcast-qual -Wwrite-strings -Wformat=2 -Werror
-PKGS    = gsl jansson sqlite3
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
-             $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
-LIBS    = $(shell pkg-config --libs $(PKGS)) -ldnnl -lm -pthread
+ifeq ($(origin CC),default)
+CC      = gcc
+endif
+Q       = $(if $(V),,@)
+
+WARN = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+       -Wcast-qual -Wwrite-strings -Wformat=2 -Werror
+PKGS = gsl jansson sqlite3
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
+              $(PKG_CFLAGS) $(CFLAGS)
+LIBS = $(PKG_LIBS) -ldnnl -lm -pthread
+
+# The built-in networks, in the order in which they are listed.
+MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 \
+             mobilenet-v1 c3d
+GENERATED += $(BUILD)/generated/models.c
+GENERATED += $(BUILD)/generated/schema.c
+GENERATED += $(BUILD)/generated/plots.c
 
 LIB_SRC = $(filter-out src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
 CLI_SRC = $(filter src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
-TESTS  ?= $(wildcard tests/t_*.c)
+HEADERS = $(wildcard include/vbslab/*.h)
 
-all: $(BUILD)/vbslab
+TESTS       ?= $(wildcard tests/t_*.c)
+TEST_SCRIPTS = $(wildcard tests/*.t)
+TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c,$(wildcard tests/*.c))
+TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+# Calls that a test makes fail, by the linker.
+WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
+LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
+
+.DELETE_ON_ERROR:
+.PHONY: all help test check tests deps demo bench plots asan ubsan fuzz style install uninstall clean
+
+all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
+
+help: ##: this list
+	@sed -n 's/^\([a-z-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
+
+## --- building ------------------------------------------------------------------------------
 
 $(BUILD)/libvbslab.a: $(LIB_OBJ)
-	@rm -f $@
-	ar rcs $@ $^
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $^
+
+# Only what the public headers declare is visible in the shared library.
+$(BUILD)/libvbslab.map: $(HEADERS)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '{ global:'; grep -oh 'vbs_[a-z0-9_]*(' $(HEADERS) | sort -u | tr '(' ';'; \
+	     echo 'local: *; };'; } > $@
+
+$(BUILD)/libvbslab.so: $(LIB_OBJ) $(BUILD)/libvbslab.map
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libvbslab.so.0 \
+	    -Wl,--version-script=$(BUILD)/libvbslab.map -o $@ $(LIB_OBJ) $(LIBS)
 
 $(BUILD)/vbslab: $(CLI_OBJ) $(BUILD)/libvbslab.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	@echo "  link    $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/vbslab.pc: Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
+	    'Name: vbslab' 'Description: convolutional networks inside a memory budget' \
+	    'Version: $(VERSION)' 'Requires.private: $(PKGS)' 'Cflags: -I$${includedir}' \
+	    'Libs: -L$${libdir} -lvbslab' 'Libs.private: -ldnnl -lm -pthread' > $@
 
 $(BUILD)/%.o: %.c
+	@echo "  compile $<"
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libvbslab.a
+$(BUILD)/generated/%.o: $(BUILD)/generated/%.c
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/generated/models.c: tools/embed.sh $(MODELS:%=models/%.net)
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_models $(MODELS:%=models/%.net) > $@
+
+$(BUILD)/generated/schema.c: tools/embed.sh $(sort $(wildcard db/*.sql))
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_schema $(sort $(wildcard db/*.sql)) > $@
+
+$(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/embed.sh vbs_plots $(sort $(wildcard plots/*.gp)) > $@
+
+$(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.a
+	@echo "  compile $<"
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(BUILD)/libvbslab.a $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(TEST_HELPERS:%.c=$(BUILD)/%.o) \
+	    $(BUILD)/libvbslab.a $(LDFLAGS_$(*F)) $(LIBS)
 
-tests: $(TESTS:tests/%.c=$(BUILD)/tests/%)
+## --- trying ---------------------------------------------------------------------------------
 
-clean:
-	rm -rf $(BUILD)
+deps: ##: installs the Debian packages that are missing (as root), or names them
+	@tools/deps.sh
+
+demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, plots (under 4 minutes)
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tools/demo.sh
+
+test: deps ##: builds and runs every test
+	@$(MAKE) --no-print-directory check
+
+tests: $(TEST_BIN)
+
+check: all tests
+	@VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
+	    prove --exec '' --failures --timer $(TEST_BIN) $(TEST_SCRIPTS)
+
+bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
+	@VBSLAB=$(abspath $(BUILD)/vbslab) $(BUILD)/tests/bench
+
+asan: ##: every test under AddressSanitizer, leaks too
+	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0 \
+	    $(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" LDFLAGS="-fsanitize=address" check
+
+ubsan: ##: every test under UndefinedBehaviorSanitizer
+	@UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) --no-print-directory BUILD=$(BUILD)-ubsan \
+	    OPT="-O1 -g -fsanitize=undefined -fno-sanitize-recover=all" LDFLAGS="-fsanitize=undefined" check
+
+style: ##: layout, sizes and static checks of the sources
+	@tools/style.sh
+
+## --- installing -----------------------------------------------------------------------------
+
+install: all ##: program, libraries, headers, man page and completion under PREFIX
+	install -Dm755 $(BUILD)/vbslab $(DESTDIR)$(PREFIX)/bin/vbslab
+	install -Dm644 $(BUILD)/libvbslab.a $(DESTDIR)$(PREFIX)/lib/libvbslab.a
+	install -Dm755 $(BUILD)/libvbslab.so $(DESTDIR)$(PREFIX)/lib/libvbslab.so.$(VERSION)
+	ln -sf libvbslab.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libvbslab.so.0
+	ln -sf libvbslab.so.0 $(DESTDIR)$(PREFIX)/lib/libvbslab.so
+	install -d $(DESTDIR)$(PREFIX)/include/vbslab
+	install -m644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/vbslab
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(BUILD)/vbslab.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/vbslab.pc
+	install -Dm644 tools/vbslab.1 $(DESTDIR)$(PREFIX)/share/man/man1/vbslab.1
+	install -Dm644 tools/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vbslab
+
+uninstall: ##: takes back what install put under PREFIX
+	rm -f $(DESTDIR)$(PREFIX)/bin/vbslab $(DESTDIR)$(PREFIX)/lib/libvbslab.* \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/vbslab.pc $(DESTDIR)$(PREFIX)/share/man/man1/vbslab.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vbslab
+	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab
+
+clean: ##: removes everything that was made, the store excepted
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
-.PHONY: all tests clean

@@ -1,0 +1,202 @@
+#include "base/fail.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One layer's steps in a schedule, as people want to read them. */
+struct layer_use {
+    char batches[48];    /* "6 6", "1 (12x)": in the order in which they run */
+    char algorithms[48]; /* those it uses, each once */
+    double time_us;
+    int batch; /* of the latest run of equal steps, and their number */
+    int64_t repeats;
+};
+
+/* Appends text to line, or marks with "..." that something is missing. */
+static void append(char *line, size_t size, const char *text)
+{
+    size_t length = strlen(line);
+
+    if (length + strlen(text) + 5 <= size)
+        strcat(line, text);
+    else if (length < 3 || strcmp(line + length - 3, "...") != 0)
+        strcat(line, "...");
+}
+
+/* Writes the latest run of equal steps down. */
+static void close_run(struct layer_use *use)
+{
+    char text[40];
+
+    if (use->repeats == 0)
+        return;
+    snprintf(text, sizeof text, "%s%d", use->batches[0] ? " " : "", use->batch);
+    append(use->batches, sizeof use->batches, text);
+    if (use->repeats > 1) {
+        snprintf(text, sizeof text, " (%lldx)", (long long)use->repeats);
+        append(use->batches, sizeof use->batches, text);
+    }
+    use->repeats = 0;
+}
+
+static void append_algorithm(struct layer_use *use, const char *name)
+{
+    if (strstr(use->algorithms, name))
+        return;
+    if (use->algorithms[0])
+        append(use->algorithms, sizeof use->algorithms, ", ");
+    append(use->algorithms, sizeof use->algorithms, name);
+}
+
+/* Time of one step by the profile. */
+static double step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                      const struct vbs_step *step)
+{
+    int algorithm = vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]);
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(
+        profile, step->layer, vbs_profile_batch_index(profile, step->batch), &n_rows);
+
+    for (int i = 0; i < n_rows; i++)
+        if (rows[i].algorithm == algorithm)
+            return rows[i].time_us;
+    return 0;
+}
+
+/* Fills uses[1..n_layers]. */
+static void collect(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                    struct layer_use *uses)
+{
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+        struct layer_use *use = &uses[step->layer];
+
+        if (step->batch != use->batch)
+            close_run(use);
+        use->batch = step->batch;
+        use->repeats++;
+        use->time_us += step_us(profile, schedule, step);
+        append_algorithm(use, schedule->algorithms[step->algorithm]);
+    }
+    for (int k = 1; k <= profile->n_layers; k++)
+        close_run(&uses[k]);
+}
+
+static void print_summary(const struct vbs_schedule *schedule)
+{
+    char budget[24], peak[24], reserved[24];
+    double per_sample_us = schedule->predicted.time_us / (double)schedule->request;
+
+    printf("%s%s%lld sample%s in %s, io %s, planner %s\n\n", schedule->model,
+           schedule->model[0] ? ": " : "", (long long)schedule->request,
+           schedule->request == 1 ? "" : "s",
+           vbs_format_bytes(schedule->memory_bytes, budget, sizeof budget),
+           vbs_io_word(schedule->io), schedule->planner);
+    printf("  time   %.4g ms, %.4g ms per sample", schedule->predicted.time_us / 1e3,
+           per_sample_us / 1e3);
+    if (per_sample_us > 0)
+        printf(", %.4g samples/s", 1e6 / per_sample_us);
+    printf("\n  peak   %s", vbs_format_bytes(schedule->predicted.peak_bytes, peak, sizeof peak));
+    if (schedule->predicted.reserved_bytes > schedule->predicted.peak_bytes)
+        printf(" (the planner had set %s aside)",
+               vbs_format_bytes(schedule->predicted.reserved_bytes, reserved, sizeof reserved));
+    printf("\n  bound  %.4g ms: no schedule is faster; this one takes %.2f%% longer\n\n",
+           schedule->bound.time_us / 1e3, schedule->bound.gap_percent);
+}
+
+static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
+                                    const struct vbs_schedule *schedule)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"layer", true}, {"name", false}, {"batches", false}, {"algorithms", false}, {"ms", true}};
+    struct cli_table table = {.columns = COLUMNS, .n_columns = 5};
+    struct layer_use *uses = calloc((size_t)profile->n_layers + 1, sizeof *uses);
+
+    if (!uses)
+        return vbs_no_memory(&cli->ctx);
+    collect(profile, schedule, uses);
+    for (int k = 1; k <= profile->n_layers; k++) {
+        cli_table_add(&table, "%d", k);
+        cli_table_add(&table, "%s", profile->layers[k].name);
+        cli_table_add(&table, "%s", uses[k].batches);
+        cli_table_add(&table, "%s", uses[k].algorithms);
+        cli_table_add(&table, "%.3f", uses[k].time_us / 1e3);
+    }
+    free(uses);
+    return cli_table_print(&cli->ctx, &table);
+}
+
+/* Plans, and writes what was asked for. */
+static enum vbs_status plan(struct cli *cli, const char *const *values,
+                            const struct vbs_problem *problem, int64_t memory_bytes)
+{
+    const char *name = cli_value(cli, values, "planner"), *json = cli_value(cli, values, "json");
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+    enum vbs_status status = vbs_planner_find(&cli->ctx, name, &planner);
+
+    if (status == VBS_OK)
+        status = vbs_solver_new(&cli->ctx, planner, problem, &solver);
+    if (status == VBS_OK)
+        status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
+    if (status == VBS_OK && json)
+        status = vbs_schedule_write_json(&cli->ctx, schedule, json);
+    if (status == VBS_OK && !(json && strcmp(json, "-") == 0)) {
+        print_summary(schedule);
+        status = print_layers(cli, problem->profile, schedule);
+    }
+    vbs_schedule_free(schedule);
+    vbs_solver_free(solver);
+    return status;
+}
+
+static int run(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments)
+{
+    const char *memory = cli_value(cli, values, "memory");
+    struct vbs_problem problem = {0};
+    struct vbs_profile *profile = NULL;
+    int64_t memory_bytes = 0, id;
+    enum vbs_status status;
+
+    if (n_arguments != 1)
+        return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
+    if (!cli_value(cli, values, "planner"))
+        return cli_usage(cli, "needs --planner");
+    if (!memory)
+        return cli_usage(cli, "needs --memory");
+    status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
+    if (status == VBS_OK)
+        status = cli_read_problem(cli, values, &problem);
+    if (status == VBS_OK)
+        status = cli_load_profile(cli, arguments[0], &profile, &id);
+    if (status == VBS_OK) {
+        problem.profile = profile;
+        status = plan(cli, values, &problem, memory_bytes);
+    }
+    vbs_profile_free(profile);
+    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"planner", "P", "fbs, fbs-best, greedy-vbs or dp-vbs"},
+    {"memory", "SIZE", "the budget: 20MiB, 15MB, 1048576"},
+    {"request", "R", "samples of the request (default 12)"},
+    {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {"weights", "WHERE", "excluded (default): weights live outside the budget"},
+    {"json", "FILE", "write the schedule; - is standard output, instead of the table"},
+    {0},
+};
+
+const struct cli_command cli_plan = {
+    .name = "plan",
+    .summary = "one schedule for one budget",
+    .usage = "PROFILE --planner P --memory SIZE [options]",
+    .options = OPTIONS,
+    .example = "vbslab plan googlenet --planner dp-vbs --memory 20MiB --json plan.json",
+    .run = run,
+};
