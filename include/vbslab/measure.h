@@ -52,6 +52,12 @@ struct vbs_session_ops {
     /* Fills n samples of tensor (0 = input) with repeatable values fit for timing and checking. */
     enum vbs_status (*fill)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             void *memory);
+    /* Between plain floats, [n, C, D, H, W] as the network's shapes say, and n samples of tensor in
+     * the backend's own layout. VBS_UNSUPPORTED when the session is modelled. */
+    enum vbs_status (*write)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                             const float *values, void *memory);
+    enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                            const void *memory, float *values);
     void (*close)(struct vbs_session *session);
 };
 

@@ -22,10 +22,20 @@
 extern "C" {
 #endif
 
-#define VBS_MAX_LAYERS  4096
-#define VBS_MAX_DIMS    4 /* of a sample: C and up to three spatial ones */
-#define VBS_MAX_SPATIAL 3
-#define VBS_MAX_NAME    256 /* bytes of a layer's name with its terminator */
+#define VBS_MAX_LAYERS     4096
+#define VBS_MAX_DIMS       4 /* of a sample: C and up to three spatial ones */
+#define VBS_MAX_SPATIAL    3
+#define VBS_MAX_MODEL_TEXT ((size_t)1 << 20) /* bytes of a model text */
+#define VBS_MAX_NAME       256               /* bytes of a layer's name with its terminator */
+
+/* Limits that keep every sum within 64 bits: bytes of all tensors of VBS_MAX_LAYERS layers at the
+ * largest request, weights and work of a whole network. */
+#define VBS_MAX_DIM      INT32_MAX
+#define VBS_MAX_ELEMENTS ((int64_t)1 << 36) /* of one sample of a tensor; parameters of a layer */
+#define VBS_MAX_MACS     ((int64_t)1 << 50) /* of one sample of a layer */
+
+/* The name of the network's input where a layer's name is expected. */
+#define VBS_INPUT_NAME "input"
 
 /*
  * Operators, X(NAME, word, fewest inputs, most inputs, bundled).
@@ -50,7 +60,7 @@ extern "C" {
 enum vbs_op { VBS_OP_LIST(VBS_OP_ENUM) VBS_N_OPS };
 #undef VBS_OP_ENUM
 
-/* The word of an operator; never null. */
+/* The word of an operator, "input" for VBS_N_OPS; never null. */
 const char *vbs_op_word(enum vbs_op op);
 
 struct vbs_shape {
@@ -79,8 +89,10 @@ struct vbs_attributes {
     int64_t stride[VBS_MAX_SPATIAL];
     int64_t dilation[VBS_MAX_SPATIAL]; /* 1 = dense */
     int64_t pad_low[VBS_MAX_SPATIAL];
-    int64_t pad_high[VBS_MAX_SPATIAL]; /* pools: after rounding up, so that windows fit exactly */
-    bool pad_counts;                   /* avgpool: padded zeros count in the mean */
+    /* Pools: what their windows reach beyond the input, so that (input + pad_low + pad_high -
+     * kernel) / stride + 1, rounded down, is the output for pools that round up too. */
+    int64_t pad_high[VBS_MAX_SPATIAL];
+    bool pad_counts; /* avgpool: divides by the whole kernel, else by its part inside the input */
     int64_t lrn_size;
     double lrn_alpha, lrn_beta, lrn_k; /* Caffe: x / (k + alpha / size * sum x^2)^beta */
 };
@@ -95,23 +107,25 @@ struct vbs_bundled {
 
 struct vbs_layer {
     enum vbs_op op;
-    const char *name; /* unique in the network */
+    const char *name; /* unique in the network, bundled operators' included */
     int n_inputs;
-    const int *inputs; /* layer ids less than this one's, 0 = the network's input */
+    const int *inputs; /* distinct layer ids less than this one's, 0 = the network's input */
     struct vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
     int n_bundled;
     const struct vbs_bundled *bundled;
-    int64_t parameters; /* weights and biases, bundled layers' too */
+    int64_t parameters; /* weights and biases, bundled operators' too; no running statistics */
     int64_t macs;       /* multiply-accumulates per sample: conv and fc, 0 for the others */
 };
 
 /* Immutable once made. */
 struct vbs_network {
     const char *name;
+    const char *about; /* one line for people, may be empty */
     struct vbs_shape input;
     int n_layers;
-    const struct vbs_layer *layers; /* [0] describes the input, [1..n_layers] the layers */
+    /* [1..n_layers] are the layers; [0] stands for the input: its op is VBS_N_OPS. */
+    const struct vbs_layer *layers;
 };
 
 /* Bytes of one sample of layer's output (layer 0: of the network's input): 4 per element. */
@@ -123,20 +137,22 @@ int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
 /* Number and names of the built-in networks, in the order of INTERFACE.md. */
 int vbs_model_count(void);
 const char *vbs_model_name(int index);
-/* The text of a built-in network (models/NAME.net). */
+/* The text of a built-in network (models/NAME.net), terminated with a zero. */
 const char *vbs_model_text(int index);
 
 /*
  * Loads a network. model: a built-in name, or the path of a model text (ends in .net).
- * input: shape to use instead of the model's own, or null. *network is freed by
- * vbs_network_free. VBS_NOT_FOUND (the detail suggests the nearest name), VBS_IO, VBS_FORMAT
- * (with file and line), VBS_NO_MEMORY. Complexity: linear in layers and edges.
+ * input: shape to use instead of the model's own, of as many dimensions, or null. *network is
+ * freed by vbs_network_free. VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED
+ * (an .onnx path), VBS_IO, VBS_FORMAT (with file and line), VBS_USAGE (the model is sound but
+ * input does not suit it), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
                                  struct vbs_network **network) VBS_MUST_CHECK;
 
-/* The same from text in memory; source names it in messages. */
+/* The same from text in memory, of at most VBS_MAX_MODEL_TEXT bytes; source names it in messages.
+ */
 enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const char *text,
                                   size_t length, const struct vbs_shape *input,
                                   struct vbs_network **network) VBS_MUST_CHECK;

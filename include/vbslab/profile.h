@@ -41,6 +41,9 @@ struct vbs_profile_row {
     int n_runs;
 };
 
+#define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
+#define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
+
 /* Under what circumstances the times were taken; every text may be empty, none is null. */
 struct vbs_circumstances {
     const char *model;   /* name of the network, "" when unknown */
@@ -54,6 +57,11 @@ struct vbs_circumstances {
     int threads;         /* 0 when unknown */
 };
 
+/* The texts of struct vbs_circumstances, X(member): also the keys in CSV and the store's columns.
+ */
+#define VBS_CIRCUMSTANCE_TEXTS(X)                                                                  \
+    X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
+
 struct vbs_profile {
     int n_layers;
     /* [1..n_layers]; [0] stands for the network's input: out_bytes is what one sample of it takes,
@@ -62,7 +70,7 @@ struct vbs_profile {
     int n_batches;
     const int *batches; /* ascending; batches[0] == 1 */
     int n_algorithms;
-    const char *const *algorithms; /* names */
+    const char *const *algorithms; /* names, ascending by their bytes */
     struct vbs_circumstances circumstances;
 };
 
@@ -80,12 +88,17 @@ int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
 void vbs_profile_free(struct vbs_profile *profile);
 
 /*
- * Building a profile: layers in topological order, then rows in any order, then finish, which
- * checks the whole (DESIGN 4, INTERFACE "Profile, CSV") and names layer and batch of what is wrong:
+ * Building a profile: layers in topological order, then rows in any order, then finish. All is
+ * checked (DESIGN 4, INTERFACE "Profile, CSV") and what is wrong is named with its layer and batch:
  * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
- * no batch 1, a repeated (layer, batch, algorithm), a time that is negative or not finite, bytes
- * that are negative or whose totals overflow, in_bytes above what the inputs produce, two layers
- * that read the network's input at different sizes (the largest counts). All are VBS_FORMAT.
+ * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
+ * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
+ * produce (less is allowed: a layer may read a part), names that are not UTF-8 or have
+ * VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
+ *
+ * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
+ * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
+ * + largest ws_bytes + sum of weight_bytes fits in 63 bits, so that no planner's sum overflows.
  */
 struct vbs_profile_builder;
 

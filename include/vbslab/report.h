@@ -8,13 +8,15 @@
 #include "vbslab/units.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* One planner at one budget (INTERFACE "Compare, JSON"). Where it is not feasible all numbers but
- * memory_bytes are 0. Times come from the replay of the schedule, not from the planner. */
+ * memory_bytes and least_bytes are 0. Times come from the replay of the schedule, not from the
+ * planner. */
 struct vbs_compare_row {
     int64_t memory_bytes;
     const struct vbs_planner *planner;
@@ -32,16 +34,23 @@ struct vbs_compare_row {
 };
 
 struct vbs_compare {
-    int64_t profile_id; /* 0: not from the store */
+    int64_t profile_id; /* 0: not from the store; vbs_compare_run leaves it to the caller */
+    int64_t judge_id;   /* likewise, of the profile that judged */
     const char *model;
     int64_t request;
     enum vbs_io io;
+    /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
+    struct vbs_circumstances circumstances, judge;
+    bool self_judged;
     int n_budgets, n_planners;
     const int64_t *budgets; /* ascending */
     const double *bound_us; /* [n_budgets] lower bound of the whole request; HUGE_VAL: none */
     const struct vbs_planner *const *planners;
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
 };
+
+/* True of fbs, fbs-best and greedy-vbs, which VBS and COMP measure their planners against. */
+bool vbs_compare_is_baseline(const struct vbs_planner *planner);
 
 /*
  * Runs planners (null: all) over the budgets. Schedules are planned on profile and judged by

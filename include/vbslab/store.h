@@ -34,13 +34,14 @@ struct vbs_store_entry {
     int64_t id;
     bool complete;
     int n_layers, n_batches;
+    int max_batch; /* the largest of the batches */
     int64_t n_rows;
     struct vbs_circumstances circumstances;
 };
 
 struct vbs_store_list {
     int n_entries;
-    struct vbs_store_entry *entries; /* newest last */
+    struct vbs_store_entry *entries; /* newest last: as completed or imported, then unfinished */
 };
 
 enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
@@ -51,7 +52,8 @@ void vbs_store_list_free(struct vbs_store_list *list);
 enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                struct vbs_profile **profile) VBS_MUST_CHECK;
 
-/* Id of the newest complete profile of a model; VBS_NOT_FOUND. */
+/* Id of the profile of a model that was completed or imported last; VBS_NOT_FOUND suggests the
+ * nearest name. */
 enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
                                  int64_t *id) VBS_MUST_CHECK;
 
@@ -60,22 +62,32 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
 /*
- * A measurement under way: begin finds an unfinished profile of the same network (hash), input,
- * batches and circumstances (backend, library, device, threads, vbslab version) whose owner no
- * longer runs, and takes it over, or starts a new one. sink is valid until end. Samples are
- * committed at least every 20 ms of measured time. finish computes medians and seals the profile.
+ * A measurement under way: begin finds an unfinished profile of the same model and network (hash),
+ * input, layers, kernels (batches, algorithms, scratch, weights) and circumstances (backend,
+ * library, device, threads, vbslab version) whose owner no longer runs, and takes it over, or
+ * starts a new one; both at once, so that two processes never share one. A process that was taken
+ * for gone, but was not, is told so by the next add.
+ *
+ * sink is valid until free. Samples are committed when 20 ms of measured time or 256 samples have
+ * gathered (of modelled times, which cost nothing: 256 samples), and by free. The memory of
+ * sink->stored is the run's. Rounds of a resumed run count on from those stored.
  */
 struct vbs_store_run;
 
+/* Borrows store and session until free. VBS_FORMAT when the session's layers and kernels do not
+ * make a profile. */
 enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
                                     uint64_t network_hash, const struct vbs_session *session,
                                     struct vbs_store_run **run) VBS_MUST_CHECK;
 /* True when samples of an earlier process were found. */
 bool vbs_store_run_resumed(const struct vbs_store_run *run);
 const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
+/* Computes the medians, and completes the profile with notes (null: those of the session) and the
+ * date of now, all or nothing. VBS_STORE names the kernel that has no sample. */
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                      const char *notes, int64_t *id) VBS_MUST_CHECK;
-/* Gives the run up; what it stored stays for the next begin. Also after finish. */
+/* Commits what is left. An unfinished run stays for the next begin, unless it has no samples. Null
+ * is allowed; also after finish. */
 void vbs_store_run_free(struct vbs_store_run *run);
 
 #ifdef __cplusplus

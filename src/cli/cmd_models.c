@@ -1,0 +1,430 @@
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Forms of the same result. */
+enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
+
+/* What a network comes to, per sample. */
+struct totals {
+    int64_t parameters, macs, out_bytes;
+};
+
+static struct totals add_up(const struct vbs_network *network)
+{
+    struct totals totals = {0};
+
+    for (int k = 1; k <= network->n_layers; k++) {
+        totals.parameters += network->layers[k].parameters;
+        totals.macs += network->layers[k].macs;
+        totals.out_bytes += vbs_network_out_bytes(network, k);
+    }
+    return totals;
+}
+
+static int64_t weight_bytes(int64_t parameters)
+{
+    return (int64_t)sizeof(float) * parameters;
+}
+
+/* "724.4 M", "15.47 G": four digits. */
+static char *format_count(int64_t count, char *buffer, size_t size)
+{
+    static const char *const PREFIXES[] = {"", " k", " M", " G", " T", " P", " E"};
+    double value = (double)count;
+    int prefix = 0;
+
+    while (value >= 999.95 && prefix < 6) {
+        value /= 1000;
+        prefix++;
+    }
+    snprintf(buffer, size,
+             prefix == 0      ? "%.0f%s"
+             : value < 9.9995 ? "%.3f%s"
+             : value < 99.995 ? "%.2f%s"
+                              : "%.1f%s",
+             value, PREFIXES[prefix]);
+    return buffer;
+}
+
+static void add_count(struct cli_table *table, int64_t count)
+{
+    char buffer[24];
+
+    cli_table_add(table, "%s", count ? format_count(count, buffer, sizeof buffer) : "-");
+}
+
+static void add_bytes(struct cli_table *table, int64_t bytes)
+{
+    char buffer[24];
+
+    cli_table_add(table, "%s", bytes ? vbs_format_bytes(bytes, buffer, sizeof buffer) : "-");
+}
+
+static void add_shape(struct cli_table *table, const struct vbs_shape *shape)
+{
+    char buffer[64];
+
+    cli_table_add(table, "%s", vbs_shape_format(shape, buffer, sizeof buffer));
+}
+
+static enum vbs_status load(struct cli *cli, const char *const *values, const char *model,
+                            struct vbs_network **network)
+{
+    const char *input = cli_value(cli, values, "input");
+    struct vbs_shape shape;
+    enum vbs_status status = input ? vbs_shape_parse(&cli->ctx, input, &shape) : VBS_OK;
+
+    if (status != VBS_OK)
+        return status;
+    return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
+}
+
+static json_t *shape_json(const struct vbs_shape *shape)
+{
+    json_t *dims = json_array();
+
+    for (int i = 0; i < shape->n_dims; i++)
+        if (json_array_append_new(dims, json_integer(shape->dim[i])) != 0) {
+            json_decref(dims);
+            return NULL;
+        }
+    return dims;
+}
+
+/* Sets key in object; a null value (memory ran out) and any failure set *failed. */
+static void put(json_t *object, const char *key, json_t *value, bool *failed)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        *failed = true;
+}
+
+static json_t *inputs_json(const struct vbs_layer *layer, bool *failed)
+{
+    json_t *inputs = json_array();
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        if (json_array_append_new(inputs, json_integer(layer->inputs[i])) != 0)
+            *failed = true;
+    return inputs;
+}
+
+static json_t *bundled_json(const struct vbs_layer *layer, bool *failed)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < layer->n_bundled; i++) {
+        json_t *item = json_object();
+
+        put(item, "name", json_string(layer->bundled[i].name), failed);
+        put(item, "kind", json_string(vbs_op_word(layer->bundled[i].op)), failed);
+        if (json_array_append_new(list, item) != 0)
+            *failed = true;
+    }
+    return list;
+}
+
+static json_t *layer_json(const struct vbs_network *network, int k, bool *failed)
+{
+    const struct vbs_layer *layer = &network->layers[k];
+    json_t *object = json_object();
+
+    put(object, "layer", json_integer(k), failed);
+    put(object, "name", json_string(layer->name), failed);
+    put(object, "kind", json_string(vbs_op_word(layer->op)), failed);
+    put(object, "inputs", inputs_json(layer, failed), failed);
+    put(object, "shape", shape_json(&layer->shape), failed);
+    put(object, "in_bytes", json_integer(vbs_network_in_bytes(network, k)), failed);
+    put(object, "out_bytes", json_integer(vbs_network_out_bytes(network, k)), failed);
+    put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
+    put(object, "macs", json_integer(layer->macs), failed);
+    put(object, "bundled", bundled_json(layer, failed), failed);
+    return object;
+}
+
+/* What `models` says of a network, and the head of what `models show` says. */
+static json_t *network_json(const struct vbs_network *network, bool *failed)
+{
+    struct totals totals = add_up(network);
+    json_t *object = json_object();
+
+    put(object, "name", json_string(network->name), failed);
+    put(object, "about", json_string(network->about), failed);
+    put(object, "input", shape_json(&network->input), failed);
+    put(object, "n_layers", json_integer(network->n_layers), failed);
+    put(object, "parameters", json_integer(totals.parameters), failed);
+    put(object, "weight_bytes", json_integer(weight_bytes(totals.parameters)), failed);
+    put(object, "macs", json_integer(totals.macs), failed);
+    return object;
+}
+
+/* Prints and frees json, unless failed says that parts of it are missing. */
+static enum vbs_status print_json(struct cli *cli, json_t *json, bool failed)
+{
+    char *text = json && !failed ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+
+    json_decref(json);
+    if (!text)
+        return vbs_no_memory(&cli->ctx);
+    puts(text);
+    free(text);
+    return VBS_OK;
+}
+
+static enum vbs_status show_json(struct cli *cli, const struct vbs_network *network)
+{
+    bool failed = false;
+    json_t *root = network_json(network, &failed), *layers = json_array();
+
+    for (int k = 1; k <= network->n_layers; k++)
+        if (json_array_append_new(layers, layer_json(network, k, &failed)) != 0)
+            failed = true;
+    put(root, "layers", layers, &failed);
+    return print_json(cli, root, failed);
+}
+
+/* Words of what is bundled, or ids of inputs, with a separator between. */
+static void add_bundled(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
+{
+    for (int i = 0; i < layer->n_bundled; i++)
+        vbs_text_addf(text, "%s%s", i ? separator : "", vbs_op_word(layer->bundled[i].op));
+}
+
+static void add_inputs(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
+{
+    for (int i = 0; i < layer->n_inputs; i++)
+        vbs_text_addf(text, "%s%d", i ? separator : "", layer->inputs[i]);
+}
+
+static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
+{
+    enum vbs_status status = text->failed ? vbs_no_memory(&cli->ctx) : VBS_OK;
+
+    if (status == VBS_OK)
+        fputs(text->data, stdout);
+    vbs_text_clear(text);
+    return status;
+}
+
+static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k)
+{
+    const struct vbs_layer *layer = &network->layers[k];
+    char shape[64];
+
+    vbs_text_addf(text, "%d,", k);
+    vbs_text_add_csv(text, layer->name);
+    vbs_text_addf(text, ",%s,", vbs_op_word(layer->op));
+    add_inputs(text, layer, ";");
+    vbs_text_addf(
+        text, ",%s,%lld,%lld,%lld,%lld,", vbs_shape_format(&layer->shape, shape, sizeof shape),
+        (long long)vbs_network_in_bytes(network, k), (long long)vbs_network_out_bytes(network, k),
+        (long long)weight_bytes(layer->parameters), (long long)layer->macs);
+    add_bundled(text, layer, ";");
+    vbs_text_add(text, "\n");
+}
+
+static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *network)
+{
+    struct vbs_text text = {0};
+
+    vbs_text_add(&text, "layer,name,kind,inputs,shape,in_bytes,out_bytes,weight_bytes,macs,"
+                        "bundled\n");
+    for (int k = 1; k <= network->n_layers; k++)
+        add_layer_csv(&text, network, k);
+    return print_text(cli, &text);
+}
+
+/* Cells that need more than one number or word. */
+static void add_list(struct cli_table *table, const struct vbs_layer *layer, const char *separator,
+                     void (*add)(struct vbs_text *, const struct vbs_layer *, const char *))
+{
+    struct vbs_text text = {0};
+
+    add(&text, layer, separator);
+    if (text.failed)
+        table->failed = true;
+    else
+        cli_table_add(table, "%s", text.data ? text.data : "");
+    vbs_text_clear(&text);
+}
+
+static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k)
+{
+    const struct vbs_layer *layer = &network->layers[k];
+
+    cli_table_add(table, "%d", k);
+    cli_table_add(table, "%s", layer->name);
+    cli_table_add(table, "%s", vbs_op_word(layer->op));
+    add_list(table, layer, ",", add_inputs);
+    add_shape(table, &layer->shape);
+    add_bytes(table, vbs_network_in_bytes(network, k));
+    add_bytes(table, vbs_network_out_bytes(network, k));
+    add_bytes(table, weight_bytes(layer->parameters));
+    add_count(table, layer->macs);
+    add_list(table, layer, "+", add_bundled);
+}
+
+static void add_total_row(struct cli_table *table, const struct vbs_network *network)
+{
+    struct totals totals = add_up(network);
+
+    cli_table_add(table, "%d", network->n_layers);
+    cli_table_add(table, "in all");
+    cli_table_add(table, "%s", "");
+    cli_table_add(table, "%s", "");
+    cli_table_add(table, "%s", "");
+    cli_table_add(table, "%s", "");
+    add_bytes(table, totals.out_bytes);
+    add_bytes(table, weight_bytes(totals.parameters));
+    add_count(table, totals.macs);
+    cli_table_add(table, "%s", "");
+}
+
+static enum vbs_status show_table(struct cli *cli, const struct vbs_network *network)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"layer", true}, {"name", false}, {"kind", false},   {"inputs", false}, {"output", true},
+        {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"bundled", false},
+    };
+    struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+
+    for (int k = 1; k <= network->n_layers; k++)
+        add_layer_row(&table, network, k);
+    add_total_row(&table, network);
+    return cli_table_print(&cli->ctx, &table);
+}
+
+static enum vbs_status show(struct cli *cli, const char *const *values, enum form form,
+                            const char *model)
+{
+    struct vbs_network *network;
+    enum vbs_status status = load(cli, values, model, &network);
+
+    if (status != VBS_OK)
+        return status;
+    if (form == FORM_JSON)
+        status = show_json(cli, network);
+    else if (form == FORM_CSV)
+        status = show_csv(cli, network);
+    else
+        status = show_table(cli, network);
+    vbs_network_free(network);
+    return status;
+}
+
+static enum vbs_status list_json(struct cli *cli, struct vbs_network *const *networks, int n)
+{
+    bool failed = false;
+    json_t *root = json_object(), *models = json_array();
+
+    for (int i = 0; i < n; i++)
+        if (json_array_append_new(models, network_json(networks[i], &failed)) != 0)
+            failed = true;
+    put(root, "models", models, &failed);
+    return print_json(cli, root, failed);
+}
+
+static enum vbs_status list_csv(struct cli *cli, struct vbs_network *const *networks, int n)
+{
+    struct vbs_text text = {0};
+    char shape[64];
+
+    vbs_text_add(&text, "name,input,layers,parameters,weight_bytes,macs,about\n");
+    for (int i = 0; i < n; i++) {
+        struct totals totals = add_up(networks[i]);
+
+        vbs_text_addf(&text, "%s,%s,%d,%lld,%lld,%lld,", networks[i]->name,
+                      vbs_shape_format(&networks[i]->input, shape, sizeof shape),
+                      networks[i]->n_layers, (long long)totals.parameters,
+                      (long long)weight_bytes(totals.parameters), (long long)totals.macs);
+        vbs_text_add_csv(&text, networks[i]->about);
+        vbs_text_add(&text, "\n");
+    }
+    return print_text(cli, &text);
+}
+
+static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *networks, int n)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"name", false},   {"input", true}, {"layers", true}, {"parameters", true},
+        {"weights", true}, {"MACs", true},  {"", false},
+    };
+    struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+
+    for (int i = 0; i < n; i++) {
+        struct totals totals = add_up(networks[i]);
+
+        cli_table_add(&table, "%s", networks[i]->name);
+        add_shape(&table, &networks[i]->input);
+        cli_table_add(&table, "%d", networks[i]->n_layers);
+        add_count(&table, totals.parameters);
+        add_bytes(&table, weight_bytes(totals.parameters));
+        add_count(&table, totals.macs);
+        cli_table_add(&table, "%s", networks[i]->about);
+    }
+    return cli_table_print(&cli->ctx, &table);
+}
+
+static enum vbs_status list(struct cli *cli, enum form form)
+{
+    int n = vbs_model_count();
+    struct vbs_network **networks = calloc((size_t)n, sizeof(struct vbs_network *));
+    enum vbs_status status = networks ? VBS_OK : vbs_no_memory(&cli->ctx);
+
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = vbs_network_load(&cli->ctx, vbs_model_name(i), NULL, &networks[i]);
+    if (status == VBS_OK && form == FORM_JSON)
+        status = list_json(cli, networks, n);
+    else if (status == VBS_OK && form == FORM_CSV)
+        status = list_csv(cli, networks, n);
+    else if (status == VBS_OK)
+        status = list_table(cli, networks, n);
+    for (int i = 0; i < n && networks; i++)
+        vbs_network_free(networks[i]);
+    free(networks);
+    return status;
+}
+
+static int run(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments)
+{
+    bool json = cli_value(cli, values, "json") != NULL, csv = cli_value(cli, values, "csv") != NULL;
+    enum form form = json ? FORM_JSON : csv ? FORM_CSV : FORM_TABLE;
+    enum vbs_status status;
+
+    if (json && csv)
+        return cli_usage(cli, "--json and --csv exclude each other");
+    if (n_arguments == 0) {
+        if (cli_value(cli, values, "input"))
+            return cli_usage(cli, "--input goes with 'models show MODEL'");
+        status = list(cli, form);
+    } else {
+        if (strcmp(arguments[0], "show") != 0)
+            return cli_usage(cli, "'%s': write 'models' or 'models show MODEL'", arguments[0]);
+        if (n_arguments != 2)
+            return cli_usage(cli, "'show' takes one MODEL");
+        status = show(cli, values, form, arguments[1]);
+    }
+    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"json", NULL, "print JSON"},
+    {"csv", NULL, "print CSV"},
+    {"input", "CxHxW", "another input shape, as 3x16x224x224 (with show)"},
+    {NULL, NULL, NULL},
+};
+
+const struct cli_command cli_models = {
+    .name = "models",
+    .summary = "the built-in networks, or the layers of one",
+    .usage = "[--json|--csv] | show MODEL [--json|--csv] [--input CxHxW]",
+    .options = OPTIONS,
+    .run = run,
+};

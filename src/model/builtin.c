@@ -1,0 +1,96 @@
+#include "base/embedded.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "vbslab/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* models/NAME.net, made by tools/embed.sh; the Makefile fixes their order. */
+extern const struct vbs_embedded vbs_models[];
+
+#define MAX_MODELS 64 /* names that are compared for a suggestion */
+
+int vbs_model_count(void)
+{
+    int count = 0;
+
+    while (vbs_models[count].name)
+        count++;
+    return count;
+}
+
+const char *vbs_model_name(int index)
+{
+    return vbs_models[index].name;
+}
+
+const char *vbs_model_text(int index)
+{
+    return vbs_models[index].text;
+}
+
+static const struct vbs_embedded *find_model(const char *name)
+{
+    for (const struct vbs_embedded *model = vbs_models; model->name; model++)
+        if (strcmp(name, model->name) == 0)
+            return model;
+    return NULL;
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static enum vbs_status unknown_model(struct vbs_ctx *ctx, const char *name)
+{
+    const char *names[MAX_MODELS];
+    const char *nearest;
+    int count = 0;
+
+    for (; vbs_models[count].name && count < MAX_MODELS; count++)
+        names[count] = vbs_models[count].name;
+    nearest = vbs_nearest_name(name, names, count);
+    if (nearest)
+        return vbs_fail(ctx, VBS_NOT_FOUND, "no network '%.100s'; did you mean '%s'?", name,
+                        nearest);
+    return vbs_fail(ctx, VBS_NOT_FOUND,
+                    "no network '%.100s'; 'vbslab models' lists the built-in ones, and the path "
+                    "of a model text ends in .net",
+                    name);
+}
+
+static enum vbs_status load_file(struct vbs_ctx *ctx, const char *path,
+                                 const struct vbs_shape *input, struct vbs_network **network)
+{
+    enum vbs_status status;
+    char *text = NULL;
+    size_t length = 0;
+
+    status = vbs_read_file(ctx, path, VBS_MAX_MODEL_TEXT, &text, &length);
+    if (status == VBS_OK)
+        status = vbs_network_parse(ctx, path, text, length, input, network);
+    free(text);
+    return status;
+}
+
+enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
+                                 const struct vbs_shape *input, struct vbs_network **network)
+{
+    const struct vbs_embedded *builtin = find_model(model);
+
+    if (builtin)
+        return vbs_network_parse(ctx, builtin->name, builtin->text, builtin->length, input,
+                                 network);
+    if (ends_in(model, ".net"))
+        return load_file(ctx, model, input, network);
+    if (ends_in(model, ".onnx"))
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "'%.200s': ONNX files are not read by this version; write the network as "
+                        "a model text, as models/README.md shows",
+                        model);
+    return unknown_model(ctx, model);
+}
