@@ -154,8 +154,8 @@ static enum vbs_status explain_infeasible(struct vbs_ctx *ctx, struct vbs_solver
     vbs_format_bytes(memory_bytes, have, sizeof have);
     vbs_format_bytes(least, need, sizeof need);
     return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no schedule of %s fits %s; the least budget is %lld bytes (%s), where layer "
-                    "'%s' binds",
+                    "no schedule of %s fits %s; the least budget is %lldB (%s), where layer '%s' "
+                    "binds",
                     solver->planner->name, have, (long long)least, need,
                     solver->task.profile->layers[layer].name);
 }
