@@ -23,7 +23,8 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
               $(PKG_CFLAGS) $(CFLAGS)
-LIBS = $(PKG_LIBS) -ldnnl -lm -pthread
+# oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
+LIBS = $(PKG_LIBS) -ldnnl -l:libgomp.so.1 -lm -pthread
 
 # The built-in networks, in the order in which they are listed.
 MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 \
@@ -80,7 +81,7 @@ $(BUILD)/vbslab.pc: Makefile
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
 	    'Name: vbslab' 'Description: convolutional networks inside a memory budget' \
 	    'Version: $(VERSION)' 'Requires.private: $(PKGS)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -lvbslab' 'Libs.private: -ldnnl -lm -pthread' > $@
+	    'Libs: -L$${libdir} -lvbslab' 'Libs.private: -ldnnl -l:libgomp.so.1 -lm -pthread' > $@
 
 $(BUILD)/%.o: %.c
 	@echo "  compile $<"
@@ -127,7 +128,7 @@ check: all tests
 	    prove --exec '' --failures --timer $(TEST_BIN) $(TEST_SCRIPTS)
 
 bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
-	@VBSLAB=$(abspath $(BUILD)/vbslab) $(BUILD)/tests/bench
+	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench
 
 asan: ##: every test under AddressSanitizer, leaks too
 	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0 \

@@ -1,0 +1,48 @@
+/* The trace of a replay as CSV: one row per step, in the order of the steps. */
+#include "vbslab/replay.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+#define HEADER                                                                                     \
+    "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,ws_bytes," \
+    "memory_bytes,after_bytes,over_budget\n"
+
+static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
+                    const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                    int64_t index)
+{
+    const struct vbs_step *step = &schedule->steps[index];
+    const struct vbs_replay_step *at = &replay->steps[index];
+
+    vbs_text_addf(text, "%" PRId64 ",%d,", index + 1, step->layer);
+    vbs_text_add_csv(text, profile->layers[step->layer].name);
+    vbs_text_addf(text, ",%d,", step->batch);
+    vbs_text_add_csv(text, schedule->algorithms[step->algorithm]);
+    vbs_text_addf(text, ",%" PRId64 ",", at->done_before);
+    vbs_text_add_double(text, at->start_us);
+    vbs_text_add(text, ",");
+    vbs_text_add_double(text, at->end_us);
+    vbs_text_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d\n",
+                  at->live_bytes, at->added_bytes, at->ws_bytes, at->memory_bytes, at->after_bytes,
+                  at->memory_bytes > replay->memory_bytes);
+}
+
+enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                     const struct vbs_schedule *schedule,
+                                     const struct vbs_replay *replay, const char *path)
+{
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    if (!replay->steps)
+        return vbs_fail(ctx, VBS_USAGE, "the replay was made without a trace");
+    vbs_text_add(&text, HEADER);
+    for (int64_t i = 0; i < replay->n_steps && !text.failed; i++)
+        add_row(&text, profile, schedule, replay, i);
+    status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
+    vbs_text_clear(&text);
+    return status;
+}

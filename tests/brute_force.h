@@ -1,0 +1,63 @@
+/*
+ * Slow references that follow the definitions word by word: memory of a step, the optimum over the
+ * lattice, the recurrences of VBS III, the baselines of VBS IV. They share no code with the library
+ * beyond reading profiles. For networks of up to 7 layers and requests of up to 6 samples. They
+ * print a line and end the program when memory is out.
+ */
+#ifndef TESTS_BRUTE_FORCE_H
+#define TESTS_BRUTE_FORCE_H
+
+#include "vbslab/plan.h"
+
+#include <stdbool.h>
+
+/* Bytes of all samples that are live between steps in the state done[1..n] (samples finished per
+ * layer): DESIGN 3, sample by sample. */
+int64_t brute_live_bytes(const struct vbs_problem *problem, const int *done);
+
+/* Bytes during a step of layer on batch samples in that state, its scratch left out. */
+int64_t brute_step_bytes(const struct vbs_problem *problem, const int *done, int layer, int batch);
+
+/* True when all inputs of the step are there and it stays within the request. */
+bool brute_step_allowed(const struct vbs_problem *problem, const int *done, int layer, int batch);
+
+/* All states that can be reached and all steps between them. */
+struct brute_lattice;
+
+struct brute_lattice *brute_lattice_new(const struct vbs_problem *problem);
+void brute_lattice_free(struct brute_lattice *lattice);
+
+/* Least time of any path whose steps all stay within memory_bytes; HUGE_VAL: there is none. */
+double brute_optimum_us(const struct brute_lattice *lattice, int64_t memory_bytes);
+
+/* The steps of such a path, first to last; returns their number, 0: there is no path. Room for
+ * layers times request is enough. */
+int brute_optimum_path(const struct brute_lattice *lattice, int64_t memory_bytes,
+                       struct vbs_step *steps);
+
+/* Least budget for which there is a path. */
+int64_t brute_least_bytes(const struct brute_lattice *lattice);
+
+/*
+ * DP-VBS of a chain (each layer reads the one before): recurrences 1, 2 and 3 of VBS III as a
+ * recursion over exact budgets. io external: inputs that wait at layer 1 and finished outputs of
+ * layer n take nothing. HUGE_VAL: infeasible.
+ */
+double brute_dp_vbs_us(const struct vbs_problem *problem, int64_t memory_bytes);
+
+/* Fixed batch: the largest batch of the profile, up to the request, with which chunk after chunk
+ * runs through all layers; what is left over runs in the largest batches that do not exceed it.
+ * fbs_best: the fastest of all batches that fit. HUGE_VAL: infeasible. */
+double brute_fbs_us(const struct vbs_problem *problem, int64_t memory_bytes);
+double brute_fbs_best_us(const struct vbs_problem *problem, int64_t memory_bytes);
+
+/*
+ * Greedy-VBS: layer after layer over the whole request, each at the largest batch that fits beside
+ * its reservation: the whole request of every tensor that is still read, and of the output. io
+ * external: the network's input and final outputs are reserved only for the samples of a step. In
+ * place, when no later layer reads the first input: the output is reserved in its place, but not
+ * one that stays in the place of external samples, which are lent for a step. HUGE_VAL: infeasible.
+ */
+double brute_greedy_us(const struct vbs_problem *problem, int64_t memory_bytes);
+
+#endif
