@@ -46,6 +46,7 @@ TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 # Calls that a test makes fail, by the linker.
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
+LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:

@@ -51,7 +51,8 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
 void vbs_replay_free(struct vbs_replay *replay);
 
 /* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
- * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget ("-": standard output). */
+ * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget ("-": standard output). Steps count
+ * from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE: there is no trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                      const struct vbs_schedule *schedule,
                                      const struct vbs_replay *replay,

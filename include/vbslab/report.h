@@ -55,8 +55,13 @@ bool vbs_compare_is_baseline(const struct vbs_planner *planner);
 /*
  * Runs planners (null: all) over the budgets. Schedules are planned on profile and judged by
  * replay on judge (null: profile itself): a second, independent profile tells how much of a gain
- * is choosing among noisy numbers. A schedule that breaks its budget in the replay is
- * VBS_OVER_BUDGET, an error of the program.
+ * is choosing among noisy numbers; bounds and gaps are the judge's too. Gains need the plans of
+ * fbs and fbs-best and make them when planners has them not.
+ *
+ * VBS_USAGE: no planner, an empty range or more than VBS_MAX_BUDGETS, what vbs_solver_new refuses.
+ * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses.
+ * VBS_OVER_BUDGET: a schedule breaks its budget in the replay, an error of the planner unless judge
+ * counts other workspaces. VBS_INTERRUPTED, VBS_NO_MEMORY.
  */
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                 const struct vbs_profile *judge,
@@ -65,12 +70,21 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
                                 struct vbs_compare **compare) VBS_MUST_CHECK;
 void vbs_compare_free(struct vbs_compare *compare);
 
-/* A range of about 25 budgets in round steps, from the least that any planner needs to the least
- * with which the fastest plan is reached. */
+/* A range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...) from the least
+ * that any planner needs to the least with which the fastest plan is reached, or one within a
+ * thousandth of it. Plans some ten times with every planner. Errors as vbs_compare_run. */
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets) VBS_MUST_CHECK;
 
-/* Forms of the same result; each returns a malloc'd text, to be freed. colour: ANSI sequences. */
+/*
+ * Forms of the same result; each gives a text to be freed, ending with a newline. Only
+ * VBS_NO_MEMORY can happen.
+ *
+ * The table is for people: at most 100 columns, control characters of names made visible; colour
+ * adds ANSI sequences. JSON is INTERFACE's object for one comparison and an array of them for
+ * several; CSV has its fields, the outer ones repeated in each line. Numbers there are exact;
+ * gains over an infeasible baseline, or of an infeasible row, are null or empty.
+ */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   bool colour, char **text) VBS_MUST_CHECK;
 enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
@@ -78,8 +92,15 @@ enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                 int n_compares, char **text) VBS_MUST_CHECK;
 
-/* Throughput against memory, all planners and the lower bound, as .svg, .png or .pdf by the ending
- * of path; needs gnuplot (VBS_UNSUPPORTED says so). No name reaches a command line. */
+/*
+ * Throughput against memory, one panel per comparison: every planner and the limit by the lower
+ * bound, as .svg, .png or .pdf by the ending of path, written whole or not at all. Drawn by gnuplot
+ * in a private folder under $TMPDIR; no name reaches a command line or a command.
+ *
+ * VBS_USAGE: another ending. VBS_INFEASIBLE: nothing fits anywhere, the detail names the least
+ * budget. VBS_UNSUPPORTED: no gnuplot. VBS_LIBRARY: gnuplot failed, with its reason. VBS_IO,
+ * VBS_INTERRUPTED, VBS_NO_MEMORY.
+ */
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, const char *path) VBS_MUST_CHECK;
 

@@ -10,21 +10,30 @@
 
 #include <stdbool.h>
 
+/* The progress bar. Internal to cli.c. */
+struct cli_bar {
+    bool drawn;
+    int n_reports;
+    double start_s, drawn_s;
+};
+
 /* What the words before the command set, and what every command may use. */
 struct cli {
     struct vbs_ctx ctx;
     const char *db_path; /* --db, $VBSLAB_DB, or the default */
     bool quiet;          /* --quiet: no progress, no warnings */
-    bool tty;            /* standard error is a terminal */
+    bool tty;            /* standard error is a terminal that can redraw a line */
     bool colour;         /* standard output is a terminal and NO_COLOR is not set */
     const struct cli_command *command;
+    char **argv; /* of the process, for a command that must start it anew */
+    struct cli_bar bar;
 };
 
 /* One option of a command. Arguments are taken as "--name VALUE" or "--name=VALUE". */
 struct cli_option {
     const char *name;  /* without the dashes */
     const char *value; /* word for the value in the help, or null for a switch */
-    const char *help;  /* one line */
+    const char *help;  /* one line, with the default */
 };
 
 struct cli_command {
@@ -32,6 +41,7 @@ struct cli_command {
     const char *summary;              /* one line for `vbslab --help` */
     const char *usage;                /* "PROFILE --planner P --memory SIZE [options]" */
     const struct cli_option *options; /* ends with a null name */
+    const char *example;              /* "vbslab plan ...", one or more lines; may be null */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
      * the words that are no options. Returns the exit code. */
     int (*run)(struct cli *cli, const char *const *values, int n_arguments,
@@ -47,22 +57,27 @@ int cli_usage(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 /* A warning on standard error, unless --quiet. */
 void cli_warn(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 
+/* What was done, on standard error, unless --quiet: "vbslab: text". */
+void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
 /* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
-/* PROFILE of INTERFACE.md: an id of the store, a .csv file, or the name of a model (its newest
- * profile). *id is 0 for a file. */
+/* PROFILE of INTERFACE.md: an id of the store, a .csv file ("-": standard input), or the name of a
+ * model (its newest profile). *id is 0 for a file. VBS_STORE for a built-in network that was never
+ * measured. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 
-/* Index of an option in a command's table by name, so that run can say values[...]. */
+/* The value of an option in the command's table by name, so that run need not count them. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
 /* --request and --io into *problem (defaults 12 and external); VBS_USAGE. */
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
                                  struct vbs_problem *problem) VBS_MUST_CHECK;
 
-/* A progress bar on standard error (only on a terminal, never with --quiet). */
+/* A progress bar on standard error; its report is null where none is to be drawn (not a terminal,
+ * or --quiet). Whatever this frame prints clears it first. */
 struct vbs_progress cli_progress(struct cli *cli);
 void cli_progress_end(struct cli *cli);
 

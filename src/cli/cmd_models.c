@@ -1,9 +1,9 @@
 #include "base/fail.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,17 +164,25 @@ static json_t *network_json(const struct vbs_network *network, bool *failed)
     return object;
 }
 
+static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
+{
+    enum vbs_status status = text->failed ? vbs_no_memory(&cli->ctx) : VBS_OK;
+
+    if (status == VBS_OK)
+        fputs(text->data, stdout);
+    vbs_text_clear(text);
+    return status;
+}
+
 /* Prints and frees json, unless failed says that parts of it are missing. */
 static enum vbs_status print_json(struct cli *cli, json_t *json, bool failed)
 {
-    char *text = json && !failed ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+    struct vbs_text text = {.failed = failed};
 
+    vbs_text_add_json(&text, json, JSON_INDENT(2));
+    vbs_text_add(&text, "\n");
     json_decref(json);
-    if (!text)
-        return vbs_no_memory(&cli->ctx);
-    puts(text);
-    free(text);
-    return VBS_OK;
+    return print_text(cli, &text);
 }
 
 static enum vbs_status show_json(struct cli *cli, const struct vbs_network *network)
@@ -200,16 +208,6 @@ static void add_inputs(struct vbs_text *text, const struct vbs_layer *layer, con
 {
     for (int i = 0; i < layer->n_inputs; i++)
         vbs_text_addf(text, "%s%d", i ? separator : "", layer->inputs[i]);
-}
-
-static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
-{
-    enum vbs_status status = text->failed ? vbs_no_memory(&cli->ctx) : VBS_OK;
-
-    if (status == VBS_OK)
-        fputs(text->data, stdout);
-    vbs_text_clear(text);
-    return status;
 }
 
 static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k)

@@ -1,9 +1,8 @@
 #include "base/fail.h"
+#include "base/json.h"
 #include "cli/cli.h"
 
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a replay is told about. */
@@ -149,14 +148,18 @@ static json_t *verdict_json(const struct judged *judged)
 static enum vbs_status print_json(struct cli *cli, const struct judged *judged)
 {
     json_t *object = verdict_json(judged);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+    struct vbs_text text = {0};
+    enum vbs_status status = VBS_OK;
 
+    vbs_text_add_json(&text, object, JSON_INDENT(2));
+    vbs_text_add(&text, "\n");
     json_decref(object);
-    if (!text)
-        return vbs_no_memory(&cli->ctx);
-    puts(text);
-    free(text);
-    return VBS_OK;
+    if (text.failed)
+        status = vbs_no_memory(&cli->ctx);
+    else
+        fputs(text.data, stdout);
+    vbs_text_clear(&text);
+    return status;
 }
 
 /* The error that names the least budget of this schedule: its peak. */

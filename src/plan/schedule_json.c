@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "vbslab/profile.h"
 #include "vbslab/units.h"
 
 #include <jansson.h>
@@ -17,7 +18,6 @@
 
 #define FORMAT         "vbslab-schedule-1"
 #define MAX_FILE_BYTES ((size_t)1 << 30)
-#define MAX_ALGORITHMS 1024
 
 /* A JSON string; jansson knows how to escape it. */
 static void add_string(struct vbs_text *text, const char *string)
@@ -90,6 +90,7 @@ enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_sc
 struct reader {
     struct vbs_ctx *ctx;
     const char *source;
+    size_t step; /* the one that is read, counted from 1; 0: none */
     struct vbs_schedule draft;
     struct vbs_step *steps;
     const char **algorithms; /* borrowed from the JSON tree */
@@ -97,7 +98,11 @@ struct reader {
 
 static enum vbs_status wrong(struct reader *reader, const char *member, const char *what)
 {
-    return vbs_fail(reader->ctx, VBS_FORMAT, "%s: '%s' %s", reader->source, member, what);
+    char place[32] = "";
+
+    if (reader->step > 0)
+        snprintf(place, sizeof place, "step %zu: ", reader->step);
+    return vbs_fail(reader->ctx, VBS_FORMAT, "%s: %s'%s' %s", reader->source, place, member, what);
 }
 
 /* A whole number from low to high; where it is missing, *value stays unless it is required. */
@@ -200,7 +205,7 @@ static int intern(struct reader *reader, const char *name)
     for (int i = 0; i < n; i++)
         if (strcmp(reader->algorithms[i], name) == 0)
             return i;
-    if (n == MAX_ALGORITHMS)
+    if (n == VBS_MAX_ALGORITHMS)
         return -1;
     reader->algorithms[n] = name;
     reader->draft.n_algorithms++;
@@ -243,17 +248,14 @@ static enum vbs_status read_steps(struct reader *reader, const json_t *root)
     if (n > VBS_MAX_STEPS)
         return wrong(reader, "steps", "has too many elements");
     reader->steps = malloc((n + 1) * sizeof *reader->steps);
-    reader->algorithms = malloc(MAX_ALGORITHMS * sizeof *reader->algorithms);
+    reader->algorithms = malloc(VBS_MAX_ALGORITHMS * sizeof *reader->algorithms);
     if (!reader->steps || !reader->algorithms)
         return vbs_no_memory(reader->ctx);
     for (size_t s = 0; s < n; s++) {
-        enum vbs_status status = read_step(reader, json_array_get(steps, s), &reader->steps[s]);
-        char place[32];
+        enum vbs_status status;
 
-        if (status == VBS_FORMAT) {
-            snprintf(place, sizeof place, "step %zu", s + 1);
-            return vbs_fail_within(reader->ctx, status, place);
-        }
+        reader->step = s + 1;
+        status = read_step(reader, json_array_get(steps, s), &reader->steps[s]);
         if (status != VBS_OK)
             return status;
     }
@@ -263,20 +265,34 @@ static enum vbs_status read_steps(struct reader *reader, const json_t *root)
     return VBS_OK;
 }
 
+#define SHOWN_SIZE 128
+
+/* A long path would leave no room for the reason: its end, in buffer. */
+static const char *end_of(const char *source, char *buffer)
+{
+    size_t length = strlen(source);
+
+    if (length < SHOWN_SIZE)
+        return strcpy(buffer, source);
+    snprintf(buffer, SHOWN_SIZE, "...%s", source + length - (SHOWN_SIZE - 4));
+    return buffer;
+}
+
 enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,
                                         size_t length, struct vbs_schedule **schedule)
 {
-    struct reader reader = {.ctx = ctx, .source = source};
+    char shown[SHOWN_SIZE];
+    struct reader reader = {.ctx = ctx, .source = end_of(source, shown)};
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     enum vbs_status status;
 
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
+    if (!root && error.text[0] == '\0') /* jansson's way of saying so */
         return vbs_no_memory(ctx);
     if (!root)
-        return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", source, error.line, error.text);
+        return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", shown, error.line, error.text);
     status = json_is_object(root) ? read_words(&reader, root)
-                                  : vbs_fail(ctx, VBS_FORMAT, "%s: not a JSON object", source);
+                                  : vbs_fail(ctx, VBS_FORMAT, "%s: not a JSON object", shown);
     if (status == VBS_OK)
         status = read_numbers(&reader, root);
     if (status == VBS_OK)
@@ -292,13 +308,14 @@ enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source,
 enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
                                        struct vbs_schedule **schedule)
 {
+    const char *source = strcmp(path, "-") == 0 ? "standard input" : path;
     char *text;
     size_t length;
     enum vbs_status status = vbs_read_file(ctx, path, MAX_FILE_BYTES, &text, &length);
 
     if (status != VBS_OK)
         return status;
-    status = vbs_schedule_parse_json(ctx, path, text, length, schedule);
+    status = vbs_schedule_parse_json(ctx, source, text, length, schedule);
     free(text);
     return status;
 }

@@ -1,0 +1,137 @@
+# throughput.gp - samples per second against the memory budget, one panel per profile.
+#
+# Needs what src/report/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
+# vbs_planners and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit,
+# vbs_every, vbs_last, vbs_memory_from, vbs_memory_to, vbs_rate_from, vbs_rate_to (per panel).
+# Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
+#
+# What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
+# budget that was tried, and the last line of a block, which has no marker (vbs_last), draws it on to
+# the edge. What bounds a budget bounds every smaller one: the bound's curve steps the other way.
+
+# Sizes are made for print: one panel in one column of a paper, two side by side across both.
+columns = vbs_panels == 1 ? 1 : 2
+rows = (vbs_panels + columns - 1) / columns
+key_columns = columns == 1 ? 2 : 4
+key_rows = (vbs_planners + key_columns) / key_columns # the bound's line too
+key_inches = 0.12 + 0.18 * key_rows
+panel_inches = 3.0
+width_inches = columns == 1 ? 4.6 : 8.6
+height_inches = rows * panel_inches + key_inches
+
+set encoding utf8
+marker = 1.0 # size of markers
+if (vbs_format eq 'svg') {
+    marker = 0.65 # this terminal has no scale of its own
+    set terminal svg noenhanced dynamic font 'Helvetica,12' linewidth 1 \
+        size 100 * width_inches, 100 * height_inches background '#ffffff'
+}
+if (vbs_format eq 'png') {
+    set terminal pngcairo noenhanced font 'Sans,10' fontscale 2.6 linewidth 2.6 pointscale 2.4 \
+        size 300 * width_inches, 300 * height_inches background '#ffffff'
+}
+if (vbs_format eq 'pdf') {
+    set terminal pdfcairo noenhanced font 'Sans,10' fontscale 0.62 linewidth 1.05 pointscale 0.62 \
+        size width_inches, height_inches background '#ffffff'
+}
+set output vbs_output
+
+# Planners in the order of all planners. Colours are those of Okabe and Ito, told apart by the
+# colour-blind; dashes and markers tell the curves apart without colour; widths and markers shrink,
+# so that curves that coincide show each other. Style n + 20 is drawn beneath the markers of n: it
+# keeps open ones open where a curve runs through them.
+set style line 1 lc rgb '#E69F00' lw 3.2 dt solid pt 4 ps 1.2 * marker
+set style line 2 lc rgb '#0072B2' lw 1.6 dt solid pt 6 ps 0.8 * marker
+set style line 3 lc rgb '#009E73' lw 1.8 dt (8, 4) pt 8 ps 1.0 * marker
+set style line 4 lc rgb '#D55E00' lw 1.4 dt solid pt 7 ps 0.6 * marker
+set style line 5 lc rgb '#56B4E9' lw 1.6 dt (6, 3) pt 9 ps 0.7 * marker
+set style line 6 lc rgb '#CC79A7' lw 1.5 dt (8, 3, 2, 3) pt 5 ps 0.5 * marker
+set style line 7 lc rgb '#000000' lw 1.0 dt (3, 3) pt 1 ps 0.6 * marker
+set style line 8 lc rgb '#7F3C8D' lw 1.2 dt (10, 3, 2, 3, 2, 3) pt 12 ps 0.8 * marker
+set style line 9 lc rgb '#8C6D31' lw 1.2 dt (12, 4) pt 2 ps 0.6 * marker
+set style line 10 lc rgb '#3969AC' lw 1.2 dt (2, 2) pt 10 ps 0.8 * marker
+set style line 21 lc rgb '#ffffff' pt 5 ps 1.2 * marker
+set style line 22 lc rgb '#ffffff' pt 7 ps 0.8 * marker
+set style line 23 lc rgb '#ffffff' pt 9 ps 1.0 * marker
+set style line 24 lc rgb '#D55E00' pt 7 ps 0.6 * marker
+set style line 25 lc rgb '#56B4E9' pt 9 ps 0.7 * marker
+set style line 26 lc rgb '#CC79A7' pt 5 ps 0.5 * marker
+set style line 27 lc rgb '#000000' pt 1 ps 0.6 * marker
+set style line 28 lc rgb '#ffffff' pt 13 ps 0.8 * marker
+set style line 29 lc rgb '#8C6D31' pt 2 ps 0.6 * marker
+set style line 30 lc rgb '#ffffff' pt 11 ps 0.8 * marker
+style_of(planner) = 1 + (vbs_style[planner] - 1) % 10
+bound_style = 40
+set style line bound_style lc rgb '#707070' lw 1.2 dt (7, 5) pt 7 ps 0.3 * marker
+
+set style line 41 lc rgb '#d8d8d8' lw 0.5 dt solid
+set grid back linestyle 41
+set border 3 lw 0.8
+set tics nomirror out scale 0.6
+set xtics autofreq
+set ytics autofreq
+
+set multiplot
+set key off
+do for [panel = 1:vbs_panels] {
+    across = (panel - 1) % columns
+    down = (panel - 1) / columns
+    left = real(across) / columns
+    right = real(across + 1) / columns
+    top = 1.0 - down * panel_inches / height_inches
+    bottom = top - panel_inches / height_inches
+    set lmargin at screen left + 0.62 / width_inches
+    set rmargin at screen right - 0.18 / width_inches
+    set tmargin at screen top - 0.46 / height_inches
+    set bmargin at screen bottom + 0.50 / height_inches
+
+    set title vbs_title[panel] noenhanced offset 0, 0.45
+    set label 1 vbs_note[panel] noenhanced at graph 0.5, 1.045 center font ',8' \
+        textcolor rgb '#404040'
+    set xlabel sprintf('memory budget (%s)', vbs_unit[panel]) offset 0, 0.4
+    set ylabel 'throughput (samples/s)' offset 0.8, 0
+    set xrange [vbs_memory_from[panel]:vbs_memory_to[panel]]
+    if (vbs_rate_to[panel] > 0) {
+        set yrange [vbs_rate_from[panel]:vbs_rate_to[panel]]
+        unset label 2
+    } else {
+        set yrange [0:1]
+        set label 2 'no planner fits these budgets' at graph 0.5, 0.5 center
+    }
+    plot vbs_data index panel - 1 every ::::vbs_last[panel] using 1:2 \
+            with fsteps linestyle bound_style notitle, \
+         vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] using 1:2 \
+            with points linestyle bound_style notitle, \
+         for [p = 1:vbs_planners] vbs_data index panel - 1 using 1:(column(2 + p)) \
+            with steps linestyle style_of(p) notitle, \
+         for [i = 0:2 * vbs_planners - 1] vbs_data index panel - 1 \
+            every vbs_every[panel]::::vbs_last[panel] \
+            using 1:(column(3 + i / 2)) with points \
+            linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle
+}
+
+# One key for all panels, beneath them, where it hides nothing. It is set by hand: gnuplot would
+# guess the width of the text and leave entries out.
+unset title
+unset xlabel
+unset ylabel
+unset border
+unset tics
+unset grid
+unset label
+set lmargin at screen 0
+set rmargin at screen 1
+set bmargin at screen 0
+set tmargin at screen key_inches / height_inches
+do for [i = 1:vbs_planners + 1] {
+    x = (0.30 + (width_inches - 0.30) / key_columns * ((i - 1) / key_rows)) / width_inches
+    y = (key_inches - 0.18 * ((i - 1) % key_rows) - 0.15) / height_inches
+    style = i <= vbs_planners ? style_of(i) : bound_style
+    set arrow i from screen x, y to screen x + 0.36 / width_inches, y nohead linestyle style
+    set label 2 * i '' at screen x + 0.18 / width_inches, y point linestyle style
+    set label 2 * i + 1 i <= vbs_planners ? vbs_name[i] : 'lower bound (limit)' noenhanced \
+        at screen x + 0.45 / width_inches, y left font ',9'
+}
+plot [0:1] [0:1] 1 / 0 notitle
+unset multiplot
+set output

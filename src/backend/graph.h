@@ -1,0 +1,16 @@
+/* What backends need to know about the order of a session's layers. Internal to the room. */
+#ifndef VBS_BACKEND_GRAPH_H
+#define VBS_BACKEND_GRAPH_H
+
+#include "vbslab/profile.h"
+
+/*
+ * True when layer (of two inputs) may write where one of them lies; *input is which one. That one
+ * is as large as the output, is no network input, and everyone else who reads it comes before layer
+ * in every schedule, because layer depends on it. An input that only layer reads is preferred.
+ * mark has n_layers + 1 places of scratch. Linear in the edges.
+ */
+bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, int layer, bool *mark,
+                        int *input);
+
+#endif

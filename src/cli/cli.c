@@ -1,0 +1,312 @@
+#include "cli/cli.h"
+
+#include "base/fail.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_SIZE 1024
+
+/* ---- Lines on the standard streams ---- */
+
+/* Whether text begins with a character that steers a terminal, of one byte or (C1) of two. */
+static int control_length(const unsigned char *text)
+{
+    if (text[0] < 0x20 || text[0] == 0x7f)
+        return 1;
+    return text[0] == 0xc2 && text[1] >= 0x80 && text[1] < 0xa0 ? 2 : 0;
+}
+
+static void print_visible(FILE *file, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        int n = control_length(c);
+
+        if (n == 0)
+            putc(*c, file);
+        for (int i = 0; i < n; i++)
+            fprintf(file, "\\x%02x", c[i]);
+        c += n > 1 ? n - 1 : 0;
+    }
+}
+
+void cli_print_name(const char *text)
+{
+    print_visible(stdout, text);
+}
+
+/* "vbslab: COMMAND: text", on a line of its own after whatever was printed before. */
+static void print_line(struct cli *cli, const char *text, const char *tail)
+{
+    cli_progress_end(cli);
+    fflush(stdout);
+    fputs("vbslab: ", stderr);
+    if (cli->command)
+        fprintf(stderr, "%s: ", cli->command->name);
+    print_visible(stderr, text);
+    fprintf(stderr, "%s\n", tail);
+}
+
+int cli_fail(struct cli *cli, enum vbs_status status)
+{
+    const char *detail = vbs_detail(&cli->ctx);
+
+    /* A detail of another failure would mislead. */
+    print_line(cli, cli->ctx.status == status ? detail : vbs_status_text(status), "");
+    return vbs_status_exit_code(status);
+}
+
+int cli_usage(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE], tail[80];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(tail, sizeof tail, " (see 'vbslab %s%s--help')",
+             cli->command ? cli->command->name : "", cli->command ? " " : "");
+    print_line(cli, text, tail);
+    return vbs_status_exit_code(VBS_USAGE);
+}
+
+void cli_warn(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE] = "warning: ";
+    size_t length = strlen(text);
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, format);
+    vsnprintf(text + length, sizeof text - length, format, args);
+    va_end(args);
+    print_line(cli, text, "");
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE];
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line(cli, text, "");
+}
+
+int cli_finish(struct cli *cli)
+{
+    bool earlier = ferror(stdout);
+    char text[LINE_SIZE];
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !earlier)
+        return 0;
+    snprintf(text, sizeof text, "cannot write to standard output%s%s", errno ? ": " : "",
+             errno ? strerror(errno) : "");
+    print_line(cli, text, "");
+    return vbs_status_exit_code(VBS_IO);
+}
+
+/* ---- What several commands take ---- */
+
+const char *cli_value(const struct cli *cli, const char *const *values, const char *name)
+{
+    for (int i = 0; cli->command->options[i].name; i++)
+        if (strcmp(cli->command->options[i].name, name) == 0)
+            return values[i];
+    return NULL;
+}
+
+enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
+                                 struct vbs_problem *problem)
+{
+    const char *request = cli_value(cli, values, "request");
+    const char *io = cli_value(cli, values, "io");
+    enum vbs_status status = VBS_OK;
+
+    problem->request = 12;
+    problem->io = VBS_IO_EXTERNAL;
+    if (request)
+        status =
+            vbs_parse_int(&cli->ctx, "--request", request, 1, VBS_MAX_REQUEST, &problem->request);
+    if (status == VBS_OK && io)
+        status = vbs_io_parse(&cli->ctx, io, &problem->io);
+    return status;
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static bool is_built_in(const char *name)
+{
+    for (int i = 0; i < vbs_model_count(); i++)
+        if (strcmp(vbs_model_name(i), name) == 0)
+            return true;
+    return false;
+}
+
+/* There is no profile of model: says what makes one, or which name may have been meant. */
+static enum vbs_status fail_unmeasured(struct cli *cli, const char *model, enum vbs_status status)
+{
+    struct vbs_network *network = NULL;
+
+    if (is_built_in(model))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%s' in '%.200s'; run 'vbslab measure %s' first", model,
+                        cli->db_path, model);
+    if (status == VBS_NOT_FOUND && access(model, F_OK) == 0 && !ends_in(model, ".net"))
+        return vbs_fail(&cli->ctx, VBS_NOT_FOUND,
+                        "no profile of '%s'; a file with a profile has a name that ends in .csv",
+                        model);
+    if (status == VBS_NOT_FOUND)
+        return status;
+    /* There is no store: then only the name itself can tell. */
+    if (!strchr(model, '/') && !ends_in(model, ".net"))
+        status = vbs_network_load(&cli->ctx, model, NULL, &network);
+    vbs_network_free(network);
+    return status;
+}
+
+static enum vbs_status load_from_store(struct cli *cli, const char *word, bool by_id, int64_t *id,
+                                       struct vbs_profile **profile)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+
+    if (status != VBS_OK && !by_id && access(cli->db_path, F_OK) != 0)
+        return fail_unmeasured(cli, word, status);
+    if (status != VBS_OK)
+        return status;
+    if (!by_id) {
+        status = vbs_store_newest(&cli->ctx, store, word, id);
+        if (status == VBS_NOT_FOUND)
+            status = fail_unmeasured(cli, word, status);
+    }
+    if (status == VBS_OK)
+        status = vbs_store_load(&cli->ctx, store, *id, profile);
+    vbs_store_close(store);
+    return status;
+}
+
+enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
+                                 int64_t *id)
+{
+    bool by_id = word[0] != '\0' && strspn(word, "0123456789") == strlen(word);
+    int64_t number = 0;
+    enum vbs_status status = VBS_OK;
+
+    if (ends_in(word, ".csv") || strcmp(word, "-") == 0) {
+        status = vbs_profile_read_csv(&cli->ctx, word, profile);
+    } else {
+        if (by_id)
+            status = vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number);
+        if (status == VBS_OK)
+            status = load_from_store(cli, word, by_id, &number, profile);
+    }
+    if (status == VBS_OK)
+        *id = number;
+    return status;
+}
+
+/* ---- Progress ---- */
+
+#define BAR_WIDTH      20
+#define REDRAW_EVERY_S 0.1
+#define RATE_AFTER_S   0.5 /* before, it says nothing */
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/* "0:42", "1:02:03", or "-:--". */
+static void format_left(double left_s, char *buffer, size_t size)
+{
+    long s = left_s < 0 || left_s > 1e7 ? -1 : (long)(left_s + 0.5);
+
+    if (s < 0)
+        snprintf(buffer, size, "-:--");
+    else if (s < 3600)
+        snprintf(buffer, size, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(buffer, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+}
+
+/* Cuts line to columns without splitting a character of several bytes. */
+static void cut_line(char *line, int columns)
+{
+    size_t length = strlen(line), most = (size_t)columns;
+
+    if (length <= most)
+        return;
+    while (most > 0 && ((unsigned char)line[most] & 0xc0) == 0x80)
+        most--;
+    line[most] = '\0';
+}
+
+static void draw(void *self, double done, double left_s, const char *text)
+{
+    struct cli *cli = self;
+    double now = now_s(), elapsed_s = now - cli->bar.start_s;
+    char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24] = "-";
+
+    cli->bar.n_reports++;
+    if (cli->bar.drawn && now - cli->bar.drawn_s < REDRAW_EVERY_S)
+        return;
+    for (int i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < (int)(done * BAR_WIDTH + 0.5) ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
+    format_left(left_s, left, sizeof left);
+    if (elapsed_s > RATE_AFTER_S)
+        snprintf(rate, sizeof rate, "%.1f", cli->bar.n_reports / elapsed_s);
+    snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  %s", bar, (int)(100 * done), rate, left,
+             text);
+    cut_line(line, terminal_columns() - 1);
+    fputs("\r\033[K", stderr);
+    print_visible(stderr, line);
+    fflush(stderr);
+    cli->bar.drawn = true;
+    cli->bar.drawn_s = now;
+}
+
+struct vbs_progress cli_progress(struct cli *cli)
+{
+    cli_progress_end(cli);
+    cli->bar = (struct cli_bar){.start_s = now_s()};
+    if (cli->quiet || !cli->tty)
+        return (struct vbs_progress){0};
+    return (struct vbs_progress){.self = cli, .report = draw};
+}
+
+void cli_progress_end(struct cli *cli)
+{
+    if (!cli->bar.drawn)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    cli->bar.drawn = false;
+}

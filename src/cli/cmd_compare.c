@@ -1,0 +1,292 @@
+#include "base/fail.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All profiles of one command and what became of them. */
+struct comparisons {
+    int n;
+    struct vbs_profile **profiles;
+    struct vbs_profile *judge; /* or null: each judges itself */
+    int64_t judge_id;
+    struct vbs_compare **compares;
+    const struct vbs_planner **planners;
+    int n_planners;
+};
+
+static void release(struct comparisons *all)
+{
+    for (int i = 0; i < all->n; i++) {
+        vbs_compare_free(all->compares ? all->compares[i] : NULL);
+        vbs_profile_free(all->profiles ? all->profiles[i] : NULL);
+    }
+    vbs_profile_free(all->judge);
+    free(all->compares);
+    free(all->profiles);
+    free(all->planners);
+}
+
+static bool is_all(const char *list)
+{
+    return !list || strcmp(list, "all") == 0;
+}
+
+/* Calls take for each item of a list with commas; an empty item is none. */
+static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
+                                enum vbs_status (*take)(struct vbs_ctx *ctx, const char *item,
+                                                        void *self),
+                                void *self)
+{
+    char *copy = strdup(list), *rest;
+    enum vbs_status status = VBS_OK;
+
+    if (!copy)
+        return vbs_no_memory(ctx);
+    for (char *item = strtok_r(copy, ",", &rest); item && status == VBS_OK;
+         item = strtok_r(NULL, ",", &rest))
+        status = take(ctx, item, self);
+    free(copy);
+    return status;
+}
+
+/* Puts the planner called item into self, a list with a place for every planner. */
+static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct vbs_planner **chosen = self, *planner;
+    enum vbs_status status = vbs_planner_find(ctx, item, &planner);
+
+    for (int i = 0; status == VBS_OK && vbs_planner_at(i); i++)
+        if (vbs_planner_at(i) == planner)
+            chosen[i] = planner;
+    return status;
+}
+
+/* The planners of both lists in the order of all planners. */
+static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
+                                       struct comparisons *all)
+{
+    const char *baselines = cli_value(cli, values, "baselines");
+    const char *others = cli_value(cli, values, "planners");
+    enum vbs_status status = VBS_OK;
+    int n = 0;
+
+    while (vbs_planner_at(n))
+        n++;
+    all->planners = calloc((size_t)n, sizeof *all->planners);
+    if (!all->planners)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < n; i++)
+        if (is_all(vbs_compare_is_baseline(vbs_planner_at(i)) ? baselines : others))
+            all->planners[i] = vbs_planner_at(i);
+    if (!is_all(baselines))
+        status = for_each(&cli->ctx, baselines, choose, all->planners);
+    if (status == VBS_OK && !is_all(others))
+        status = for_each(&cli->ctx, others, choose, all->planners);
+    for (int i = 0; i < n; i++)
+        if (all->planners[i])
+            all->planners[all->n_planners++] = all->planners[i];
+    return status;
+}
+
+/* Loads profile i and compares. */
+static enum vbs_status compare_profile(struct cli *cli, const char *word,
+                                       const struct vbs_problem *asked,
+                                       const struct vbs_byte_range *range, struct comparisons *all,
+                                       int i)
+{
+    struct vbs_problem problem = *asked;
+    struct vbs_byte_range budgets;
+    int64_t id;
+    enum vbs_status status = cli_load_profile(cli, word, &all->profiles[i], &id);
+
+    if (status != VBS_OK)
+        return status;
+    problem.profile = all->profiles[i];
+    if (range)
+        budgets = *range;
+    else
+        status = vbs_compare_default_budgets(&cli->ctx, &problem, &budgets);
+    if (status == VBS_OK)
+        status = vbs_compare_run(&cli->ctx, &problem, all->judge, &budgets, all->planners,
+                                 all->n_planners, &all->compares[i]);
+    if (status == VBS_OK) {
+        all->compares[i]->profile_id = id;
+        all->compares[i]->judge_id = all->judge ? all->judge_id : id;
+    }
+    return status;
+}
+
+static enum vbs_status compare_all(struct cli *cli, const char *const *values,
+                                   const struct vbs_problem *problem, const char *const *words,
+                                   struct comparisons *all)
+{
+    const char *memory = cli_value(cli, values, "memory"), *judge = cli_value(cli, values, "judge");
+    struct vbs_byte_range range;
+    enum vbs_status status = VBS_OK;
+
+    all->profiles = calloc((size_t)all->n, sizeof *all->profiles);
+    all->compares = calloc((size_t)all->n, sizeof *all->compares);
+    if (!all->profiles || !all->compares)
+        return vbs_no_memory(&cli->ctx);
+    if (memory)
+        status = vbs_parse_byte_range(&cli->ctx, memory, &range);
+    if (status == VBS_OK)
+        status = choose_planners(cli, values, all);
+    if (status == VBS_OK && judge)
+        status = cli_load_profile(cli, judge, &all->judge, &all->judge_id);
+    for (int i = 0; i < all->n && status == VBS_OK; i++)
+        status = compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i);
+    return status;
+}
+
+static const struct vbs_compare *const *as_const(const struct comparisons *all)
+{
+    return (const struct vbs_compare *const *)all->compares;
+}
+
+static enum vbs_status plot(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    const struct comparisons *all = self;
+
+    return vbs_compare_plot(ctx, as_const(all), all->n, item);
+}
+
+/* The path is a result beside a table; a machine form has no place for it. */
+static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *self)
+{
+    (void)ctx;
+    (void)self;
+    fputs("plot: ", stdout);
+    cli_print_name(item);
+    putchar('\n');
+    return VBS_OK;
+}
+
+/* The row that tells the least budget of all when nothing fits anywhere; else null. */
+static const struct vbs_compare_row *find_least(const struct comparisons *all)
+{
+    const struct vbs_compare_row *least = NULL;
+
+    for (int i = 0; i < all->n; i++) {
+        const struct vbs_compare *compare = all->compares[i];
+
+        for (int r = 0; r < compare->n_budgets * compare->n_planners; r++) {
+            if (compare->rows[r].feasible)
+                return NULL;
+            if (!least || compare->rows[r].least_bytes < least->least_bytes)
+                least = &compare->rows[r];
+        }
+    }
+    return least;
+}
+
+static enum vbs_status print_tables(struct cli *cli, const struct comparisons *all)
+{
+    for (int i = 0; i < all->n; i++) {
+        char *text = NULL;
+        enum vbs_status status = vbs_compare_table(&cli->ctx, all->compares[i], cli->colour, &text);
+
+        if (status != VBS_OK)
+            return status;
+        printf("%s%s", i > 0 ? "\n" : "", text);
+        free(text);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status print(struct cli *cli, const char *const *values,
+                             const struct comparisons *all)
+{
+    char *text = NULL;
+    enum vbs_status status;
+
+    if (cli_value(cli, values, "json"))
+        status = vbs_compare_json(&cli->ctx, as_const(all), all->n, &text);
+    else if (cli_value(cli, values, "csv"))
+        status = vbs_compare_csv(&cli->ctx, as_const(all), all->n, &text);
+    else
+        return print_tables(cli, all);
+    if (status == VBS_OK)
+        fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+static enum vbs_status compare(struct cli *cli, const char *const *values,
+                               const struct vbs_problem *problem, const char *const *words,
+                               struct comparisons *all)
+{
+    const char *plots = cli_value(cli, values, "plot");
+    bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
+    enum vbs_status status = compare_all(cli, values, problem, words, all), plotted = VBS_OK;
+    const struct vbs_compare_row *least = status == VBS_OK ? find_least(all) : NULL;
+    char bytes[24];
+
+    /* Before the table, so that a name that cannot be plotted to is told first and alone; what
+     * fails otherwise must not cost the table. */
+    if (status == VBS_OK && plots && !least)
+        plotted = for_each(&cli->ctx, plots, plot, all);
+    if (plotted == VBS_USAGE)
+        return plotted;
+    if (status == VBS_OK)
+        status = print(cli, values, all);
+    if (status == VBS_OK && least)
+        return vbs_fail(&cli->ctx, VBS_INFEASIBLE,
+                        "no planner fits any of the budgets; the least that works is %lldB "
+                        "(%s), with %s",
+                        (long long)least->least_bytes,
+                        vbs_format_bytes(least->least_bytes, bytes, sizeof bytes),
+                        vbs_planner_name(least->planner));
+    if (status == VBS_OK && plotted == VBS_OK && plots && table)
+        status = for_each(&cli->ctx, plots, name_plot, NULL);
+    return status == VBS_OK ? plotted : status;
+}
+
+static int run(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments)
+{
+    struct comparisons all = {.n = n_arguments};
+    struct vbs_problem problem = {0};
+    enum vbs_status status;
+
+    if (n_arguments < 1)
+        return cli_usage(cli, "needs at least one PROFILE");
+    if (cli_value(cli, values, "json") && cli_value(cli, values, "csv"))
+        return cli_usage(cli, "takes one of --json and --csv");
+    if (cli_value(cli, values, "judge") && n_arguments > 1)
+        return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
+    status = cli_read_problem(cli, values, &problem);
+    if (status == VBS_OK)
+        status = compare(cli, values, &problem, arguments, &all);
+    release(&all);
+    if (status != VBS_OK) {
+        fflush(stdout);
+        return cli_fail(cli, status);
+    }
+    return cli_finish(cli);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"baselines", "LIST", "baselines to show: all (default), or of fbs,fbs-best,greedy-vbs"},
+    {"planners", "LIST", "other planners to show: all (default), or names with commas"},
+    {"memory", "RANGE", "budgets: 15MiB..40MiB:1MiB, or one (default: about 25 that matter)"},
+    {"request", "R", "samples of the request (default 12)"},
+    {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {"judge", "PROFILE", "replay on this profile what was planned on the other"},
+    {"json", NULL, "print JSON; several profiles make an array"},
+    {"csv", NULL, "print CSV"},
+    {"plot", "FILE", "throughput against memory as .svg, .png or .pdf; several with commas"},
+    {0},
+};
+
+const struct cli_command cli_compare = {
+    .name = "compare",
+    .summary = "every planner's gain over the baselines, every schedule replayed",
+    .usage = "PROFILE... [--baselines all] [--memory RANGE] [options]",
+    .options = OPTIONS,
+    .example = "vbslab compare googlenet --baselines all --memory 15MiB..40MiB:1MiB "
+               "--plot googlenet.svg",
+    .run = run,
+};

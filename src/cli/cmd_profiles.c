@@ -1,0 +1,472 @@
+#include "base/fail.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+/* A name from a file or store: what would steer the terminal is made visible. */
+static void add_name(struct cli_table *table, const char *name)
+{
+    struct vbs_text text = {0};
+
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+        bool two = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+
+        if (*c < 0x20 || *c == 0x7f || two)
+            vbs_text_addf(&text, "\\x%02x", *c);
+        else
+            vbs_text_addf(&text, "%c", *c);
+        if (two)
+            vbs_text_addf(&text, "\\x%02x", *++c);
+    }
+    if (text.failed)
+        table->failed = true;
+    else
+        cli_table_add(table, "%s", text.data ? text.data : "");
+    vbs_text_clear(&text);
+}
+
+static void add_bytes(struct cli_table *table, int64_t bytes)
+{
+    char buffer[24];
+
+    cli_table_add(table, "%s", bytes ? vbs_format_bytes(bytes, buffer, sizeof buffer) : "-");
+}
+
+/* ---- JSON ---- */
+
+/* Sets key in object; a null value (memory ran out) and any failure set *failed. */
+static void put(json_t *object, const char *key, json_t *value, bool *failed)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        *failed = true;
+}
+
+static void append(json_t *array, json_t *value, bool *failed)
+{
+    if (json_array_append_new(array, value) != 0)
+        *failed = true;
+}
+
+static void put_circumstances(json_t *object, const struct vbs_circumstances *circumstances,
+                              bool *failed)
+{
+#define PUT(member) put(object, #member, json_string(circumstances->member), failed);
+    VBS_CIRCUMSTANCE_TEXTS(PUT)
+#undef PUT
+    put(object, "threads", json_integer(circumstances->threads), failed);
+}
+
+/* Prints and frees json, unless failed says that parts of it are missing. */
+static enum vbs_status print_json(struct cli *cli, json_t *json, bool failed)
+{
+    struct vbs_text text = {.failed = failed};
+    enum vbs_status status = VBS_OK;
+
+    vbs_text_add_json(&text, json, JSON_INDENT(2));
+    vbs_text_add(&text, "\n");
+    json_decref(json);
+    if (text.failed)
+        status = vbs_no_memory(&cli->ctx);
+    else
+        fputs(text.data, stdout);
+    vbs_text_clear(&text);
+    return status;
+}
+
+/* ---- profiles ---- */
+
+static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *list)
+{
+    bool failed = false;
+    json_t *root = json_object(), *profiles = json_array();
+
+    for (int i = 0; i < list->n_entries; i++) {
+        const struct vbs_store_entry *entry = &list->entries[i];
+        json_t *object = json_object();
+
+        put(object, "id", json_integer(entry->id), &failed);
+        put(object, "complete", json_boolean(entry->complete), &failed);
+        put_circumstances(object, &entry->circumstances, &failed);
+        put(object, "n_layers", json_integer(entry->n_layers), &failed);
+        put(object, "n_batches", json_integer(entry->n_batches), &failed);
+        put(object, "max_batch", json_integer(entry->max_batch), &failed);
+        put(object, "n_rows", json_integer(entry->n_rows), &failed);
+        append(profiles, object, &failed);
+    }
+    put(root, "profiles", profiles, &failed);
+    return print_json(cli, root, failed);
+}
+
+static void add_entry(struct cli_table *table, const struct vbs_store_entry *entry)
+{
+    const struct vbs_circumstances *circumstances = &entry->circumstances;
+
+    cli_table_add(table, "%lld", (long long)entry->id);
+    add_name(table, circumstances->model);
+    add_name(table, circumstances->input);
+    add_name(table, circumstances->backend);
+    add_name(table, circumstances->device);
+    if (circumstances->threads)
+        cli_table_add(table, "%d", circumstances->threads);
+    else
+        cli_table_add(table, "-");
+    if (entry->n_batches == entry->max_batch)
+        cli_table_add(table, entry->max_batch == 1 ? "1" : "1-%d", entry->max_batch);
+    else
+        cli_table_add(table, "%d of 1-%d", entry->n_batches, entry->max_batch);
+    cli_table_add(table, "%lld", (long long)entry->n_rows);
+    add_name(table, circumstances->date);
+    cli_table_add(table, "%s", entry->complete ? "complete" : "unfinished");
+}
+
+static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *list)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"id", true},      {"model", false},  {"input", true},   {"backend", false},
+        {"device", false}, {"threads", true}, {"batches", true}, {"rows", true},
+        {"date", false},   {"state", false},
+    };
+    struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+
+    for (int i = 0; i < list->n_entries; i++)
+        add_entry(&table, &list->entries[i]);
+    return cli_table_print(&cli->ctx, &table);
+}
+
+static enum vbs_status list(struct cli *cli, bool json)
+{
+    struct vbs_store_list *entries = NULL;
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+
+    if (status == VBS_OK)
+        status = vbs_store_profiles(&cli->ctx, store, &entries);
+    if (status == VBS_OK)
+        status = json ? list_json(cli, entries) : list_table(cli, entries);
+    vbs_store_list_free(entries);
+    vbs_store_close(store);
+    return status;
+}
+
+/* ---- profiles show ---- */
+
+static json_t *row_json(const struct vbs_profile *profile, int batch,
+                        const struct vbs_profile_row *row, bool *failed)
+{
+    json_t *object = json_object();
+
+    put(object, "batch", json_integer(batch), failed);
+    put(object, "algorithm", json_string(profile->algorithms[row->algorithm]), failed);
+    put(object, "time_us", json_real(row->time_us), failed);
+    put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
+    if (row->n_runs == 0)
+        return object;
+    put(object, "mad_us", json_real(row->mad_us), failed);
+    put(object, "low_us", json_real(row->low_us), failed);
+    put(object, "high_us", json_real(row->high_us), failed);
+    put(object, "n_runs", json_integer(row->n_runs), failed);
+    return object;
+}
+
+static json_t *layer_json(const struct vbs_profile *profile, int id, bool *failed)
+{
+    const struct vbs_profile_layer *layer = &profile->layers[id];
+    json_t *object = json_object(), *inputs = json_array(), *rows = json_array();
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        append(inputs, json_integer(layer->inputs[i]), failed);
+    for (int b = 0; b < profile->n_batches; b++) {
+        int n_rows;
+        const struct vbs_profile_row *row = vbs_profile_rows(profile, id, b, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            append(rows, row_json(profile, profile->batches[b], &row[i], failed), failed);
+    }
+    put(object, "layer", json_integer(id), failed);
+    put(object, "name", json_string(layer->name), failed);
+    put(object, "kind", json_string(layer->kind), failed);
+    put(object, "inputs", inputs, failed);
+    put(object, "in_bytes", json_integer(layer->in_bytes), failed);
+    put(object, "out_bytes", json_integer(layer->out_bytes), failed);
+    put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
+    put(object, "in_place", json_boolean(layer->in_place), failed);
+    put(object, "rows", rows, failed);
+    return object;
+}
+
+static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *profile, int64_t id)
+{
+    bool failed = false;
+    json_t *root = json_object(), *batches = json_array(), *layers = json_array();
+
+    for (int b = 0; b < profile->n_batches; b++)
+        append(batches, json_integer(profile->batches[b]), &failed);
+    for (int layer = 1; layer <= profile->n_layers; layer++)
+        append(layers, layer_json(profile, layer, &failed), &failed);
+    put(root, "id", json_integer(id), &failed);
+    put_circumstances(root, &profile->circumstances, &failed);
+    put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
+    put(root, "batches", batches, &failed);
+    put(root, "layers", layers, &failed);
+    return print_json(cli, root, failed);
+}
+
+static void print_circumstance(const char *key, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    printf("%-8s ", key);
+    cli_print_name(value);
+    putchar('\n');
+}
+
+static void print_circumstances(const struct vbs_profile *profile, int64_t id)
+{
+    const struct vbs_circumstances *circumstances = &profile->circumstances;
+    char number[32];
+
+    if (id) {
+        snprintf(number, sizeof number, "%lld", (long long)id);
+        print_circumstance("profile", number);
+    }
+#define PRINT(member) print_circumstance(#member, circumstances->member);
+    VBS_CIRCUMSTANCE_TEXTS(PRINT)
+#undef PRINT
+    if (circumstances->threads) {
+        snprintf(number, sizeof number, "%d", circumstances->threads);
+        print_circumstance("threads", number);
+    }
+    printf("%-8s %d:", "batches", profile->n_batches);
+    for (int b = 0; b < profile->n_batches; b++)
+        printf(" %d", profile->batches[b]);
+    printf("\n\n");
+}
+
+static const struct vbs_profile_row *fastest(const struct vbs_profile *profile, int layer,
+                                             int batch_index)
+{
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, batch_index, &n_rows);
+    const struct vbs_profile_row *best = rows;
+
+    for (int i = 1; i < n_rows; i++)
+        if (rows[i].time_us < best->time_us)
+            best = &rows[i];
+    return best;
+}
+
+/* The fastest way to run a layer at a batch: time per sample, algorithm, scratch. */
+static void add_best(struct cli_table *table, const struct vbs_profile *profile, int layer,
+                     int batch_index, double *total_us)
+{
+    const struct vbs_profile_row *best = fastest(profile, layer, batch_index);
+    double per_sample_us = best->time_us / profile->batches[batch_index];
+
+    *total_us += per_sample_us;
+    cli_table_add(table, "%.1f", per_sample_us);
+    add_name(table, profile->algorithms[best->algorithm]);
+    add_bytes(table, best->ws_bytes);
+}
+
+static void add_inputs(struct cli_table *table, const struct vbs_profile_layer *layer)
+{
+    struct vbs_text text = {0};
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        vbs_text_addf(&text, "%s%d", i ? "," : "", layer->inputs[i]);
+    if (text.failed)
+        table->failed = true;
+    else
+        cli_table_add(table, "%s", text.data);
+    vbs_text_clear(&text);
+}
+
+static void add_layer(struct cli_table *table, const struct vbs_profile *profile, int id)
+{
+    const struct vbs_profile_layer *layer = &profile->layers[id];
+
+    cli_table_add(table, "%d", id);
+    add_name(table, layer->name);
+    add_name(table, layer->kind);
+    add_inputs(table, layer);
+    add_bytes(table, layer->in_bytes);
+    add_bytes(table, layer->out_bytes);
+    add_bytes(table, layer->weight_bytes);
+}
+
+static void add_totals(struct cli_table *table, const struct vbs_profile *profile,
+                       const double totals_us[2], int n_shown)
+{
+    int64_t weight_bytes = 0;
+
+    for (int id = 1; id <= profile->n_layers; id++)
+        weight_bytes += profile->layers[id].weight_bytes;
+    cli_table_add(table, "%d", profile->n_layers);
+    cli_table_add(table, "in all");
+    for (int i = 0; i < 4; i++)
+        cli_table_add(table, "%s", "");
+    add_bytes(table, weight_bytes);
+    for (int i = 0; i < n_shown; i++) {
+        cli_table_add(table, "%.1f", totals_us[i]);
+        cli_table_add(table, "%s", "");
+        cli_table_add(table, "%s", "");
+    }
+}
+
+/* One line per layer; sizes and times per sample, at batch 1 and at the largest batch. */
+static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *profile, int64_t id)
+{
+    int last = profile->n_batches - 1, n_shown = last > 0 ? 2 : 1;
+    double totals_us[2] = {0, 0};
+    char heading[40];
+    const struct cli_column columns[] = {
+        {"layer", true},      {"name", false},      {"kind", false},   {"inputs", false},
+        {"in/sample", true},  {"out/sample", true}, {"weights", true}, {"us/sample at 1", true},
+        {"algorithm", false}, {"scratch", true},    {heading, true},   {"algorithm", false},
+        {"scratch", true},
+    };
+    struct cli_table table = {.columns = columns, .n_columns = n_shown == 2 ? 13 : 10};
+
+    snprintf(heading, sizeof heading, "us/sample at %d", profile->batches[last]);
+    print_circumstances(profile, id);
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        add_layer(&table, profile, layer);
+        add_best(&table, profile, layer, 0, &totals_us[0]);
+        if (n_shown == 2)
+            add_best(&table, profile, layer, last, &totals_us[1]);
+    }
+    add_totals(&table, profile, totals_us, n_shown);
+    return cli_table_print(&cli->ctx, &table);
+}
+
+static enum vbs_status show(struct cli *cli, const char *word, bool json)
+{
+    struct vbs_profile *profile = NULL;
+    int64_t id = 0;
+    enum vbs_status status = cli_load_profile(cli, word, &profile, &id);
+
+    if (status == VBS_OK)
+        status = json ? show_json(cli, profile, id) : show_table(cli, profile, id);
+    vbs_profile_free(profile);
+    return status;
+}
+
+/* ---- profiles export, profiles import ---- */
+
+static enum vbs_status export_csv(struct cli *cli, const char *word, const char *path)
+{
+    struct vbs_profile *profile = NULL;
+    int64_t id;
+    enum vbs_status status = cli_load_profile(cli, word, &profile, &id);
+
+    if (status == VBS_OK)
+        status = vbs_profile_write_csv(&cli->ctx, profile, path);
+    vbs_profile_free(profile);
+    return status;
+}
+
+static enum vbs_status import_csv(struct cli *cli, const char *path)
+{
+    struct vbs_profile *profile = NULL;
+    struct vbs_store *store = NULL;
+    int64_t id = 0;
+    enum vbs_status status = vbs_profile_read_csv(&cli->ctx, path, &profile);
+
+    if (status == VBS_OK)
+        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_WRITE, &store);
+    if (status == VBS_OK)
+        status = vbs_store_save(&cli->ctx, store, profile, &id);
+    if (status == VBS_OK)
+        printf("%lld\n", (long long)id);
+    vbs_store_close(store);
+    vbs_profile_free(profile);
+    return status;
+}
+
+/* ---- the command ---- */
+
+/* What follows "profiles": a word, and how many more. */
+static const struct {
+    const char *word;
+    int n_arguments;
+    const char *usage;
+} PARTS[] = {
+    {"show", 1, "'show' takes one profile: its id, a .csv file or a model's name"},
+    {"export", 2, "'export' takes a profile and the .csv file to write, '-' for standard output"},
+    {"import", 1, "'import' takes one .csv file, '-' for standard input"},
+};
+
+enum part { PART_SHOW, PART_EXPORT, PART_IMPORT, N_PARTS };
+
+static int unknown_part(struct cli *cli, const char *word)
+{
+    const char *words[N_PARTS], *nearest;
+
+    for (int i = 0; i < N_PARTS; i++)
+        words[i] = PARTS[i].word;
+    nearest = vbs_nearest_name(word, words, N_PARTS);
+    if (nearest)
+        return cli_usage(cli, "no '%s' of profiles; did you mean '%s'?", word, nearest);
+    return cli_usage(cli, "no '%s' of profiles; there are 'show', 'export' and 'import'", word);
+}
+
+static int run_part(struct cli *cli, enum part part, bool json, const char *const *arguments)
+{
+    enum vbs_status status = VBS_OK;
+
+    switch (part) {
+    case PART_SHOW:
+        status = show(cli, arguments[0], json);
+        break;
+    case PART_EXPORT:
+        status = export_csv(cli, arguments[0], arguments[1]);
+        break;
+    default:
+        status = import_csv(cli, arguments[0]);
+        break;
+    }
+    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+}
+
+static int run(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments)
+{
+    bool json = cli_value(cli, values, "json") != NULL;
+    enum vbs_status status;
+
+    if (n_arguments == 0) {
+        status = list(cli, json);
+        return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    }
+    for (int i = 0; i < N_PARTS; i++) {
+        if (strcmp(arguments[0], PARTS[i].word) != 0)
+            continue;
+        if (n_arguments != 1 + PARTS[i].n_arguments)
+            return cli_usage(cli, "%s", PARTS[i].usage);
+        if (json && i != PART_SHOW)
+            return cli_usage(cli, "--json goes with 'profiles' and 'profiles show'");
+        return run_part(cli, (enum part)i, json, arguments + 1);
+    }
+    return unknown_part(cli, arguments[0]);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"json", NULL, "print JSON"},
+    {NULL, NULL, NULL},
+};
+
+const struct cli_command cli_profiles = {
+    .name = "profiles",
+    .summary = "the store's profiles: list, show, export and import",
+    .usage = "[--json] | show ID [--json] | export ID FILE.csv | import FILE.csv",
+    .options = OPTIONS,
+    .example = "vbslab profiles export 3 googlenet.csv",
+    .run = run,
+};

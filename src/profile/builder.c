@@ -1,0 +1,360 @@
+/*
+ * Collecting the layers and rows of a profile. What can be judged of one layer or row alone is
+ * refused here; check.c judges the whole.
+ */
+#include "profile/builder.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_SLOTS (2 * VBS_MAX_ALGORITHMS) /* a power of two: at most half full */
+
+struct vbs_profile_builder *vbs_profile_builder_new(void)
+{
+    struct vbs_profile_builder *builder = calloc(1, sizeof *builder);
+
+    if (!builder)
+        return NULL;
+    builder->algorithms = calloc(VBS_MAX_ALGORITHMS, sizeof *builder->algorithms);
+    builder->slots = calloc(N_SLOTS, sizeof *builder->slots);
+    if (!builder->algorithms || !builder->slots) {
+        vbs_profile_builder_free(builder);
+        return NULL;
+    }
+    builder->circumstances = (struct vbs_circumstances){"", "", "", "", "", "", "", "", 0};
+    return builder;
+}
+
+void vbs_profile_builder_free(struct vbs_profile_builder *builder)
+{
+    if (!builder)
+        return;
+    vbs_arena_clear(&builder->arena);
+    free(builder->layers);
+    free(builder->rows);
+    free(builder->algorithms);
+    free(builder->slots);
+    free(builder);
+}
+
+enum vbs_status vbs_builder_fail(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                 int line, const char *format, ...)
+{
+    char text[VBS_DETAIL_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!builder->source)
+        return vbs_fail(ctx, VBS_FORMAT, "%s", text);
+    if (line == 0)
+        return vbs_fail(ctx, VBS_FORMAT, "%s: %s", builder->source, text);
+    return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", builder->source, line, text);
+}
+
+/* Bytes of the UTF-8 sequence at text, or 0: RFC 3629, without overlong forms and surrogates. */
+static size_t utf8_length(const unsigned char *text)
+{
+    unsigned char lead = text[0], low = 0x80, high = 0xbf;
+    size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+
+    if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4)
+        return 0;
+    if (lead == 0xe0)
+        low = 0xa0;
+    if (lead == 0xed)
+        high = 0x9f;
+    if (lead == 0xf0)
+        low = 0x90;
+    if (lead == 0xf4)
+        high = 0x8f;
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] < low || text[i] > high)
+            return 0;
+        low = 0x80;
+        high = 0xbf;
+    }
+    return length;
+}
+
+static bool is_utf8(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    while (*at) {
+        size_t length = utf8_length(at);
+
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* Names of layers, kinds and algorithms: text that every format can carry. */
+static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                  int layer, const char *what, const char *name)
+{
+    if (strlen(name) >= VBS_MAX_NAME)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d: %s is longer than %d bytes: '%.40s...'", layer, what,
+                                VBS_MAX_NAME - 1, name);
+    if (!is_utf8(name))
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d: %s is not valid UTF-8",
+                                layer, what);
+    return VBS_OK;
+}
+
+static enum vbs_status check_bytes(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                   int layer, const char *what, int64_t bytes)
+{
+    if (bytes < 0)
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d: %s is negative: %lld",
+                                layer, what, (long long)bytes);
+    return VBS_OK;
+}
+
+static enum vbs_status check_inputs(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                    int id, const struct vbs_profile_layer *layer)
+{
+    if (layer->n_inputs < 1)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d ('%s') reads nothing; 0 is the network's input", id,
+                                layer->name);
+    for (int i = 0; i < layer->n_inputs; i++) {
+        if (layer->inputs[i] < 0)
+            return vbs_builder_fail(ctx, builder, builder->line, "layer %d: input %d is negative",
+                                    id, layer->inputs[i]);
+        if (layer->inputs[i] >= id)
+            return vbs_builder_fail(
+                ctx, builder, builder->line,
+                "layer %d ('%s') reads layer %d, which does not come before it; layers are "
+                "numbered in topological order, without cycles",
+                id, layer->name, layer->inputs[i]);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                   int id, const struct vbs_profile_layer *layer)
+{
+    enum vbs_status status;
+
+    if ((status = check_name(ctx, builder, id, "name", layer->name)) ||
+        (status = check_name(ctx, builder, id, "kind", layer->kind)) ||
+        (status = check_inputs(ctx, builder, id, layer)) ||
+        (status = check_bytes(ctx, builder, id, "in_bytes", layer->in_bytes)) ||
+        (status = check_bytes(ctx, builder, id, "out_bytes", layer->out_bytes)) ||
+        (status = check_bytes(ctx, builder, id, "weight_bytes", layer->weight_bytes)))
+        return status;
+    return VBS_OK;
+}
+
+/* Makes room for layer id; new places are not given. */
+static bool reserve_layers(struct vbs_profile_builder *builder, int id)
+{
+    int capacity = builder->layers_capacity ? builder->layers_capacity : 64;
+    struct builder_layer *layers;
+
+    while (capacity <= id)
+        capacity *= 2;
+    if (capacity == builder->layers_capacity)
+        return true;
+    layers = realloc(builder->layers, (size_t)capacity * sizeof *layers);
+    if (!layers)
+        return false;
+    memset(layers + builder->layers_capacity, 0,
+           (size_t)(capacity - builder->layers_capacity) * sizeof *layers);
+    builder->layers = layers;
+    builder->layers_capacity = capacity;
+    return true;
+}
+
+enum vbs_status vbs_builder_set_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                      int id, const struct vbs_profile_layer *layer)
+{
+    enum vbs_status status = check_layer(ctx, builder, id, layer);
+    struct vbs_profile_layer copy = *layer;
+    int *inputs;
+
+    if (status != VBS_OK)
+        return status;
+    copy.name = vbs_arena_strdup(&builder->arena, layer->name);
+    copy.kind = vbs_arena_strdup(&builder->arena, layer->kind);
+    copy.inputs = inputs =
+        vbs_arena_alloc(&builder->arena, (size_t)layer->n_inputs, sizeof *inputs);
+    if (!copy.name || !copy.kind || !inputs || !reserve_layers(builder, id))
+        return vbs_no_memory(ctx);
+    memcpy(inputs, layer->inputs, (size_t)layer->n_inputs * sizeof *inputs);
+    builder->layers[id] =
+        (struct builder_layer){.layer = copy, .given = true, .line = builder->line};
+    if (id > builder->n_layers)
+        builder->n_layers = id;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_profile_builder_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                          const struct vbs_profile_layer *layer)
+{
+    if (builder->n_layers == VBS_MAX_LAYERS)
+        return vbs_builder_fail(ctx, builder, builder->line, "more than %d layers", VBS_MAX_LAYERS);
+    return vbs_builder_set_layer(ctx, builder, builder->n_layers + 1, layer);
+}
+
+static unsigned hash_name(const char *name)
+{
+    unsigned hash = 2166136261u; /* FNV-1a */
+
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}
+
+/* Index of an algorithm, added when it is new. */
+static enum vbs_status find_algorithm(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                      int layer, const char *name, int *index)
+{
+    unsigned slot = hash_name(name) & (N_SLOTS - 1);
+    enum vbs_status status;
+
+    for (; builder->slots[slot]; slot = (slot + 1) & (N_SLOTS - 1))
+        if (strcmp(builder->algorithms[builder->slots[slot] - 1], name) == 0) {
+            *index = builder->slots[slot] - 1;
+            return VBS_OK;
+        }
+    if (builder->n_algorithms == VBS_MAX_ALGORITHMS)
+        return vbs_builder_fail(ctx, builder, builder->line, "more than %d algorithms",
+                                VBS_MAX_ALGORITHMS);
+    if ((status = check_name(ctx, builder, layer, "algorithm", name)))
+        return status;
+    if (name[0] == '\0')
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d: algorithm is empty", layer);
+    name = vbs_arena_strdup(&builder->arena, name);
+    if (!name)
+        return vbs_no_memory(ctx);
+    builder->algorithms[builder->n_algorithms] = name;
+    builder->slots[slot] = ++builder->n_algorithms;
+    *index = builder->n_algorithms - 1;
+    return VBS_OK;
+}
+
+static enum vbs_status check_time(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                  int layer, int batch, const char *what, double time_us)
+{
+    const char *why = isnan(time_us)              ? "not a number"
+                      : isinf(time_us)            ? "not finite"
+                      : time_us < 0               ? "negative"
+                      : time_us > VBS_MAX_TIME_US ? "above the largest, 1e18"
+                                                  : NULL;
+
+    if (why)
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d batch %d: %s is %s", layer,
+                                batch, what, why);
+    return VBS_OK;
+}
+
+static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                 int layer, int batch, const struct vbs_profile_row *row)
+{
+    enum vbs_status status;
+
+    if (layer < 1 || layer > builder->n_layers)
+        return vbs_builder_fail(ctx, builder, builder->line, "row of layer %d, which is not there",
+                                layer);
+    if (batch < 1 || batch > VBS_MAX_BATCH)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d: batch %d is out of range; it goes from 1 to %d", layer,
+                                batch, VBS_MAX_BATCH);
+    if ((status = check_time(ctx, builder, layer, batch, "time_us", row->time_us)) ||
+        (status = check_time(ctx, builder, layer, batch, "mad_us", row->mad_us)) ||
+        (status = check_time(ctx, builder, layer, batch, "low_us", row->low_us)) ||
+        (status = check_time(ctx, builder, layer, batch, "high_us", row->high_us)) ||
+        (status = check_bytes(ctx, builder, layer, "ws_bytes", row->ws_bytes)))
+        return status;
+    if (row->n_runs < 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: n_runs is negative", layer, batch);
+    if (row->n_runs > 0 && !(row->low_us <= row->time_us && row->time_us <= row->high_us))
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: time_us lies outside low_us..high_us", layer,
+                                batch);
+    return VBS_OK;
+}
+
+static bool reserve_row(struct vbs_profile_builder *builder)
+{
+    size_t capacity = builder->rows_capacity ? 2 * builder->rows_capacity : 256;
+    struct builder_row *rows;
+
+    if (builder->n_rows < builder->rows_capacity)
+        return true;
+    rows = realloc(builder->rows, capacity * sizeof *rows);
+    if (!rows)
+        return false;
+    builder->rows = rows;
+    builder->rows_capacity = capacity;
+    return true;
+}
+
+enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                        int layer, int batch, const char *algorithm,
+                                        const struct vbs_profile_row *row)
+{
+    enum vbs_status status = check_row(ctx, builder, layer, batch, row);
+    struct builder_row *place;
+    int index = 0;
+
+    if (status == VBS_OK)
+        status = find_algorithm(ctx, builder, layer, algorithm, &index);
+    if (status != VBS_OK)
+        return status;
+    if (!reserve_row(builder))
+        return vbs_no_memory(ctx);
+    place = &builder->rows[builder->n_rows++];
+    *place =
+        (struct builder_row){.row = *row, .layer = layer, .batch = batch, .line = builder->line};
+    place->row.algorithm = index;
+    if (row->n_runs == 0)
+        place->row.mad_us = place->row.low_us = place->row.high_us = 0;
+    place->row.time_us += 0.0; /* -0 becomes 0 */
+    place->row.mad_us += 0.0;
+    place->row.low_us += 0.0;
+    place->row.high_us += 0.0;
+    return VBS_OK;
+}
+
+static enum vbs_status copy_text(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                 const char *what, const char *text, const char **copy)
+{
+    if (!text)
+        text = "";
+    if (!is_utf8(text))
+        return vbs_builder_fail(ctx, builder, 0, "%s is not valid UTF-8", what);
+    *copy = vbs_arena_strdup(&builder->arena, text);
+    return *copy ? VBS_OK : vbs_no_memory(ctx);
+}
+
+enum vbs_status vbs_profile_builder_circumstances(struct vbs_ctx *ctx,
+                                                  struct vbs_profile_builder *builder,
+                                                  const struct vbs_circumstances *circumstances)
+{
+    struct vbs_circumstances copy = {.threads = circumstances->threads};
+    enum vbs_status status = VBS_OK;
+
+    if (circumstances->threads < 0)
+        return vbs_builder_fail(ctx, builder, 0, "threads is negative: %d", circumstances->threads);
+#define COPY(member)                                                                               \
+    if (status == VBS_OK)                                                                          \
+        status = copy_text(ctx, builder, #member, circumstances->member, &copy.member);
+    VBS_CIRCUMSTANCE_TEXTS(COPY)
+#undef COPY
+    if (status == VBS_OK)
+        builder->circumstances = copy;
+    return status;
+}

@@ -1,0 +1,166 @@
+/*
+ * The finished profile: one body in one arena, rows found by (layer, batch) in constant time.
+ */
+#include "profile/builder.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct profile_body *body_of(const struct vbs_profile *profile)
+{
+    return (const struct profile_body *)profile;
+}
+
+const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile, int layer,
+                                               int batch_index, int *n_rows)
+{
+    const struct profile_body *body = body_of(profile);
+    size_t cell = (size_t)(layer - 1) * (size_t)profile->n_batches + (size_t)batch_index;
+
+    *n_rows = (int)(body->first[cell + 1] - body->first[cell]);
+    return body->rows + body->first[cell];
+}
+
+int vbs_profile_batch_index(const struct vbs_profile *profile, int batch)
+{
+    int low = 0, high = profile->n_batches;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (profile->batches[middle] < batch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->n_batches && profile->batches[low] == batch ? low : -1;
+}
+
+int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name)
+{
+    int low = 0, high = profile->n_algorithms;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        int order = strcmp(profile->algorithms[middle], name);
+
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+void vbs_profile_free(struct vbs_profile *profile)
+{
+    struct profile_body *body = (struct profile_body *)profile;
+
+    if (!body)
+        return;
+    vbs_arena_clear(&body->arena);
+    free(body);
+}
+
+/* Layer 0 is the network's input. */
+static bool copy_layers(struct profile_body *body, const struct vbs_profile_builder *builder,
+                        int64_t input_bytes)
+{
+    struct vbs_profile_layer *layers =
+        vbs_arena_alloc(&body->arena, (size_t)builder->n_layers + 1, sizeof *layers);
+
+    if (!layers)
+        return false;
+    layers[0] = (struct vbs_profile_layer){.name = "", .kind = "", .out_bytes = input_bytes};
+    for (int id = 1; id <= builder->n_layers; id++) {
+        const struct vbs_profile_layer *from = &builder->layers[id].layer;
+        size_t n_inputs = (size_t)from->n_inputs;
+        int *inputs = vbs_arena_alloc(&body->arena, n_inputs, sizeof *inputs);
+
+        layers[id] = *from;
+        layers[id].name = vbs_arena_strdup(&body->arena, from->name);
+        layers[id].kind = vbs_arena_strdup(&body->arena, from->kind);
+        layers[id].inputs = inputs;
+        if (!layers[id].name || !layers[id].kind || !inputs)
+            return false;
+        memcpy(inputs, from->inputs, n_inputs * sizeof *inputs);
+    }
+    body->profile.n_layers = builder->n_layers;
+    body->profile.layers = layers;
+    return true;
+}
+
+/* The builder's rows are sorted, and every layer has every batch: cells follow one another. */
+static bool copy_rows(struct profile_body *body, const struct vbs_profile_builder *builder,
+                      const int *batches, int n_batches)
+{
+    size_t n_cells = (size_t)builder->n_layers * (size_t)n_batches, cell = 0;
+    int *own = vbs_arena_alloc(&body->arena, (size_t)n_batches, sizeof *own);
+
+    body->rows = vbs_arena_alloc(&body->arena, builder->n_rows, sizeof *body->rows);
+    body->first = vbs_arena_alloc(&body->arena, n_cells + 1, sizeof *body->first);
+    if (!own || !body->rows || !body->first)
+        return false;
+    memcpy(own, batches, (size_t)n_batches * sizeof *own);
+    for (size_t i = 0; i < builder->n_rows; i++) {
+        const struct builder_row *row = &builder->rows[i];
+
+        if (i > 0 && (row->layer != row[-1].layer || row->batch != row[-1].batch))
+            body->first[++cell] = i;
+        body->rows[i] = row->row;
+    }
+    body->first[n_cells] = builder->n_rows;
+    body->profile.batches = own;
+    body->profile.n_batches = n_batches;
+    return true;
+}
+
+static bool copy_names(struct profile_body *body, const struct vbs_profile_builder *builder)
+{
+    const struct vbs_circumstances *from = &builder->circumstances;
+    struct vbs_circumstances *to = &body->profile.circumstances;
+    const char **names =
+        vbs_arena_alloc(&body->arena, (size_t)builder->n_algorithms, sizeof *names);
+    bool complete = true;
+
+    if (!names)
+        return false;
+    for (int i = 0; i < builder->n_algorithms; i++)
+        if (!(names[i] = vbs_arena_strdup(&body->arena, builder->algorithms[i])))
+            return false;
+    body->profile.algorithms = names;
+    body->profile.n_algorithms = builder->n_algorithms;
+    to->threads = from->threads;
+#define COPY(member)                                                                               \
+    to->member = vbs_arena_strdup(&body->arena, from->member);                                     \
+    complete = complete && to->member;
+    VBS_CIRCUMSTANCE_TEXTS(COPY)
+#undef COPY
+    return complete;
+}
+
+enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                           struct vbs_profile **profile)
+{
+    int64_t input_bytes;
+    int *batches, n_batches;
+    struct profile_body *body;
+    enum vbs_status status = vbs_builder_check(ctx, builder, &batches, &n_batches, &input_bytes);
+
+    if (status != VBS_OK)
+        return status;
+    body = calloc(1, sizeof *body);
+    if (!body)
+        return vbs_no_memory(ctx);
+    if (!copy_layers(body, builder, input_bytes) || !copy_rows(body, builder, batches, n_batches) ||
+        !copy_names(body, builder)) {
+        vbs_profile_free(&body->profile);
+        return vbs_no_memory(ctx);
+    }
+    *profile = &body->profile;
+    return VBS_OK;
+}

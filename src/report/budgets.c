@@ -1,0 +1,157 @@
+/*
+ * The budgets that a comparison takes when nobody says which: an even range in round steps over
+ * the part of the memory axis where the choice of planner matters.
+ */
+#include "vbslab/report.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define AIM 25 /* budgets */
+
+/* A plan so close to the fastest counts as the fastest: the last thousandth of the time is within
+ * the noise of a measurement and would stretch the range several times over. */
+#define CLOSE 1.001
+
+/* Bisection ends at this part of the distance that is left: finer than a step of the range. */
+#define FINENESS 64
+
+/* One planner's view of the memory axis. */
+struct view {
+    struct vbs_solver *solver;
+    int64_t least_bytes;  /* that it needs */
+    int64_t enough_bytes; /* that its plan for unlimited memory takes */
+    double best_us;       /* time of that plan */
+};
+
+static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
+                               double *time_us, int64_t *taken_bytes)
+{
+    struct vbs_schedule *schedule = NULL;
+    enum vbs_status status = vbs_cancelled(ctx)
+                                 ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                                 : vbs_solver_plan(ctx, solver, memory_bytes, &schedule);
+
+    if (status != VBS_OK)
+        return status;
+    *time_us = schedule->predicted.time_us;
+    *taken_bytes = schedule->predicted.reserved_bytes;
+    vbs_schedule_free(schedule);
+    return VBS_OK;
+}
+
+static enum vbs_status open_views(struct vbs_ctx *ctx, const struct vbs_problem *problem, int n,
+                                  struct view *views)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        struct view *view = &views[i];
+
+        status = vbs_solver_new(ctx, vbs_planner_at(i), problem, &view->solver);
+        if (status != VBS_OK)
+            break;
+        view->least_bytes = vbs_solver_least_bytes(view->solver);
+        status = plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes);
+    }
+    return status;
+}
+
+/* Lowers *enough_bytes to where the planner of view still is as fast as limit_us. */
+static enum vbs_status find_enough(struct vbs_ctx *ctx, const struct view *view, double limit_us,
+                                   int64_t *enough_bytes)
+{
+    int64_t low = view->least_bytes, high = *enough_bytes, taken_bytes;
+    double time_us;
+
+    if (view->enough_bytes < high)
+        high = view->enough_bytes;
+    while (high - low > (high - view->least_bytes) / FINENESS) {
+        int64_t middle = low + (high - low) / 2;
+        enum vbs_status status = plan_at(ctx, view->solver, middle, &time_us, &taken_bytes);
+
+        if (status != VBS_OK && status != VBS_INFEASIBLE)
+            return status;
+        if (status == VBS_OK && time_us <= limit_us)
+            high = middle;
+        else if (middle > low)
+            low = middle;
+        else
+            break;
+    }
+    if (high < *enough_bytes)
+        *enough_bytes = high;
+    return VBS_OK;
+}
+
+/* 1, 2, 5, 10, ..., 500 B, then so many KiB, and so on; the last is 500 PiB. */
+static int64_t round_step(int index)
+{
+    static const int SERIES[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+
+    return (int64_t)SERIES[index % 9] << (10 * (index / 9));
+}
+
+/* Rounded outwards at the top and inwards at the bottom: below least nothing can be planned. */
+static bool round_range(int64_t least_bytes, int64_t enough_bytes, int64_t step_bytes,
+                        struct vbs_byte_range *range)
+{
+    int64_t from = least_bytes / step_bytes + (least_bytes % step_bytes != 0);
+    int64_t to = enough_bytes / step_bytes + (enough_bytes % step_bytes != 0);
+
+    range->step_bytes = step_bytes;
+    return vbs_mul(from, step_bytes, &range->from_bytes) &&
+           vbs_mul(to, step_bytes, &range->to_bytes);
+}
+
+/* The round range whose number of budgets is nearest to AIM, as a ratio. */
+static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_bytes)
+{
+    struct vbs_byte_range best = {least_bytes, least_bytes, 1}, range;
+    double best_miss = HUGE_VAL;
+
+    if (enough_bytes <= least_bytes)
+        return best;
+    for (int i = 0; i < 6 * 9; i++) {
+        int64_t step = round_step(i);
+        double miss = fabs(log((double)(enough_bytes - least_bytes) / (double)step / (AIM - 1)));
+
+        if (miss < best_miss && round_range(least_bytes, enough_bytes, step, &range)) {
+            best_miss = miss;
+            best = range;
+        }
+    }
+    return best;
+}
+
+enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                            struct vbs_byte_range *budgets)
+{
+    int64_t least_bytes = VBS_MAX_BYTES, enough_bytes = VBS_MAX_BYTES;
+    double fastest_us = HUGE_VAL;
+    struct view *views;
+    enum vbs_status status;
+    int n = 0;
+
+    while (vbs_planner_at(n))
+        n++;
+    views = calloc((size_t)n, sizeof *views);
+    if (!views)
+        return vbs_no_memory(ctx);
+    status = open_views(ctx, problem, n, views);
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        least_bytes = views[i].least_bytes < least_bytes ? views[i].least_bytes : least_bytes;
+        fastest_us = fmin(fastest_us, views[i].best_us);
+    }
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        if (views[i].best_us <= CLOSE * fastest_us)
+            status = find_enough(ctx, &views[i], CLOSE * fastest_us, &enough_bytes);
+    if (status == VBS_OK)
+        *budgets = choose_range(least_bytes, enough_bytes);
+    for (int i = 0; i < n; i++)
+        vbs_solver_free(views[i].solver);
+    free(views);
+    return status;
+}

@@ -1,0 +1,157 @@
+#include "report/form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+int vbs_form_character(const char *text, uint32_t *code)
+{
+    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char lead = (unsigned char)text[0];
+    int length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    uint32_t value = length == 1   ? lead
+                     : length == 2 ? lead & 0x1f
+                     : length == 3 ? lead & 0xf
+                                   : lead & 7;
+
+    if (length == 0 || lead > 0xf4)
+        return 0;
+    for (int i = 1; i < length; i++) {
+        if (!is_continuation(text[i]))
+            return 0;
+        value = value << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    if (value < LEAST[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code = value;
+    return length;
+}
+
+int vbs_form_width(const char *text)
+{
+    int width = 0;
+
+    for (; *text; text++)
+        width += !is_continuation(*text);
+    return width;
+}
+
+/* C0 and C1 controls, line separators, and what turns the direction of writing. */
+static bool is_harmful(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+void vbs_form_add_visible(struct vbs_text *text, const char *name, int limit)
+{
+    uint32_t code;
+
+    for (int left = limit; *name; left--) {
+        int length = vbs_form_character(name, &code);
+
+        if (left <= 0) {
+            vbs_text_add(text, "...");
+            return;
+        }
+        if (length > 0 && !is_harmful(code)) {
+            vbs_text_addf(text, "%.*s", length, name);
+            name += length;
+        } else {
+            do
+                vbs_text_addf(text, "\\x%02x", (unsigned char)*name++);
+            while (--length > 0);
+        }
+    }
+}
+
+void vbs_form_add_utf8(struct vbs_text *text, const char *name)
+{
+    uint32_t code;
+
+    while (*name) {
+        int length = vbs_form_character(name, &code);
+
+        if (length > 0)
+            vbs_text_addf(text, "%.*s", length, name);
+        else
+            vbs_text_add(text, "\xef\xbf\xbd");
+        name += length > 0 ? length : 1;
+    }
+}
+
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+struct vbs_form_unit vbs_form_budget_unit(const struct vbs_compare *compare)
+{
+    static const struct vbs_form_unit UNITS[] = {
+        {"GiB", INT64_C(1) << 30, 0}, {"GB", INT64_C(1000000000), 0},
+        {"MiB", 1 << 20, 0},          {"MB", 1000000, 0},
+        {"KiB", 1 << 10, 0},          {"kB", 1000, 0},
+    };
+    int64_t common = 0;
+
+    for (int b = 0; b < compare->n_budgets; b++)
+        common = greatest_divisor(common, compare->budgets[b]);
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0] && common > 0; i++) {
+        struct vbs_form_unit unit = UNITS[i];
+        int64_t scale = 1;
+
+        for (; unit.decimals <= 2; unit.decimals++, scale *= 10)
+            if (compare->budgets[compare->n_budgets - 1] >= unit.bytes &&
+                common % (unit.bytes / greatest_divisor(unit.bytes, scale)) == 0)
+                return unit;
+    }
+    return (struct vbs_form_unit){"B", 1, 0};
+}
+
+char *vbs_form_bytes_up(int64_t bytes, char *buffer, size_t size)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
+    int64_t hundredths, unit;
+    int i = 0;
+
+    while (i < 3 && bytes >> (10 * (i + 1)) > 0)
+        i++;
+    unit = INT64_C(1) << (10 * i);
+    /* The rest is below 2^30, so that a hundred of it cannot overflow. */
+    hundredths = (bytes % unit * 100 + unit - 1) / unit;
+    if (hundredths % 100 == 0)
+        snprintf(buffer, size, "%lld %s", (long long)(bytes / unit + hundredths / 100), NAMES[i]);
+    else
+        snprintf(buffer, size, "%lld.%02lld %s", (long long)(bytes / unit), (long long)hundredths,
+                 NAMES[i]);
+    return buffer;
+}
+
+const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p)
+{
+    return &compare->rows[(size_t)b * (size_t)compare->n_planners + (size_t)p];
+}
+
+const struct vbs_compare_row *vbs_form_fastest(const struct vbs_compare *compare, int b, bool ours)
+{
+    const struct vbs_compare_row *fastest = NULL;
+
+    for (int p = 0; p < compare->n_planners; p++) {
+        const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
+
+        if (row->feasible && !(ours && vbs_compare_is_baseline(row->planner)) &&
+            (!fastest || row->per_sample_us < fastest->per_sample_us))
+            fastest = row;
+    }
+    return fastest;
+}

@@ -1,0 +1,124 @@
+/* "vbslab-compare-1" of INTERFACE.md. What is no number (a gain over an infeasible baseline) is
+ * null; one comparison is an object, several are an array of them. */
+#include "base/fail.h"
+#include "report/form.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* jansson's setters take null for a value that could not be made and fail, so that only the end of
+ * a chain of them needs a check. */
+static bool set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *string(const char *value)
+{
+    struct vbs_text text = {0};
+    json_t *made = NULL;
+
+    vbs_text_add(&text, "");
+    vbs_form_add_utf8(&text, value);
+    if (!text.failed)
+        made = json_string(text.data);
+    vbs_text_clear(&text);
+    return made;
+}
+
+static json_t *make_row(const struct vbs_compare_row *row)
+{
+    json_t *made = json_object();
+
+    if (set(made, "memory_bytes", json_integer(row->memory_bytes)) &&
+        set(made, "planner", string(vbs_planner_name(row->planner))) &&
+        set(made, "feasible", json_boolean(row->feasible)) &&
+        set(made, "per_sample_us", number(row->per_sample_us)) &&
+        set(made, "samples_per_s", number(row->samples_per_s)) &&
+        set(made, "peak_bytes", json_integer(row->peak_bytes)) &&
+        set(made, "gain_over_fbs_percent",
+            row->feasible ? number(row->gain_over_fbs_percent) : json_null()) &&
+        set(made, "gain_over_fbs_best_percent",
+            row->feasible ? number(row->gain_over_fbs_best_percent) : json_null()) &&
+        set(made, "gap_percent", number(row->gap_percent)) &&
+        set(made, "max_batch", json_integer(row->max_batch)) &&
+        set(made, "min_batch", json_integer(row->min_batch)) &&
+        set(made, "plan_us", number(row->plan_us)) &&
+        set(made, "least_bytes", json_integer(row->least_bytes)))
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static json_t *make_rows(const struct vbs_compare *compare)
+{
+    json_t *made = json_array();
+
+    for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
+        if (json_array_append_new(made, make_row(&compare->rows[i])) != 0) {
+            json_decref(made);
+            made = NULL;
+        }
+    }
+    return made;
+}
+
+static json_t *make_compare(const struct vbs_compare *compare)
+{
+    json_t *made = json_object();
+
+    if (set(made, "format", json_string("vbslab-compare-1")) &&
+        set(made, "profile", json_integer(compare->profile_id)) &&
+        set(made, "judge", json_integer(compare->judge_id)) &&
+        set(made, "self_judged", json_boolean(compare->self_judged)) &&
+        set(made, "model", string(compare->model)) &&
+        set(made, "request", json_integer(compare->request)) &&
+        set(made, "io", json_string(vbs_io_word(compare->io))) &&
+        set(made, "rows", make_rows(compare)))
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static json_t *make_all(const struct vbs_compare *const *compares, int n_compares)
+{
+    json_t *made;
+
+    if (n_compares == 1)
+        return make_compare(compares[0]);
+    made = json_array();
+    for (int i = 0; made && i < n_compares; i++) {
+        if (json_array_append_new(made, make_compare(compares[i])) != 0) {
+            json_decref(made);
+            made = NULL;
+        }
+    }
+    return made;
+}
+
+enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, char **text)
+{
+    json_t *made = make_all(compares, n_compares);
+    struct vbs_text out = {0};
+    char *dump = made ? json_dumps(made, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+
+    json_decref(made);
+    if (!dump)
+        return vbs_no_memory(ctx);
+    vbs_text_add(&out, dump);
+    vbs_text_add(&out, "\n");
+    free(dump);
+    if (out.failed) {
+        vbs_text_clear(&out);
+        return vbs_no_memory(ctx);
+    }
+    *text = out.data;
+    return VBS_OK;
+}

@@ -1,0 +1,328 @@
+/*
+ * Opening a store: whose file it is, of which version, and bringing it to this one.
+ *
+ * A file is ours when its application_id says so, and becomes ours when it is empty. Nothing is
+ * written before that is known. Every step tolerates that other processes do the same at the same
+ * moment: the version is read again inside the transaction that changes it.
+ */
+#include "store/schema.h"
+#include "store/sql.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The script that brings a store from version to version + 1, or null. */
+static const struct vbs_embedded *script_after(int version)
+{
+    char name[32] = "schema";
+
+    if (version > 0)
+        snprintf(name, sizeof name, "migration-%d", version + 1);
+    for (const struct vbs_embedded *script = vbs_schema; script->name; script++)
+        if (strcmp(script->name, name) == 0)
+            return script;
+    return NULL;
+}
+
+static int newest_version(void)
+{
+    int version = 0;
+
+    while (script_after(version))
+        version++;
+    return version;
+}
+
+/* Version of the store, 0 for an empty file. Must be called in a transaction. */
+static enum vbs_status read_version(struct vbs_ctx *ctx, struct vbs_store *store, int *version)
+{
+    int64_t id, number, n_tables;
+    enum vbs_status status;
+
+    if ((status = vbs_sql_value(ctx, store, &id, "PRAGMA application_id", "")) ||
+        (status = vbs_sql_value(ctx, store, &number, "PRAGMA user_version", "")) ||
+        (status = vbs_sql_value(ctx, store, &n_tables, "SELECT count(*) FROM sqlite_schema", "")))
+        return status;
+    if (id == 0 && n_tables == 0 && number == 0) {
+        *version = 0;
+        return VBS_OK;
+    }
+    if (id != VBS_STORE_APPLICATION_ID || number < 1)
+        return vbs_fail(ctx, VBS_STORE,
+                        "'%s' is the database of another program (application id 0x%08x, version "
+                        "%lld); nothing was changed",
+                        store->shown, (unsigned)id, (long long)number);
+    if (number > newest_version())
+        return vbs_fail(ctx, VBS_STORE,
+                        "store '%s' is of version %lld, but vbslab %s knows only versions up to "
+                        "%d; use the newer vbslab that wrote it",
+                        store->shown, (long long)number, vbs_version(), newest_version());
+    *version = (int)number;
+    return VBS_OK;
+}
+
+static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int *version)
+{
+    enum vbs_status status = vbs_sql_begin_read(ctx, store);
+
+    if (status != VBS_OK)
+        return status;
+    return vbs_sql_end(ctx, store, read_version(ctx, store, version));
+}
+
+/* Runs the scripts that the store still lacks, all or none. */
+static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+    int version = 0;
+
+    if (status != VBS_OK)
+        return status;
+    status = read_version(ctx, store, &version);
+    for (const struct vbs_embedded *script; status == VBS_OK && (script = script_after(version));) {
+        int before = version;
+
+        status = vbs_sql_script(ctx, store, script->text);
+        if (status == VBS_OK)
+            status = read_version(ctx, store, &version);
+        if (status == VBS_OK && version != before + 1)
+            status = vbs_fail(ctx, VBS_STORE, "script '%s' does not set version %d", script->name,
+                              before + 1);
+    }
+    return vbs_sql_end(ctx, store, status);
+}
+
+/*
+ * Write-ahead logging, where the file system can do it. A commit then needs no disk flush to be
+ * safe from a crash of the process; without the log it does.
+ */
+static enum vbs_status choose_journal(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    enum vbs_status status = vbs_sql_insist(ctx, store, "PRAGMA journal_mode = WAL");
+    sqlite3_stmt *stmt;
+    bool row = false, logged = false;
+
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, store, "PRAGMA journal_mode", &stmt);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_step(ctx, store, stmt, &row);
+    if (status == VBS_OK && row) {
+        const char *mode = (const char *)sqlite3_column_text(stmt, 0);
+
+        logged = mode && strcmp(mode, "wal") == 0;
+    }
+    sqlite3_finalize(stmt);
+    if (status != VBS_OK)
+        return status;
+    return vbs_sql_run(ctx, store,
+                       logged ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", "");
+}
+
+/* Makes the folders that path lies in. */
+static enum vbs_status make_folders(struct vbs_ctx *ctx, const char *path)
+{
+    enum vbs_status status = VBS_OK;
+    char *folder = strdup(path);
+
+    if (!folder)
+        return vbs_no_memory(ctx);
+    for (char *slash = strchr(folder + 1, '/'); slash && status == VBS_OK;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST && access(folder, F_OK) != 0)
+            status =
+                vbs_fail(ctx, VBS_STORE, "cannot make folder '%s': %s", folder, strerror(errno));
+        *slash = '/';
+    }
+    free(folder);
+    return status;
+}
+
+/* Fails with what forbids to write path or beside it, which SQLite does not say; VBS_OK when
+ * nothing does. */
+static enum vbs_status check_access(struct vbs_ctx *ctx, const struct vbs_store *store,
+                                    const char *path)
+{
+    enum vbs_status status = VBS_OK;
+    char *folder = strdup(path);
+
+    if (!folder)
+        return vbs_no_memory(ctx);
+    strrchr(folder, '/')[1] = '\0';
+    if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
+        status = vbs_fail(ctx, VBS_STORE, "store '%s' cannot be written: %s", store->shown,
+                          strerror(errno));
+    else if (access(folder, W_OK) != 0)
+        status = vbs_fail(ctx, VBS_STORE,
+                          "store '%s' cannot be written: its folder, where SQLite keeps files of "
+                          "its own, says: %s",
+                          store->shown, strerror(errno));
+    free(folder);
+    return status;
+}
+
+static bool is_access_failure(const struct vbs_store *store)
+{
+    return (store->rc & 0xff) == SQLITE_CANTOPEN || (store->rc & 0xff) == SQLITE_READONLY;
+}
+
+static enum vbs_status open_for_writing(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const char *path)
+{
+    enum vbs_status status, reason;
+    int version = 0;
+
+    if ((status = make_folders(ctx, path)))
+        return status;
+    status = vbs_sql_open(ctx, store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (status == VBS_OK)
+        status = inspect(ctx, store, &version);
+    if (status == VBS_OK && sqlite3_db_readonly(store->db, "main") == 1)
+        status = vbs_sql_fail(ctx, store, SQLITE_READONLY);
+    if (status == VBS_OK)
+        status = choose_journal(ctx, store);
+    if (status == VBS_OK && version < newest_version())
+        status = migrate(ctx, store);
+    if (status == VBS_STORE && is_access_failure(store) &&
+        (reason = check_access(ctx, store, path)) != VBS_OK)
+        return reason;
+    return status;
+}
+
+/* path as a URI of SQLite: "file:" and every byte that might mean something as %XX. */
+static enum vbs_status immutable_uri(struct vbs_ctx *ctx, const char *path, struct vbs_text *uri)
+{
+    vbs_text_add(uri, "file:");
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+
+        if (strchr("/.-_", c) || (c < 0x80 && isalnum(c)))
+            vbs_text_addf(uri, "%c", c);
+        else
+            vbs_text_addf(uri, "%%%02x", c);
+    }
+    vbs_text_add(uri, "?immutable=1");
+    return uri->failed ? vbs_no_memory(ctx) : VBS_OK;
+}
+
+/* A log that was not merged into the store yet: without it the store would be read as it was. */
+static enum vbs_status check_no_log(struct vbs_ctx *ctx, const struct vbs_store *store,
+                                    const char *path)
+{
+    struct vbs_text log = {0};
+    enum vbs_status status = VBS_OK;
+    struct stat info;
+
+    vbs_text_addf(&log, "%s-wal", path);
+    if (log.failed)
+        status = vbs_no_memory(ctx);
+    else if (stat(log.data, &info) == 0 && info.st_size > 0)
+        status = vbs_fail(ctx, VBS_STORE,
+                          "store '%s' has a log beside it (-wal) that must be merged first, and "
+                          "nothing can be written here; copy both to where you may write",
+                          store->shown);
+    vbs_text_clear(&log);
+    return status;
+}
+
+/*
+ * To read a store with a write-ahead log, SQLite must make files beside it. Where that is not
+ * possible (a read-only medium or folder) and no log is left, the file alone says all: it is then
+ * read as one that nobody changes.
+ */
+static enum vbs_status open_immutable(struct vbs_ctx *ctx, struct vbs_store *store,
+                                      const char *path, int *version)
+{
+    struct vbs_text uri = {0};
+    enum vbs_status status = check_no_log(ctx, store, path);
+
+    sqlite3_close(store->db);
+    store->db = NULL;
+    if (status == VBS_OK)
+        status = immutable_uri(ctx, path, &uri);
+    if (status == VBS_OK)
+        status = vbs_sql_open(ctx, store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    if (status == VBS_OK)
+        status = inspect(ctx, store, version);
+    vbs_text_clear(&uri);
+    return status;
+}
+
+static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const char *path)
+{
+    enum vbs_status status;
+    int version = 0;
+
+    if (access(path, F_OK) != 0)
+        return vbs_fail(ctx, VBS_STORE,
+                        "cannot open store '%s': %s; 'vbslab measure' or 'vbslab profiles import' "
+                        "makes one",
+                        store->shown, strerror(errno));
+    status = vbs_sql_open(ctx, store, path, SQLITE_OPEN_READONLY);
+    if (status == VBS_OK)
+        status = inspect(ctx, store, &version);
+    if (status == VBS_STORE && access(path, R_OK) == 0 && is_access_failure(store))
+        status = open_immutable(ctx, store, path, &version);
+    if (status != VBS_OK)
+        return status;
+    if (version == 0)
+        return vbs_fail(ctx, VBS_STORE, "store '%s' is empty", store->shown);
+    if (version < newest_version())
+        return vbs_fail(ctx, VBS_STORE,
+                        "store '%s' is of version %d; vbslab %s needs %d, to which any command "
+                        "that writes brings it",
+                        store->shown, version, vbs_version(), newest_version());
+    return VBS_OK;
+}
+
+enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
+                               struct vbs_store **store)
+{
+    struct vbs_store *opened = calloc(1, sizeof *opened);
+    struct vbs_text plain = {0};
+    size_t length = strlen(path);
+    enum vbs_status status;
+
+    if (!opened)
+        return vbs_no_memory(ctx);
+    snprintf(opened->shown, sizeof opened->shown, "%s%s",
+             length < sizeof opened->shown ? "" : "...",
+             length < sizeof opened->shown ? path : path + length - 120);
+    opened->wait_ms = VBS_STORE_WAIT_MS;
+    /* SQLite gives names such as ":memory:" and "file:..." a meaning; a path with a slash has none.
+     */
+    vbs_text_addf(&plain, "%s%s", path[0] == '/' ? "" : "./", path);
+    if (plain.failed)
+        status = vbs_no_memory(ctx);
+    else if (length == 0)
+        status = vbs_fail(ctx, VBS_STORE, "the store's path is empty");
+    else if (mode == VBS_STORE_WRITE)
+        status = open_for_writing(ctx, opened, plain.data);
+    else
+        status = open_for_reading(ctx, opened, plain.data);
+    vbs_text_clear(&plain);
+    if (status != VBS_OK) {
+        vbs_store_close(opened);
+        return status;
+    }
+    *store = opened;
+    return VBS_OK;
+}
+
+void vbs_store_close(struct vbs_store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close(store->db);
+    free(store);
+}

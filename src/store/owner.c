@@ -1,0 +1,103 @@
+/*
+ * An owner is written as "BOOT SPACE PID START": the kernel's id of this boot, its name for the
+ * process id namespace, the process id there, and when the process started in ticks since boot. A
+ * process id alone may belong to another process by now; with its start it does not.
+ *
+ * The processes of another namespace (another container) cannot be seen from here. Such an owner
+ * counts as alive while it has stored something within the last ten minutes.
+ */
+#include "store/owner.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define UNSEEN_LIMIT_S 600
+
+struct owner {
+    char boot[48];
+    char space[32];
+    int pid;
+    unsigned long long start; /* 0: unknown */
+};
+
+/* The first word of a small file, or "-". */
+static void read_word(const char *path, char *word, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    size_t length = 0;
+
+    if (file) {
+        length = fread(word, 1, size - 1, file);
+        fclose(file);
+    }
+    word[length] = '\0';
+    word[strcspn(word, " \t\n")] = '\0';
+    if (word[0] == '\0')
+        snprintf(word, size, "-");
+}
+
+/* State letter and start of a process; false when /proc does not show it. */
+static bool read_process(int pid, char *state, unsigned long long *start)
+{
+    char path[40], text[1024], *after_name;
+    size_t length;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    after_name = strrchr(text, ')'); /* the name may hold anything, parentheses too */
+    if (!after_name)
+        return false;
+    /* Fields 3 and 22 of proc(5). */
+    return sscanf(after_name + 1,
+                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                  "%llu",
+                  state, start) == 2;
+}
+
+static struct owner self(void)
+{
+    struct owner owner = {.pid = (int)getpid()};
+    ssize_t length;
+    char state;
+
+    read_word("/proc/sys/kernel/random/boot_id", owner.boot, sizeof owner.boot);
+    length = readlink("/proc/self/ns/pid", owner.space, sizeof owner.space - 1);
+    if (length <= 0)
+        snprintf(owner.space, sizeof owner.space, "-");
+    if (!read_process(owner.pid, &state, &owner.start))
+        owner.start = 0;
+    return owner;
+}
+
+void vbs_owner_self(char owner[VBS_OWNER_SIZE])
+{
+    struct owner own = self();
+
+    snprintf(owner, VBS_OWNER_SIZE, "%s %s %d %llu", own.boot, own.space, own.pid, own.start);
+}
+
+bool vbs_owner_is_alive(const char *text, int64_t touched_s)
+{
+    struct owner own = self(), other;
+    unsigned long long start;
+    char state;
+
+    if (sscanf(text, "%47s %31s %d %llu", other.boot, other.space, &other.pid, &other.start) != 4 ||
+        strcmp(own.boot, other.boot) != 0 || other.pid <= 0)
+        return false;
+    if (strcmp(own.space, other.space) != 0)
+        return touched_s > -UNSEEN_LIMIT_S && touched_s < UNSEEN_LIMIT_S;
+    if (!read_process(other.pid, &state, &start))
+        return kill(other.pid, 0) == 0 || errno == EPERM;
+    return state != 'Z' && state != 'X' && (other.start == 0 || start == other.start);
+}

@@ -1,0 +1,281 @@
+/*
+ * Whole profiles: list, load, save.
+ */
+#include "store/rows.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- list ---- */
+
+/* Hidden behind the public struct, which comes first. */
+struct list_body {
+    struct vbs_store_list list;
+    struct vbs_arena arena; /* texts */
+    int capacity;
+};
+
+void vbs_store_list_free(struct vbs_store_list *list)
+{
+    struct list_body *body = (struct list_body *)list;
+
+    if (!body)
+        return;
+    free(list->entries);
+    vbs_arena_clear(&body->arena);
+    free(body);
+}
+
+static enum vbs_status add_entry(struct vbs_ctx *ctx, struct list_body *body, sqlite3_stmt *stmt)
+{
+    struct vbs_store_entry entry = {
+        .id = sqlite3_column_int64(stmt, 0),
+        .complete = sqlite3_column_int64(stmt, 1) != 0,
+        .n_layers = vbs_sql_int(stmt, 2),
+        .n_batches = vbs_sql_int(stmt, 3),
+        .max_batch = vbs_sql_int(stmt, 4),
+        .n_rows = sqlite3_column_int64(stmt, 5),
+    };
+    enum vbs_status status =
+        vbs_rows_circumstances(ctx, &body->arena, stmt, 6, &entry.circumstances);
+
+    if (status != VBS_OK)
+        return status;
+    if (body->list.n_entries == body->capacity) {
+        int capacity = body->capacity ? 2 * body->capacity : 16;
+        struct vbs_store_entry *entries =
+            realloc(body->list.entries, (size_t)capacity * sizeof *entries);
+
+        if (!entries)
+            return vbs_no_memory(ctx);
+        body->list.entries = entries;
+        body->capacity = capacity;
+    }
+    body->list.entries[body->list.n_entries++] = entry;
+    return VBS_OK;
+}
+
+static enum vbs_status read_list(struct vbs_ctx *ctx, struct vbs_store *store,
+                                 struct list_body *body)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_prepare(
+        ctx, store,
+        "SELECT id, completed IS NOT NULL,"
+        " (SELECT count(*) FROM layer WHERE profile = p.id),"
+        " (SELECT count(DISTINCT batch) FROM kernel WHERE profile = p.id AND layer = 1),"
+        " (SELECT max(batch) FROM kernel WHERE profile = p.id AND layer = 1),"
+        " (SELECT count(*) FROM kernel WHERE profile = p.id), " VBS_ROWS_CIRCUMSTANCES
+        " FROM profile p ORDER BY completed IS NULL, completed, id",
+        &stmt);
+    bool row = true;
+
+    if (status != VBS_OK)
+        return status;
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(ctx, store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = add_entry(ctx, body, stmt);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
+                                   struct vbs_store_list **list)
+{
+    struct list_body *body = calloc(1, sizeof *body);
+    enum vbs_status status;
+
+    if (!body)
+        return vbs_no_memory(ctx);
+    status = vbs_sql_begin_read(ctx, store);
+    if (status == VBS_OK)
+        status = vbs_sql_end(ctx, store, read_list(ctx, store, body));
+    if (status != VBS_OK) {
+        vbs_store_list_free(&body->list);
+        return status;
+    }
+    *list = &body->list;
+    return VBS_OK;
+}
+
+/* ---- load ---- */
+
+/* Whether the profile is complete; VBS_NOT_FOUND. */
+static enum vbs_status read_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                  bool *complete)
+{
+    int64_t count, value = 0;
+    enum vbs_status status;
+
+    status =
+        vbs_sql_value(ctx, store, &count, "SELECT count(*) FROM profile WHERE id = ?", "i", id);
+    if (status == VBS_OK && count == 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has no profile %lld; 'vbslab profiles' lists them",
+                          store->shown, (long long)id);
+    if (status == VBS_OK)
+        status = vbs_sql_value(ctx, store, &value,
+                               "SELECT completed IS NOT NULL FROM profile WHERE id = ?", "i", id);
+    *complete = value != 0;
+    return status;
+}
+
+static enum vbs_status load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                            struct vbs_profile **profile)
+{
+    bool complete;
+    enum vbs_status status = read_state(ctx, store, id, &complete);
+
+    if (status == VBS_OK && !complete)
+        status = vbs_fail(ctx, VBS_STORE,
+                          "profile %lld is unfinished; the 'vbslab measure' that began it goes on "
+                          "with it when it is run again",
+                          (long long)id);
+    if (status == VBS_OK)
+        status = vbs_rows_read(ctx, store, id, profile);
+    return status;
+}
+
+enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                               struct vbs_profile **profile)
+{
+    enum vbs_status status = vbs_sql_begin_read(ctx, store);
+    struct vbs_profile *loaded = NULL;
+
+    if (status == VBS_OK)
+        status = vbs_sql_end(ctx, store, load(ctx, store, id, &loaded));
+    if (status != VBS_OK)
+        vbs_profile_free(loaded);
+    else
+        *profile = loaded;
+    return status;
+}
+
+/* ---- newest ---- */
+
+/* Suggests the name of a model that does have a complete profile. */
+static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *store,
+                                     const char *model, int64_t unfinished)
+{
+    struct vbs_store_list *list = NULL;
+    enum vbs_status status = vbs_store_profiles(ctx, store, &list);
+    const char **names, *near;
+    int n_names = 0;
+
+    if (status != VBS_OK)
+        return status;
+    names = malloc((size_t)(list->n_entries + 1) * sizeof *names);
+    if (!names) {
+        vbs_store_list_free(list);
+        return vbs_no_memory(ctx);
+    }
+    for (int i = 0; i < list->n_entries; i++)
+        if (list->entries[i].complete)
+            names[n_names++] = list->entries[i].circumstances.model;
+    near = vbs_nearest_name(model, names, n_names);
+    if (unfinished > 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has only an unfinished profile of '%s'; 'vbslab measure' "
+                          "goes on with it",
+                          store->shown, model);
+    else if (near)
+        status =
+            vbs_fail(ctx, VBS_NOT_FOUND, "store '%s' has no profile of '%s'; did you mean '%s'?",
+                     store->shown, model, near);
+    else
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has no profile of '%s'; 'vbslab measure' makes one",
+                          store->shown, model);
+    free(names);
+    vbs_store_list_free(list);
+    return status;
+}
+
+enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
+                                 int64_t *id)
+{
+    enum vbs_status status = vbs_sql_begin_read(ctx, store);
+    int64_t newest = 0, unfinished = 0;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_value(ctx, store, &newest,
+                           "SELECT coalesce((SELECT id FROM profile WHERE model = ? AND completed "
+                           "IS NOT NULL ORDER BY completed DESC LIMIT 1), 0)",
+                           "t", model);
+    if (status == VBS_OK && newest == 0)
+        status = vbs_sql_value(ctx, store, &unfinished,
+                               "SELECT count(*) FROM profile WHERE model = ?", "t", model);
+    status = vbs_sql_end(ctx, store, status);
+    if (status != VBS_OK)
+        return status;
+    if (newest == 0)
+        return fail_no_model(ctx, store, model, unfinished);
+    *id = newest;
+    return VBS_OK;
+}
+
+/* ---- save ---- */
+
+static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                   const struct vbs_profile *profile, sqlite3_stmt *stmt)
+{
+    int64_t number = 0;
+
+    for (int layer = 1; layer <= profile->n_layers; layer++)
+        for (int b = 0; b < profile->n_batches; b++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
+
+            for (int i = 0; i < n_rows; i++) {
+                enum vbs_status status = vbs_sql_bind(
+                    ctx, store, stmt, "iiiitiddddi", id, number++, (int64_t)layer,
+                    (int64_t)profile->batches[b], profile->algorithms[rows[i].algorithm],
+                    rows[i].ws_bytes, rows[i].time_us, rows[i].mad_us, rows[i].low_us,
+                    rows[i].high_us, (int64_t)rows[i].n_runs);
+
+                if (status == VBS_OK)
+                    status = vbs_sql_finish(ctx, store, stmt);
+                if (status != VBS_OK)
+                    return status;
+            }
+        }
+    return VBS_OK;
+}
+
+static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
+                                  const struct vbs_profile *profile, int64_t *id)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status;
+
+    if ((status = vbs_rows_insert_profile(ctx, store, &profile->circumstances, NULL, id)) ||
+        (status = vbs_rows_insert_layers(ctx, store, *id, profile->n_layers, profile->layers)) ||
+        (status = vbs_sql_prepare(ctx, store,
+                                  "INSERT INTO kernel (profile, number, layer, batch, algorithm, "
+                                  "ws_bytes, time_us, mad_us, low_us, high_us, n_runs) "
+                                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                  &stmt)))
+        return status;
+    status = insert_rows(ctx, store, *id, profile, stmt);
+    sqlite3_finalize(stmt);
+    return status == VBS_OK ? vbs_rows_complete(ctx, store, *id) : status;
+}
+
+enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
+                               const struct vbs_profile *profile, int64_t *id)
+{
+    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+    int64_t saved = 0;
+
+    if (status == VBS_OK)
+        status = vbs_sql_end(ctx, store, insert_all(ctx, store, profile, &saved));
+    if (status == VBS_OK)
+        *id = saved;
+    return status;
+}

@@ -1,0 +1,292 @@
+#include "store/rows.h"
+
+#include "base/fail.h"
+#include "vbslab/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int64_t vbs_rows_hash(uint64_t hash)
+{
+    int64_t value;
+
+    memcpy(&value, &hash, sizeof value);
+    return value;
+}
+
+enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const struct vbs_circumstances *circumstances,
+                                        const struct vbs_run_key *key, int64_t *id)
+{
+    const struct vbs_circumstances *c = circumstances;
+    enum vbs_status status =
+        vbs_sql_run(ctx, store,
+                    "INSERT INTO profile (model, input, backend, library, device, vbslab, date, "
+                    "notes, threads) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "tttttttti", c->model, c->input, c->backend, c->library, c->device, c->vbslab,
+                    c->date, c->notes, (int64_t)c->threads);
+
+    if (status != VBS_OK)
+        return status;
+    *id = sqlite3_last_insert_rowid(store->db);
+    if (!key)
+        return VBS_OK;
+    return vbs_sql_run(ctx, store,
+                       "UPDATE profile SET network_hash = ?, kernels_hash = ?, owner = ?, "
+                       "touched = ? WHERE id = ?",
+                       "iitii", vbs_rows_hash(key->network_hash), vbs_rows_hash(key->kernels_hash),
+                       key->owner, (int64_t)time(NULL), *id);
+}
+
+static enum vbs_status insert_layer(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                    int number, const struct vbs_profile_layer *layer,
+                                    sqlite3_stmt *layers, sqlite3_stmt *inputs)
+{
+    enum vbs_status status;
+
+    status = vbs_sql_bind(ctx, store, layers, "iittiiii", id, (int64_t)number, layer->name,
+                          layer->kind, layer->in_bytes, layer->out_bytes, layer->weight_bytes,
+                          (int64_t)layer->in_place);
+    if (status == VBS_OK)
+        status = vbs_sql_finish(ctx, store, layers);
+    for (int i = 0; i < layer->n_inputs && status == VBS_OK; i++) {
+        status = vbs_sql_bind(ctx, store, inputs, "iiii", id, (int64_t)number, (int64_t)i,
+                              (int64_t)layer->inputs[i]);
+        if (status == VBS_OK)
+            status = vbs_sql_finish(ctx, store, inputs);
+    }
+    return status;
+}
+
+enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       int n_layers, const struct vbs_profile_layer *layers)
+{
+    sqlite3_stmt *layer = NULL, *input = NULL;
+    enum vbs_status status;
+
+    status =
+        vbs_sql_prepare(ctx, store, "INSERT INTO layer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &layer);
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, store, "INSERT INTO layer_input VALUES (?, ?, ?, ?)", &input);
+    for (int i = 1; i <= n_layers && status == VBS_OK; i++)
+        status = insert_layer(ctx, store, id, i, &layers[i], layer, input);
+    sqlite3_finalize(layer);
+    sqlite3_finalize(input);
+    return status;
+}
+
+enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+{
+    return vbs_sql_run(ctx, store,
+                       "UPDATE profile SET owner = NULL, touched = NULL, completed = "
+                       "(SELECT coalesce(max(completed), 0) + 1 FROM profile) WHERE id = ?",
+                       "i", id);
+}
+
+/* ---- reading ---- */
+
+enum vbs_status vbs_rows_circumstances(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                       sqlite3_stmt *stmt, int column,
+                                       struct vbs_circumstances *circumstances)
+{
+    bool complete = true;
+
+#define READ(member)                                                                               \
+    circumstances->member = vbs_sql_text(arena, stmt, column++);                                   \
+    complete = complete && circumstances->member;
+    VBS_CIRCUMSTANCE_TEXTS(READ)
+#undef READ
+    circumstances->threads = vbs_sql_int(stmt, column);
+    return complete ? VBS_OK : vbs_no_memory(ctx);
+}
+
+struct reading {
+    struct vbs_ctx *ctx;
+    struct vbs_store *store;
+    int64_t id;
+    struct vbs_profile_builder *builder;
+    struct vbs_arena arena; /* texts and inputs until the builder has copied them */
+};
+
+static enum vbs_status open_query(struct reading *reading, const char *sql, sqlite3_stmt **stmt)
+{
+    enum vbs_status status = vbs_sql_prepare(reading->ctx, reading->store, sql, stmt);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(reading->ctx, reading->store, *stmt, "i", reading->id);
+    if (status != VBS_OK)
+        sqlite3_finalize(*stmt);
+    return status;
+}
+
+static enum vbs_status read_head(struct reading *reading)
+{
+    struct vbs_circumstances circumstances;
+    enum vbs_status status;
+    sqlite3_stmt *stmt;
+    bool row = false;
+
+    status =
+        open_query(reading, "SELECT " VBS_ROWS_CIRCUMSTANCES " FROM profile WHERE id = ?", &stmt);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
+    if (status == VBS_OK && !row)
+        status = vbs_fail(reading->ctx, VBS_NOT_FOUND, "store '%s' has no profile %lld",
+                          reading->store->shown, (long long)reading->id);
+    if (status == VBS_OK)
+        status = vbs_rows_circumstances(reading->ctx, &reading->arena, stmt, 0, &circumstances);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_circumstances(reading->ctx, reading->builder, &circumstances);
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status read_inputs(struct reading *reading, sqlite3_stmt *stmt, int64_t layer,
+                                   struct vbs_profile_layer *about)
+{
+    int64_t n_inputs;
+    enum vbs_status status;
+    bool row;
+    int *inputs;
+
+    status = vbs_sql_value(reading->ctx, reading->store, &n_inputs,
+                           "SELECT count(*) FROM layer_input WHERE profile = ? AND layer = ?", "ii",
+                           reading->id, layer);
+    if (status == VBS_OK)
+        status = vbs_sql_bind(reading->ctx, reading->store, stmt, "ii", reading->id, layer);
+    if (status != VBS_OK)
+        return status;
+    if (n_inputs > VBS_MAX_LAYERS)
+        return vbs_fail(reading->ctx, VBS_FORMAT, "layer %lld has too many inputs",
+                        (long long)layer);
+    inputs = vbs_arena_alloc(&reading->arena, (size_t)n_inputs, sizeof *inputs);
+    if (!inputs)
+        return vbs_no_memory(reading->ctx);
+    about->inputs = inputs;
+    for (about->n_inputs = 0; about->n_inputs < n_inputs; about->n_inputs++) {
+        if ((status = vbs_sql_step(reading->ctx, reading->store, stmt, &row)))
+            return status;
+        if (!row)
+            break;
+        inputs[about->n_inputs] = vbs_sql_int(stmt, 0);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, sqlite3_stmt *inputs,
+                                  int expected)
+{
+    struct vbs_profile_layer layer = {
+        .name = vbs_sql_text(&reading->arena, stmt, 1),
+        .kind = vbs_sql_text(&reading->arena, stmt, 2),
+        .in_bytes = sqlite3_column_int64(stmt, 3),
+        .out_bytes = sqlite3_column_int64(stmt, 4),
+        .weight_bytes = sqlite3_column_int64(stmt, 5),
+        .in_place = sqlite3_column_int64(stmt, 6) != 0,
+    };
+    enum vbs_status status;
+
+    if (!layer.name || !layer.kind)
+        return vbs_no_memory(reading->ctx);
+    if (sqlite3_column_int64(stmt, 0) != expected)
+        return vbs_fail(reading->ctx, VBS_FORMAT, "layer %d is missing", expected);
+    status = read_inputs(reading, inputs, expected, &layer);
+    if (status != VBS_OK)
+        return status;
+    return vbs_profile_builder_layer(reading->ctx, reading->builder, &layer);
+}
+
+static enum vbs_status read_layers(struct reading *reading)
+{
+    sqlite3_stmt *stmt, *inputs = NULL;
+    enum vbs_status status;
+    bool row = true;
+
+    status = open_query(reading,
+                        "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place "
+                        "FROM layer WHERE profile = ? ORDER BY layer",
+                        &stmt);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_prepare(reading->ctx, reading->store,
+                             "SELECT source FROM layer_input WHERE profile = ? AND layer = ? "
+                             "ORDER BY position",
+                             &inputs);
+    for (int expected = 1; status == VBS_OK && row; expected++) {
+        status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = read_layer(reading, stmt, inputs, expected);
+    }
+    sqlite3_finalize(inputs);
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
+{
+    const char *algorithm = (const char *)sqlite3_column_text(stmt, 2);
+    struct vbs_profile_row row = {
+        .ws_bytes = sqlite3_column_int64(stmt, 3),
+        .time_us = sqlite3_column_double(stmt, 4),
+        .mad_us = sqlite3_column_double(stmt, 5),
+        .low_us = sqlite3_column_double(stmt, 6),
+        .high_us = sqlite3_column_double(stmt, 7),
+        .n_runs = vbs_sql_int(stmt, 8),
+    };
+
+    if (!algorithm)
+        return vbs_no_memory(reading->ctx);
+    if (sqlite3_column_type(stmt, 4) == SQLITE_NULL)
+        return vbs_fail(reading->ctx, VBS_FORMAT, "layer %d batch %d algorithm '%s' has no time",
+                        vbs_sql_int(stmt, 0), vbs_sql_int(stmt, 1), algorithm);
+    return vbs_profile_builder_row(reading->ctx, reading->builder, vbs_sql_int(stmt, 0),
+                                   vbs_sql_int(stmt, 1), algorithm, &row);
+}
+
+static enum vbs_status read_kernels(struct reading *reading)
+{
+    enum vbs_status status;
+    sqlite3_stmt *stmt;
+    bool row = true;
+
+    status = open_query(reading,
+                        "SELECT layer, batch, algorithm, ws_bytes, time_us, mad_us, low_us, "
+                        "high_us, n_runs FROM kernel WHERE profile = ?",
+                        &stmt);
+    if (status != VBS_OK)
+        return status;
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = read_kernel(reading, stmt);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                              struct vbs_profile **profile)
+{
+    struct reading reading = {
+        .ctx = ctx, .store = store, .id = id, .builder = vbs_profile_builder_new()};
+    enum vbs_status status = reading.builder ? VBS_OK : vbs_no_memory(ctx);
+    char prefix[200];
+
+    if (status == VBS_OK)
+        status = read_head(&reading);
+    if (status == VBS_OK)
+        status = read_layers(&reading);
+    if (status == VBS_OK)
+        status = read_kernels(&reading);
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, reading.builder, profile);
+    if (status == VBS_FORMAT) {
+        snprintf(prefix, sizeof prefix, "store '%s': profile %lld", store->shown, (long long)id);
+        status = vbs_fail_within(ctx, VBS_STORE, prefix);
+    }
+    vbs_profile_builder_free(reading.builder);
+    vbs_arena_clear(&reading.arena);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* Profiles as rows of the store's tables. Internal to the room. */
+#ifndef VBS_STORE_ROWS_H
+#define VBS_STORE_ROWS_H
+
+#include "store/sql.h"
+
+/* Who measures a profile into the store, and what. */
+struct vbs_run_key {
+    uint64_t network_hash;
+    uint64_t kernels_hash;
+    const char *owner;
+};
+
+/* A 64-bit hash as SQLite's signed integer. */
+int64_t vbs_rows_hash(uint64_t hash);
+
+/* Each is part of a write transaction of the caller. */
+
+/* key: null for a profile that was measured elsewhere. */
+enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
+                                        const struct vbs_circumstances *circumstances,
+                                        const struct vbs_run_key *key, int64_t *id) VBS_MUST_CHECK;
+
+/* layers[1..n_layers] with their inputs. */
+enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       int n_layers,
+                                       const struct vbs_profile_layer *layers) VBS_MUST_CHECK;
+
+/* Sets the profile complete, the newest of all; it has no owner then and cannot be changed. */
+enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store,
+                                  int64_t id) VBS_MUST_CHECK;
+
+/* Part of any transaction: the profile that the rows say, checked as one that is built. A kernel
+ * without a time is VBS_STORE. */
+enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                              struct vbs_profile **profile) VBS_MUST_CHECK;
+
+/* The profile's own texts and threads, copied into arena. columns: index of the first in stmt,
+ * which selects VBS_ROWS_CIRCUMSTANCES. */
+enum vbs_status vbs_rows_circumstances(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                       sqlite3_stmt *stmt, int column,
+                                       struct vbs_circumstances *circumstances) VBS_MUST_CHECK;
+
+#define VBS_ROWS_COMMA(member) #member ", "
+#define VBS_ROWS_CIRCUMSTANCES VBS_CIRCUMSTANCE_TEXTS(VBS_ROWS_COMMA) "threads"
+
+#endif

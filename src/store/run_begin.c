@@ -1,0 +1,318 @@
+/*
+ * Beginning a measurement: a profile that an earlier process left unfinished, or a new one. Which
+ * of the two is decided and written in one transaction.
+ */
+#include "store/run.h"
+
+#include "store/rows.h"
+
+#include "base/fail.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is being measured ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+
+    while (length--)
+        hash = (hash ^ *at++) * UINT64_C(1099511628211); /* FNV-1a */
+    return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hash_bytes(hash, text, strlen(text) + 1);
+}
+
+static uint64_t hash_int(uint64_t hash, int64_t value)
+{
+    unsigned char bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)((uint64_t)value >> (8 * i));
+    return hash_bytes(hash, bytes, sizeof bytes);
+}
+
+static uint64_t hash_session(const struct vbs_session *session)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    hash = hash_int(hash, session->n_layers);
+    for (int i = 1; i <= session->n_layers; i++) {
+        const struct vbs_profile_layer *layer = &session->layers[i];
+
+        hash = hash_text(hash_text(hash, layer->name), layer->kind);
+        hash = hash_int(hash, layer->n_inputs);
+        for (int j = 0; j < layer->n_inputs; j++)
+            hash = hash_int(hash, layer->inputs[j]);
+        hash = hash_int(hash_int(hash, layer->in_bytes), layer->out_bytes);
+        hash = hash_int(hash_int(hash, layer->weight_bytes), layer->in_place);
+    }
+    hash = hash_int(hash, session->n_kernels);
+    for (int i = 0; i < session->n_kernels; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+
+        hash = hash_int(hash_int(hash, kernel->layer), kernel->batch);
+        hash = hash_text(hash, kernel->algorithm);
+        hash = hash_int(hash_int(hash, kernel->ws_bytes), kernel->weight_bytes);
+    }
+    return hash;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* The session's circumstances, begun now. */
+static struct vbs_circumstances circumstances_now(const struct vbs_session *session,
+                                                  char date[VBS_DATE_SIZE])
+{
+    struct vbs_circumstances now = {.threads = session->circumstances.threads};
+#define COPY(member) now.member = or_empty(session->circumstances.member);
+    VBS_CIRCUMSTANCE_TEXTS(COPY)
+#undef COPY
+    vbs_date_now(date);
+    now.date = date;
+    if (now.vbslab[0] == '\0')
+        now.vbslab = vbs_version();
+    return now;
+}
+
+/* Whether the session will make a profile, all but its times; before hours are spent on it. */
+static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_session *session)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status = VBS_OK;
+
+    if (!builder)
+        return vbs_no_memory(ctx);
+    status = vbs_profile_builder_circumstances(ctx, builder, &session->circumstances);
+    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
+        status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
+    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+        struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes};
+
+        status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
+                                         kernel->algorithm, &row);
+    }
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, &profile);
+    vbs_profile_builder_free(builder);
+    vbs_profile_free(profile);
+    return status;
+}
+
+/* ---- a new profile, written once ---- */
+
+static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    const struct vbs_session *session = run->session;
+    sqlite3_stmt *stmt;
+    enum vbs_status status =
+        vbs_sql_prepare(ctx, run->store,
+                        "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, "
+                        "weight_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        &stmt);
+
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitii", run->id, (int64_t)i,
+                              (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
+                              kernel->ws_bytes, kernel->weight_bytes);
+        if (status == VBS_OK)
+            status = vbs_sql_finish(ctx, run->store, stmt);
+        run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status insert_new(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                  const struct vbs_circumstances *circumstances,
+                                  const struct vbs_run_key *key)
+{
+    enum vbs_status status;
+
+    if ((status = vbs_rows_insert_profile(ctx, run->store, circumstances, key, &run->id)) ||
+        (status = vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
+                                         run->session->layers)))
+        return status;
+    return insert_kernels(ctx, run);
+}
+
+/* ---- an earlier profile ---- */
+
+/* The oldest unfinished profile with the same key that nobody measures; 0: none. */
+static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                       const struct vbs_circumstances *c,
+                                       const struct vbs_run_key *key, int64_t *id)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_prepare(
+        ctx, run->store,
+        "SELECT id, owner, ? - touched FROM profile WHERE completed IS NULL AND kernels_hash = ? "
+        "AND network_hash = ? AND model = ? AND input = ? AND backend = ? AND library = ? "
+        "AND device = ? AND vbslab = ? AND threads = ? ORDER BY id",
+        &stmt);
+    bool row = true;
+
+    if (status != VBS_OK)
+        return status;
+    status =
+        vbs_sql_bind(ctx, run->store, stmt, "iiitttttti", (int64_t)time(NULL),
+                     vbs_rows_hash(key->kernels_hash), vbs_rows_hash(key->network_hash), c->model,
+                     c->input, c->backend, c->library, c->device, c->vbslab, (int64_t)c->threads);
+    *id = 0;
+    while (status == VBS_OK && row && *id == 0) {
+        const char *owner;
+
+        status = vbs_sql_step(ctx, run->store, stmt, &row);
+        if (status != VBS_OK || !row)
+            break;
+        owner = (const char *)sqlite3_column_text(stmt, 1);
+        if (!owner && sqlite3_column_type(stmt, 1) != SQLITE_NULL)
+            status = vbs_no_memory(ctx);
+        else if (!owner || !vbs_owner_is_alive(owner, sqlite3_column_int64(stmt, 2)))
+            *id = sqlite3_column_int64(stmt, 0);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_prepare(
+        ctx, run->store, "SELECT id FROM kernel WHERE profile = ? ORDER BY number", &stmt);
+    bool row = true;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
+    for (int i = 0; i < run->session->n_kernels && status == VBS_OK && row; i++) {
+        status = vbs_sql_step(ctx, run->store, stmt, &row);
+        if (status == VBS_OK && row)
+            run->kernel_ids[i] = sqlite3_column_int64(stmt, 0);
+    }
+    if (status == VBS_OK && !row)
+        status = vbs_fail(ctx, VBS_STORE, "store '%s': unfinished profile %lld lacks kernels",
+                          run->store->shown, (long long)run->id);
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+/* Rows of (kernel, round, time) into the arrays; there are n_times. */
+static enum vbs_status copy_samples(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                    sqlite3_stmt *stmt, size_t n_times)
+{
+    int n_kernels = run->session->n_kernels;
+    size_t taken = 0;
+    bool row = true;
+
+    while (taken < n_times) {
+        enum vbs_status status = vbs_sql_step(ctx, run->store, stmt, &row);
+        int kernel = row ? vbs_sql_int(stmt, 0) : -1, round = row ? vbs_sql_int(stmt, 1) : 0;
+
+        if (status != VBS_OK)
+            return status;
+        if (kernel < 0 || kernel >= n_kernels)
+            return vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
+        run->times_us[taken++] = sqlite3_column_double(stmt, 2);
+        run->n_samples[kernel]++;
+        if (round >= run->first_round && round < INT_MAX / 2)
+            run->first_round = round + 1;
+    }
+    for (int i = 0; i < n_kernels; i++)
+        run->first[i + 1] = run->first[i] + (size_t)run->n_samples[i];
+    return VBS_OK;
+}
+
+static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    enum vbs_status status;
+    sqlite3_stmt *stmt;
+    int64_t n_times;
+
+    status = vbs_sql_value(ctx, run->store, &n_times,
+                           "SELECT count(*) FROM kernel JOIN sample ON kernel = id "
+                           "WHERE profile = ?",
+                           "i", run->id);
+    if (status != VBS_OK)
+        return status;
+    run->times_us = malloc(((size_t)n_times + 1) * sizeof *run->times_us);
+    if (!run->times_us)
+        return vbs_no_memory(ctx);
+    status = vbs_sql_prepare(ctx, run->store,
+                             "SELECT kernel.number, round, sample.time_us "
+                             "FROM kernel JOIN sample ON kernel = id WHERE profile = ? "
+                             "ORDER BY kernel.number, sample.number",
+                             &stmt);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
+    if (status == VBS_OK)
+        status = copy_samples(ctx, run, stmt, (size_t)n_times);
+    sqlite3_finalize(stmt);
+    run->resumed = n_times > 0;
+    return status;
+}
+
+static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    enum vbs_status status =
+        vbs_sql_run(ctx, run->store, "UPDATE profile SET owner = ?, touched = ? WHERE id = ?",
+                    "tii", run->owner, (int64_t)time(NULL), run->id);
+
+    if (status == VBS_OK)
+        status = read_kernel_ids(ctx, run);
+    if (status == VBS_OK)
+        status = read_samples(ctx, run);
+    return status;
+}
+
+static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                      uint64_t network_hash)
+{
+    char date[VBS_DATE_SIZE];
+    struct vbs_circumstances circumstances = circumstances_now(run->session, date);
+    struct vbs_run_key key = {.network_hash = network_hash,
+                              .kernels_hash = hash_session(run->session),
+                              .owner = run->owner};
+    enum vbs_status status = find_unfinished(ctx, run, &circumstances, &key, &run->id);
+
+    if (status != VBS_OK)
+        return status;
+    return run->id ? take_over(ctx, run) : insert_new(ctx, run, &circumstances, &key);
+}
+
+enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
+                                    uint64_t network_hash, const struct vbs_session *session,
+                                    struct vbs_store_run **run)
+{
+    enum vbs_status status = check_session(ctx, session);
+    struct vbs_store_run *begun;
+
+    if (status == VBS_OK)
+        status = vbs_run_new(ctx, store, session, &begun);
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_begin_write(ctx, store);
+    if (status == VBS_OK)
+        status = vbs_sql_end(ctx, store, find_or_insert(ctx, begun, network_hash));
+    if (status != VBS_OK) {
+        vbs_run_discard(begun);
+        return status;
+    }
+    *run = begun;
+    return VBS_OK;
+}

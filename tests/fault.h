@@ -1,0 +1,27 @@
+/*
+ * Calls that fail on demand: the first, second, ... of a kind, once or from then on, until a task
+ * has run without meeting the fault.
+ */
+#ifndef TESTS_FAULT_H
+#define TESTS_FAULT_H
+
+#include <stdbool.h>
+
+struct faults {
+    long countdown; /* calls until the first that fails; 0: none */
+    bool lasting;   /* and then all */
+    bool hit;       /* one has failed */
+};
+
+/* To be asked at each call of the kind: whether it is to fail. */
+bool fault_strikes(struct faults *faults);
+
+/* Those of malloc, calloc, realloc and strdup in a test that is linked with $(WRAP_MALLOC), the
+ * library's calls and the test's own. */
+extern struct faults allocation_faults;
+
+/* Whether jansson's allocations are among them: it is a library of its own, out of the linker's
+ * reach. */
+void fault_jansson(bool among);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * What is tried with failures of all kinds: small tasks on a store and its profiles, each of which
+ * ends with VBS_OK when nothing fails, and cleans up after itself in any case.
+ */
+#ifndef TESTS_FAULT_HELP_H
+#define TESTS_FAULT_HELP_H
+
+#include "vbslab/store.h"
+
+#define FAULT_SAVED 2 /* complete profiles in the store before each task */
+
+struct fault_place {
+    char *store; /* path; holds FAULT_SAVED complete profiles and one broken off */
+    char *csv;   /* path; holds the first profile */
+    char *fresh; /* path in a folder; neither is there */
+    char *pristine;
+    size_t n_pristine;
+    struct vbs_profile *profile; /* the first */
+};
+
+struct fault_task {
+    const char *name;
+    enum vbs_status (*run)(struct vbs_ctx *ctx, const struct fault_place *place);
+    bool uses_store;
+};
+
+/* Ends with a null name. */
+extern const struct fault_task FAULT_TASKS[];
+
+struct fault_place *fault_place_new(const char *folder);
+void fault_place_free(struct fault_place *place);
+
+/* As it was at first, whatever a task did. */
+void fault_place_reset(const struct fault_place *place);
+
+/* Whether the store is sound and what it held complete is unchanged; a text of what is not. */
+const char *fault_place_damage(const struct fault_place *place);
+
+#endif

@@ -1,0 +1,46 @@
+/* Profiles and sessions for the tests of profiles, CSV and store. */
+#ifndef TESTS_PROFILE_HELP_H
+#define TESTS_PROFILE_HELP_H
+
+#include "vbslab/measure.h"
+#include "vbslab/profile.h"
+
+#include <gsl/gsl_rng.h>
+#include <stddef.h>
+
+/* Where a and b differ ("layer 3: name"), or null when they are equal to the bit. The text is the
+ * caller's buffer. */
+const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,
+                               char *buffer, size_t size);
+
+/* Texts with quotes, commas, line ends, commands, SQL, control and other characters. */
+int hostile_count(void);
+const char *hostile_text(int index);
+
+/* A random profile of up to 12 layers whose texts are hostile and whose times take any double that
+ * is allowed; measured: with statistics. Null, and the reason in ctx, when it was refused. */
+struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured);
+
+/* A chain of layers with every batch 1..n_batches and algorithms; no ops. */
+struct plain_session {
+    struct vbs_session session; /* first */
+    struct vbs_profile_layer *layers;
+    struct vbs_kernel *kernels;
+    int *inputs;
+};
+
+struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algorithms);
+void plain_session_free(struct plain_session *session);
+
+/* The whole of a file, to be freed; null when it cannot be read. */
+char *read_text(const char *path, size_t *length);
+int write_text(const char *path, const void *data, size_t length);
+
+/* A fresh folder for a test's files, to be given to remove_folder. */
+char *temporary_folder(void);
+void remove_folder(char *folder);
+
+/* FOLDER/NAME, to be freed. */
+char *path_in(const char *folder, const char *name);
+
+#endif

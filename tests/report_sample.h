@@ -1,0 +1,37 @@
+/* A comparison made by hand, and what tests of the report room need around it. */
+#ifndef TESTS_REPORT_SAMPLE_H
+#define TESTS_REPORT_SAMPLE_H
+
+#include "vbslab/report.h"
+
+#define SAMPLE_BUDGETS  4
+#define SAMPLE_PLANNERS 4 /* fbs, fbs-best, greedy-vbs, dp-vbs */
+
+/* Everything is inside; compare points into the struct itself, so it must not be copied. */
+struct report_sample {
+    struct vbs_compare compare;
+    int64_t budgets[SAMPLE_BUDGETS];
+    double bound_us[SAMPLE_BUDGETS];
+    const struct vbs_planner *planners[SAMPLE_PLANNERS];
+    struct vbs_compare_row rows[SAMPLE_BUDGETS][SAMPLE_PLANNERS];
+};
+
+/* 12 samples of "googlenet" at 10, 20, 30 and 40 MiB. fbs and fbs-best are infeasible at the first,
+ * greedy-vbs at all but the last. */
+void report_sample_fill(struct report_sample *sample);
+
+/* Makes every row infeasible. */
+void report_sample_starve(struct report_sample *sample);
+
+/*
+ * An empty folder that TMPDIR names from now on; its path is short, so that a hostile name can hold
+ * it. Ends the program when there is none. The folder is removed by report_folder_remove.
+ */
+const char *report_folder(void);
+
+/* Entries in the folder. */
+int report_folder_count(void);
+
+void report_folder_remove(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* Stores for tests. */
+#ifndef TESTS_STORE_HELP_H
+#define TESTS_STORE_HELP_H
+
+#include "vbslab/store.h"
+
+/* Null, and the reason as a TAP comment, when it cannot be opened. */
+struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode);
+
+/* Opens and closes it; ctx has the detail. */
+enum vbs_status try_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode);
+
+/* Runs SQL on a file from outside; the message of the failure, or null. */
+const char *run_sql(const char *path, const char *sql);
+
+/* The one number that a query from outside gives, or -1. */
+int64_t query(const char *path, const char *sql);
+
+/* A small profile of a model; saved into a store, its id. */
+struct vbs_profile *example(const char *model);
+int64_t save_example(const char *path, const char *model);
+
+/* Feeds n samples to every kernel; the k-th of kernel i takes 100 + i + k / 16 us. */
+enum vbs_status feed(struct vbs_ctx *ctx, struct vbs_store_run *run, int n_kernels, int n);
+
+#endif

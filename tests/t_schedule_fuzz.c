@@ -1,0 +1,283 @@
+/*
+ * Schedules with something wrong in them, at random: each is refused with a reason, or read into a
+ * schedule that keeps the promises of its header, comes back unchanged when written and read, and
+ * can be judged. Argument: seed.
+ */
+#include "profile_help.h"
+#include "random_profile.h"
+#include "tap.h"
+
+#include "vbslab/replay.h"
+#include "vbslab/units.h"
+
+#include <stdlib.h>
+
+#define SEED        1729
+#define N_MUTATIONS 6000
+#define N_TEXTS     4
+#define ROOM        65536 /* bytes of a mutated text */
+#define SOURCE      "s.json"
+
+static const char *const TOKENS[] = {
+    "\"",
+    "\\",
+    ",",
+    ":",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[]",
+    "{}",
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1",
+    "2",
+    "4096",
+    "4097",
+    "16777217",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1.5",
+    "-0.0",
+    "1e308",
+    "1e999",
+    "NaN",
+    "\"\"",
+    "\"\\u0000\"",
+    "\"\\ud800\"",
+    "\xff",
+    "\x1b[2J",
+    "\"op\": \"compute\", ",
+    "\"op\": \"load\", ",
+    "\"weights\": \"included\", ",
+    "\"io\": \"resident\", ",
+    "\"layer\": 0, ",
+    "\"batch\": 1, ",
+    "\"request\": 3, ",
+    "\"steps\": [], ",
+    "\"format\": \"vbslab-schedule-2\", ",
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+};
+
+static size_t replace(char *text, size_t length, size_t at, size_t n_old, const char *piece,
+                      size_t n_new)
+{
+    if (length - n_old + n_new > ROOM)
+        return length;
+    memmove(text + at + n_new, text + at + n_old, length - at - n_old);
+    memmove(text + at, piece, n_new);
+    return length - n_old + n_new;
+}
+
+/* The word, number or mark at or behind at: its beginning, and its length. */
+static size_t find_token(const char *text, size_t length, size_t at, size_t *n)
+{
+    static const char WORD[] = "+-.0123456789abcdefghijklmnopqrstuvwxyz_";
+
+    while (at > 0 && at < length && strchr(WORD, text[at]) && strchr(WORD, text[at - 1]))
+        at--;
+    for (*n = at < length; *n && at + *n < length && strchr(WORD, text[at + *n]); ++*n)
+        ;
+    return at;
+}
+
+/* Overwrites a byte, replaces or deletes a token, inserts one, repeats or drops a piece. */
+static size_t mutate(gsl_rng *rng, char *text, size_t length)
+{
+    size_t at = (size_t)random_int(rng, 0, (int)length), n, most = length - at;
+    const char *token = TOKENS[random_int(rng, 0, sizeof TOKENS / sizeof TOKENS[0] - 1)];
+    char piece[64];
+
+    switch (random_int(rng, 0, 5)) {
+    case 0:
+        if (at < length)
+            text[at] = (char)random_int(rng, 0, 255);
+        return length;
+    case 1:
+        at = find_token(text, length, at, &n);
+        return replace(text, length, at, n, token, strlen(token));
+    case 2:
+        at = find_token(text, length, at, &n);
+        return replace(text, length, at, n, "", 0);
+    case 3:
+        return replace(text, length, at, 0, token, strlen(token));
+    case 4:
+        n = (size_t)random_int(rng, 1, sizeof piece);
+        n = n > most ? most : n;
+        memcpy(piece, text + at, n);
+        return replace(text, length, at, 0, piece, n);
+    default:
+        n = (size_t)random_int(rng, 1, 40);
+        return replace(text, length, at, n > most ? most : n, "", 0);
+    }
+}
+
+static bool is_sound(const struct vbs_schedule *schedule)
+{
+    bool sound = schedule->model && schedule->planner && schedule->request >= 1 &&
+                 schedule->request <= VBS_MAX_REQUEST && schedule->memory_bytes >= 0 &&
+                 (schedule->io == VBS_IO_EXTERNAL || schedule->io == VBS_IO_RESIDENT) &&
+                 isfinite(schedule->predicted.time_us) && isfinite(schedule->bound.time_us) &&
+                 isfinite(schedule->bound.gap_percent) && schedule->predicted.peak_bytes >= 0 &&
+                 schedule->predicted.reserved_bytes >= 0 && schedule->n_steps >= 0;
+
+    for (int64_t i = 0; sound && i < schedule->n_steps; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+
+        sound = step->layer >= 1 && step->batch >= 1 && step->batch <= VBS_MAX_BATCH &&
+                step->algorithm >= 0 && step->algorithm < schedule->n_algorithms &&
+                schedule->algorithms[step->algorithm];
+    }
+    return sound;
+}
+
+static bool same(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    bool equal = strcmp(a->model, b->model) == 0 && strcmp(a->planner, b->planner) == 0 &&
+                 a->request == b->request && a->memory_bytes == b->memory_bytes && a->io == b->io &&
+                 a->predicted.time_us == b->predicted.time_us &&
+                 a->predicted.peak_bytes == b->predicted.peak_bytes &&
+                 a->predicted.reserved_bytes == b->predicted.reserved_bytes &&
+                 a->bound.time_us == b->bound.time_us &&
+                 a->bound.gap_percent == b->bound.gap_percent && a->n_steps == b->n_steps;
+
+    for (int64_t i = 0; equal && i < a->n_steps; i++)
+        equal =
+            a->steps[i].layer == b->steps[i].layer && a->steps[i].batch == b->steps[i].batch &&
+            strcmp(a->algorithms[a->steps[i].algorithm], b->algorithms[b->steps[i].algorithm]) == 0;
+    return equal;
+}
+
+static bool comes_back(const struct vbs_schedule *schedule, const char *path)
+{
+    struct vbs_schedule *again = NULL;
+    bool equal = vbs_schedule_write_json(NULL, schedule, path) == VBS_OK &&
+                 vbs_schedule_read_json(NULL, path, &again) == VBS_OK && same(schedule, again);
+
+    vbs_schedule_free(again);
+    return equal;
+}
+
+static bool can_be_judged(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    struct vbs_replay *replay = NULL;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_replay_run(&ctx, profile, schedule, -1, true, &replay);
+
+    vbs_replay_free(replay);
+    return status == VBS_OK || (status == VBS_INVALID && ctx.detail[0]);
+}
+
+static bool is_explained(const struct vbs_ctx *ctx)
+{
+    for (const unsigned char *c = (const unsigned char *)ctx->detail; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return false;
+    return ctx->status == VBS_FORMAT && strstr(ctx->detail, SOURCE) &&
+           ctx->detail[strlen(ctx->detail) - 1] != ' ';
+}
+
+struct texts {
+    struct vbs_profile *profile;
+    char *text[N_TEXTS]; /* schedules of it */
+    size_t length[N_TEXTS];
+};
+
+static void make_texts(gsl_rng *rng, const char *path, struct texts *texts)
+{
+    for (int i = 0; i < N_TEXTS; i++) {
+        struct vbs_schedule *schedule =
+            random_schedule(rng, texts->profile, 1 + i, i % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL);
+
+        if (!schedule || vbs_schedule_write_json(NULL, schedule, path) != VBS_OK) {
+            printf("Bail out! no schedule\n");
+            exit(1);
+        }
+        texts->text[i] = read_text(path, &texts->length[i]);
+        vbs_schedule_free(schedule);
+    }
+}
+
+/* What becomes of one text; its copy ends where it ends, so that a sanitizer sees reads beyond. */
+static enum vbs_status try_text(const struct texts *texts, const char *text, size_t length,
+                                const char *path, bool *wrong)
+{
+    char *exact = malloc(length ? length : 1);
+    struct vbs_schedule *schedule = NULL;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status;
+
+    memcpy(exact, text, length);
+    status = vbs_schedule_parse_json(&ctx, SOURCE, exact, length, &schedule);
+    free(exact);
+    if (status == VBS_OK)
+        *wrong = !is_sound(schedule) || !comes_back(schedule, path) ||
+                 !can_be_judged(texts->profile, schedule);
+    else
+        *wrong = status != VBS_FORMAT || schedule || !is_explained(&ctx);
+    if (*wrong)
+        printf("# status %d (%s) of: %.*s\n", (int)status, ctx.detail, (int)length, text);
+    vbs_schedule_free(schedule);
+    return status;
+}
+
+static void check_mutations(gsl_rng *rng, const struct texts *texts, const char *path)
+{
+    static char text[ROOM];
+    int n_taken = 0, n_refused = 0, n_wrong = 0;
+
+    for (int i = 0; i < N_MUTATIONS && n_wrong < 3; i++) {
+        size_t length = texts->length[i % N_TEXTS];
+        bool wrong;
+
+        memcpy(text, texts->text[i % N_TEXTS], length);
+        for (int n = random_int(rng, 1, 3); n > 0; n--)
+            length = mutate(rng, text, length);
+        if (try_text(texts, text, length, path, &wrong) == VBS_OK)
+            n_taken++;
+        else
+            n_refused++;
+        n_wrong += wrong;
+    }
+    is_int(n_wrong, 0, "every mutated schedule is refused with a reason or comes back unchanged");
+    ok(n_taken > 300 && n_refused > 1000, "mutations hit both: %d taken, %d refused", n_taken,
+       n_refused);
+}
+
+static void check_truncations(const struct texts *texts, const char *path)
+{
+    size_t whole = texts->length[0] - 1; /* the last byte ends the line */
+    int n_wrong = 0;
+    bool wrong;
+
+    for (size_t length = 0; length < whole; length++)
+        n_wrong += try_text(texts, texts->text[0], length, path, &wrong) != VBS_FORMAT || wrong;
+    is_int(n_wrong, 0, "every beginning of a schedule is refused");
+    ok(try_text(texts, texts->text[0], whole, path, &wrong) == VBS_OK && !wrong,
+       "without its last line end it is read");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    char *folder = temporary_folder(), *path = path_in(folder, SOURCE);
+    struct texts texts = {0};
+
+    printf("# seed %lu\n", seed);
+    gsl_rng_set(rng, seed);
+    texts.profile = random_profile(rng, RANDOM_BRANCHED, 4);
+    make_texts(rng, path, &texts);
+    check_truncations(&texts, path);
+    check_mutations(rng, &texts, path);
+    for (int i = 0; i < N_TEXTS; i++)
+        free(texts.text[i]);
+    vbs_profile_free(texts.profile);
+    free(path);
+    remove_folder(folder);
+    gsl_rng_free(rng);
+    return done_testing();
+}
