@@ -72,7 +72,7 @@ gain_over_fbs_best_percent,gap_percent,min_batch,max_batch,peak_bytes,least_byte
 # Draws NAME.svg and NAME.png of the results with NAME.gp of the experiment.
 draw() {
     for format in svg png; do
-        (cd "$results" && gnuplot -d -c "$here/$1.gp" "$format" "$experiments/style.gp") ||
+        (cd "$results" && gnuplot -d -c "$here/$1.gp" "$format" "$experiments") ||
             fail "cannot draw '$1.$format'"
         [ -s "$results/$1.$format" ] || fail "'$1.$format' came out empty"
     done

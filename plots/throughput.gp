@@ -6,8 +6,8 @@
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
-# budget that was tried, and the last line of a block, which has no marker (vbs_last), draws it on to
-# the edge. What bounds a budget bounds every smaller one: the bound's curve steps the other way.
+# budget that was tried; the last line of a block has no marker (vbs_last) and draws the curve on
+# to the edge. What bounds a budget bounds every smaller one: the bound's curve steps the other way.
 
 # Sizes are made for print: one panel in one column of a paper, two side by side across both.
 columns = vbs_panels == 1 ? 1 : 2

@@ -1,57 +1,7 @@
 #!/bin/sh
 # What all commands share (help, options, errors, exit codes, streams), and measure. VBSLAB: the
 # program.
-VBSLAB=${VBSLAB:-$PWD/build/vbslab}
-case $VBSLAB in
-/*) ;;
-*) VBSLAB=$PWD/$VBSLAB ;;
-esac
-[ -x "$VBSLAB" ] || { echo "Bail out! there is no $VBSLAB"; exit 1; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS
-n=0
-
-# report PASSED(0) NAME: one line of TAP, with what the last run printed where it failed.
-report()
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        { echo "exit code $code"; cat out err; } | head -20 | sed 's/^/# /'
-    fi
-}
-
-# run ARGUMENTS...: the program's output in out and err, its exit code in $code.
-run()
-{
-    "$VBSLAB" "$@" >out 2>err
-    code=$?
-}
-
-# refuses NAME CODE WANTED-PART ARGUMENTS...: exit code, one line of error, nothing printed.
-refuses()
-{
-    name=$1 want=$2 part=$3
-    shift 3
-    run "$@"
-    [ $code -eq "$want" ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
-        grep -q '^vbslab: ' err && grep -qF -- "$part" err
-    report $? "$name"
-}
-
-# does NAME WANTED-OUTPUT ARGUMENTS...: exit code 0 and exactly that output.
-does()
-{
-    name=$1 part=$2
-    shift 2
-    run "$@"
-    [ $code -eq 0 ] && [ "$(cat out)" = "$part" ]
-    report $? "$name"
-}
+. "${0%/*}/cli_lib.sh"
 
 fits_80_columns()
 {
@@ -165,13 +115,6 @@ refuses "an io that is none" 2 "inside" plan alexnet "$@" --io inside
 # --- terminals ---
 
 if command -v script >/dev/null; then
-    # on_terminal COMMAND: its standard error on a terminal, in out.
-    on_terminal()
-    {
-        TERM=xterm script -qec "$1" /dev/null </dev/null >out 2>&1
-        code=$?
-    }
-    escape=$(printf '\033')
     on_terminal "'$VBSLAB' measure --backend analytic alexnet"
     [ $code -eq 0 ] && grep -q '\[[#.]*\] *[0-9]*%.*/s .* left ' out &&
         ! grep -q '\] *[0-9]*%[^'"$escape"']*$' out
@@ -189,8 +132,7 @@ if command -v script >/dev/null; then
     [ $code -eq 0 ] && [ -s out ] && ! grep -q "$escape\\[" out
     report $? "none with NO_COLOR"
 else
-    n=$((n + 1))
-    echo "ok $n - progress and colour on a terminal # SKIP there is no script(1)"
+    skip "progress and colour on a terminal" "there is no script(1)"
 fi
 
 # --- breaking off and going on ---
@@ -220,4 +162,4 @@ does "the same command goes on" 1 --db big.sqlite measure squeezenet-v1.0 --time
 grep -q '(resumed)' err
 report $? "and says so"
 
-echo "1..$n"
+finish

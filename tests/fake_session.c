@@ -17,11 +17,13 @@ static void *fake_alloc(struct vbs_session *session, int64_t bytes)
 {
     struct fake *fake = of_session(session);
 
-    if (fake->n_allocs == fake->fail_alloc)
+    void *memory = fake->n_allocs == fake->fail_alloc ? NULL : malloc((size_t)bytes);
+
+    if (!memory)
         return NULL;
     fake->n_allocs++;
     fake->allocated_bytes += bytes;
-    return malloc((size_t)bytes);
+    return memory;
 }
 
 static void fake_release(struct vbs_session *session, void *memory)

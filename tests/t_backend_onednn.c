@@ -2,6 +2,7 @@
  * definition says, stays within its memory and keeps padding zero. */
 #include "vbslab/vbslab.h"
 
+#include "backend_cases.h"
 #include "reference_ops.h"
 #include "tap.h"
 
@@ -12,102 +13,6 @@
 #define GUARD_BYTES 256
 #define GUARD       0xa5
 #define MAX_BATCH   3
-
-struct model_case {
-    const char *name;
-    const char *text;
-};
-
-static const struct model_case cases[] = {
-    {"first layer, from a plain image", "input 3x23x23\n"
-                                        "conv c out=32 kernel=5 stride=2 pad=2\nrelu r\n"},
-    {"3x3 of stride 1, where Winograd applies", "input 32x14x14\n"
-                                                "conv c out=64 kernel=3 pad=1\nrelu r\n"},
-    {"1x1, where GEMM applies", "input 64x7x7\nconv c out=48 kernel=1\nrelu r\n"},
-    {"1x1 of stride 2", "input 32x9x9\nconv c out=64 kernel=1 stride=2\n"},
-    {"5x5 on padded channels", "input 24x9x9\nconv c out=20 kernel=5 pad=2\nrelu r\n"},
-    {"3x3 on padded channels", "input 20x8x8\nconv c out=30 kernel=3 pad=1\n"},
-    {"without bias", "input 16x8x8\nconv c out=16 kernel=3 pad=1 bias=no\n"},
-    {"unequal kernel, stride and padding",
-     "input 16x12x11\nconv c out=32 kernel=3x5 stride=2x1 pad=0x1:1x3\n"},
-    {"dilation", "input 16x13x13\nconv c out=16 kernel=3 dilation=2 pad=2\nrelu r\n"},
-    {"two groups of whole blocks", "input 32x9x9\nconv c out=64 kernel=3 pad=1 groups=2\nrelu r\n"},
-    {"groups of part blocks", "input 24x7x7\nconv c out=36 kernel=3 pad=1 groups=3\n"},
-    {"depthwise", "input 32x11x11\nconv c out=32 kernel=3 stride=2 pad=1 groups=32\nrelu r\n"},
-    {"depthwise on padded channels", "input 24x9x9\nconv c out=24 kernel=3 pad=1 groups=24\n"},
-    {"depthwise with a multiplier", "input 16x7x7\nconv c out=32 kernel=3 pad=1 groups=16\n"},
-    {"from five plain channels", "input 5x9x9\nconv c out=16 kernel=3 pad=1\nrelu r\n"},
-    {"to three plain channels", "input 16x9x9\nconv c out=3 kernel=3 pad=1\nrelu r\n"},
-    {"from three plain channels to two", "input 3x9x9\nconv c out=2 kernel=3\n"},
-    {"one dimension", "input 16x40\nconv c out=32 kernel=5 stride=2 pad=2\nrelu r\n"
-                      "maxpool p kernel=3 stride=2\navgpool q kernel=3\nlrn n size=5 alpha=0.1 "
-                      "beta=0.75\n"},
-    {"three dimensions", "input 3x6x10x10\nconv c out=32 kernel=3 pad=1\nrelu r\n"
-                         "maxpool p kernel=1x2x2 stride=1x2x2\nconv d out=20 kernel=3 pad=1\n"
-                         "maxpool q kernel=2 stride=2 pad=0x1x1\nlrn n size=5 alpha=0.1 "
-                         "beta=0.75\nfc f out=11\n"},
-    {"BatchNorm and Scale folded, then ReLU",
-     "input 16x8x8\nconv c out=32 kernel=3 pad=1\nbatchnorm b affine=no\nscale s\nrelu r\n"},
-    {"BatchNorm folded without bias", "input 16x8x8\nconv c out=20 kernel=1 bias=no\n"
-                                      "batchnorm b\ndropout d\nscale s bias=no\n"},
-    {"BatchNorm after ReLU", "input 16x8x8\nconv c out=20 kernel=3 pad=1\nrelu r\nbatchnorm b\n"
-                             "relu t\n"},
-    {"BatchNorm folded into depthwise", "input 24x8x8\nconv c out=24 kernel=3 groups=24 bias=no\n"
-                                        "batchnorm b\nrelu r\n"},
-    {"fc", "input 100\nfc f out=50\nrelu r\ndropout d\nfc g out=10 bias=no\nsoftmax p\n"},
-    {"fc on blocked channels", "input 32x5x5\nfc f out=33\nbatchnorm b\nrelu r\nfc g out=7\n"},
-    {"fc on padded channels", "input 20x3x3\nfc f out=9\nrelu r\nscale s\n"},
-    {"fc on plain channels", "input 3x4x4\nfc f out=9\n"},
-    {"max pools", "input 32x13x13\nmaxpool p kernel=3 stride=2\nmaxpool q kernel=3 stride=2 pad=1\n"
-                  "maxpool r kernel=2 stride=2 round=down\n"},
-    {"max pool on padded channels", "input 20x9x9\nmaxpool p kernel=3 stride=2\nrelu r\n"},
-    {"pools on plain channels", "input 3x8x8\nmaxpool p kernel=3 stride=2\navgpool q kernel=2\n"},
-    {"mean pools", "input 32x12x12\navgpool p kernel=3 stride=2 pad=1\n"
-                   "avgpool q kernel=3 stride=2 pad=1 count_pad=yes\navgpool g kernel=global\n"
-                   "softmax s\n"},
-    {"mean pool with operators behind it",
-     "input 20x9x9\navgpool p kernel=3\nbatchnorm b\nscale s\n"
-     "relu r\n"},
-    {"LRN", "input 32x6x6\nlrn n size=5 alpha=0.5 beta=0.75\nlrn m size=5 alpha=0.5 beta=0.75 k=2\n"
-            "lrn o size=3 alpha=0.3 beta=0.5 k=2\nrelu r\n"},
-    {"LRN on padded, plain and flat channels",
-     "input 20x6x6\nlrn n size=5 alpha=0.5 beta=0.75\nconv c out=3 kernel=1\n"
-     "lrn m size=3 alpha=0.5 beta=0.75\nfc f out=12\nlrn o size=5 alpha=0.5 beta=0.75\n"},
-    {"softmax over space", "input 20x5x5\nsoftmax s\n"},
-    {"concat of whole blocks", "input 16x6x6\nconv a out=32 kernel=1\nconv b out=16 kernel=1 "
-                               "from=input\nconcat x from=a,input,b\nrelu r\n"},
-    {"concat with padding at its end", "input 16x6x6\nconv a out=32 kernel=1\nconv b out=24 "
-                                       "kernel=1 from=input\nconcat x from=a,b\nbatchnorm n\n"},
-    {"concat with padding inside", "input 16x6x6\nconv a out=20 kernel=1\nconv b out=24 kernel=1 "
-                                   "from=input\nconcat x from=a,b,input\n"},
-    {"concat with padding at its start", "input 16x6x6\nconv a out=20 kernel=1\nconv b out=32 "
-                                         "kernel=1 from=input\nconcat x from=a,b\n"},
-    {"concat of plain and blocked", "input 3x6x6\nconv a out=16 kernel=1\nconcat x from=input,a\n"
-                                    "conv b out=2 kernel=1\nconcat y from=b,input\n"
-                                    "concat z from=y\n"},
-    {"concat of vectors", "input 10\nfc a out=5\nconcat x from=a,input\nfc f out=4\n"},
-    {"add in place, then ReLU", "input 16x6x6\nconv a out=20 kernel=1\nconv b out=20 kernel=3 "
-                                "pad=1\nadd s from=a,b\nrelu r\nconv c out=16 kernel=1\n"},
-    {"add with operators behind it", "input 16x6x6\nconv a out=16 kernel=1\nadd s from=input,a\n"
-                                     "batchnorm b\nrelu r\n"},
-    {"add that must not overwrite", "input 16x6x6\nconv a out=16 kernel=1\nconv b out=16 kernel=1\n"
-                                    "add s from=a,b\nadd t from=a,b\nadd u from=s,t\n"},
-    {"operators that are layers of their own",
-     "input 20x6x6\nrelu r from=input\nbatchnorm b from=input\nscale s from=input\n"
-     "dropout d from=input\nbatchnorm c affine=no from=input\nconcat x from=r,b,s,d,c,input\n"},
-    {"the same on plain channels", "input 3x6x6\nrelu r from=input\nbatchnorm b from=input\n"
-                                   "dropout d from=input\nadd s from=r,b\nadd t from=s,d\n"},
-    {"an inception block", "input 32x9x9\nconv a out=16 kernel=1\nrelu ar\n"
-                           "conv b1 out=24 kernel=1 from=input\nrelu b1r\n"
-                           "conv b out=32 kernel=3 pad=1\nrelu br\n"
-                           "conv c1 out=16 kernel=1 from=input\nrelu c1r\n"
-                           "conv c out=16 kernel=5 pad=2\nrelu cr\n"
-                           "maxpool d1 kernel=3 pad=1 from=input\nconv d out=16 kernel=1\nrelu dr\n"
-                           "concat x from=ar,br,cr,dr\navgpool g kernel=global\nfc f out=10\n"
-                           "softmax p\n"},
-};
-
-#define N_CASES ((int)(sizeof cases / sizeof cases[0]))
 
 /* A case under test. */
 struct bench {
@@ -147,7 +52,8 @@ static bool make_tensors(struct bench *t)
     return t->plain && t->home;
 }
 
-static bool open_case(struct bench *t, const struct model_case *c, const char *backend, int threads)
+static bool open_case(struct bench *t, const struct backend_case *c, const char *backend,
+                      int threads)
 {
     static const int batches[] = {1, 2, 3};
     struct vbs_backend_options options = {batches, 3, threads};
@@ -389,7 +295,7 @@ static bool session_is_sound(const struct bench *t)
     return layer == s->n_layers && batch == 3;
 }
 
-static void check_case(const struct model_case *c)
+static void check_case(const struct backend_case *c)
 {
     struct bench t;
 
@@ -454,7 +360,7 @@ static bool reference_forward(struct bench *t, float *output)
     return true;
 }
 
-static void check_network(const struct model_case *c, int threads)
+static void check_network(const struct backend_case *c, int threads)
 {
     float want[MAX_BATCH * 64], got[MAX_BATCH * 64];
     struct bench t;
@@ -480,9 +386,9 @@ static void check_network(const struct model_case *c, int threads)
 static void check_circumstances(void)
 {
     struct bench a, b;
-    bool opened = open_case(&a, &cases[0], "onednn", 1);
+    bool opened = open_case(&a, &backend_cases[0], "onednn", 1);
 
-    opened = open_case(&b, &cases[0], "onednn", 1) && opened;
+    opened = open_case(&b, &backend_cases[0], "onednn", 1) && opened;
     ok(opened, "two sessions at once");
     if (opened) {
         const struct vbs_circumstances *x = &a.session->circumstances;
@@ -503,7 +409,7 @@ static void check_circumstances(void)
 
 static void check_read_and_write(void)
 {
-    static const struct model_case c = {"read and write", "input 20x5x4\nrelu r from=input\n"};
+    static const struct backend_case c = {"read and write", "input 20x5x4\nrelu r from=input\n"};
     float values[40 * 20], back[40 * 20];
     struct bench t;
     void *memory;
@@ -549,7 +455,7 @@ static void check_in_place(void)
 
     for (size_t i = 0; i < sizeof adds / sizeof adds[0]; i++) {
         char text[400];
-        struct model_case c = {"in place", text};
+        struct backend_case c = {"in place", text};
         struct bench t;
         int add = 0;
 
@@ -576,7 +482,7 @@ static void check_cancel(void)
     struct vbs_backend_options options = {(const int[]){1}, 1, 0};
     struct vbs_session *session = NULL;
     const struct vbs_backend *backend;
-    bool opened = open_case(&t, &cases[0], "onednn", 0) &&
+    bool opened = open_case(&t, &backend_cases[0], "onednn", 0) &&
                   vbs_backend_find(&t.ctx, "onednn", &backend) == VBS_OK;
 
     t.ctx.cancel = &stop;
@@ -584,14 +490,6 @@ static void check_cancel(void)
            !session,
        "opening can be interrupted");
     close_case(&t);
-}
-
-static const struct model_case *case_named(const char *name)
-{
-    for (int i = 0; i < N_CASES; i++)
-        if (strcmp(cases[i].name, name) == 0)
-            return &cases[i];
-    return NULL;
 }
 
 /* The same program as a machine with narrower vectors would see it: other blocks, other kernels. */
@@ -623,11 +521,11 @@ int main(int argc, char **argv)
         return 1;
     backend->probe(&info);
     printf("# %s on %s\n", info.library, info.device);
-    for (int i = 0; i < N_CASES; i++)
-        check_case(&cases[i]);
-    check_network(case_named("an inception block"), 1);
-    check_network(case_named("an inception block"), 2);
-    check_network(case_named("three dimensions"), 0);
+    for (int i = 0; backend_cases[i].name; i++)
+        check_case(&backend_cases[i]);
+    check_network(backend_case("an inception block"), 1);
+    check_network(backend_case("an inception block"), 2);
+    check_network(backend_case("three dimensions"), 0);
     check_circumstances();
     check_read_and_write();
     check_in_place();

@@ -57,6 +57,9 @@ static void ranges(void)
     ok(vbs_parse_byte_range(&ctx, "1.5MiB..2MiB:0.5MiB", &range) == VBS_OK &&
            range.from_bytes == 3 << 19 && vbs_byte_range_count(&range) == 2,
        "decimals in a range");
+    ok(vbs_parse_byte_range(&ctx, "6..10:2", &range) == VBS_OK && range.from_bytes == 6 &&
+           range.to_bytes == 10 && vbs_byte_range_count(&range) == 3,
+       "plain bytes in a range");
     ok(vbs_parse_byte_range(&ctx, "20MB", &range) == VBS_OK && vbs_byte_range_count(&range) == 1,
        "one size is a range");
     ok(vbs_parse_byte_range(&ctx, "2MB..1MB:1", &range) == VBS_USAGE, "a range that falls");
@@ -121,6 +124,9 @@ static void failures(void)
     is_str(vbs_detail(&ctx), "cannot open 'a\\x0ab\\x1b[31m'", "control characters are harmless");
     vbs_fail_within(&ctx, VBS_IO, "model");
     is_str(vbs_detail(&ctx), "model: cannot open 'a\\x0ab\\x1b[31m'", "a prefix is put before");
+    vbs_fail(&ctx, VBS_IO, "%s", "\xc3\xa4\xc2\x9b\xe2\x80\xae\xff\x7f");
+    is_str(vbs_detail(&ctx), "\xc3\xa4\\xc2\\x9b\\xe2\\x80\\xae\\xff\\x7f",
+           "so are controls of two bytes, turned text and what is no UTF-8");
     ok(vbs_fail(NULL, VBS_IO, "x") == VBS_IO, "no context is allowed");
     ok(vbs_status_exit_code(VBS_INFEASIBLE) == 3 && vbs_status_exit_code(VBS_USAGE) == 2 &&
            vbs_status_exit_code(VBS_STORE) == 1 && vbs_status_exit_code(VBS_OK) == 0,

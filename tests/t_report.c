@@ -1,4 +1,4 @@
-/* The forms of a comparison: table, JSON, CSV. Golden files are renewed with RENEW_GOLDEN=1. */
+/* The forms of a comparison: table, JSON, CSV. Golden files are renewed with UPDATE_GOLDEN=1. */
 #include "report_sample.h"
 #include "tap.h"
 
@@ -13,7 +13,7 @@
 
 static int is_golden(const char *text, const char *path, const char *name)
 {
-    const char *renew = getenv("RENEW_GOLDEN");
+    const char *renew = getenv("UPDATE_GOLDEN");
     struct vbs_ctx ctx = {0};
     char *golden = NULL;
     size_t length;

@@ -110,6 +110,60 @@ static void foreign_and_broken_files_are_refused_and_left_alone(const char *fold
     free(path);
 }
 
+/* Leaves a database with a log that is not merged, as a killed program does. */
+static void make_foreign_log(const char *path)
+{
+    sqlite3 *db;
+
+    if (sqlite3_open(path, &db) != SQLITE_OK ||
+        sqlite3_exec(db,
+                     "PRAGMA journal_mode = WAL; CREATE TABLE bookmark (url TEXT); "
+                     "INSERT INTO bookmark VALUES ('x')",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK)
+        printf("# %s\n", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static void a_foreign_log_stays_unmerged(const char *folder)
+{
+    char *path = path_in(folder, "logged.sqlite"), *log = path_in(folder, "logged.sqlite-wal");
+    char *text, *log_text;
+    size_t length = 0, log_length = 0;
+
+    make_foreign_log(path);
+    text = read_text(path, &length);
+    log_text = read_text(log, &log_length);
+    is_refused(path, VBS_STORE_WRITE, "is the database of another program", "one with a log");
+    is_refused(path, VBS_STORE_READ, "is the database of another program", "... to read");
+    ok(log_length > 0 && same_file(path, text, length) && same_file(log, log_text, log_length),
+       "and neither file is changed");
+    free(text);
+    free(log_text);
+    free(path);
+    free(log);
+}
+
+static void readers_leave_no_files_and_write_no_rows(const char *folder)
+{
+    char *path = path_in(folder, "tidy.sqlite"), *log = path_in(folder, "tidy.sqlite-wal");
+    struct vbs_profile *profile = example("x");
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store;
+    int64_t id;
+
+    save_example(path, "x");
+    store = open_store(&ctx, path, VBS_STORE_READ);
+    ok(vbs_store_newest(&ctx, store, "x", &id) == VBS_OK && id == 1, "a store opened to be read");
+    ok(vbs_store_save(&ctx, store, profile, &id) == VBS_STORE, "is not written");
+    printf("# %s\n", ctx.detail);
+    vbs_store_close(store);
+    ok(access(log, F_OK) != 0, "and is left as one file");
+    vbs_profile_free(profile);
+    free(path);
+    free(log);
+}
+
 /* Cuts or overwrites the file anywhere: every command either fails as the store or works. */
 static void damaged_stores_are_refused_and_left_alone(const char *folder, gsl_rng *rng)
 {
@@ -433,6 +487,8 @@ int main(void)
     gsl_rng_set(rng, seed);
     odd_paths_are_only_paths(folder);
     foreign_and_broken_files_are_refused_and_left_alone(folder);
+    a_foreign_log_stays_unmerged(folder);
+    readers_leave_no_files_and_write_no_rows(folder);
     damaged_stores_are_refused_and_left_alone(folder, rng);
     rows_that_make_no_profile_are_refused(folder);
     read_only_places_are_read_from(folder);

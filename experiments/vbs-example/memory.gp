@@ -1,8 +1,9 @@
 # Memory of every step over time: fbs above, dp-vbs below.
 format = ARG1
+folder = ARG2
 width = 6.4
 height = 4.8
-load ARG2
+load folder . '/style.gp'
 set output 'memory.' . format
 
 set xrange [0:25]

@@ -1,8 +1,9 @@
 # Left: ResNet-50, as VBS Figure 1. Right: all networks, relative to batch 1.
 format = ARG1
+folder = ARG2
 width = 8.6
 height = 3.4
-load ARG2
+load folder . '/style.gp'
 set output 'time-per-image.' . format
 data = 'time-per-image.csv'
 networks = 'resnet-50 googlenet squeezenet-v1.0 mobilenet-v1 alexnet vgg-16'

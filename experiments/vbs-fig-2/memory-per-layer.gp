@@ -1,8 +1,9 @@
 # Input, output and scratch of every layer, stacked; markers: the same with im2col as the scratch.
 format = ARG1
+folder = ARG2
 width = 8.6
 height = 3.6
-load ARG2
+load folder . '/style.gp'
 set output 'memory-per-layer.' . format
 data = 'memory-per-layer.csv'
 MiB = 1048576.0
@@ -14,7 +15,7 @@ set xlabel 'layer, in network order' offset 0, 0.2
 set ylabel 'memory at batch 1 (MiB)' offset 0.5, 0
 set style fill solid 1.0 noborder
 set boxwidth 0.8
-set key top right samplen 1.5 Left reverse
+set key at graph 0.99, 0.86 right top samplen 1.5 Left reverse
 set xtics 0, 10
 plot data every ::1 using 1:(($4 + $5 + $6) / MiB) with boxes ls 23 \
          title 'scratch of the fastest algorithm', \

@@ -92,9 +92,10 @@ struct vbs_measure_report {
     double total_s;        /* wall clock of the measuring loop */
     double timed_s;        /* spent inside timed kernels */
     int64_t n_samples;     /* taken now, resumed ones not counted */
-    int64_t n_rejected;    /* of passes found noisy */
+    int64_t n_rejected;    /* times dropped because the machine was disturbed meanwhile */
     double worst_interval; /* largest relative half-width left */
-    int n_loose;           /* kernels whose interval stayed above the aim */
+    int n_loose;           /* kernels whose interval stayed above the aim, or that have too few
+                              runs for one; hopeless ones (too slow ever to be chosen) not counted */
 };
 
 /*
@@ -108,8 +109,9 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_sample_sink *sink,
                             struct vbs_measure_report *report) VBS_MUST_CHECK;
 
-/* Median, MAD and 95% interval (order statistics, binomial: exact for any distribution) of n times;
- * fills time_us, mad_us, low_us, high_us, n_runs of *row. times is sorted in place. O(n log n). */
+/* Median, MAD (raw, not scaled) and 95% interval of the median (order statistics, binomial: exact
+ * for any distribution) of n times; fills time_us, mad_us, low_us, high_us, n_runs of *row. Below 6
+ * times the interval is their range, which covers less. times is sorted in place. O(n log n). */
 void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
 
 #ifdef __cplusplus

@@ -125,9 +125,11 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
 
 /*
  * CSV (INTERFACE.md). Lines "# key: value" before the header carry the circumstances and come back
- * on reading; other comments are passed over. Columns may stand in any order, further ones are
- * ignored except mad_us, low_us, high_us, n_runs. Numbers are read without regard to the locale.
- * Reading what was written gives an equal profile, to the bit.
+ * on reading; other comments are passed over. A value in quotes has line ends as \n, quotes and
+ * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
+ * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together.
+ * Numbers are read without regard to the locale. Reading what was written gives an equal profile,
+ * to the bit, and an equal profile gives the same file. VBS_FORMAT: "FILE:LINE: reason".
  */
 enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_profile **profile) VBS_MUST_CHECK;

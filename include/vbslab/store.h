@@ -19,7 +19,7 @@ extern "C" {
 struct vbs_store;
 
 enum vbs_store_mode {
-    VBS_STORE_READ,  /* must exist; nothing is written, also on read-only media */
+    VBS_STORE_READ,  /* must exist; no row is written, and it may lie on a read-only medium */
     VBS_STORE_WRITE, /* made when it does not exist, with its folder */
 };
 

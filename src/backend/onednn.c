@@ -118,7 +118,8 @@ static dnnl_status_t place_memories(const struct od_session *s, const struct od_
         const struct od_memory *m = &kernel->memories[i];
         void *data = m->place == OD_SRC   ? writable(src[m->index])
                      : m->place == OD_DST ? dst
-                                          : (char *)ws + m->offset;
+                     : ws                 ? (char *)ws + m->offset
+                                          : NULL;
 
         if (m->place != OD_FIXED)
             status = dnnl_memory_set_data_handle_v2(m->handle, data, s->stream);

@@ -142,6 +142,8 @@ static bool copying_may_pay(const struct od_build *b, const struct candidate *c)
     return true;
 }
 
+/* Drops references where anything else works, lesser instruction sets where a better one does, and
+ * copies that cannot pay. */
 static bool keep(const struct od_build *b, const struct candidates *all, int index)
 {
     const struct candidate *c = &all->list[index];
@@ -154,7 +156,7 @@ static bool keep(const struct od_build *b, const struct candidates *all, int ind
 
         if (c->reference && !other->reference)
             return false;
-        if (c->isa && c->isa < other->isa)
+        if (c->isa && c->isa < other->isa && (other->variant.home || !c->variant.home))
             return false;
         if (other->variant.home && !other->reference)
             home_has_fast = true;

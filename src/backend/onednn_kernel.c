@@ -36,9 +36,10 @@ static enum vbs_status grow(struct od_build *b)
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
 {
     struct od_session *s = b->session;
-    /* Reorders and the main primitive, then at most one step per bundled operator. */
+    /* One step for each input or a primitive with two copies, then one per bundled operator; a
+     * step has at most source, destination, four parameters and a scratchpad of its own. */
     int max_steps = b->l->n_inputs + 3 + b->l->n_bundled;
-    int max_memories = 5 * max_steps;
+    int max_memories = 7 * max_steps;
     struct od_kernel kernel = {.max_memories = max_memories, .max_steps = max_steps};
     struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch};
     enum vbs_status status = grow(b);
@@ -95,7 +96,7 @@ static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_d
 {
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     int64_t bytes = md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
-    dnnl_memory_t memory;
+    dnnl_memory_t memory = NULL;
     enum vbs_status status;
 
     if (bytes == 0)

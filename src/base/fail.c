@@ -1,29 +1,27 @@
 #include "base/fail.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Copies text into detail with control characters written as \xNN. Bytes of UTF-8 stay, and a
- * character that does not fit whole is left out. */
+/* Copies text into detail as people are to see it; a character that does not fit whole is left out.
+ */
 static void set_detail(struct vbs_ctx *ctx, const char *text)
 {
+    char shown[VBS_UTF8_SHOWN];
     size_t at = 0;
 
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c < 0x20 || *c == 0x7f) {
-            if (at + 5 > sizeof ctx->detail)
-                break;
-            snprintf(ctx->detail + at, 5, "\\x%02x", *c);
-            at += 4;
-        } else {
-            if (at + 2 > sizeof ctx->detail)
-                break;
-            ctx->detail[at++] = (char)*c;
-        }
+    while (*text) {
+        int length = vbs_utf8_show(text, shown);
+
+        if (at + strlen(shown) >= sizeof ctx->detail)
+            break;
+        strcpy(ctx->detail + at, shown);
+        at += strlen(shown);
+        text += length;
     }
-    while (at == sizeof ctx->detail - 1 && at > 0 && (ctx->detail[at - 1] & 0x80))
-        at--;
     ctx->detail[at] = '\0';
 }
 

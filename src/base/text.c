@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/fail.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,6 +109,20 @@ void vbs_text_add_csv(struct vbs_text *text, const char *field)
     }
     vbs_text_add(text, field);
     add_bytes(text, "\"", 1);
+}
+
+void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit)
+{
+    char shown[VBS_UTF8_SHOWN];
+
+    for (int left = limit; *name; left--) {
+        if (left <= 0) {
+            vbs_text_add(text, "...");
+            return;
+        }
+        name += vbs_utf8_show(name, shown);
+        vbs_text_add(text, shown);
+    }
 }
 
 enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limit, char **data,

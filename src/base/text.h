@@ -27,6 +27,10 @@ void vbs_text_add_double(struct vbs_text *text, double value);
 /* One CSV field, quoted as RFC 4180 asks where it must be. */
 void vbs_text_add_csv(struct vbs_text *text, const char *field);
 
+/* A name for people: what would steer a terminal or is no UTF-8 becomes \xNN; more than limit
+ * characters end in "...". */
+void vbs_text_add_visible(struct vbs_text *text, const char *name, int limit);
+
 /* Reads a whole file ("-" is standard input) of at most limit bytes into *data, terminated with a
  * zero that length does not count; free() it. VBS_IO, or VBS_FORMAT when larger than limit. */
 enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limit, char **data,

@@ -97,7 +97,7 @@ static enum vbs_status parse_size(struct vbs_ctx *ctx, const char *text, size_t 
     fits = read_digits(text, &at, &whole);
     if (at == text || unit == 0)
         goto malformed;
-    if (*at == '.' && !read_fraction(at + 1, &at, unit, &fraction))
+    if (at < end && *at == '.' && !read_fraction(at + 1, &at, unit, &fraction))
         goto malformed;
     if (at != end - unit_length)
         goto malformed;

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/fail.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,24 +16,14 @@
 
 /* ---- Lines on the standard streams ---- */
 
-/* Whether text begins with a character that steers a terminal, of one byte or (C1) of two. */
-static int control_length(const unsigned char *text)
-{
-    if (text[0] < 0x20 || text[0] == 0x7f)
-        return 1;
-    return text[0] == 0xc2 && text[1] >= 0x80 && text[1] < 0xa0 ? 2 : 0;
-}
-
+/* Nothing of text steers the terminal. */
 static void print_visible(FILE *file, const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        int n = control_length(c);
+    char shown[VBS_UTF8_SHOWN];
 
-        if (n == 0)
-            putc(*c, file);
-        for (int i = 0; i < n; i++)
-            fprintf(file, "\\x%02x", c[i]);
-        c += n > 1 ? n - 1 : 0;
+    while (*text) {
+        text += vbs_utf8_show(text, shown);
+        fputs(shown, file);
     }
 }
 

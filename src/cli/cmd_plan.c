@@ -42,9 +42,20 @@ static void close_run(struct layer_use *use)
     use->repeats = 0;
 }
 
+/* Whether name is an item of list, which has ", " between its items. */
+static bool has_item(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; length > 0 && (at = strstr(at, name)); at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
 static void append_algorithm(struct layer_use *use, const char *name)
 {
-    if (strstr(use->algorithms, name))
+    if (has_item(use->algorithms, name))
         return;
     if (use->algorithms[0])
         append(use->algorithms, sizeof use->algorithms, ", ");
@@ -90,9 +101,9 @@ static void print_summary(const struct vbs_schedule *schedule)
     char budget[24], peak[24], reserved[24];
     double per_sample_us = schedule->predicted.time_us / (double)schedule->request;
 
-    printf("%s%s%lld sample%s in %s, io %s, planner %s\n\n", schedule->model,
-           schedule->model[0] ? ": " : "", (long long)schedule->request,
-           schedule->request == 1 ? "" : "s",
+    cli_print_name(schedule->model);
+    printf("%s%lld sample%s in %s, io %s, planner %s\n\n", schedule->model[0] ? ": " : "",
+           (long long)schedule->request, schedule->request == 1 ? "" : "s",
            vbs_format_bytes(schedule->memory_bytes, budget, sizeof budget),
            vbs_io_word(schedule->io), schedule->planner);
     printf("  time   %.4g ms, %.4g ms per sample", schedule->predicted.time_us / 1e3,
@@ -154,6 +165,17 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     return status;
 }
 
+static enum vbs_status check_weights(struct cli *cli, const char *where)
+{
+    if (!where || strcmp(where, "excluded") == 0)
+        return VBS_OK;
+    if (strcmp(where, "included") == 0)
+        return vbs_fail(&cli->ctx, VBS_UNSUPPORTED,
+                        "--weights included is not known to this version; weights live outside "
+                        "the budget");
+    return vbs_fail(&cli->ctx, VBS_USAGE, "--weights '%s' is neither excluded nor included", where);
+}
+
 static int run(struct cli *cli, const char *const *values, int n_arguments,
                const char *const *arguments)
 {
@@ -170,6 +192,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
     if (!memory)
         return cli_usage(cli, "needs --memory");
     status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
+    if (status == VBS_OK)
+        status = check_weights(cli, cli_value(cli, values, "weights"));
     if (status == VBS_OK)
         status = cli_read_problem(cli, values, &problem);
     if (status == VBS_OK)

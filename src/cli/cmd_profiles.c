@@ -10,28 +10,6 @@
 
 /* ---- cells ---- */
 
-/* A name from a file or store: what would steer the terminal is made visible. */
-static void add_name(struct cli_table *table, const char *name)
-{
-    struct vbs_text text = {0};
-
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-        bool two = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-
-        if (*c < 0x20 || *c == 0x7f || two)
-            vbs_text_addf(&text, "\\x%02x", *c);
-        else
-            vbs_text_addf(&text, "%c", *c);
-        if (two)
-            vbs_text_addf(&text, "\\x%02x", *++c);
-    }
-    if (text.failed)
-        table->failed = true;
-    else
-        cli_table_add(table, "%s", text.data ? text.data : "");
-    vbs_text_clear(&text);
-}
-
 static void add_bytes(struct cli_table *table, int64_t bytes)
 {
     char buffer[24];
@@ -109,10 +87,10 @@ static void add_entry(struct cli_table *table, const struct vbs_store_entry *ent
     const struct vbs_circumstances *circumstances = &entry->circumstances;
 
     cli_table_add(table, "%lld", (long long)entry->id);
-    add_name(table, circumstances->model);
-    add_name(table, circumstances->input);
-    add_name(table, circumstances->backend);
-    add_name(table, circumstances->device);
+    cli_table_add(table, "%s", circumstances->model);
+    cli_table_add(table, "%s", circumstances->input);
+    cli_table_add(table, "%s", circumstances->backend);
+    cli_table_add(table, "%s", circumstances->device);
     if (circumstances->threads)
         cli_table_add(table, "%d", circumstances->threads);
     else
@@ -122,7 +100,7 @@ static void add_entry(struct cli_table *table, const struct vbs_store_entry *ent
     else
         cli_table_add(table, "%d of 1-%d", entry->n_batches, entry->max_batch);
     cli_table_add(table, "%lld", (long long)entry->n_rows);
-    add_name(table, circumstances->date);
+    cli_table_add(table, "%s", circumstances->date);
     cli_table_add(table, "%s", entry->complete ? "complete" : "unfinished");
 }
 
@@ -271,7 +249,7 @@ static void add_best(struct cli_table *table, const struct vbs_profile *profile,
 
     *total_us += per_sample_us;
     cli_table_add(table, "%.1f", per_sample_us);
-    add_name(table, profile->algorithms[best->algorithm]);
+    cli_table_add(table, "%s", profile->algorithms[best->algorithm]);
     add_bytes(table, best->ws_bytes);
 }
 
@@ -293,8 +271,8 @@ static void add_layer(struct cli_table *table, const struct vbs_profile *profile
     const struct vbs_profile_layer *layer = &profile->layers[id];
 
     cli_table_add(table, "%d", id);
-    add_name(table, layer->name);
-    add_name(table, layer->kind);
+    cli_table_add(table, "%s", layer->name);
+    cli_table_add(table, "%s", layer->kind);
     add_inputs(table, layer);
     add_bytes(table, layer->in_bytes);
     add_bytes(table, layer->out_bytes);

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,18 @@ static bool reserve_cell(struct cli_table *table)
     return true;
 }
 
+/* Text as it may reach a terminal; null when memory is out. */
+static char *make_visible(const char *text)
+{
+    struct vbs_text visible = {0};
+
+    vbs_text_add(&visible, "");
+    vbs_text_add_visible(&visible, text, INT_MAX);
+    if (visible.failed)
+        vbs_text_clear(&visible);
+    return visible.data;
+}
+
 void cli_table_add(struct cli_table *table, const char *format, ...)
 {
     va_list args;
@@ -44,9 +57,15 @@ void cli_table_add(struct cli_table *table, const char *format, ...)
     va_start(args, format);
     if (!reserve_cell(table) || vasprintf(&cell, format, args) < 0)
         table->failed = true;
-    else
-        table->cells[table->n_cells++] = cell;
     va_end(args);
+    if (table->failed)
+        return;
+    table->cells[table->n_cells] = make_visible(cell);
+    if (table->cells[table->n_cells])
+        table->n_cells++;
+    else
+        table->failed = true;
+    free(cell);
 }
 
 static int column_width(const struct cli_table *table, int column)

@@ -20,7 +20,8 @@ struct cli_table {
     bool failed; /* memory ran out; every later call does nothing */
 };
 
-/* Adds the next cell; a row has as many as there are columns. */
+/* Adds the next cell; a row has as many as there are columns. What would steer a terminal is made
+ * visible. */
 void cli_table_add(struct cli_table *table, const char *format, ...) VBS_PRINTF(2, 3);
 
 /* Prints headings and rows, columns two spaces apart, and frees the cells. VBS_NO_MEMORY, and

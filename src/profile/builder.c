@@ -5,6 +5,7 @@
 #include "profile/builder.h"
 
 #include "base/fail.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -58,45 +59,6 @@ enum vbs_status vbs_builder_fail(struct vbs_ctx *ctx, const struct vbs_profile_b
     return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", builder->source, line, text);
 }
 
-/* Bytes of the UTF-8 sequence at text, or 0: RFC 3629, without overlong forms and surrogates. */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned char lead = text[0], low = 0x80, high = 0xbf;
-    size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-
-    if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4)
-        return 0;
-    if (lead == 0xe0)
-        low = 0xa0;
-    if (lead == 0xed)
-        high = 0x9f;
-    if (lead == 0xf0)
-        low = 0x90;
-    if (lead == 0xf4)
-        high = 0x8f;
-    for (size_t i = 1; i < length; i++) {
-        if (text[i] < low || text[i] > high)
-            return 0;
-        low = 0x80;
-        high = 0xbf;
-    }
-    return length;
-}
-
-static bool is_utf8(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-
-    while (*at) {
-        size_t length = utf8_length(at);
-
-        if (length == 0)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
 /* Names of layers, kinds and algorithms: text that every format can carry. */
 static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                   int layer, const char *what, const char *name)
@@ -105,7 +67,7 @@ static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_profile_
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d: %s is longer than %d bytes: '%.40s...'", layer, what,
                                 VBS_MAX_NAME - 1, name);
-    if (!is_utf8(name))
+    if (!vbs_utf8_valid(name))
         return vbs_builder_fail(ctx, builder, builder->line, "layer %d: %s is not valid UTF-8",
                                 layer, what);
     return VBS_OK;
@@ -334,7 +296,7 @@ static enum vbs_status copy_text(struct vbs_ctx *ctx, struct vbs_profile_builder
 {
     if (!text)
         text = "";
-    if (!is_utf8(text))
+    if (!vbs_utf8_valid(text))
         return vbs_builder_fail(ctx, builder, 0, "%s is not valid UTF-8", what);
     *copy = vbs_arena_strdup(&builder->arena, text);
     return *copy ? VBS_OK : vbs_no_memory(ctx);

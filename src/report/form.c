@@ -1,34 +1,13 @@
 #include "report/form.h"
 
+#include "base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-int vbs_form_character(const char *text, uint32_t *code)
-{
-    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char lead = (unsigned char)text[0];
-    int length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    uint32_t value = length == 1   ? lead
-                     : length == 2 ? lead & 0x1f
-                     : length == 3 ? lead & 0xf
-                                   : lead & 7;
-
-    if (length == 0 || lead > 0xf4)
-        return 0;
-    for (int i = 1; i < length; i++) {
-        if (!is_continuation(text[i]))
-            return 0;
-        value = value << 6 | ((unsigned char)text[i] & 0x3f);
-    }
-    if (value < LEAST[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
-        return 0;
-    *code = value;
-    return length;
 }
 
 int vbs_form_width(const char *text)
@@ -40,41 +19,12 @@ int vbs_form_width(const char *text)
     return width;
 }
 
-/* C0 and C1 controls, line separators, and what turns the direction of writing. */
-static bool is_harmful(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
-
-void vbs_form_add_visible(struct vbs_text *text, const char *name, int limit)
-{
-    uint32_t code;
-
-    for (int left = limit; *name; left--) {
-        int length = vbs_form_character(name, &code);
-
-        if (left <= 0) {
-            vbs_text_add(text, "...");
-            return;
-        }
-        if (length > 0 && !is_harmful(code)) {
-            vbs_text_addf(text, "%.*s", length, name);
-            name += length;
-        } else {
-            do
-                vbs_text_addf(text, "\\x%02x", (unsigned char)*name++);
-            while (--length > 0);
-        }
-    }
-}
-
 void vbs_form_add_utf8(struct vbs_text *text, const char *name)
 {
     uint32_t code;
 
     while (*name) {
-        int length = vbs_form_character(name, &code);
+        int length = vbs_utf8_character(name, &code);
 
         if (length > 0)
             vbs_text_addf(text, "%.*s", length, name);

@@ -6,16 +6,8 @@
 #include "base/text.h"
 #include "vbslab/report.h"
 
-/* Bytes of the valid UTF-8 character at text (1..4) with its code in *code, or 0 when the bytes
- * there are none. text is terminated. */
-int vbs_form_character(const char *text, uint32_t *code);
-
 /* Columns that text takes on a terminal, counting every character as one. */
 int vbs_form_width(const char *text);
-
-/* Appends name for people: control characters, direction overrides and bytes that are no UTF-8 as
- * \xNN; more than limit characters end in "...". */
-void vbs_form_add_visible(struct vbs_text *text, const char *name, int limit);
 
 /* Appends name as valid UTF-8, otherwise unchanged: what is none becomes U+FFFD. */
 void vbs_form_add_utf8(struct vbs_text *text, const char *name);

@@ -44,7 +44,7 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
     struct vbs_text visible = {0};
 
     vbs_text_add(&visible, "");
-    vbs_form_add_visible(&visible, text, limit);
+    vbs_text_add_visible(&visible, text, limit);
     vbs_text_add(script, "'");
     for (const char *at = visible.data; at && *at; at++) {
         /* Not doubled: gnuplot 5.4 ends a string that begins with a doubled quote right there. */

@@ -1,11 +1,10 @@
 /* "vbslab-compare-1" of INTERFACE.md. What is no number (a gain over an infeasible baseline) is
  * null; one comparison is an object, several are an array of them. */
 #include "base/fail.h"
+#include "base/json.h"
 #include "report/form.h"
 
-#include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* jansson's setters take null for a value that could not be made and fail, so that only the end of
  * a chain of them needs a check. */
@@ -107,14 +106,10 @@ enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *
 {
     json_t *made = make_all(compares, n_compares);
     struct vbs_text out = {0};
-    char *dump = made ? json_dumps(made, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
 
-    json_decref(made);
-    if (!dump)
-        return vbs_no_memory(ctx);
-    vbs_text_add(&out, dump);
+    vbs_text_add_json(&out, made, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     vbs_text_add(&out, "\n");
-    free(dump);
+    json_decref(made);
     if (out.failed) {
         vbs_text_clear(&out);
         return vbs_no_memory(ctx);

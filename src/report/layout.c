@@ -1,6 +1,8 @@
 /* Columns and paragraphs for a terminal. */
 #include "report/form.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 #define GAP 2 /* spaces before a column */
@@ -102,7 +104,7 @@ static size_t next_piece(const char *words, int room)
 
     while (words[length] && words[length] != ' ') {
         uint32_t code;
-        int bytes = vbs_form_character(words + length, &code);
+        int bytes = vbs_utf8_character(words + length, &code);
 
         if (room-- == 0)
             break;

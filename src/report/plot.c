@@ -161,7 +161,7 @@ static void add_title(struct vbs_text *script, int number, const struct vbs_comp
 {
     struct vbs_text title = {0};
 
-    vbs_form_add_visible(&title, compare->model[0] ? compare->model : "unnamed network",
+    vbs_text_add_visible(&title, compare->model[0] ? compare->model : "unnamed network",
                          TITLE_LIMIT);
     vbs_text_addf(&title, ", request %lld, io %s", (long long)compare->request,
                   vbs_io_word(compare->io));
@@ -172,12 +172,27 @@ static void add_title(struct vbs_text *script, int number, const struct vbs_comp
     vbs_text_clear(&title);
 }
 
+/* The device up to its first comma: a plot has no room for family, stepping and instruction sets.
+ */
+static void add_device(struct vbs_text *note, const struct vbs_circumstances *from)
+{
+    const char *device = from->device[0] ? from->device : from->backend;
+    size_t length = strcspn(device, ",");
+    char *name = strndup(device, length);
+
+    if (name)
+        vbs_text_add_visible(note, name, NOTE_LIMIT);
+    else
+        note->failed = true;
+    free(name);
+}
+
 static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
     const struct vbs_circumstances *from = &compare->circumstances;
     struct vbs_text note = {0};
 
-    vbs_form_add_visible(&note, from->device[0] ? from->device : from->backend, NOTE_LIMIT);
+    add_device(&note, from);
     if (from->threads > 0)
         vbs_text_addf(&note, "%s%d %s", note.length > 0 ? ", " : "", from->threads,
                       from->threads == 1 ? "thread" : "threads");

@@ -211,7 +211,7 @@ static void add_part(struct vbs_text *line, const char **separator, const char *
     if (part[0] == '\0')
         return;
     vbs_text_add(line, *separator);
-    vbs_form_add_visible(line, part, NAME_LIMIT);
+    vbs_text_add_visible(line, part, NAME_LIMIT);
     *separator = ", ";
 }
 
@@ -233,7 +233,7 @@ static void add_circumstances(struct vbs_text *text, const char *verb, int64_t i
     snprintf(number, sizeof number, "profile %lld", (long long)id);
     add_part(&line, &separator, id > 0 ? number : "");
     if (separator[0] == ' ')
-        vbs_text_clear(&line);
+        line.length = 0;
     end_paragraph(text, &line);
 }
 
@@ -244,12 +244,12 @@ static void add_header(struct vbs_text *text, const struct table *table)
     struct vbs_text line = {0};
 
     if (compare->model[0])
-        vbs_form_add_visible(&line, compare->model, NAME_LIMIT);
+        vbs_text_add_visible(&line, compare->model, NAME_LIMIT);
     else
         vbs_text_add(&line, "unnamed network");
     if (compare->circumstances.input[0]) {
         vbs_text_add(&line, " [");
-        vbs_form_add_visible(&line, compare->circumstances.input, NAME_LIMIT);
+        vbs_text_add_visible(&line, compare->circumstances.input, NAME_LIMIT);
         vbs_text_add(&line, "]");
     }
     vbs_text_addf(&line, ", request of %lld %s, io %s (inputs and outputs %s the budget)",

@@ -257,6 +257,22 @@ static enum vbs_status open_immutable(struct vbs_ctx *ctx, struct vbs_store *sto
     return status;
 }
 
+/* A reader that may write leaves no files of SQLite behind, and none that others could not write
+ * to; it is kept from writing rows all the same. */
+static enum vbs_status open_file_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
+                                             const char *path, int *version)
+{
+    enum vbs_status status = check_access(NULL, store, path);
+
+    if (status == VBS_NO_MEMORY)
+        return vbs_no_memory(ctx);
+    status = vbs_sql_open(ctx, store, path,
+                          status == VBS_OK ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+    if (status == VBS_OK)
+        status = vbs_sql_run(ctx, store, "PRAGMA query_only = ON", "");
+    return status == VBS_OK ? inspect(ctx, store, version) : status;
+}
+
 static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
                                         const char *path)
 {
@@ -268,9 +284,7 @@ static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *s
                         "cannot open store '%s': %s; 'vbslab measure' or 'vbslab profiles import' "
                         "makes one",
                         store->shown, strerror(errno));
-    status = vbs_sql_open(ctx, store, path, SQLITE_OPEN_READONLY);
-    if (status == VBS_OK)
-        status = inspect(ctx, store, &version);
+    status = open_file_for_reading(ctx, store, path, &version);
     if (status == VBS_STORE && access(path, R_OK) == 0 && is_access_failure(store))
         status = open_immutable(ctx, store, path, &version);
     if (status != VBS_OK)
@@ -312,6 +326,9 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
         status = open_for_reading(ctx, opened, plain.data);
     vbs_text_clear(&plain);
     if (status != VBS_OK) {
+        /* A file that is refused keeps its log, too, as it is. */
+        if (opened->db)
+            sqlite3_db_config(opened->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         vbs_store_close(opened);
         return status;
     }
