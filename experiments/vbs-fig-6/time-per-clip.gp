@@ -59,7 +59,7 @@ set xtics rotate by 35 right offset 0, 0 ()
 do for [i = 1:3] { set xtics add (word(clips, i) i) }
 plot for [p = 1:3] data every ::1 \
          using (at(clips)):(is('measured', 'second', 300 * MiB, word(planners, p)) ? \
-         $8 / 1000 : NaN) with linespoints ls word(styles, p)
+         $8 / 1000 : NaN) with points ls word(styles, p)
 
 key_titles = planners
 key_styles = styles

@@ -10,6 +10,7 @@
 #include "report/gnuplot.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TITLE_LIMIT 48 /* characters of a name in a title */
