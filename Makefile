@@ -4,6 +4,7 @@
 # ROOMS   rooms of src/ to build, lowest first
 # OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
 # V=1     shows the commands
+# JOBS    how many compilers run at once where demo and test build (default: one per core)
 
 VERSION = 0.1.0
 BUILD  ?= build
@@ -11,6 +12,7 @@ PREFIX ?= /usr/local
 DESTDIR =
 ROOMS  ?= base model profile backend store plan replay report cli
 OPT    ?= -O2 -g
+JOBS   ?= $(shell nproc)
 ifeq ($(origin CC),default)
 CC      = gcc
 endif
@@ -116,10 +118,11 @@ deps: ##: installs the Debian packages that are missing (as root), or names them
 	@tools/deps.sh
 
 demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, plots (under 4 minutes)
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD=$(BUILD) tools/demo.sh
 
 test: deps ##: builds and runs every test
+	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
 
 tests: $(TEST_BIN)
@@ -139,6 +142,20 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 	@UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) --no-print-directory BUILD=$(BUILD)-ubsan \
 	    OPT="-O1 -g -fsanitize=undefined -fno-sanitize-recover=all" LDFLAGS="-fsanitize=undefined" check
+
+# Starts from the tests' own inputs; needs clang and libclang-rt-dev.
+FUZZ_SECONDS ?= 60
+fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
+	$(Q)mkdir -p $(BUILD)-fuzz/corpus
+	$(Q){ printf 0; cat experiments/vbs-example/example.csv; } > $(BUILD)-fuzz/corpus/profile
+	$(Q){ printf 1; cat tests/golden/schedule.json; } > $(BUILD)-fuzz/corpus/schedule
+	$(Q){ printf 2; cat models/alexnet.net; } > $(BUILD)-fuzz/corpus/network
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
+	    OPT="-O1 -g -fsanitize=address,fuzzer-no-link" $(BUILD)-fuzz/libvbslab.a
+	$(Q)clang -std=c17 -g -fsanitize=address,fuzzer -Iinclude -o $(BUILD)-fuzz/fuzz_readers \
+	    tests/fuzz_readers.c $(BUILD)-fuzz/libvbslab.a $(LIBS)
+	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus
 
 style: ##: layout, sizes and static checks of the sources
 	@tools/style.sh
@@ -165,6 +182,6 @@ uninstall: ##: takes back what install put under PREFIX
 	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab
 
 clean: ##: removes everything that was made, the store excepted
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-fuzz
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

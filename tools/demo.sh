@@ -10,13 +10,16 @@ VBSLAB_DB=$out/demo.sqlite
 export VBSLAB_DB
 
 for model in alexnet googlenet; do
-    echo "measuring $model twice: one profile to plan with, one to judge by" >&2
-    "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-40}" --seed 1 > "$out/$model.plan"
-    "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-40}" --seed 2 > "$out/$model.judge"
+    echo "measuring $model twice, up to a minute: one profile to plan with, one to judge by" >&2
+    "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-30}" --seed 1 > "$out/$model.plan"
+    "$vbslab" measure "$model" --time-limit "${DEMO_SECONDS:-30}" --seed 2 > "$out/$model.judge"
 done
 
-for model in alexnet googlenet; do
-    "$vbslab" compare "$(tail -n 1 "$out/$model.plan")" --judge "$(tail -n 1 "$out/$model.judge")" \
-        --baselines all --memory "$([ $model = alexnet ] && echo 3MiB..16MiB:1MiB || echo 15MiB..40MiB:1MiB)" \
-        --plot "$out/$model.svg,$out/$model.png"
-done
+compare() { # model, budgets
+    echo
+    "$vbslab" compare "$(tail -n 1 "$out/$1.plan")" --judge "$(tail -n 1 "$out/$1.judge")" \
+        --baselines all --memory "$2" --plot "$out/$1.svg,$out/$1.png"
+}
+
+compare alexnet 3MiB..16MiB:1MiB
+compare googlenet 15MiB..40MiB:1MiB
