@@ -134,6 +134,9 @@ check: all tests
 bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench
 
+plots: all ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
+	@VBSLAB=$(abspath $(BUILD)/vbslab) experiments/run
+
 asan: ##: every test under AddressSanitizer, leaks too
 	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0 \
 	    $(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" LDFLAGS="-fsanitize=address" check
@@ -148,7 +151,7 @@ FUZZ_SECONDS ?= 60
 fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	$(Q)mkdir -p $(BUILD)-fuzz/corpus
 	$(Q){ printf 0; cat experiments/vbs-example/example.csv; } > $(BUILD)-fuzz/corpus/profile
-	$(Q){ printf 1; cat tests/golden/schedule.json; } > $(BUILD)-fuzz/corpus/schedule
+	$(Q){ printf 1; cat tests/golden/cli-plan-example.json; } > $(BUILD)-fuzz/corpus/schedule
 	$(Q){ printf 2; cat models/alexnet.net; } > $(BUILD)-fuzz/corpus/network
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
 	    OPT="-O1 -g -fsanitize=address,fuzzer-no-link" $(BUILD)-fuzz/libvbslab.a

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What all commands share (help, options, errors, exit codes, streams), and measure. VBSLAB: the
 # program.
-. "${0%/*}/cli_lib.sh"
+. "$(dirname "$0")/cli_lib.sh"
 
 fits_80_columns()
 {

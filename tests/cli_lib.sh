@@ -1,10 +1,10 @@
-# What the tests of the command line share. Read with: . "${0%/*}/cli_lib.sh"
+# What the tests of the command line share. Read with: . "$(dirname "$0")/cli_lib.sh"
 #
 # Works in an empty folder of its own, which is removed at the end; there is no store yet, and
 # db/vbslab.sqlite would be in that folder. VBSLAB is the program, LIB the folder of the tests.
 
-LIB=$(cd "${0%/*}" && pwd)
-VBSLAB=${VBSLAB:-$PWD/build/vbslab}
+LIB=$(cd "$(dirname "$0")" && pwd)
+VBSLAB=${VBSLAB:-$LIB/../build/vbslab}
 case $VBSLAB in
 /*) ;;
 *) VBSLAB=$PWD/$VBSLAB ;;
@@ -17,6 +17,7 @@ cd "$dir" || exit 1
 unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS
 LC_ALL=C
 export LC_ALL
+COMMAND= # one word to put before all arguments
 n=0
 n_failed=0
 code=0
@@ -45,7 +46,7 @@ skip()
 # run ARGUMENTS...: the program's output in out and err, its exit code in $code.
 run()
 {
-    "$VBSLAB" "$@" >out 2>err
+    "$VBSLAB" ${COMMAND:+"$COMMAND"} "$@" >out 2>err
     code=$?
 }
 
@@ -53,7 +54,7 @@ run()
 # and has that part, nothing that steers a terminal, and no result.
 one_error()
 {
-    [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^vbslab: ' err &&
+    [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^vbslab: ${COMMAND:+$COMMAND: }" err &&
         grep -qF -- "$1" err && ! grep -q '[[:cntrl:]]' err
 }
 
@@ -95,10 +96,11 @@ on_terminal()
     code=$?
 }
 
-# member FILE KEY: the values of a member in JSON that has one member a line, one a line.
+# member FILE KEY: the values of all members of that name in JSON, one a line; only for numbers and
+# texts without brackets and commas.
 member()
 {
-    sed -n "s/^ *\"$2\": \\(.*[^,]\\),\\{0,1\\}\$/\\1/p" "$1"
+    tr '{}[],' '\n\n\n\n\n' <"$1" | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
 }
 
 # The example of VBS III, as INTERFACE.md has it.

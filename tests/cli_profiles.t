@@ -1,56 +1,7 @@
 #!/bin/sh
 # The profiles command: import, list, show, export. VBSLAB: the program.
-VBSLAB=${VBSLAB:-$PWD/build/vbslab}
-case $VBSLAB in
-/*) ;;
-*) VBSLAB=$PWD/$VBSLAB ;;
-esac
-[ -x "$VBSLAB" ] || { echo "Bail out! there is no $VBSLAB"; exit 1; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-unset VBSLAB_DB
-n=0
-
-# report PASSED(0) NAME: one line of TAP, with what the last run printed where it failed.
-report()
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        { echo "exit code $code"; cat out err; } | head -20 | sed 's/^/# /'
-    fi
-}
-
-# run ARGUMENTS...: the command's output in out and err, its exit code in $code.
-run()
-{
-    "$VBSLAB" profiles "$@" >out 2>err
-    code=$?
-}
-
-# refuses NAME CODE WANTED-PART ARGUMENTS...: exit code, one line of error, nothing printed.
-refuses()
-{
-    name=$1 want=$2 part=$3
-    shift 3
-    run "$@"
-    [ $code -eq "$want" ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
-        grep -q '^vbslab: profiles: ' err && grep -qF -- "$part" err
-    report $? "$name"
-}
-
-# prints NAME WANTED-PART ARGUMENTS...: exit code 0, no error, and that part on one line.
-prints()
-{
-    name=$1 part=$2
-    shift 2
-    run "$@"
-    [ $code -eq 0 ] && [ ! -s err ] && grep -qF -- "$part" out
-    report $? "$name"
-}
+. "$(dirname "$0")/cli_lib.sh"
+COMMAND=profiles
 
 # The example of VBS III, with a model and a name that are no friends of shells.
 cat >example.csv <<'END'
@@ -116,4 +67,4 @@ refuses "a file without a batch" 1 \
 run --json
 [ "$(grep -c '"id"' out)" -eq 2 ]
 report $? "what is refused is not stored"
-echo "1..$n"
+finish

@@ -354,13 +354,16 @@ static int feed_and_kill(const char *path, struct progress *progress, int delay_
     child = fork();
     if (child == 0)
         _exit(feed_on(path, progress, 1 << 30));
-    while (n_fed && progress->n_fed < n_fed && waitpid(child, &status, WNOHANG) == 0)
+    while (n_fed && progress->n_fed < n_fed) {
+        if (waitpid(child, &status, WNOHANG) != 0) {
+            printf("# ended by itself: %d\n", status);
+            return progress->n_fed;
+        }
         pause_ms(1);
+    }
     nanosleep(&(struct timespec){.tv_nsec = delay_us * 1000L}, NULL);
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    if (!WIFSIGNALED(status))
-        printf("# ended by itself: %d\n", status);
     return progress->n_fed;
 }
 

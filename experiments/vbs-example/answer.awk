@@ -12,8 +12,8 @@ END {
     n = split("fbs fbs-best greedy-vbs dp-vbs", planners, " ")
     paper["fbs"] = 12
     paper["dp-vbs"] = 10
-    printf "**In short:** %s a sample with dp-vbs against %s with fbs in 7 units of memory, under " \
-        "both accountings; the paper has %s against %s.\n\n", cell["dp-vbs", "resident"], \
+    printf "**In short:** %s a sample with dp-vbs against %s with fbs in 7 units of memory, " \
+        "under both accountings; the paper has %s against %s.\n\n", cell["dp-vbs", "resident"], \
         cell["fbs", "resident"], paper["dp-vbs"], paper["fbs"]
     print "| planner | time a sample, paper | external | resident | gain over fbs, resident " \
         "| peak, resident | least memory, resident |"

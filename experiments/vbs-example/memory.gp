@@ -34,7 +34,8 @@ do for [panel = 1:2] {
         set key at screen 0.98, 0.975 right horizontal samplen 1.5 width 1
     }
     plot trace . '-trace.csv' every ::1 using 7:(0):7:8:(0):9 with boxxyerror ls 21 title 'held', \
-         trace . '-trace.csv' every ::1 using 7:9:7:8:9:($9 + $10) with boxxyerror ls 22 title 'output', \
+         trace . '-trace.csv' every ::1 using 7:9:7:8:9:($9 + $10) \
+            with boxxyerror ls 22 title 'output', \
          trace . '-trace.csv' every ::1 using 7:9:7:8:($9 + $10):($9 + $10 + $11) \
             with boxxyerror ls 23 title 'scratch', \
          trace . '-trace.csv' every ::1 using (0.5 * ($7 + $8)):($9 + $10 + $11 + 0.45): \

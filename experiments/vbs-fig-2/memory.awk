@@ -28,7 +28,8 @@ col("batch") != 1 { next }
 END {
     if (csv_failed)
         exit 1
-    print "layer,name,kind,in_bytes,out_bytes,ws_fastest_bytes,ws_least_bytes,im2col_bytes,algorithm"
+    print "layer,name,kind,in_bytes,out_bytes,ws_fastest_bytes,ws_least_bytes,im2col_bytes," \
+        "algorithm"
     for (k = 1; k <= last; k++)
         print k "," name[k] "," kind[k] "," in_bytes[k] "," (in_place[k] ? 0 : out_bytes[k]) "," \
             fastest[k] "," least[k] "," sprintf("%.0f", im2col[name[k]]) "," algorithm[k]

@@ -60,8 +60,8 @@ END {
         "% over fbs and " largest("second", most_best) "% over fbs-best, judged by a second " \
         "profile; the model has up to " largest("modelled", most_fbs) "% over fbs and " \
         largest("modelled", most_best) "% over fbs-best; the paper has up to 61% over fbs.\n"
-    print "Measured, request of 4 clips, io resident, 300 MiB; the gains in percent, and the largest"
-    print "of all budgets up to 1000 MiB. Clips are frames x height x width.\n"
+    print "Measured, request of 4 clips, io resident, 300 MiB; the gains in percent, and the"
+    print "largest of all budgets up to 1000 MiB. Clips are frames x height x width.\n"
     print "| clip | fbs ms | batch | fbs-best ms | batch | dp-vbs ms | batches | over fbs " \
         "| over fbs-best | largest over fbs | self-judged | largest over fbs-best | self-judged |"
     print "| --- | ---: | --- | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -74,7 +74,8 @@ END {
             percent(most_fbs["self", clip]) " | " percent(most_best["second", clip]) " | " \
             percent(most_best["self", clip]) " |"
     }
-    print "\nModelled, not measured: the analytic backend, request of 12 clips, io resident, 4 GiB.\n"
+    print "\nModelled, not measured: the analytic backend, request of 12 clips, io resident," \
+        " 4 GiB.\n"
     modelled(4096)
     print "\nThe same in 12 GiB, the memory of the paper's GPU.\n"
     modelled(12288)

@@ -67,8 +67,8 @@ function table(io,    i, r, range, name) {
         for (r = 1; r <= 2; r++) {
             range = r == 1 ? "low" : "high"
             name = order[i]
-            printf "| %s | %s | %.2f | %s | %s | %s | %s |\n", r == 1 ? name : "", \
-                r == 1 ? "< 30 MiB" : "> 35 MiB", paper[name, range], \
+            printf "| %s | %s | %.2f | %s | %s | %s | %s |\n", (r == 1 ? name : ""), \
+                (r == 1 ? "< 30 MiB" : "> 35 MiB"), paper[name, range], \
                 cell(name, io, "second", range, "fbs"), cell(name, io, "self", range, "fbs"), \
                 cell(name, io, "second", range, "best"), cell(name, io, "self", range, "best")
         }
@@ -107,7 +107,8 @@ END {
     }
 
     print "\nBatch sizes, io resident, and the memory from which greedy-vbs fits. The paper:"
-    print "ResNet-50 with a uniform batch of 1 in 25 MiB and 2 in 30 MiB, with dp-vbs up to 6 and 8.\n"
+    print "ResNet-50 with a uniform batch of 1 in 25 MiB and 2 in 30 MiB, with dp-vbs up to 6 and" \
+        " 8.\n"
     print "| network | fbs, 25 MiB | fbs-best | dp-vbs | fbs, 30 MiB | fbs-best | dp-vbs " \
         "| greedy-vbs from |"
     print "| --- | --- | --- | --- | --- | --- | --- | ---: |"

@@ -29,12 +29,12 @@ function mib(table, n) { return n in table ? sprintf("%.2f", table[n]) : "-" }
 END {
     if (csv_failed)
         exit 1
-    printf "**In short:** of 20 MiB a layer of GoogLeNet leaves on average %.1f unused with fbs and " \
-        "%.1f with dp-vbs; less than 2 MiB are left by %d and by %d of %d layers.\n\n", \
+    printf "**In short:** of 20 MiB a layer of GoogLeNet leaves on average %.1f unused with fbs " \
+        "and %.1f with dp-vbs; less than 2 MiB are left by %d and by %d of %d layers.\n\n", \
         mean["fbs"] / layers, mean["dp"] / layers, below["fbs"], below["dp"], layers
-    print "GoogLeNet, request 12, io resident. Unused MiB in the step of a layer that uses most; the"
-    print "column of im2col is computed from the shapes: 20 MiB less one image's input and output, the"
-    print "weights and the unfolded input.\n"
+    print "GoogLeNet, request 12, io resident. Unused MiB in the step of a layer that uses most;"
+    print "the column of im2col is computed from the shapes: 20 MiB less one image's input and output,"
+    print "the weights and the unfolded input.\n"
     print "| layer | baseline, paper | computed, im2col | fbs here | its batches | dp-vbs, paper " \
         "| dp-vbs here | its batches |"
     print "| --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"
