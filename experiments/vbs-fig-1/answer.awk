@@ -20,7 +20,8 @@ END {
     n = "resnet-50"
     e = last[n]
     printf "**In short:** ResNet-50 takes %.2f ms an image at batch 1 and %.2f at batch %d " \
-        "(%.1f%% less); the largest saving is", ms[n, 1], ms[n, e], e, saved(ms[n, 1], ms[n, e], ms[n, 1])
+        "(%.1f%% less); the largest saving is", ms[n, 1], ms[n, e], e, \
+        saved(ms[n, 1], ms[n, e], ms[n, 1])
     for (i = 1; i <= networks; i++)
         if (!best || saved(ms[order[i], 1], ms[order[i], last[order[i]]], ms[order[i], 1]) > \
                 saved(ms[best, 1], ms[best, last[best]], ms[best, 1]))

@@ -10,7 +10,7 @@ MiB = 1048576.0
 
 stats data every ::1 using 1 nooutput
 set xrange [0.2:STATS_max + 0.8]
-set yrange [0:12]
+set yrange [0:12 < *]
 set xlabel 'layer, in network order' offset 0, 0.2
 set ylabel 'memory at batch 1 (MiB)' offset 0.5, 0
 set style fill solid 1.0 noborder

@@ -33,8 +33,8 @@ END {
         "and %.1f with dp-vbs; less than 2 MiB are left by %d and by %d of %d layers.\n\n", \
         mean["fbs"] / layers, mean["dp"] / layers, below["fbs"], below["dp"], layers
     print "GoogLeNet, request 12, io resident. Unused MiB in the step of a layer that uses most;"
-    print "the column of im2col is computed from the shapes: 20 MiB less one image's input and output,"
-    print "the weights and the unfolded input.\n"
+    print "the column of im2col is computed from the shapes: 20 MiB less one image's input and"
+    print "output, the weights and the unfolded input.\n"
     print "| layer | baseline, paper | computed, im2col | fbs here | its batches | dp-vbs, paper " \
         "| dp-vbs here | its batches |"
     print "| --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"
