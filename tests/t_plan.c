@@ -105,7 +105,7 @@ static void infeasible_budgets(void)
         ok(!plan_with(profile, "dp-vbs", 2, VBS_IO_EXTERNAL, BUDGETS[i], &ctx) &&
                ctx.status == VBS_INFEASIBLE,
            "a budget of %d bytes does not work", (int)BUDGETS[i]);
-        ok(strstr(vbs_detail(&ctx), "least budget is 6B") && strstr(vbs_detail(&ctx), "'L2'"),
+        ok(strstr(vbs_detail(&ctx), "least budget is 6 bytes") && strstr(vbs_detail(&ctx), "'L2'"),
            "and says what would: %s", vbs_detail(&ctx));
     }
     vbs_profile_free(profile);

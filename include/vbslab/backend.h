@@ -58,7 +58,8 @@ enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
 #define VBS_BATCHNORM_EPSILON 1e-5
 
 enum vbs_parameter {
-    VBS_PARAMETER_WEIGHTS, /* conv [O, I / groups, D, H, W], fc [O, I]: plain, inputs as C, D, H, W */
+    VBS_PARAMETER_WEIGHTS, /* conv [O, I / groups, D, H, W], fc [O, I]: plain, inputs as C, D, H, W
+                            */
     VBS_PARAMETER_BIAS,    /* [O] */
     VBS_PARAMETER_MEAN,    /* [C], as all below */
     VBS_PARAMETER_VARIANCE,

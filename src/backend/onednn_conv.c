@@ -218,7 +218,7 @@ static enum vbs_status build(struct od_build *b, const struct candidate *c)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     int64_t weight_bytes = 0;
-    struct operand src, dst;
+    struct operand src = {0}, dst = {0};
     enum vbs_status status = od_kernel_begin(b, c->name);
 
     if (status == VBS_OK)
@@ -263,7 +263,7 @@ static enum vbs_status conv_desc(struct od_build *b, struct variant v, dnnl_alg_
     const struct vbs_attributes *a = &b->l->attributes;
     bool bias = b->session->weights[b->layer].bias;
     dnnl_memory_desc_t src, dst, weights, bias_md;
-    dnnl_dims_t dims, strides, dilates, low, high;
+    dnnl_dims_t dims = {0}, strides, dilates, low, high;
     dnnl_status_t dnnl;
     int n;
     enum vbs_status status = od_describe(b, od_input(b, 0), b->batch, v.src, v.stored, &src);

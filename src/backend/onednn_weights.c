@@ -14,10 +14,12 @@ enum vbs_status od_affine(struct od_build *b, int bundled, int64_t n, float *fac
 {
     int64_t channels = b->l->shape.dim[0];
     float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
-    float *mean = statistics, *variance = statistics + channels;
+    float *mean, *variance;
 
     if (!statistics)
         return vbs_no_memory(b->ctx);
+    mean = statistics;
+    variance = statistics + channels;
     vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_GAMMA, 0, channels, factor);
     vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_BETA, 0, channels, shift);
     vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_MEAN, 0, channels, mean);

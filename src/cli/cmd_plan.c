@@ -1,5 +1,6 @@
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/number.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -8,22 +9,24 @@
 
 /* One layer's steps in a schedule, as people want to read them. */
 struct layer_use {
-    char batches[48];    /* "6 6", "1 (12x)": in the order in which they run */
-    char algorithms[48]; /* those it uses, each once */
+    char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
+    char algorithms[64]; /* those it uses, each once */
     double time_us;
     int batch; /* of the latest run of equal steps, and their number */
     int64_t repeats;
 };
 
-/* Appends text to line, or marks with "..." that something is missing. */
-static void append(char *line, size_t size, const char *text)
+/* Appends separator and text to line while there is room, then " ..." once and no more. */
+static void append(char *line, size_t size, const char *separator, const char *text)
 {
-    size_t length = strlen(line);
+    size_t length = strlen(line), more = strlen(separator) + strlen(text);
 
-    if (length + strlen(text) + 5 <= size)
-        strcat(line, text);
-    else if (length < 3 || strcmp(line + length - 3, "...") != 0)
-        strcat(line, "...");
+    if (length >= 4 && strcmp(line + length - 4, " ...") == 0)
+        return;
+    if (length + more + sizeof " ..." <= size)
+        snprintf(line + length, size - length, "%s%s", separator, text);
+    else
+        snprintf(line + length, size - length, " ...");
 }
 
 /* Writes the latest run of equal steps down. */
@@ -33,12 +36,11 @@ static void close_run(struct layer_use *use)
 
     if (use->repeats == 0)
         return;
-    snprintf(text, sizeof text, "%s%d", use->batches[0] ? " " : "", use->batch);
-    append(use->batches, sizeof use->batches, text);
-    if (use->repeats > 1) {
-        snprintf(text, sizeof text, " (%lldx)", (long long)use->repeats);
-        append(use->batches, sizeof use->batches, text);
-    }
+    if (use->repeats > 1)
+        snprintf(text, sizeof text, "%d (%lldx)", use->batch, (long long)use->repeats);
+    else
+        snprintf(text, sizeof text, "%d", use->batch);
+    append(use->batches, sizeof use->batches, use->batches[0] ? " " : "", text);
     use->repeats = 0;
 }
 
@@ -57,9 +59,7 @@ static void append_algorithm(struct layer_use *use, const char *name)
 {
     if (has_item(use->algorithms, name))
         return;
-    if (use->algorithms[0])
-        append(use->algorithms, sizeof use->algorithms, ", ");
-    append(use->algorithms, sizeof use->algorithms, name);
+    append(use->algorithms, sizeof use->algorithms, use->algorithms[0] ? ", " : "", name);
 }
 
 /* Time of one step by the profile. */
@@ -98,24 +98,26 @@ static void collect(const struct vbs_profile *profile, const struct vbs_schedule
 
 static void print_summary(const struct vbs_schedule *schedule)
 {
-    char budget[24], peak[24], reserved[24];
-    double per_sample_us = schedule->predicted.time_us / (double)schedule->request;
+    char bytes[48], time[32], number[32];
+    double time_us = schedule->predicted.time_us;
+    double per_sample_us = time_us / (double)schedule->request;
 
     cli_print_name(schedule->model);
     printf("%s%lld sample%s in %s, io %s, planner %s\n\n", schedule->model[0] ? ": " : "",
            (long long)schedule->request, schedule->request == 1 ? "" : "s",
-           vbs_format_bytes(schedule->memory_bytes, budget, sizeof budget),
-           vbs_io_word(schedule->io), schedule->planner);
-    printf("  time   %.4g ms, %.4g ms per sample", schedule->predicted.time_us / 1e3,
-           per_sample_us / 1e3);
+           vbs_format_exact(schedule->memory_bytes, bytes, sizeof bytes), vbs_io_word(schedule->io),
+           schedule->planner);
+    printf("  time   %s, ", cli_format_time(time_us, time, sizeof time));
+    printf("%s per sample", cli_format_time(per_sample_us, time, sizeof time));
     if (per_sample_us > 0)
-        printf(", %.4g samples/s", 1e6 / per_sample_us);
-    printf("\n  peak   %s", vbs_format_bytes(schedule->predicted.peak_bytes, peak, sizeof peak));
+        printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
+    printf("\n  peak   %s", vbs_format_exact(schedule->predicted.peak_bytes, bytes, sizeof bytes));
     if (schedule->predicted.reserved_bytes > schedule->predicted.peak_bytes)
-        printf(" (the planner had set %s aside)",
-               vbs_format_bytes(schedule->predicted.reserved_bytes, reserved, sizeof reserved));
-    printf("\n  bound  %.4g ms: no schedule is faster; this one takes %.2f%% longer\n\n",
-           schedule->bound.time_us / 1e3, schedule->bound.gap_percent);
+        printf("; the planner had set %s aside",
+               vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
+    printf("\n  bound  %s: no schedule is faster; this one takes %.2f%% longer\n\n",
+           cli_format_time(schedule->bound.time_us, time, sizeof time),
+           schedule->bound.gap_percent);
 }
 
 static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,

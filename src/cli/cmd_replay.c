@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,11 +78,13 @@ static void print_verdict(const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
     double per_sample_us = replay->time_us / (double)judged->schedule->request;
+    char number[32];
 
     print_head(judged);
-    printf("  time   %.4g ms, %.4g ms per sample", replay->time_us / 1e3, per_sample_us / 1e3);
+    printf("  time   %s, ", cli_format_time(replay->time_us, number, sizeof number));
+    printf("%s per sample", cli_format_time(per_sample_us, number, sizeof number));
     if (per_sample_us > 0)
-        printf(", %.4g samples/s", 1e6 / per_sample_us);
+        printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
     printf("\n  peak   ");
     print_bytes(replay->peak_bytes);
     printf(" in ");

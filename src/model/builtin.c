@@ -51,7 +51,7 @@ static enum vbs_status unknown_model(struct vbs_ctx *ctx, const char *name)
     const char *nearest;
     int count = 0;
 
-    for (; vbs_models[count].name && count < MAX_MODELS; count++)
+    for (; count < MAX_MODELS && vbs_models[count].name; count++)
         names[count] = vbs_models[count].name;
     nearest = vbs_nearest_name(name, names, count);
     if (nearest)

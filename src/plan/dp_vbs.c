@@ -25,6 +25,7 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* More than this is refused: a chain of hundreds of layers with a request of hundreds. */
@@ -42,6 +43,7 @@ struct dp {
     const struct vbs_task *task;
     struct vbs_chain chain;
     struct solved whole;
+    struct vbs_curve answers; /* OPT of the whole request, without points that gain nothing */
     struct vbs_arena arena;
 };
 
@@ -264,30 +266,6 @@ static void dp_close(void *self)
     free(dp);
 }
 
-static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
-{
-    struct dp *dp = calloc(1, sizeof *dp);
-    struct work work = {.ctx = ctx, .dp = dp};
-    enum vbs_status status;
-
-    if (!dp)
-        return vbs_no_memory(ctx);
-    dp->task = task;
-    work.exact = calloc((size_t)task->request, sizeof *work.exact);
-    status = work.exact ? vbs_chain_build(ctx, task, &dp->arena, &dp->chain) : vbs_no_memory(ctx);
-    if (status == VBS_OK)
-        status = solve(&work, &dp->chain, &dp->whole);
-    vbs_envelope_clear(&work.envelope);
-    vbs_arena_clear(&work.scratch);
-    free(work.exact);
-    if (status != VBS_OK) {
-        dp_close(dp);
-        return status;
-    }
-    *self = dp;
-    return VBS_OK;
-}
-
 /* Where the steps of a plan go. */
 struct emission {
     struct vbs_ctx *ctx;
@@ -340,39 +318,100 @@ static enum vbs_status emit_opt(struct emission *to, const struct solved *solved
     return status;
 }
 
-static const struct vbs_curve *whole_curve(const struct dp *dp)
+/* The steps at a point of the curve of the whole request. */
+static enum vbs_status emit_whole(struct vbs_ctx *ctx, const struct dp *dp,
+                                  const struct vbs_point *point, struct vbs_step_list *steps)
 {
-    return opt_at(dp, &dp->whole, 0, dp->chain.n_items - 1, dp->task->request);
+    struct emission to = {.ctx = ctx, .dp = dp, .steps = steps};
+
+    return emit_opt(&to, &dp->whole, 0, dp->chain.n_items - 1, dp->task->request, point->bytes);
+}
+
+/*
+ * Ticks tell times apart that, added up as people see them, are equal or even the other way round
+ * by the last bit. Keeps the points at which the reported time falls, so that a larger budget never
+ * plans slower.
+ */
+static enum vbs_status keep_gains(struct vbs_ctx *ctx, struct dp *dp)
+{
+    const struct vbs_curve *all =
+        opt_at(dp, &dp->whole, 0, dp->chain.n_items - 1, dp->task->request);
+    struct vbs_point *kept = vbs_arena_alloc(&dp->arena, (size_t)all->n, sizeof *kept);
+    double least_us = HUGE_VAL;
+    int n = 0;
+
+    if (!kept)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < all->n; i++) {
+        struct vbs_step_list steps = {0};
+        enum vbs_status status = emit_whole(ctx, dp, &all->points[i], &steps);
+        double time_us = vbs_step_list_us(dp->task, &steps);
+
+        vbs_step_list_clear(&steps);
+        if (status != VBS_OK)
+            return status;
+        if (time_us >= least_us)
+            continue;
+        least_us = time_us;
+        kept[n++] = all->points[i];
+    }
+    dp->answers = (struct vbs_curve){.n = n, .points = kept};
+    return VBS_OK;
+}
+
+static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct dp *dp = calloc(1, sizeof *dp);
+    struct work work = {.ctx = ctx, .dp = dp};
+    enum vbs_status status;
+
+    if (!dp)
+        return vbs_no_memory(ctx);
+    dp->task = task;
+    work.exact = calloc((size_t)task->request, sizeof *work.exact);
+    status = work.exact ? vbs_chain_build(ctx, task, &dp->arena, &dp->chain) : vbs_no_memory(ctx);
+    if (status == VBS_OK)
+        status = solve(&work, &dp->chain, &dp->whole);
+    if (status == VBS_OK)
+        status = keep_gains(ctx, dp);
+    vbs_envelope_clear(&work.envelope);
+    vbs_arena_clear(&work.scratch);
+    free(work.exact);
+    if (status != VBS_OK) {
+        dp_close(dp);
+        return status;
+    }
+    *self = dp;
+    return VBS_OK;
 }
 
 static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                                struct vbs_step_list *steps, int64_t *reserved_bytes)
 {
     const struct dp *dp = self;
-    const struct vbs_point *point = vbs_curve_at(whole_curve(dp), memory_bytes);
-    struct emission to = {.ctx = ctx, .dp = dp, .steps = steps};
+    const struct vbs_point *point = vbs_curve_at(&dp->answers, memory_bytes);
 
     if (!point)
         return VBS_INFEASIBLE;
     *reserved_bytes = point->bytes;
-    return emit_opt(&to, &dp->whole, 0, dp->chain.n_items - 1, dp->task->request, point->bytes);
+    return emit_whole(ctx, dp, point, steps);
 }
 
 static int64_t dp_least_bytes(const void *self)
 {
-    return whole_curve(self)->points[0].bytes;
+    return ((const struct dp *)self)->answers.points[0].bytes;
 }
 
 static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n)
 {
-    const struct vbs_curve *curve = whole_curve(self);
+    const struct vbs_curve *answers = &((const struct dp *)self)->answers;
 
-    *bytes = malloc((size_t)curve->n * sizeof **bytes);
+    *bytes = malloc((size_t)answers->n * sizeof **bytes);
     if (!*bytes)
         return vbs_no_memory(ctx);
-    for (int i = 0; i < curve->n; i++)
-        (*bytes)[i] = curve->points[i].bytes;
-    *n = curve->n;
+    for (int i = 0; i < answers->n; i++)
+        (*bytes)[i] = answers->points[i].bytes;
+    *n = answers->n;
     return VBS_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct fbs {
@@ -103,14 +104,14 @@ static const struct vbs_fixed *largest(const struct fbs *fbs, int64_t memory_byt
 static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_bytes)
 {
     const struct vbs_fixed *best = NULL;
-    int64_t best_ticks = 0;
+    double best_us = HUGE_VAL;
 
     for (int c = 0; c < fbs->n_candidates; c++) {
-        int64_t ticks = vbs_fixed_ticks(fbs->task, &fbs->candidates[c], memory_bytes);
+        double time_us = vbs_fixed_us(fbs->task, &fbs->candidates[c], memory_bytes);
 
-        if (ticks >= 0 && (!best || ticks < best_ticks)) {
+        if (time_us < best_us) {
             best = &fbs->candidates[c];
-            best_ticks = ticks;
+            best_us = time_us;
         }
     }
     return best;

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int64_t smallest_ws(const struct vbs_task *task, int layer, int batch)
@@ -69,21 +70,20 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
     return VBS_OK;
 }
 
-int64_t vbs_fixed_ticks(const struct vbs_task *task, const struct vbs_fixed *fixed,
-                        int64_t memory_bytes)
+double vbs_fixed_us(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                    int64_t memory_bytes)
 {
-    int64_t ticks = 0;
+    double time_us = 0;
 
     if (memory_bytes < fixed->least_bytes)
-        return -1;
+        return HUGE_VAL;
     for (int64_t i = 0; i < fixed->n_steps; i++) {
         const struct vbs_fixed_step *step = &fixed->steps[i];
 
-        ticks += vbs_task_ticks(
-            task,
-            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes)->time_us);
+        time_us +=
+            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes)->time_us;
     }
-    return ticks;
+    return time_us;
 }
 
 enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -32,9 +32,10 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
                                                           int chunk),
                                  void *self) VBS_MUST_CHECK;
 
-/* Sum over the steps, each with its fastest algorithm that fits, in ticks; -1 when one has none. */
-int64_t vbs_fixed_ticks(const struct vbs_task *task, const struct vbs_fixed *fixed,
-                        int64_t memory_bytes);
+/* Sum over the steps in their order, each with its fastest algorithm that fits; HUGE_VAL when one
+ * has none. Never rises with the budget: rounded sums of smaller times are not larger. */
+double vbs_fixed_us(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                    int64_t memory_bytes);
 
 /* Appends those steps; *reserved_bytes is raised to what they need. The candidate must fit. */
 enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -95,37 +95,23 @@ int64_t vbs_solver_least_bytes(const struct vbs_solver *solver)
     return solver->planner->least_bytes(solver->self);
 }
 
-static const struct vbs_profile_row *row_of(const struct vbs_task *task,
-                                            const struct vbs_step *step)
-{
-    int n_rows;
-    const struct vbs_profile_row *row =
-        vbs_profile_rows(task->profile, step->layer, task->batch_index[step->batch], &n_rows);
-
-    while (row->algorithm != step->algorithm)
-        row++;
-    return row;
-}
-
-/* Time in the order of the steps, and the exact peak with the layer that reaches it first. */
-static enum vbs_status predict(struct vbs_ctx *ctx, const struct vbs_task *task,
-                               const struct vbs_step_list *steps, double *time_us,
-                               int64_t *peak_bytes, int *peak_layer)
+/* The exact peak, and the layer that reaches it first. */
+static enum vbs_status find_peak(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                 const struct vbs_step_list *steps, int64_t *peak_bytes,
+                                 int *peak_layer)
 {
     struct vbs_walk walk;
     enum vbs_status status = vbs_walk_init(ctx, &walk, task);
 
     if (status != VBS_OK)
         return status;
-    *time_us = 0;
     *peak_bytes = 0;
-    *peak_layer = 0;
+    *peak_layer = steps->steps[0].layer;
     for (int64_t s = 0; s < steps->n_steps; s++) {
         const struct vbs_step *step = &steps->steps[s];
-        const struct vbs_profile_row *row = row_of(task, step);
-        int64_t bytes = vbs_walk_step(&walk, step->layer, step->batch) + row->ws_bytes;
+        int64_t bytes = vbs_walk_step(&walk, step->layer, step->batch) +
+                        vbs_task_step_row(task, step)->ws_bytes;
 
-        *time_us += row->time_us;
         if (bytes > *peak_bytes) {
             *peak_bytes = bytes;
             *peak_layer = step->layer;
@@ -141,23 +127,20 @@ static enum vbs_status explain_infeasible(struct vbs_ctx *ctx, struct vbs_solver
 {
     int64_t least = vbs_solver_least_bytes(solver), reserved, peak;
     struct vbs_step_list steps = {0};
-    char have[24], need[24];
-    double time_us;
+    char have[24], need[48];
     int layer = 0;
     enum vbs_status status = solver->planner->plan(ctx, solver->self, least, &steps, &reserved);
 
     if (status == VBS_OK)
-        status = predict(ctx, &solver->task, &steps, &time_us, &peak, &layer);
+        status = find_peak(ctx, &solver->task, &steps, &peak, &layer);
     vbs_step_list_clear(&steps);
     if (status != VBS_OK)
         return status;
     vbs_format_bytes(memory_bytes, have, sizeof have);
-    vbs_format_bytes(least, need, sizeof need);
+    vbs_format_exact(least, need, sizeof need);
     return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no schedule of %s fits %s; the least budget is %lldB (%s), where layer '%s' "
-                    "binds",
-                    solver->planner->name, have, (long long)least, need,
-                    solver->task.profile->layers[layer].name);
+                    "no schedule of %s fits %s; the least budget is %s, where layer '%s' binds",
+                    solver->planner->name, have, need, solver->task.profile->layers[layer].name);
 }
 
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
@@ -171,15 +154,16 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .request = solver->task.request,
         .memory_bytes = memory_bytes,
         .io = solver->task.problem.io,
-        .predicted = {.reserved_bytes = reserved_bytes},
+        .predicted = {.time_us = vbs_step_list_us(&solver->task, steps),
+                      .reserved_bytes = reserved_bytes},
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
         .n_steps = steps->n_steps,
         .steps = steps->steps,
     };
     int peak_layer;
-    enum vbs_status status = predict(ctx, &solver->task, steps, &draft.predicted.time_us,
-                                     &draft.predicted.peak_bytes, &peak_layer);
+    enum vbs_status status =
+        find_peak(ctx, &solver->task, steps, &draft.predicted.peak_bytes, &peak_layer);
 
     if (status == VBS_OK)
         status = vbs_bound_us(ctx, &solver->task.problem, memory_bytes, &draft.bound.time_us);
@@ -221,16 +205,14 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
 {
     for (int i = 0; i < n; i++) {
         struct vbs_step_list steps = {0};
-        int64_t reserved, peak;
-        double time_us = 0;
-        int layer;
+        int64_t reserved;
+        double time_us;
         enum vbs_status status;
 
         if (i > 0 && bytes[i] == bytes[i - 1])
             continue;
         status = solver->planner->plan(ctx, solver->self, bytes[i], &steps, &reserved);
-        if (status == VBS_OK)
-            status = predict(ctx, &solver->task, &steps, &time_us, &peak, &layer);
+        time_us = vbs_step_list_us(&solver->task, &steps);
         vbs_step_list_clear(&steps);
         if (status == VBS_INFEASIBLE)
             continue;

@@ -49,6 +49,10 @@ static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
 /* True when layer reads the network's input. */
 int vbs_task_reads_input(const struct vbs_task *task, int layer);
 
+/* The row of a step; it must exist. */
+const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
+                                                const struct vbs_step *step);
+
 /* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when
  * none does or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
@@ -64,6 +68,9 @@ struct vbs_step_list {
 enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
                                   int batch, int algorithm) VBS_MUST_CHECK;
 void vbs_step_list_clear(struct vbs_step_list *list);
+
+/* Sum of the steps' times in their order, as schedules and replay report it. */
+double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list);
 
 struct vbs_planner {
     const char *name;

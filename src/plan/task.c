@@ -121,6 +121,18 @@ int vbs_task_reads_input(const struct vbs_task *task, int layer)
     return 0;
 }
 
+const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
+                                                const struct vbs_step *step)
+{
+    int n_rows;
+    const struct vbs_profile_row *row =
+        vbs_profile_rows(task->profile, step->layer, task->batch_index[step->batch], &n_rows);
+
+    while (row->algorithm != step->algorithm)
+        row++;
+    return row;
+}
+
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes)
 {
@@ -161,4 +173,13 @@ void vbs_step_list_clear(struct vbs_step_list *list)
 {
     free(list->steps);
     *list = (struct vbs_step_list){0};
+}
+
+double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list)
+{
+    double time_us = 0;
+
+    for (int64_t s = 0; s < list->n_steps; s++)
+        time_us += vbs_task_step_row(task, &list->steps[s])->time_us;
+    return time_us;
 }

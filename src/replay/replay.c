@@ -155,8 +155,11 @@ static enum vbs_status refuse_missing_row(struct vbs_ctx *ctx, const struct sim 
         return vbs_fail(ctx, VBS_INVALID,
                         "step %" PRId64 " of %" PRId64 ": the schedule has no algorithm %d", number,
                         schedule->n_steps, step->algorithm);
-    (void)vbs_fail(ctx, VBS_INVALID, "the profile has no row with algorithm '%s'",
-                   schedule->algorithms[step->algorithm]);
+    if (vbs_profile_batch_index(sim->profile, step->batch) < 0)
+        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no batch %d", step->batch);
+    else
+        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no row with algorithm '%s'",
+                       schedule->algorithms[step->algorithm]);
     return refuse_step(ctx, sim, step);
 }
 
