@@ -46,12 +46,14 @@ TEST_SCRIPTS = $(wildcard tests/*.t)
 TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c,$(wildcard tests/*.c))
 TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 # Calls that a test makes fail, by the linker.
-WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
+LDFLAGS_t_fault_model = $(WRAP_MALLOC)
 LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all help test check tests deps demo bench plots asan ubsan fuzz style install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
@@ -137,14 +139,18 @@ bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
 plots: all ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
 	@VBSLAB=$(abspath $(BUILD)/vbslab) experiments/run
 
+ASAN  = --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" \
+        LDFLAGS="-fsanitize=address"
+UBSAN = --no-print-directory BUILD=$(BUILD)-ubsan \
+        OPT="-O1 -g -fsanitize=undefined -fno-sanitize-recover=all" LDFLAGS="-fsanitize=undefined"
+
 asan: ##: every test under AddressSanitizer, leaks too
-	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0 \
-	    $(MAKE) --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" LDFLAGS="-fsanitize=address" check
+	@$(MAKE) $(ASAN) -j$(JOBS) all tests
+	@ASAN_OPTIONS=detect_leaks=1 $(MAKE) $(ASAN) check
 
 ubsan: ##: every test under UndefinedBehaviorSanitizer
-	@UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(MAKE) --no-print-directory BUILD=$(BUILD)-ubsan \
-	    OPT="-O1 -g -fsanitize=undefined -fno-sanitize-recover=all" LDFLAGS="-fsanitize=undefined" check
+	@$(MAKE) $(UBSAN) -j$(JOBS) all tests
+	@UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(UBSAN) check
 
 # Starts from the tests' own inputs; needs clang and libclang-rt-dev.
 FUZZ_SECONDS ?= 60

@@ -71,6 +71,15 @@ set tics nomirror out scale 0.6
 set xtics autofreq
 set ytics autofreq
 
+# Rates are told in a unit that keeps the ticks' labels short; the margin has room for the longest,
+# in figures: that of the tick step decides on the decimals.
+unit_of(rate) = rate < 1e4 ? 1 : rate < 1e7 ? 1e3 : rate < 1e10 ? 1e6 : 1e9
+unit_name(unit) = unit == 1 ? '' : unit == 1e3 ? 'thousand ' : unit == 1e6 ? 'million ' : 'billion '
+round_up(part) = part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10
+power(value) = 10 ** floor(log10(value))
+step_of(span) = power(span / 8.0) * round_up(span / 8.0 / power(span / 8.0))
+decimals_of(step) = step >= 1 ? 0 : ceil(-log10(step) - 1e-6)
+
 set multiplot
 set key off
 do for [panel = 1:vbs_panels] {
@@ -80,7 +89,18 @@ do for [panel = 1:vbs_panels] {
     right = real(across + 1) / columns
     top = 1.0 - down * panel_inches / height_inches
     bottom = top - panel_inches / height_inches
-    set lmargin at screen left + 0.62 / width_inches
+
+    empty = !(vbs_rate_to[panel] > 0)
+    unit = unit_of(vbs_rate_to[panel])
+    from = empty ? 0.0 : vbs_rate_from[panel] / unit
+    to = empty ? 1.0 : vbs_rate_to[panel] / unit
+    step = step_of(to - from)
+    tick_form = to < 1e6 && decimals_of(step) <= 5 ? sprintf('%%.%df', decimals_of(step)) : '%.3g'
+    figures = strlen(sprintf(tick_form, to))
+    set format y tick_form
+    lowest = from > 0 ? step * ceil((from + 0.085 * (to - from)) / step) : 0 # above the gap
+    set ytics lowest, step
+    set lmargin at screen left + (0.41 + 0.09 * (figures > 3 ? figures : 3)) / width_inches
     set rmargin at screen right - 0.18 / width_inches
     set tmargin at screen top - 0.46 / height_inches
     set bmargin at screen bottom + 0.50 / height_inches
@@ -89,24 +109,34 @@ do for [panel = 1:vbs_panels] {
     set label 1 vbs_note[panel] noenhanced at graph 0.5, 1.045 center font ',8' \
         textcolor rgb '#404040'
     set xlabel sprintf('memory budget (%s)', vbs_unit[panel]) offset 0, 0.4
-    set ylabel 'throughput (samples/s)' offset 0.8, 0
+    # Set by hand: gnuplot guesses the width of the ticks' labels, and too low.
+    set label 4 'throughput (' . unit_name(unit) . 'samples/s)' rotate by 90 center \
+        at screen left + 0.15 / width_inches, graph 0.5
     set xrange [vbs_memory_from[panel]:vbs_memory_to[panel]]
-    if (vbs_rate_to[panel] > 0) {
-        set yrange [vbs_rate_from[panel]:vbs_rate_to[panel]]
-        unset label 2
-    } else {
-        set yrange [0:1]
+    set yrange [from:to]
+    unset label 2
+    unset label 3
+    unset arrow
+    if (empty) {
         set label 2 'no planner fits these budgets' at graph 0.5, 0.5 center
     }
-    plot vbs_data index panel - 1 every ::::vbs_last[panel] using 1:2 \
+    # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words.
+    if (from > 0) {
+        set arrow 101 from graph 0, 0.033 to graph 0, 0.061 nohead front lc rgb '#ffffff' lw 3
+        set arrow 102 from graph -0.014, 0.02 to graph 0.014, 0.046 nohead front lw 0.8
+        set arrow 103 from graph -0.014, 0.048 to graph 0.014, 0.074 nohead front lw 0.8
+        set label 3 'axis does not start at 0' at graph 0.025, 0.04 left font ',8' \
+            textcolor rgb '#404040'
+    }
+    plot vbs_data index panel - 1 every ::::vbs_last[panel] using 1:(column(2) / unit) \
             with fsteps linestyle bound_style notitle, \
-         vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] using 1:2 \
-            with points linestyle bound_style notitle, \
-         for [p = 1:vbs_planners] vbs_data index panel - 1 using 1:(column(2 + p)) \
+         vbs_data index panel - 1 every vbs_every[panel]::::vbs_last[panel] \
+            using 1:(column(2) / unit) with points linestyle bound_style notitle, \
+         for [p = 1:vbs_planners] vbs_data index panel - 1 using 1:(column(2 + p) / unit) \
             with steps linestyle style_of(p) notitle, \
          for [i = 0:2 * vbs_planners - 1] vbs_data index panel - 1 \
             every vbs_every[panel]::::vbs_last[panel] \
-            using 1:(column(3 + i / 2)) with points \
+            using 1:(column(3 + i / 2) / unit) with points \
             linestyle style_of(1 + i / 2) + (i % 2 == 0 ? 20 : 0) notitle
 }
 
@@ -114,11 +144,11 @@ do for [panel = 1:vbs_panels] {
 # guess the width of the text and leave entries out.
 unset title
 unset xlabel
-unset ylabel
 unset border
 unset tics
 unset grid
 unset label
+unset arrow
 set lmargin at screen 0
 set rmargin at screen 1
 set bmargin at screen 0

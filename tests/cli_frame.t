@@ -32,6 +32,51 @@ run --version
 [ $code -eq 0 ] && grep -q '^vbslab [0-9]' out
 report $? "--version"
 
+for code in 0 1 2 3; do
+    "$VBSLAB" --help | grep -q "^  $code  *[a-z]" || missing="$missing $code"
+done
+[ -z "$missing" ]
+report $? "--help lists the exit codes;$missing"
+for command in plan frontier replay compare 'profiles show'; do
+    "$VBSLAB" ${command% *} --help | grep -q '^  PROFILE  *an id' || missing="$missing $command"
+done
+[ -z "$missing" ]
+report $? "what takes a PROFILE says what that is;$missing"
+[ "$("$VBSLAB" frontier --help | grep '^  --planner ')" = \
+    '  --planner P  one of fbs, fbs-best, greedy-vbs, dp-vbs' ]
+report $? "--planner lists the planners"
+
+# --- completion ---
+
+# completes NAME WANTED WORDS...: what completion offers for the last word.
+completes()
+{
+    name=$1 want=$2
+    shift 2
+    (cd completion && PATH=$(dirname "$VBSLAB"):$PATH bash -c '. "$0"; COMP_WORDS=(vbslab "$@"); COMP_CWORD=$#
+        _vbslab; echo "${COMPREPLY[*]}"' "$LIB/../tools/completion.bash" "$@") >out 2>err
+    code=$?
+    [ $code -eq 0 ] && [ ! -s err ] && [ "$(cat out)" = "$want" ]
+    report $? "completion: $name"
+}
+
+if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
+    mkdir completion && : >completion/one.csv
+    completes "a command" profiles pro
+    completes "a backend" onednn measure alexnet --backend on
+    completes "an option" --batches measure --bat
+    completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
+    completes "a planner" "fbs fbs-best" plan alexnet --planner f
+    completes "planners of a comparison" "all fbs fbs-best greedy-vbs dp-vbs" compare 1 --planners ''
+    completes "a file for plan --json" one.csv plan alexnet --json o
+    completes "a model after the switch --json" "googlenet" compare --json goo
+    completes "no file after models --csv" "show" models --csv ''
+    completes "a file to import" one.csv profiles import ''
+    completes "a file to export to" one.csv profiles export 1 o
+else
+    skip "completion" "there is no bash"
+fi
+
 # --- wrong usage ---
 
 refuses "no command" 2 "usage: vbslab"
@@ -63,6 +108,8 @@ refuses "a name that steers the terminal" 2 'a\x1b[31m\x0ab' measure "$(printf '
 [ ! -e db ]
 report $? "none of them makes a store"
 
+refuses "an option broken off" 2 "did you mean '--json'?" models --js
+
 # --- the store and the streams ---
 
 does "measure prints the profile's id" 1 measure --backend analytic alexnet
@@ -82,6 +129,16 @@ does "VBSLAB_DB" 1 measure --backend analytic --batches 1 alexnet
 report $? "names the store, whose folder is made"
 does "--db goes before it" 3 --db one.sqlite measure --backend analytic alexnet
 unset VBSLAB_DB
+run --db one.sqlite measure --backend analytic --batches 1,2 --threads 2 squeezenet-v1.0
+[ $code -eq 0 ] && grep -q "warning: --threads is ignored: backend 'analytic'" err
+report $? "threads for a backend that has none are warned of"
+run models show googlenet
+[ $code -eq 0 ] && [ "$(tail -1 out)" = "A profile of the analytic backend numbers layers without \
+the concats, which are free there." ]
+report $? "a network with concats says how profiles number layers"
+run models
+[ $code -eq 0 ] && ! grep -q '.\{101\}' out
+report $? "models prints at most 100 columns"
 
 "$VBSLAB" --help >/dev/full 2>err
 code=$?
@@ -99,22 +156,44 @@ refuses "a store in a file" 1 "text/x" --db text/x measure --backend analytic al
 
 set -- --planner fbs --memory 64MiB
 refuses "a network never measured" 1 "run 'vbslab measure googlenet' first" plan googlenet "$@"
+refuses "a part of a name" 1 "did you mean 'vgg-s'?" plan vgg "$@"
+refuses "a name like no other" 1 \
+    "no profile of 'xyzzy' in 'db/vbslab.sqlite'; PROFILE is an id, a .csv file or the name of a \
+measured model" plan xyzzy "$@"
+cat >mine.net <<'END'
+model my-own
+input 1x8x8
+conv c out=2 kernel=3
+END
+refuses "a network file never measured" 1 \
+    "no profile of 'my-own' in 'db/vbslab.sqlite'; run 'vbslab measure ./mine.net' first" \
+    plan ./mine.net "$@"
+run --quiet measure --backend analytic ./mine.net
+prints "a profile by its network's file" "profile  $(cat out)" profiles show ./mine.net
+refuses "a network file that is not there" 1 "none.net" plan ./none.net "$@"
 refuses "a network never measured, without a store" 1 \
     "no profile of 'googlenet' in 'none.sqlite'; run 'vbslab measure googlenet' first" \
     --db none.sqlite plan googlenet "$@"
-refuses "an unknown name without a store" 2 "did you mean 'googlenet'?" \
+refuses "an unknown name without a store" 1 "did you mean 'googlenet'?" \
     --db none.sqlite plan goglenet "$@"
-refuses "an unknown id" 2 "no profile 99" plan 99 "$@"
+refuses "an unknown id" 1 "no profile 99" plan 99 "$@"
 refuses "an id without a store" 1 "cannot open store 'none.sqlite'" --db none.sqlite plan 1 "$@"
 refuses "an id of too many digits" 2 "99999999999999999999" plan 99999999999999999999 "$@"
 refuses "a file that is not there" 1 "none.csv" plan none.csv "$@"
-refuses "a file that is named otherwise" 2 "ends in .csv" plan text "$@"
+refuses "a file that is named otherwise" 1 "ends in .csv" plan text "$@"
 refuses "a request of 0" 2 "--request" plan alexnet "$@" --request 0
 refuses "an io that is none" 2 "inside" plan alexnet "$@" --io inside
 
 # --- terminals ---
 
-if command -v script >/dev/null; then
+if ! command -v script >/dev/null; then
+    no_terminal='there is no script(1)'
+elif ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    no_terminal='script(1) gets no pseudo terminal here'
+else
+    no_terminal=
+fi
+if [ -z "$no_terminal" ]; then
     on_terminal "'$VBSLAB' measure --backend analytic alexnet"
     [ $code -eq 0 ] && grep -q '\[[#.]*\] *[0-9]*%.*/s .* left ' out &&
         ! grep -q '\] *[0-9]*%[^'"$escape"']*$' out
@@ -132,7 +211,10 @@ if command -v script >/dev/null; then
     [ $code -eq 0 ] && [ -s out ] && ! grep -q "$escape\\[" out
     report $? "none with NO_COLOR"
 else
-    skip "progress and colour on a terminal" "there is no script(1)"
+    for name in "a progress bar on a terminal, cleared at the end" "none with --quiet" \
+        "none on a terminal that cannot redraw" "colour on a terminal" "none with NO_COLOR"; do
+        skip "$name" "$no_terminal"
+    done
 fi
 
 # --- breaking off and going on ---
@@ -161,5 +243,13 @@ does "the same command goes on" 1 --db big.sqlite measure squeezenet-v1.0 --time
     --batches 1-3
 grep -q '(resumed)' err
 report $? "and says so"
+set -- $(sed -n 's/.* \([0-9]*\) of \([0-9]*\) kernels have a 95% interval within 2%.*/\1 \2/p' err)
+[ $# -eq 2 ] && [ "$1" -le "$2" ] && [ "$2" -gt 0 ] &&
+    if [ $((2 * $1)) -lt "$2" ]; then
+        grep -q 'warning: .* most times are noise' err
+    else
+        ! grep -q warning err
+    fi
+report $? "and how many times are precise, with a warning when fewer than half are ($1 of $2)"
 
 finish

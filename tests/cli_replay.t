@@ -37,23 +37,23 @@ schedule 20.0 "$whole" >good.json
 schedule 25.0 "$whole" >hoped.json
 schedule 20.0 "$(step 1 1), $(step 2 2)" >early.json
 
-judges 'a schedule that fits' 0 'fits   yes, with 0 B to spare' example.csv good.json
-judges 'the peak and where it is' 0 "peak   7 B in step 2 of 4, layer 2 'L2 \$(id)' at batch 1" \
+judges 'a schedule that fits' 0 'fits   yes, with 0 bytes to spare' example.csv good.json
+judges 'the peak and where it is' 0 "peak   7 bytes in step 2 of 4, layer 2 'L2 \$(id)' at batch 1" \
     example.csv good.json
-judges 'another budget' 0 'fits   yes, with 1 B to spare' example.csv good.json --memory 8
+judges 'another budget' 0 'fits   yes, with 1 byte to spare' example.csv good.json --memory 8
 run example.csv good.json
 [ $code -eq 0 ] && ! grep -q predicted out
 report $? 'a prediction that was met is not mentioned'
 judges 'a prediction that was missed is' 0 \
     'time was predicted as 0.025 ms, replayed as 0.02 ms' example.csv hoped.json
-judges 'a budget that is broken' 3 "breaks its budget of 6 B: step 2, layer 'L2 \$(id)' at batch 1, \
-is 1 B over; the least budget that works is 7 bytes" example.csv good.json --memory 6
-judges 'the first step above it' 3 "fits   no, first in step 1 of 4, layer 1 'L1' at batch 2 by 1 B" \
+judges 'a budget that is broken' 3 "breaks its budget of 6 bytes: step 2, layer 'L2 \$(id)' at batch 1, \
+is 1 byte over; the least budget that works is 7 bytes" example.csv good.json --memory 6
+judges 'the first step above it' 3 "fits   no, first in step 1 of 4, layer 1 'L1' at batch 2 by 1 byte" \
     example.csv good.json --memory 5
 judges 'the verdict as JSON' 0 '"peak_bytes": 7,' example.csv good.json --json
 judges 'a broken budget as JSON' 3 '"over_bytes": 2' example.csv good.json --json --memory 4
 judges 'a trace' 0 '2,2,L2 $(id),1,default,0,6,10,2,1,4,7,2,0' example.csv good.json --trace -
-judges 'a trace in a file' 0 '0 B to spare' example.csv good.json --trace trace.csv
+judges 'a trace in a file' 0 '0 bytes to spare' example.csv good.json --trace trace.csv
 [ "$(wc -l <trace.csv)" -eq 5 ]
 report $? 'with a row for every step'
 refuses 'a trace that cannot be written' 1 'no/trace.csv' example.csv good.json --trace no/trace.csv

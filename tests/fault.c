@@ -26,10 +26,12 @@ bool fault_strikes(struct faults *faults)
 REAL void *__real_malloc(size_t size);
 REAL void *__real_calloc(size_t count, size_t size);
 REAL void *__real_realloc(void *memory, size_t size);
+REAL void *__real_aligned_alloc(size_t alignment, size_t size);
 REAL char *__real_strdup(const char *text);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 char *__wrap_strdup(const char *text);
 
 void *__wrap_malloc(size_t size)
@@ -45,6 +47,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *memory, size_t size)
 {
     return fault_strikes(&allocation_faults) ? NULL : __real_realloc(memory, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 char *__wrap_strdup(const char *text)

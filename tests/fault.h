@@ -16,8 +16,8 @@ struct faults {
 /* To be asked at each call of the kind: whether it is to fail. */
 bool fault_strikes(struct faults *faults);
 
-/* Those of malloc, calloc, realloc and strdup in a test that is linked with $(WRAP_MALLOC), the
- * library's calls and the test's own. */
+/* Those of malloc, calloc, realloc, aligned_alloc and strdup in a test that is linked with
+ * $(WRAP_MALLOC), the library's calls and the test's own. */
 extern struct faults allocation_faults;
 
 /* Whether jansson's allocations are among them: it is a library of its own, out of the linker's

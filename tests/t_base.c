@@ -6,6 +6,7 @@
 #include "vbslab/units.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void sizes(void)
@@ -13,9 +14,20 @@ static void sizes(void)
     static const struct {
         const char *text;
         int64_t bytes;
-    } GOOD[] = {{"0", 0},           {"15MiB", 15 << 20},   {"15MB", 15000000},
-                {"15mb", 15000000}, {"512KiB", 512 << 10}, {"1.5GiB", INT64_C(3) << 29},
-                {"0.3B", 0},        {"0.999999KiB", 1023}, {"9223372036854775807", INT64_MAX}};
+    } GOOD[] = {{"0", 0},
+                {"15MiB", 15 << 20},
+                {"15MB", 15000000},
+                {"15mb", 15000000},
+                {"512KiB", 512 << 10},
+                {"1.5GiB", INT64_C(3) << 29},
+                {"0.3B", 0},
+                {"0.999999KiB", 1023},
+                {"9223372036854775807", INT64_MAX},
+                {"2PB", INT64_C(2000000000000000)},
+                {"1.5PiB", INT64_C(3) << 49},
+                {"7EiB", INT64_C(7) << 60},
+                {"7.999999EiB", INT64_C(9223370883933271201)},
+                {"1.000001EB", INT64_C(1000001000000000000)}};
     static const char *const BAD[] = {"",
                                       "MiB",
                                       "-1",
@@ -30,6 +42,7 @@ static void sizes(void)
                                       "1.1234567MiB",
                                       "9223372036854775808",
                                       "8388608TiB",
+                                      "8EiB",
                                       "1MiBx"};
     struct vbs_ctx ctx = {0};
     int64_t bytes;
@@ -37,7 +50,7 @@ static void sizes(void)
     for (size_t i = 0; i < sizeof GOOD / sizeof GOOD[0]; i++) {
         bytes = -1;
         ok(vbs_parse_bytes(&ctx, GOOD[i].text, &bytes) == VBS_OK && bytes == GOOD[i].bytes,
-           "size %s", GOOD[i].text);
+           "size %s is %lld", GOOD[i].text, (long long)bytes);
     }
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         bytes = 77;
@@ -98,13 +111,19 @@ static void whole_numbers(void)
 
 static void formats(void)
 {
-    char buffer[24];
+    char buffer[48];
     struct vbs_text text = {0};
 
     is_str(vbs_format_bytes(20 << 20, buffer, sizeof buffer), "20 MiB", "whole MiB");
     is_str(vbs_format_bytes(11219763, buffer, sizeof buffer), "10.7 MiB", "one decimal");
     is_str(vbs_format_bytes(812, buffer, sizeof buffer), "812 B", "bytes");
     is_str(vbs_format_bytes(INT64_MAX, buffer, sizeof buffer), "8 EiB", "the largest");
+    is_str(vbs_format_exact(8830976, buffer, sizeof buffer), "8830976 bytes (8.42 MiB)", "exact");
+    is_str(vbs_format_exact(1024, buffer, sizeof buffer), "1024 bytes (1 KiB)", "from 1 KiB");
+    is_str(vbs_format_exact(1023, buffer, sizeof buffer), "1023 bytes", "below 1 KiB");
+    is_str(vbs_format_exact(1, buffer, sizeof buffer), "1 byte", "one byte");
+    is_str(vbs_format_exact(INT64_MAX, buffer, sizeof buffer), "9223372036854775807 bytes (8 EiB)",
+           "the largest, exact");
     vbs_text_add_double(&text, 0.1);
     vbs_text_add(&text, " ");
     vbs_text_add_double(&text, 4);
@@ -152,12 +171,37 @@ static void files(void)
     ok(vbs_write_file(&ctx, "/dev/full", "a", 1) == VBS_IO, "full: %s", vbs_detail(&ctx));
 }
 
+static void links_and_modes(void)
+{
+    struct vbs_ctx ctx = {0};
+    char folder[] = "/tmp/vbs-base-XXXXXX", file[64], link[64];
+    struct stat info;
+
+    ok(mkdtemp(folder) != NULL, "a folder");
+    snprintf(file, sizeof file, "%s/file", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    ok(vbs_write_file(&ctx, file, "a", 1) == VBS_OK && chmod(file, 0600) == 0 &&
+           symlink(file, link) == 0 && vbs_write_file(&ctx, link, "bc", 2) == VBS_OK,
+       "a file is replaced through a link");
+    ok(lstat(link, &info) == 0 && S_ISLNK(info.st_mode), "which stays a link");
+    ok(stat(file, &info) == 0 && info.st_size == 2 && (info.st_mode & 0777) == 0600,
+       "and the file keeps its mode");
+    unlink(link);
+    unlink(file);
+    ok(rmdir(folder) == 0, "nothing else is left");
+}
+
 static void names(void)
 {
     static const char *const NAMES[] = {"alexnet", "googlenet", "vgg-16", "vgg-19"};
+    static const char *const OPTIONS[] = {"io", "planners", "plot", "json"};
 
     is_str(vbs_nearest_name("googelnet", NAMES, 4), "googlenet", "a slip of the fingers");
     is_str(vbs_nearest_name("AlexNet", NAMES, 4), "alexnet", "case");
+    is_str(vbs_nearest_name("vgg-1", NAMES, 4), "vgg-16", "the first that begins so");
+    is_str(vbs_nearest_name("js", OPTIONS, 4), "json", "what was broken off, before what is near");
+    is_str(vbs_nearest_name("P", OPTIONS, 4), "plot", "the shortest of those");
+    ok(vbs_nearest_name("", OPTIONS, 4) == NULL, "no name begins with nothing");
     ok(vbs_nearest_name("transformer", NAMES, 4) == NULL, "nothing near");
 }
 
@@ -181,6 +225,7 @@ int main(void)
     formats();
     failures();
     files();
+    links_and_modes();
     names();
     arenas();
     return done_testing();

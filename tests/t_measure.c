@@ -182,6 +182,7 @@ static void hopeless_algorithms_get_few_runs(void)
     is_int(most_hopeless, 5, "one that no planner can choose gets min_runs");
     is_int(least_frugal, 30, "one that needs less scratch is measured like the fastest");
     is_int(report.n_loose, 2 * 8 * 2, "hopeless kernels are not counted as loose");
+    is_int(report.n_judged, 2 * 8 * 2, "nor among those that are judged");
     fake_free(fake);
 }
 

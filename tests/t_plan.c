@@ -217,7 +217,9 @@ static void structures(void)
     STRUCTURE("a network in the shape of a U", "1 (2 (3) 4) 5", "0", "1", "2", "3;2", "4;1");
     STRUCTURE("what is not series-parallel stands in a row", "1 2 3 4 5 6", "0", "1", "1", "2;3",
               "3", "4;5");
-    STRUCTURE("densely connected layers are one branch", "1 (2 3) 4", "0", "1", "2;1", "3;2;1");
+    STRUCTURE("densely connected layers stand in a row", "1 2 3 4", "0", "1", "2;1", "3;2;1");
+    STRUCTURE("a branch that splits at its start", "1 ((2|3) 4|5) 6", "0", "1", "1", "2;3", "1",
+              "4;5");
     STRUCTURE("an early output is a branch of its own", "1 (2) 3 4", "0", "1", "1", "3");
 }
 
@@ -235,6 +237,30 @@ static void special_layers_reserve(void)
     ok(plan->predicted.reserved_bytes >= plan->predicted.peak_bytes, "reserved at least that");
     vbs_schedule_free(plan);
     ok(!plan_with(profile, "dp-vbs", 1, VBS_IO_EXTERNAL, 51, &ctx), "one byte below is too little");
+    vbs_profile_free(profile);
+}
+
+/* Layer 4 is in place and has the highest id of those that read the input, but layer 3 of the other
+ * branch, which runs later, reads it too. */
+static void shared_input_is_not_freed(void)
+{
+    struct vbs_profile *profile = profile_of("1,L1,conv,0,1,a,1,10,1,0,0,0\n"
+                                             "2,L2,conv,1,1,a,1,1,1,0,0,0\n"
+                                             "3,L3,conv,0;1,1,a,1,11,1,0,0,0\n"
+                                             "4,L4,add,0;2,1,a,1,11,10,0,0,1\n"
+                                             "5,L5,conv,4,1,a,1,10,1,0,0,0\n"
+                                             "6,L6,conv,3;5,1,a,1,2,1,0,0,0\n");
+    struct vbs_ctx ctx = {0};
+    struct vbs_schedule *plan;
+    struct vbs_replay *replay;
+
+    ok(!plan_with(profile, "dp-vbs", 1, VBS_IO_EXTERNAL, 23, &ctx), "23 bytes: %s",
+       vbs_detail(&ctx));
+    plan = plan_with(profile, "dp-vbs", 1, VBS_IO_EXTERNAL, 24, &ctx);
+    ok(plan && vbs_replay_run(&ctx, profile, plan, -1, false, &replay) == VBS_OK && replay->fits,
+       "an input that two branches read is not freed by the first");
+    vbs_replay_free(plan ? replay : NULL);
+    vbs_schedule_free(plan);
     vbs_profile_free(profile);
 }
 
@@ -373,6 +399,7 @@ int main(void)
     algorithm_by_budget();
     structures();
     special_layers_reserve();
+    shared_input_is_not_freed();
     envelopes();
     bound_and_gap();
     json_round_trip();

@@ -25,7 +25,7 @@ static struct vbs_profile *make_profile(int64_t input_bytes, const struct hand_l
 
     for (int k = 1; k <= n && status == VBS_OK; k++) {
         const struct hand_layer *hand = &layers[k - 1];
-        char name[8];
+        char name[16];
         struct vbs_profile_layer layer = {.name = name,
                                           .kind = "conv",
                                           .n_inputs = hand->n_inputs,

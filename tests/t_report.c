@@ -113,6 +113,11 @@ static void table_tells_who_judged(void)
     text = table_of(&sample.compare, false);
     ok(says(text, "judged by oneDNN 2.6.3, Another CPU, 2 threads"), "names the judge");
     ok(!says(text, "same measurements"), "no caution with an independent judge");
+    ok(strstr(text, "\nplanned on the first profile, judged by the second: luck in the first does "
+                    "not count\n"),
+       "says in one line what that means");
+    ok(says(text, "fbs-best (the fastest uniform batch that fits, by the first profile)"),
+       "and by which profile fbs-best was chosen");
     free(text);
     sample.compare.judge.backend = sample.compare.circumstances.backend = "analytic";
     text = table_of(&sample.compare, false);
@@ -120,32 +125,95 @@ static void table_tells_who_judged(void)
     free(text);
 }
 
-/* Many planners at once: the same four again and again. */
-static void wide_table_is_broken_into_blocks(void)
+/* Makes dp-vbs as much slower than fbs as factor says, everywhere. */
+static void let_ours_lose(struct report_sample *sample, double factor)
 {
-    enum { TIMES = 4, N = TIMES * SAMPLE_PLANNERS };
+    for (int b = 0; b < SAMPLE_BUDGETS; b++) {
+        struct vbs_compare_row *row = &sample->rows[b][3], *fbs = &sample->rows[b][0];
+
+        if (!fbs->feasible)
+            continue;
+        row->per_sample_us = factor * fbs->per_sample_us;
+        row->gain_over_fbs_percent = 100 * (1 - factor);
+        row->gain_over_fbs_best_percent =
+            100 * (1 - row->per_sample_us / sample->rows[b][1].per_sample_us);
+    }
+    sample->compare.self_judged = false;
+}
+
+static void table_admits_losses(void)
+{
     struct report_sample sample;
-    const struct vbs_planner *planners[N];
-    struct vbs_compare_row rows[SAMPLE_BUDGETS * N];
     char *text;
-    int n_memory = 0;
 
     report_sample_fill(&sample);
-    for (int p = 0; p < N; p++)
-        planners[p] = sample.planners[p % SAMPLE_PLANNERS];
-    for (int i = 0; i < SAMPLE_BUDGETS * N; i++)
-        rows[i] = sample.rows[i / N][i % SAMPLE_PLANNERS];
-    sample.compare.n_planners = N;
-    sample.compare.planners = planners;
-    sample.compare.rows = rows;
     text = table_of(&sample.compare, false);
-    ok(widest_line(text) <= 100, "no line above 100 columns, got %d", widest_line(text));
-    for (const char *at = text; (at = strstr(at, "  memory  ")); at++)
-        n_memory++;
-    ok(n_memory > 1, "%d blocks, each with the memory column", n_memory);
-    ok(says(text, "those of the best planner, the fastest that is no baseline"),
-       "says whose gains are shown");
+    ok(!says(text, "no gain") && !says(text, "below 0"), "gains alone need no such words");
     free(text);
+    let_ours_lose(&sample, 1.25);
+    text = table_of(&sample.compare, false);
+    ok(says(text, "largest gain below 30 MiB: no gain over fbs, no gain over fbs-best; above 35 "
+                  "MiB: no gain over fbs, no gain over fbs-best"),
+       "a largest gain below 0 is called no gain");
+    ok(strstr(text, "-25.0%"), "rows show the loss");
+    ok(says(text, "percent less time per sample (below 0: more) than fbs"), "which is explained");
+    free(text);
+    let_ours_lose(&sample, 1.0002);
+    text = table_of(&sample.compare, false);
+    ok(says(text, "no gain over fbs,"), "a gain that is shown as 0.0%% is no gain");
+    free(text);
+    for (int b = 0; b < SAMPLE_BUDGETS; b++)
+        sample.rows[b][3].gain_over_fbs_percent = NAN;
+    sample.rows[3][3].gain_over_fbs_best_percent = 7;
+    text = table_of(&sample.compare, false);
+    ok(says(text, "above 35 MiB: no comparison with fbs, 7.0% over fbs-best (40 MiB)"),
+       "no comparison is not called no gain");
+    free(text);
+}
+
+enum { MAX_REPEATED = 16 };
+
+/* n planners at once: the same four again and again. */
+static void repeat_planners(struct report_sample *sample, int n,
+                            const struct vbs_planner **planners, struct vbs_compare_row *rows)
+{
+    for (int p = 0; p < n; p++)
+        planners[p] = sample->planners[p % SAMPLE_PLANNERS];
+    for (int i = 0; i < SAMPLE_BUDGETS * n; i++)
+        rows[i] = sample->rows[i / n][i % n % SAMPLE_PLANNERS];
+    sample->compare.n_planners = n;
+    sample->compare.planners = planners;
+    sample->compare.rows = rows;
+}
+
+static void wide_table_is_broken_into_blocks(void)
+{
+    static const int COUNTS[] = {4, 6, 8, 16};
+    struct report_sample sample;
+    const struct vbs_planner *planners[MAX_REPEATED];
+    struct vbs_compare_row rows[SAMPLE_BUDGETS * MAX_REPEATED];
+
+    for (size_t i = 0; i < sizeof COUNTS / sizeof COUNTS[0]; i++) {
+        int n_memory = 0;
+        char *text;
+
+        report_sample_fill(&sample);
+        repeat_planners(&sample, COUNTS[i], planners, rows);
+        sample.compare.circumstances.device = sample.compare.judge.device =
+            "Imaginary(R) Accelerator(TM) 9999-XL, family 6 model 207 stepping 2, "
+            "avx512_core_bf16_and_more_without_any_space_in_the_name_of_the_instruction_set";
+        sample.compare.self_judged = false;
+        text = table_of(&sample.compare, false);
+        ok(widest_line(text) <= 100, "%d planners: no line above 100 columns, got %d", COUNTS[i],
+           widest_line(text));
+        for (const char *at = text; (at = strstr(at, "  memory  ")); at++)
+            n_memory++;
+        ok(n_memory > (COUNTS[i] > 6), "%d blocks, each with the memory column", n_memory);
+        if (COUNTS[i] > 7)
+            ok(says(text, "those of the best planner, the fastest that is no baseline"),
+               "says whose gains are shown");
+        free(text);
+    }
 }
 
 static void table_shows_every_size(void)
@@ -356,6 +424,7 @@ int main(void)
 {
     table_is_as_agreed();
     table_tells_who_judged();
+    table_admits_losses();
     wide_table_is_broken_into_blocks();
     table_shows_every_size();
     starved_table_is_readable();

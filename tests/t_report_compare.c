@@ -269,6 +269,47 @@ static void default_budgets_span_what_matters(void)
        TRIALS);
 }
 
+/* Whether both say the same of every row, times of planning aside. */
+static bool same_comparison(const struct vbs_compare *a, const struct vbs_compare *b)
+{
+    if (a->n_budgets != b->n_budgets || a->n_planners != b->n_planners)
+        return false;
+    for (int i = 0; i < a->n_budgets * a->n_planners; i++) {
+        const struct vbs_compare_row *x = &a->rows[i], *y = &b->rows[i];
+
+        if (x->memory_bytes != y->memory_bytes || x->planner != y->planner ||
+            x->feasible != y->feasible || x->per_sample_us != y->per_sample_us ||
+            x->peak_bytes != y->peak_bytes || x->least_bytes != y->least_bytes ||
+            (x->feasible && !(x->plan_us > 0)))
+            return false;
+    }
+    return true;
+}
+
+/* A planner twice: its solver, open from the search for budgets, can be taken only once. */
+static void no_budgets_means_the_default_ones(void)
+{
+    const struct vbs_planner *planners[] = {find("dp-vbs"), find("fbs"), find("dp-vbs")};
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile *profile = example_profile();
+    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_byte_range budgets;
+    struct vbs_compare *implied = NULL, *given = NULL;
+    volatile sig_atomic_t stop = 1;
+
+    ok(vbs_compare_default_budgets(&ctx, &problem, &budgets) == VBS_OK &&
+           vbs_compare_run(&ctx, &problem, NULL, &budgets, planners, 3, &given) == VBS_OK &&
+           vbs_compare_run(&ctx, &problem, NULL, NULL, planners, 3, &implied) == VBS_OK,
+       "compared over the default budgets, given and implied: %s", ctx.detail);
+    ok(given && implied && same_comparison(given, implied), "both comparisons are the same");
+    vbs_compare_free(given);
+    vbs_compare_free(implied);
+    ctx.cancel = &stop;
+    ok(vbs_compare_run(&ctx, &problem, NULL, NULL, NULL, 0, &implied) == VBS_INTERRUPTED,
+       "the search for budgets is interrupted: %s", ctx.detail);
+    vbs_profile_free(profile);
+}
+
 static void range_has_about_25_budgets(void)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -309,6 +350,7 @@ int main(void)
     judge_decides_the_times();
     bad_questions_are_refused();
     default_budgets_span_what_matters();
+    no_budgets_means_the_default_ones();
     range_has_about_25_budgets();
     return done_testing();
 }

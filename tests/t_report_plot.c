@@ -74,6 +74,95 @@ static void svg_shows_everything(void)
     is_int(report_folder_count(), 0, "the temporary folder is gone");
 }
 
+/* Makes all times of the sample so many times as long. */
+static void slow_down(struct report_sample *sample, double factor)
+{
+    for (int b = 0; b < SAMPLE_BUDGETS; b++) {
+        sample->bound_us[b] *= factor;
+        for (int p = 0; p < SAMPLE_PLANNERS; p++) {
+            sample->rows[b][p].per_sample_us *= factor;
+            sample->rows[b][p].samples_per_s /= factor;
+        }
+    }
+}
+
+static void rates_of_any_size_are_told_shortly(void)
+{
+    static const struct {
+        double factor;
+        const char *axis, *tick;
+    } CASES[] = {
+        {5e5, "throughput (samples/s)", ">0.00018<"},
+        {5, "throughput (samples/s)", ">18<"},
+        {1.0 / 90, "throughput (samples/s)", ">8500<"},
+        {1.0 / 200, "throughput (thousand samples/s)", ">18<"},
+        {1.0 / 1200, "throughput (thousand samples/s)", ">110<"},
+        {1e-6, "throughput (million samples/s)", ">90<"},
+        {1e-9, "throughput (billion samples/s)", ">90<"},
+        {1e-16, "throughput (billion samples/s)", ">9e+08<"},
+    };
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct report_sample sample;
+        struct vbs_ctx ctx = {0};
+        char *svg;
+
+        report_sample_fill(&sample);
+        slow_down(&sample, CASES[i].factor);
+        ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "times by %g: %s", CASES[i].factor,
+           ctx.detail);
+        svg = contents(target("l.svg"));
+        ok(strstr(svg, CASES[i].axis) && strstr(svg, CASES[i].tick), "says %s, with a tick %s",
+           CASES[i].axis, CASES[i].tick);
+        free(svg);
+    }
+}
+
+static void axis_without_zero_is_marked(void)
+{
+    struct report_sample sample;
+    struct vbs_ctx ctx = {0};
+    char *svg;
+
+    report_sample_fill(&sample);
+    ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "rates from 65 to 100: %s", ctx.detail);
+    svg = contents(target("l.svg"));
+    ok(strstr(svg, ">axis does not start at 0<"), "the axis is marked as broken");
+    free(svg);
+    sample.rows[0][3].samples_per_s = 20;
+    ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "rates from 20 to 100: %s", ctx.detail);
+    svg = contents(target("l.svg"));
+    ok(!strstr(svg, "does not start"), "an axis from 0 is not");
+    ok(strstr(svg, "<text> 0<") || strstr(svg, "<text>0<"), "it has a tick at 0");
+    free(svg);
+}
+
+static void note_says_where_times_come_from(void)
+{
+    struct report_sample sample;
+    struct vbs_ctx ctx = {0};
+    char *svg;
+
+    report_sample_fill(&sample);
+    sample.compare.circumstances.device = "First CPU";
+    sample.compare.judge.device = "Second CPU, stepping 3";
+    sample.compare.self_judged = false;
+    ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "judged by a second profile: %s",
+       ctx.detail);
+    svg = contents(target("l.svg"));
+    ok(strstr(svg, ">Second CPU, 2 threads, judged by a second profile<"), "the judge is noted");
+    free(svg);
+    report_sample_fill(&sample);
+    sample.compare.judge.backend = "analytic";
+    sample.compare.judge.device = "imaginary: 1 TFLOP/s, 100 GB/s";
+    sample.compare.judge.threads = 0;
+    ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "analytic: %s", ctx.detail);
+    svg = contents(target("l.svg"));
+    ok(strstr(svg, ">modelled, not measured<") && !strstr(svg, "imaginary"),
+       "modelled times are called so");
+    free(svg);
+}
+
 static void every_format_is_itself(void)
 {
     static const struct {
@@ -180,7 +269,7 @@ static void hostile_names_reach_no_command(void)
         snprintf(name, sizeof name, FORMS[i], trap);
 #pragma GCC diagnostic pop
         sample.compare.model = name;
-        sample.compare.circumstances.device = name;
+        sample.compare.circumstances.device = sample.compare.judge.device = name;
         n_drawn += plot(&ctx, &sample, target("f.svg")) == VBS_OK;
         if (ctx.detail[0])
             printf("# %s\n", ctx.detail);
@@ -215,7 +304,7 @@ static void nothing_to_plot_is_said(void)
     report_sample_fill(&sample);
     report_sample_starve(&sample);
     ok(plot(&ctx, &sample, target("g.svg")) == VBS_INFEASIBLE, "nothing fits: %s", ctx.detail);
-    ok(strstr(ctx.detail, "49283072 bytes, with dp-vbs"), "the least budget is named");
+    ok(strstr(ctx.detail, "49283072 bytes (47 MiB), with dp-vbs"), "the least budget is named");
     ok(!exists(target("g.svg")), "no file is made");
 }
 
@@ -340,6 +429,9 @@ static void wish_to_stop_is_heard(void)
 static void with_gnuplot(void)
 {
     svg_shows_everything();
+    rates_of_any_size_are_told_shortly();
+    axis_without_zero_is_marked();
+    note_says_where_times_come_from();
     every_format_is_itself();
     several_profiles_are_several_panels();
     one_budget_and_one_planner();
@@ -352,8 +444,8 @@ static void with_gnuplot(void)
 
 static void remove_targets(void)
 {
-    static const char *const NAMES[] = {"a.svg", "b.svg", "b.png", "b.pdf", "b.SVG",
-                                        "c.svg", "d.svg", "e.svg", "f.svg", "j.svg"};
+    static const char *const NAMES[] = {"a.svg", "b.svg", "b.png", "b.pdf", "b.SVG", "c.svg",
+                                        "d.svg", "e.svg", "f.svg", "j.svg", "l.svg"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         unlink(target(NAMES[i]));

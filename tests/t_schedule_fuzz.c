@@ -260,6 +260,38 @@ static void check_truncations(const struct texts *texts, const char *path)
        "without its last line end it is read");
 }
 
+/* A step per algorithm; as many as a profile may have are read, one more is refused. */
+static void check_algorithms(const char *path, int n_algorithms, enum vbs_status expected)
+{
+    char(*names)[16] = calloc((size_t)n_algorithms, sizeof *names);
+    const char **pointers = calloc((size_t)n_algorithms, sizeof *pointers);
+    struct vbs_step *steps = calloc((size_t)n_algorithms, sizeof *steps);
+    struct vbs_schedule draft = {.model = "",
+                                 .planner = "",
+                                 .request = 1,
+                                 .n_algorithms = n_algorithms,
+                                 .algorithms = pointers,
+                                 .n_steps = n_algorithms,
+                                 .steps = steps};
+    struct vbs_schedule *again = NULL;
+    enum vbs_status status;
+
+    for (int i = 0; i < n_algorithms; i++) {
+        snprintf(names[i], sizeof names[i], "a%d", i);
+        pointers[i] = names[i];
+        steps[i] = (struct vbs_step){.layer = 1, .batch = 1, .algorithm = i};
+    }
+    status = vbs_schedule_write_json(NULL, &draft, path);
+    if (status == VBS_OK)
+        status = vbs_schedule_read_json(NULL, path, &again);
+    ok(status == expected && (status != VBS_OK || same(&draft, again)), "%d algorithms: %s",
+       n_algorithms, vbs_status_text(expected));
+    vbs_schedule_free(again);
+    free(steps);
+    free(pointers);
+    free(names);
+}
+
 int main(int argc, char **argv)
 {
     unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
@@ -273,6 +305,8 @@ int main(int argc, char **argv)
     make_texts(rng, path, &texts);
     check_truncations(&texts, path);
     check_mutations(rng, &texts, path);
+    check_algorithms(path, VBS_MAX_ALGORITHMS, VBS_OK);
+    check_algorithms(path, VBS_MAX_ALGORITHMS + 1, VBS_FORMAT);
     for (int i = 0; i < N_TEXTS; i++)
         free(texts.text[i]);
     vbs_profile_free(texts.profile);

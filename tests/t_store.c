@@ -74,6 +74,7 @@ static void profiles_are_listed_newest_last(const char *folder)
         is_str(e[1].circumstances.model, "goo'gle`net`", "model");
         ok(e[3].n_layers == 2 && e[3].n_batches == 3 && e[3].max_batch == 3 && e[3].n_rows == 12,
            "counts of the unfinished one");
+        is_str(e[3].batches, "1,2,3", "its batches");
         ok(e[0].n_layers == 2 && e[0].n_batches == 1 && e[0].n_rows == 2, "counts of another");
         ok(strlen(e[3].circumstances.date) == 20 && e[3].circumstances.date[19] == 'Z',
            "it was begun at %s", e[3].circumstances.date);

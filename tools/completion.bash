@@ -1,23 +1,38 @@
 # bash completion for vbslab
+_vbslab_models()
+{
+    vbslab models --csv 2> /dev/null | sed -n '2,$s/,.*//p'
+}
+
+_vbslab_planners()
+{
+    vbslab plan --help 2> /dev/null |
+        sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;s/,/ /g;p}'
+}
+
 _vbslab()
 {
-    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= i
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= part= i
     local commands="models measure profiles plan frontier replay compare backends"
 
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --db) ((i++)) ;;
         -*) ;;
-        *) command=${COMP_WORDS[i]}; break ;;
+        *) if [[ -z $command ]]; then command=${COMP_WORDS[i]}; else part=${COMP_WORDS[i]}; break; fi ;;
         esac
     done
-    case $previous in
-    --backend) COMPREPLY=($(compgen -W "onednn analytic" -- "$word")); return ;;
-    --planner | --baselines)
-        COMPREPLY=($(compgen -W "all fbs fbs-best greedy-vbs dp-vbs" -- "$word")); return ;;
-    --io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
-    --weights) COMPREPLY=($(compgen -W "excluded" -- "$word")); return ;;
-    --db | --json | --csv | --plot | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    case $command/$previous in
+    measure/--backend) COMPREPLY=($(compgen -W "$(vbslab backends 2> /dev/null |
+        sed -n '2,$s/ .*//p')" -- "$word")); return ;;
+    */--planner) COMPREPLY=($(compgen -W "$(_vbslab_planners)" -- "$word")); return ;;
+    */--planners | */--baselines)
+        COMPREPLY=($(compgen -W "all $(_vbslab_planners)" -- "$word")); return ;;
+    */--io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
+    */--weights) COMPREPLY=($(compgen -W "excluded" -- "$word")); return ;;
+    */--judge) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
+    plan/--json | frontier/--csv | */--db | */--plot | */--trace)
+        COMPREPLY=($(compgen -f -- "$word")); return ;;
     esac
     if [[ -z $command ]]; then
         COMPREPLY=($(compgen -W "$commands --db --quiet --help --version" -- "$word"))
@@ -25,14 +40,16 @@ _vbslab()
         COMPREPLY=($(compgen -W "$(vbslab "$command" --help 2> /dev/null |
             sed -n 's/^ *\(--[a-z-]*\).*/\1/p')" -- "$word"))
     else
+        case $command/$part in
+        models/ | profiles/) ;;
+        profiles/import) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        models/show | measure/* | plan/* | frontier/* | replay/* | compare/* | profiles/*)
+            COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
+        esac
         case $command in
-        models) COMPREPLY=($(compgen -W "show $(vbslab models --csv 2> /dev/null |
-            sed -n '2,$s/,.*//p')" -- "$word")) ;;
-        measure | plan | frontier | replay | compare)
-            COMPREPLY=($(compgen -f -W "$(vbslab models --csv 2> /dev/null |
-                sed -n '2,$s/,.*//p')" -- "$word")) ;;
+        models) COMPREPLY=($(compgen -W "show" -- "$word")) ;;
         profiles) COMPREPLY=($(compgen -W "show export import" -- "$word")) ;;
         esac
     fi
 }
-complete -F _vbslab vbslab
+complete -o filenames -F _vbslab vbslab

@@ -94,8 +94,9 @@ struct vbs_measure_report {
     int64_t n_samples;     /* taken now, resumed ones not counted */
     int64_t n_rejected;    /* times dropped because the machine was disturbed meanwhile */
     double worst_interval; /* largest relative half-width left */
-    int n_loose;           /* kernels whose interval stayed above the aim, or that have too few
-                              runs for one; hopeless ones (too slow ever to be chosen) not counted */
+    int n_judged;          /* kernels but for hopeless ones, too slow ever to be chosen */
+    int n_loose;           /* of these, whose interval stayed above the aim, or that have too few
+                              runs for one */
 };
 
 /*

@@ -45,17 +45,18 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
 void vbs_solver_free(struct vbs_solver *solver);
 
 /* The schedule for a budget, freed by vbs_schedule_free. VBS_INFEASIBLE: the detail names the least
- * budget that works and the layer that binds there; VBS_USAGE: more than VBS_MAX_STEPS. */
+ * budget that works and the layer with the largest step there. */
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
-/* The least budget for which a schedule exists; constant time. */
+/* The least budget for which a schedule exists; at most O(layers x batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
 
 /* Time against memory: point i is the plan for every budget from memory_bytes[i] (included) up to
- * the next point's (excluded). Times fall strictly for dp-vbs and fbs-best, and may rise for
- * planners whose definition allows it (fbs, greedy-vbs). */
+ * the next point's (excluded). Times fall strictly for dp-vbs and fbs-best (falls below 1e-12 of
+ * the time are left out), and may rise for planners whose definition allows it (fbs, greedy-vbs).
+ */
 struct vbs_frontier_point {
     int64_t memory_bytes;
     double time_us;

@@ -42,8 +42,8 @@ struct vbs_replay {
  * memory_bytes: the budget to judge by, or -1 for the schedule's own. A schedule that breaks its
  * budget is a result (fits is false), not a failure. VBS_INVALID: a step runs before its inputs
  * exist, overruns the request, or has no row in the profile, or the end is not reached; the detail
- * names step and layer. *replay is freed by vbs_replay_free. O(steps x layers) worst case,
- * O(steps x degree) typical.
+ * names step and layer. *replay is freed by vbs_replay_free. O(steps x
+ * inputs x readers of those).
  */
 enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, int64_t memory_bytes,

@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /* One planner at one budget (INTERFACE "Compare, JSON"). Where it is not feasible all numbers but
- * memory_bytes and least_bytes are 0. Times come from the replay of the schedule, not from the
- * planner. */
+ * memory_bytes and least_bytes are 0, gap_percent too: a 0 there is no measurement, ask feasible
+ * first. Times come from the replay of the schedule, not from the planner. */
 struct vbs_compare_row {
     int64_t memory_bytes;
     const struct vbs_planner *planner;
@@ -26,7 +26,7 @@ struct vbs_compare_row {
     int64_t peak_bytes;
     double gain_over_fbs_percent; /* percent less time per sample; NAN where fbs is infeasible */
     double gain_over_fbs_best_percent; /* likewise */
-    double gap_percent;                /* above the lower bound */
+    double gap_percent;                /* above the lower bound; 0 where that is 0 */
     int max_batch, min_batch;          /* over the steps */
     double plan_us;                    /* wall clock of the planning; a solve for all budgets is
                                           divided among them */
@@ -53,10 +53,11 @@ struct vbs_compare {
 bool vbs_compare_is_baseline(const struct vbs_planner *planner);
 
 /*
- * Runs planners (null: all) over the budgets. Schedules are planned on profile and judged by
- * replay on judge (null: profile itself): a second, independent profile tells how much of a gain
- * is choosing among noisy numbers; bounds and gaps are the judge's too. Gains need the plans of
- * fbs and fbs-best and make them when planners has them not.
+ * Runs planners (null: all) over the budgets (null: those of vbs_compare_default_budgets, which
+ * then share the solvers and cost little). Schedules are planned on profile and judged by replay on
+ * judge (null: profile itself): a second, independent profile tells how much of a gain is choosing
+ * among noisy numbers; bounds and gaps are the judge's too. Gains need the plans of fbs and
+ * fbs-best and make them when planners has them not.
  *
  * VBS_USAGE: no planner, an empty range or more than VBS_MAX_BUDGETS, what vbs_solver_new refuses.
  * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses.
@@ -83,7 +84,8 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  * The table is for people: at most 100 columns, control characters of names made visible; colour
  * adds ANSI sequences. JSON is INTERFACE's object for one comparison and an array of them for
  * several; CSV has its fields, the outer ones repeated in each line. Numbers there are exact;
- * gains over an infeasible baseline, or of an infeasible row, are null or empty.
+ * gains over an infeasible baseline, or of an infeasible row, are null or empty. An infeasible row
+ * keeps 0 for its other numbers, as struct vbs_compare_row does; its feasible is false.
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   bool colour, char **text) VBS_MUST_CHECK;

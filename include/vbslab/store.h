@@ -36,6 +36,7 @@ struct vbs_store_entry {
     int n_layers, n_batches;
     int max_batch; /* the largest of the batches */
     int64_t n_rows;
+    const char *batches; /* "1,2,4": ascending */
     struct vbs_circumstances circumstances;
 };
 

@@ -28,9 +28,10 @@ struct vbs_byte_range {
     int64_t step_bytes; /* > 0 */
 };
 
-/* "15MB", "15MiB", "1.5GiB", "512KiB", "1048576"; units B, kB/KB, MB, GB, TB, KiB, MiB, GiB, TiB.
- * The product must be whole bytes, or is rounded down (a budget is never rounded up).
- * VBS_USAGE with a detail that names the text when it is not a size or is above VBS_MAX_BYTES. */
+/* "15MB", "15MiB", "1.5GiB", "512KiB", "1048576"; units B, kB/KB, MB, GB, TB, PB, EB and KiB, MiB,
+ * GiB, TiB, PiB, EiB. The product must be whole bytes, or is rounded down (a budget is never
+ * rounded up). VBS_USAGE with a detail that names the text when it is not a size or is above
+ * VBS_MAX_BYTES. */
 enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text,
                                 int64_t *bytes) VBS_MUST_CHECK;
 
@@ -52,6 +53,10 @@ enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char 
 
 /* "20 MiB", "10.7 MiB", "812 B" into buffer (24 bytes suffice); returns buffer. */
 char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size);
+
+/* A size to the byte, for whoever will type it again: "8830976 bytes (8.42 MiB)", below 1 KiB only
+ * "6 bytes", "1 byte"; into buffer (48 bytes suffice); returns buffer. */
+char *vbs_format_exact(int64_t bytes, char *buffer, size_t size);
 
 /* Checked arithmetic on non-negative 64-bit values: false, and *result unchanged, on overflow. */
 bool vbs_add(int64_t a, int64_t b, int64_t *result);

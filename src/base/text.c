@@ -208,37 +208,60 @@ static enum vbs_status write_in_place(struct vbs_ctx *ctx, const char *path, con
     return VBS_OK;
 }
 
+#define MAX_NAMES_TRIED 100
+
+/* Makes a file of its own beside path, open for writing; its name is put into *name. -1 with errno
+ * set when it cannot. */
+static int open_beside(const char *path, struct vbs_text *name)
+{
+    for (int i = 0; i < MAX_NAMES_TRIED; i++) {
+        int fd;
+
+        vbs_text_clear(name);
+        vbs_text_addf(name, "%s.%ld-%d.part", path, (long)getpid(), i);
+        if (name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Symbolic links are followed, so that a link stays one and its target is replaced; a file that was
+ * there keeps its mode. */
 static enum vbs_status write_by_rename(struct vbs_ctx *ctx, const char *path, const char *data,
                                        size_t length)
 {
+    char *target = realpath(path, NULL);
+    const char *place = target ? target : path;
     struct vbs_text temporary = {0};
-    enum vbs_status status = VBS_OK;
-    mode_t mask;
-    int fd;
+    struct stat before;
+    int fd = open_beside(place, &temporary);
+    bool wrote;
 
-    vbs_text_addf(&temporary, "%s.XXXXXX", path);
-    if (temporary.failed) {
-        vbs_text_clear(&temporary);
-        return vbs_no_memory(ctx);
-    }
-    fd = mkostemp(temporary.data, O_CLOEXEC);
     if (fd < 0) {
-        status = vbs_fail(ctx, VBS_IO, "cannot create '%s': %s", path, strerror(errno));
+        enum vbs_status status = errno == ENOMEM ? vbs_no_memory(ctx)
+                                                 : vbs_fail(ctx, VBS_IO, "cannot create '%s': %s",
+                                                            path, strerror(errno));
+
         vbs_text_clear(&temporary);
+        free(target);
         return status;
     }
-    mask = umask(0);
-    umask(mask);
-    if (!write_all(fd, data, length) || fchmod(fd, 0666 & ~mask) != 0) {
-        status = vbs_fail(ctx, VBS_IO, "cannot write '%s': %s", path, strerror(errno));
-        close(fd);
-    } else if (close(fd) != 0 || rename(temporary.data, path) != 0) {
-        status = vbs_fail(ctx, VBS_IO, "cannot write '%s': %s", path, strerror(errno));
-    }
-    if (status != VBS_OK)
+    wrote = write_all(fd, data, length) &&
+            (stat(place, &before) != 0 || fchmod(fd, before.st_mode & 07777) == 0);
+    wrote = close(fd) == 0 && wrote;
+    wrote = wrote && rename(temporary.data, place) == 0;
+    if (!wrote) {
+        (void)vbs_fail(ctx, VBS_IO, "cannot write '%s': %s", path, strerror(errno));
         unlink(temporary.data);
+    }
     vbs_text_clear(&temporary);
-    return status;
+    free(target);
+    return wrote ? VBS_OK : VBS_IO;
 }
 
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,
@@ -279,11 +302,26 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
+/* The shortest of names that goes on where name ends: who broke off meant that one. */
+static const char *shortest_completion(const char *name, const char *const *names, int count)
+{
+    size_t length = strlen(name);
+    const char *shortest = NULL;
+
+    for (int i = 0; i < count && length > 0; i++)
+        if (strncasecmp(name, names[i], length) == 0 &&
+            (!shortest || strlen(names[i]) < strlen(shortest)))
+            shortest = names[i];
+    return shortest;
+}
+
 const char *vbs_nearest_name(const char *name, const char *const *names, int count)
 {
-    const char *nearest = NULL;
+    const char *nearest = shortest_completion(name, names, count);
     size_t least = strlen(name) / 2 + 1; /* farther than half of the name is no suggestion */
 
+    if (nearest)
+        return nearest;
     for (int i = 0; i < count; i++) {
         size_t distance = edit_distance(name, names[i]);
 

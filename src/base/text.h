@@ -41,8 +41,8 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,
                                size_t length) VBS_MUST_CHECK;
 
-/* The name in names (count of them) with the least edit distance to name, or null when none is
- * near; complexity: length squared each. */
+/* The shortest of names (count of them) that begins with name, else the one with the least edit
+ * distance to name, or null when none is near; complexity: length squared each. */
 const char *vbs_nearest_name(const char *name, const char *const *names, int count);
 
 #endif

@@ -37,10 +37,14 @@ static const struct {
     {"MB", 1000 * 1000},
     {"GB", INT64_C(1000000000)},
     {"TB", INT64_C(1000000000000)},
+    {"PB", INT64_C(1000000000000000)},
+    {"EB", INT64_C(1000000000000000000)},
     {"KiB", 1 << 10},
     {"MiB", 1 << 20},
     {"GiB", 1 << 30},
     {"TiB", INT64_C(1) << 40},
+    {"PiB", INT64_C(1) << 50},
+    {"EiB", INT64_C(1) << 60},
 };
 
 static int64_t unit_bytes(const char *name, size_t length)
@@ -63,10 +67,10 @@ static bool read_digits(const char *text, const char **end, int64_t *value)
     return fits;
 }
 
-#define MAX_DECIMALS 6 /* 10^6 times the largest unit stays within 64 bits */
+#define MAX_DECIMALS 6
 
 /* Reads digits after the point as a fraction of unit, rounded down; false when there are none or
- * too many. */
+ * too many. In two parts, since the digits times the largest unit are beyond 64 bits. */
 static bool read_fraction(const char *text, const char **end, int64_t unit_of, int64_t *bytes)
 {
     int64_t digits = 0, scale = 1;
@@ -79,7 +83,7 @@ static bool read_fraction(const char *text, const char **end, int64_t unit_of, i
         scale *= 10;
     }
     *end = text;
-    *bytes = unit_of * digits / scale;
+    *bytes = unit_of / scale * digits + unit_of % scale * digits / scale;
     return text > start;
 }
 
@@ -241,5 +245,17 @@ char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size)
         snprintf(buffer, size, "%.0f %s", value, NAMES[unit]);
     else
         snprintf(buffer, size, value < 10 ? "%.2f %s" : "%.1f %s", value, NAMES[unit]);
+    return buffer;
+}
+
+char *vbs_format_exact(int64_t bytes, char *buffer, size_t size)
+{
+    char rounded[24];
+
+    if (bytes < 1024)
+        snprintf(buffer, size, "%lld byte%s", (long long)bytes, bytes == 1 ? "" : "s");
+    else
+        snprintf(buffer, size, "%lld bytes (%s)", (long long)bytes,
+                 vbs_format_bytes(bytes, rounded, sizeof rounded));
     return buffer;
 }

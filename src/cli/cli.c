@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/fail.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -150,46 +151,122 @@ static bool is_built_in(const char *name)
     return false;
 }
 
-/* There is no profile of model: says what makes one, or which name may have been meant. */
-static enum vbs_status fail_unmeasured(struct cli *cli, const char *model, enum vbs_status status)
-{
-    struct vbs_network *network = NULL;
+#define MAX_SUGGESTED 60 /* bytes: a name that was cut would be wrong */
 
-    if (is_built_in(model))
+/* "; did you mean 'NAME'?" with the nearest of the built-in networks and the complete profiles of
+ * list, or nothing. */
+static enum vbs_status suggest(struct cli *cli, const char *word, const struct vbs_store_list *list,
+                               char *text, size_t size)
+{
+    const char **names = malloc((size_t)(vbs_model_count() + list->n_entries) * sizeof *names);
+    const char *nearest;
+    int n = 0;
+
+    if (!names)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < list->n_entries; i++)
+        if (list->entries[i].complete && list->entries[i].circumstances.model[0])
+            names[n++] = list->entries[i].circumstances.model;
+    for (int i = 0; i < vbs_model_count(); i++)
+        names[n++] = vbs_model_name(i);
+    nearest = vbs_nearest_name(word, names, n);
+    text[0] = '\0';
+    if (nearest && strlen(nearest) <= MAX_SUGGESTED)
+        snprintf(text, size, "; did you mean '%s'?", nearest);
+    free(names);
+    return VBS_OK;
+}
+
+static bool is_unfinished(const struct vbs_store_list *list, const char *model)
+{
+    for (int i = 0; i < list->n_entries; i++)
+        if (strcmp(list->entries[i].circumstances.model, model) == 0)
+            return true;
+    return false;
+}
+
+/* There is no complete profile of model, which word asked for, among those of list: says what makes
+ * one, or which name may have been meant. */
+static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const char *model,
+                                       const struct vbs_store_list *list)
+{
+    char suggestion[MAX_SUGGESTED + 32];
+    enum vbs_status status;
+
+    if (is_unfinished(list, model))
         return vbs_fail(&cli->ctx, VBS_STORE,
-                        "no profile of '%s' in '%.200s'; run 'vbslab measure %s' first", model,
+                        "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
+                        "measure' goes on with it",
                         cli->db_path, model);
-    if (status == VBS_NOT_FOUND && access(model, F_OK) == 0 && !ends_in(model, ".net"))
-        return vbs_fail(&cli->ctx, VBS_NOT_FOUND,
-                        "no profile of '%s'; a file with a profile has a name that ends in .csv",
-                        model);
-    if (status == VBS_NOT_FOUND)
+    if (is_built_in(word) || ends_in(word, ".net"))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s' in '%.150s'; run 'vbslab measure %.100s' first",
+                        model, cli->db_path, word);
+    if (access(word, F_OK) == 0)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s'; a file with a profile has a name that ends in "
+                        ".csv",
+                        word);
+    status = suggest(cli, word, list, suggestion, sizeof suggestion);
+    if (status != VBS_OK)
         return status;
-    /* There is no store: then only the name itself can tell. */
-    if (!strchr(model, '/') && !ends_in(model, ".net"))
-        status = vbs_network_load(&cli->ctx, model, NULL, &network);
-    vbs_network_free(network);
+    return vbs_fail(&cli->ctx, VBS_STORE,
+                    "no profile of '%.100s' in '%.150s'; PROFILE is an id, a .csv file or the name "
+                    "of a measured model%s",
+                    word, cli->db_path, suggestion);
+}
+
+/* Id of the newest profile of model; an absent store holds none. */
+static enum vbs_status find_newest(struct cli *cli, struct vbs_store *store, const char *word,
+                                   const char *model, int64_t *id)
+{
+    struct vbs_store_list none = {0}, *list = NULL;
+    enum vbs_status status = VBS_NOT_FOUND;
+
+    if (store)
+        status = vbs_store_newest(&cli->ctx, store, model, id);
+    if (status != VBS_NOT_FOUND)
+        return status;
+    status = store ? vbs_store_profiles(&cli->ctx, store, &list) : VBS_OK;
+    if (status == VBS_OK)
+        status = fail_unmeasured(cli, word, model, list ? list : &none);
+    vbs_store_list_free(list);
     return status;
 }
 
-static enum vbs_status load_from_store(struct cli *cli, const char *word, bool by_id, int64_t *id,
+static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int64_t id,
+                                  struct vbs_profile **profile)
+{
+    enum vbs_status status = vbs_store_load(&cli->ctx, store, id, profile);
+
+    if (status == VBS_NOT_FOUND)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "store '%.200s' has no profile %lld; 'vbslab profiles' lists them",
+                        cli->db_path, (long long)id);
+    return status;
+}
+
+/* word: a name, or what *id says when that is not 0. */
+static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
                                        struct vbs_profile **profile)
 {
+    struct vbs_network *network = NULL;
     struct vbs_store *store = NULL;
-    enum vbs_status status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+    bool by_id = *id != 0;
+    enum vbs_status status = VBS_OK;
 
-    if (status != VBS_OK && !by_id && access(cli->db_path, F_OK) != 0)
-        return fail_unmeasured(cli, word, status);
-    if (status != VBS_OK)
-        return status;
-    if (!by_id) {
-        status = vbs_store_newest(&cli->ctx, store, word, id);
-        if (status == VBS_NOT_FOUND)
-            status = fail_unmeasured(cli, word, status);
-    }
+    if (!by_id && ends_in(word, ".net"))
+        status = vbs_network_load(&cli->ctx, word, NULL, &network);
     if (status == VBS_OK)
-        status = vbs_store_load(&cli->ctx, store, *id, profile);
+        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+    if (status == VBS_STORE && !by_id && access(cli->db_path, F_OK) != 0)
+        status = VBS_OK;
+    if (status == VBS_OK && !by_id)
+        status = find_newest(cli, store, word, network ? network->name : word, id);
+    if (status == VBS_OK)
+        status = load_by_id(cli, store, *id, profile);
     vbs_store_close(store);
+    vbs_network_free(network);
     return status;
 }
 
@@ -206,7 +283,7 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
         if (by_id)
             status = vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number);
         if (status == VBS_OK)
-            status = load_from_store(cli, word, by_id, &number, profile);
+            status = load_from_store(cli, word, &number, profile);
     }
     if (status == VBS_OK)
         *id = number;

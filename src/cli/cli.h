@@ -29,19 +29,38 @@ struct cli {
     struct cli_bar bar;
 };
 
+#define CLI_PLANNERS "@planners@"
+
 /* One option of a command. Arguments are taken as "--name VALUE" or "--name=VALUE". */
 struct cli_option {
     const char *name;  /* without the dashes */
     const char *value; /* word for the value in the help, or null for a switch */
-    const char *help;  /* one line, with the default */
+    const char *help;  /* one line, with the default; CLI_PLANNERS in it becomes their names */
 };
+
+/* A word of a command's usage, and what it may be. */
+struct cli_argument {
+    const char *word;
+    const char *help;
+};
+
+/* Arguments that several commands take, for an initializer. */
+#define CLI_ARGUMENT_PROFILE                                                                       \
+    "PROFILE", "an id of 'vbslab profiles', a .csv file, - for standard input, or a model's "      \
+               "name: its newest profile"
+#define CLI_ARGUMENT_MODEL "MODEL", "a network of 'vbslab models', or a file that ends in .net"
+#define CLI_ARGUMENT_SIZE                                                                          \
+    "SIZE", "15MB (MB = 10^6), 15MiB (MiB = 2^20), 1.5GiB, 512KiB or plain bytes"
+
+extern const struct cli_argument cli_profile_help[]; /* PROFILE and SIZE */
 
 struct cli_command {
     const char *name;
-    const char *summary;              /* one line for `vbslab --help` */
-    const char *usage;                /* "PROFILE --planner P --memory SIZE [options]" */
-    const struct cli_option *options; /* ends with a null name */
-    const char *example;              /* "vbslab plan ...", one or more lines; may be null */
+    const char *summary;                  /* one line for `vbslab --help` */
+    const char *usage;                    /* "PROFILE --planner P --memory SIZE [options]" */
+    const struct cli_option *options;     /* ends with a null name */
+    const struct cli_argument *arguments; /* ends with a null word; may be null */
+    const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
      * the words that are no options. Returns the exit code. */
     int (*run)(struct cli *cli, const char *const *values, int n_arguments,
@@ -64,8 +83,8 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 int cli_finish(struct cli *cli);
 
 /* PROFILE of INTERFACE.md: an id of the store, a .csv file ("-": standard input), or the name of a
- * model (its newest profile). *id is 0 for a file. VBS_STORE for a built-in network that was never
- * measured. */
+ * model (its newest profile), also as its .net file. *id is 0 for a file. VBS_STORE when the store
+ * has no such profile; the detail says what makes one. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 

@@ -33,6 +33,12 @@ static bool is_all(const char *list)
     return !list || strcmp(list, "all") == 0;
 }
 
+/* A list that is given and has no item. */
+static bool is_empty(const char *list)
+{
+    return list && list[strspn(list, ",")] == '\0';
+}
+
 /* Calls take for each item of a list with commas; an empty item is none. */
 static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
                                 enum vbs_status (*take)(struct vbs_ctx *ctx, const char *item,
@@ -51,25 +57,72 @@ static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
     return status;
 }
 
-/* Puts the planner called item into self, a list with a place for every planner. */
+/* One of the options --baselines and --planners. */
+struct choice {
+    bool baselines;
+    const struct vbs_planner **chosen; /* a place for every planner */
+};
+
+/* The names that the list may hold: "fbs, fbs-best"; cut off where they are more than size. */
+static const char *list_allowed(bool baselines, char *names, size_t size)
+{
+    const struct vbs_planner *planner;
+    size_t length = 0;
+
+    names[0] = '\0';
+    for (int i = 0; (planner = vbs_planner_at(i)) && length < size; i++)
+        if (vbs_compare_is_baseline(planner) == baselines)
+            length += (size_t)snprintf(names + length, size - length, "%s%s", length ? ", " : "",
+                                       vbs_planner_name(planner));
+    return names;
+}
+
+/* Puts the planner called item into self, a struct choice. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 {
-    const struct vbs_planner **chosen = self, *planner;
+    struct choice *choice = self;
+    const struct vbs_planner *planner;
+    char names[256];
     enum vbs_status status = vbs_planner_find(ctx, item, &planner);
 
-    for (int i = 0; status == VBS_OK && vbs_planner_at(i); i++)
+    if (status != VBS_OK)
+        return status;
+    if (vbs_compare_is_baseline(planner) != choice->baselines)
+        return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
+                        choice->baselines ? "is no baseline" : "is a baseline",
+                        choice->baselines ? "--baselines" : "--planners",
+                        list_allowed(choice->baselines, names, sizeof names));
+    for (int i = 0; vbs_planner_at(i); i++)
         if (vbs_planner_at(i) == planner)
+            choice->chosen[i] = planner;
+    return VBS_OK;
+}
+
+/* Takes one list of names; null is all. */
+static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, bool baselines,
+                                   const struct vbs_planner **chosen)
+{
+    struct choice choice = {.baselines = baselines, .chosen = chosen};
+    const struct vbs_planner *planner;
+    char names[256];
+
+    if (is_empty(list))
+        return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
+                        baselines ? "--baselines" : "--planners",
+                        list_allowed(baselines, names, sizeof names));
+    if (!is_all(list))
+        return for_each(ctx, list, choose, &choice);
+    for (int i = 0; (planner = vbs_planner_at(i)); i++)
+        if (vbs_compare_is_baseline(planner) == baselines)
             chosen[i] = planner;
-    return status;
+    return VBS_OK;
 }
 
 /* The planners of both lists in the order of all planners. */
 static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
                                        struct comparisons *all)
 {
-    const char *baselines = cli_value(cli, values, "baselines");
-    const char *others = cli_value(cli, values, "planners");
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
     int n = 0;
 
     while (vbs_planner_at(n))
@@ -77,13 +130,9 @@ static enum vbs_status choose_planners(struct cli *cli, const char *const *value
     all->planners = calloc((size_t)n, sizeof *all->planners);
     if (!all->planners)
         return vbs_no_memory(&cli->ctx);
-    for (int i = 0; i < n; i++)
-        if (is_all(vbs_compare_is_baseline(vbs_planner_at(i)) ? baselines : others))
-            all->planners[i] = vbs_planner_at(i);
-    if (!is_all(baselines))
-        status = for_each(&cli->ctx, baselines, choose, all->planners);
-    if (status == VBS_OK && !is_all(others))
-        status = for_each(&cli->ctx, others, choose, all->planners);
+    status = choose_list(&cli->ctx, cli_value(cli, values, "baselines"), true, all->planners);
+    if (status == VBS_OK)
+        status = choose_list(&cli->ctx, cli_value(cli, values, "planners"), false, all->planners);
     for (int i = 0; i < n; i++)
         if (all->planners[i])
             all->planners[all->n_planners++] = all->planners[i];
@@ -97,20 +146,14 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
                                        int i)
 {
     struct vbs_problem problem = *asked;
-    struct vbs_byte_range budgets;
     int64_t id;
     enum vbs_status status = cli_load_profile(cli, word, &all->profiles[i], &id);
 
     if (status != VBS_OK)
         return status;
     problem.profile = all->profiles[i];
-    if (range)
-        budgets = *range;
-    else
-        status = vbs_compare_default_budgets(&cli->ctx, &problem, &budgets);
-    if (status == VBS_OK)
-        status = vbs_compare_run(&cli->ctx, &problem, all->judge, &budgets, all->planners,
-                                 all->n_planners, &all->compares[i]);
+    status = vbs_compare_run(&cli->ctx, &problem, all->judge, range, all->planners, all->n_planners,
+                             &all->compares[i]);
     if (status == VBS_OK) {
         all->compares[i]->profile_id = id;
         all->compares[i]->judge_id = all->judge ? all->judge_id : id;
@@ -222,7 +265,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
     enum vbs_status status = compare_all(cli, values, problem, words, all), plotted = VBS_OK;
     const struct vbs_compare_row *least = status == VBS_OK ? find_least(all) : NULL;
-    char bytes[24];
+    char bytes[48];
 
     /* Before the table, so that a name that cannot be plotted to is told first and alone; what
      * fails otherwise must not cost the table. */
@@ -234,10 +277,9 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
         status = print(cli, values, all);
     if (status == VBS_OK && least)
         return vbs_fail(&cli->ctx, VBS_INFEASIBLE,
-                        "no planner fits any of the budgets; the least that works is %lldB "
-                        "(%s), with %s",
-                        (long long)least->least_bytes,
-                        vbs_format_bytes(least->least_bytes, bytes, sizeof bytes),
+                        "no planner fits any of the budgets; the least that works is %s, "
+                        "with %s",
+                        vbs_format_exact(least->least_bytes, bytes, sizeof bytes),
                         vbs_planner_name(least->planner));
     if (status == VBS_OK && plotted == VBS_OK && plots && table)
         status = for_each(&cli->ctx, plots, name_plot, NULL);
@@ -257,6 +299,9 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "takes one of --json and --csv");
     if (cli_value(cli, values, "judge") && n_arguments > 1)
         return cli_usage(cli, "--judge judges one PROFILE, got %d", n_arguments);
+    if (is_empty(cli_value(cli, values, "plot")))
+        return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
+                              ".pdf, with commas between them");
     status = cli_read_problem(cli, values, &problem);
     if (status == VBS_OK)
         status = compare(cli, values, &problem, arguments, &all);
@@ -269,7 +314,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"baselines", "LIST", "baselines to show: all (default), or of fbs,fbs-best,greedy-vbs"},
+    {"baselines", "LIST", "baselines to show: all (default), or names with commas"},
     {"planners", "LIST", "other planners to show: all (default), or names with commas"},
     {"memory", "RANGE", "budgets: 15MiB..40MiB:1MiB, or one (default: about 25 that matter)"},
     {"request", "R", "samples of the request (default 12)"},
@@ -286,6 +331,7 @@ const struct cli_command cli_compare = {
     .summary = "every planner's gain over the baselines, every schedule replayed",
     .usage = "PROFILE... [--baselines all] [--memory RANGE] [options]",
     .options = OPTIONS,
+    .arguments = cli_profile_help,
     .example = "vbslab compare googlenet --baselines all --memory 15MiB..40MiB:1MiB "
                "--plot googlenet.svg",
     .run = run,

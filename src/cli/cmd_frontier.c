@@ -101,7 +101,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"planner", "P", "fbs, fbs-best, greedy-vbs or dp-vbs"},
+    {"planner", "P", "one of " CLI_PLANNERS},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
     {"csv", "FILE", "write the curve as CSV; - is standard output"},
@@ -113,6 +113,7 @@ const struct cli_command cli_frontier = {
     .summary = "the exact curve of time against memory: every budget at which the plan changes",
     .usage = "PROFILE --planner P [options]",
     .options = OPTIONS,
+    .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE}, {0}},
     .example = "vbslab frontier googlenet --planner dp-vbs --csv curve.csv",
     .run = run,
 };

@@ -106,11 +106,12 @@ static void describe(const struct vbs_session *session, const struct vbs_measure
     text[0] = '\0';
     if (session->modelled)
         return;
-    length = snprintf(text, size, "95%% intervals within %g%%", 100 * options->relative_interval);
+    length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
+                      report->n_judged - report->n_loose, report->n_judged,
+                      100 * options->relative_interval);
     if (report->n_loose > 0)
-        length +=
-            snprintf(text + length, size - (size_t)length, " except %d kernels (worst %.1f%%)",
-                     report->n_loose, 100 * report->worst_interval);
+        length += snprintf(text + length, size - (size_t)length, " (worst %.1f%%)",
+                           100 * report->worst_interval);
     snprintf(text + length, size - (size_t)length,
              ", %lld samples and %lld rejected as disturbed, %.1f%% of the time outside kernels",
              (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);
@@ -123,6 +124,11 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
     cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
              session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
              what);
+    if (2 * report->n_loose > report->n_judged)
+        cli_warn(cli,
+                 "%s: most times are noise: the machine was busy, or --time-limit too short; gains "
+                 "of plans from this profile will be noise too",
+                 model);
 }
 
 /* Measures what the session offers into the store; *id is the finished profile's. */
@@ -217,6 +223,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
     if (status == VBS_OK) {
         if (strcmp(task.backend->name, "onednn") == 0)
             cli_pin_threads(cli, &task.prepare.threads);
+        else if (task.prepare.threads)
+            cli_warn(cli, "--threads is ignored: backend '%s' runs nothing", task.backend->name);
         status = measure_all(cli, &task, n_arguments, arguments);
     }
     free(task.batches);
@@ -241,6 +249,9 @@ const struct cli_command cli_measure = {
     .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--input CxHxW] "
              "[--time-limit SECONDS] [--seed N]",
     .options = OPTIONS,
+    .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
+                                               {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},
+                                               {0}},
     .example = "vbslab measure alexnet googlenet --batches 1-12",
     .run = run,
 };

@@ -284,6 +284,14 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
     cli_table_add(table, "%s", "");
 }
 
+static bool has_concat(const struct vbs_network *network)
+{
+    for (int k = 1; k <= network->n_layers; k++)
+        if (network->layers[k].op == VBS_OP_CONCAT)
+            return true;
+    return false;
+}
+
 static enum vbs_status show_table(struct cli *cli, const struct vbs_network *network)
 {
     static const struct cli_column COLUMNS[] = {
@@ -291,11 +299,16 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_network *net
         {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"bundled", false},
     };
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+    enum vbs_status status;
 
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_row(&table, network, k);
     add_total_row(&table, network);
-    return cli_table_print(&cli->ctx, &table);
+    status = cli_table_print(&cli->ctx, &table);
+    if (status == VBS_OK && has_concat(network))
+        printf("\nA profile of the analytic backend numbers layers without the concats, which are "
+               "free there.\n");
+    return status;
 }
 
 static enum vbs_status show(struct cli *cli, const char *const *values, enum form form,
@@ -350,7 +363,7 @@ static enum vbs_status list_csv(struct cli *cli, struct vbs_network *const *netw
 static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *networks, int n)
 {
     static const struct cli_column COLUMNS[] = {
-        {"name", false},   {"input", true}, {"layers", true}, {"parameters", true},
+        {"name", false},   {"input", true}, {"layers", true},
         {"weights", true}, {"MACs", true},  {"", false},
     };
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
@@ -361,7 +374,6 @@ static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *ne
         cli_table_add(&table, "%s", networks[i]->name);
         add_shape(&table, &networks[i]->input);
         cli_table_add(&table, "%d", networks[i]->n_layers);
-        add_count(&table, totals.parameters);
         add_bytes(&table, weight_bytes(totals.parameters));
         add_count(&table, totals.macs);
         cli_table_add(&table, "%s", networks[i]->about);
@@ -424,5 +436,6 @@ const struct cli_command cli_models = {
     .summary = "the built-in networks, or the layers of one",
     .usage = "[--json|--csv] | show MODEL [--json|--csv] [--input CxHxW]",
     .options = OPTIONS,
+    .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL}, {0}},
     .run = run,
 };

@@ -209,7 +209,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"planner", "P", "fbs, fbs-best, greedy-vbs or dp-vbs"},
+    {"planner", "P", "one of " CLI_PLANNERS},
     {"memory", "SIZE", "the budget: 20MiB, 15MB, 1048576"},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
@@ -223,6 +223,7 @@ const struct cli_command cli_plan = {
     .summary = "one schedule for one budget",
     .usage = "PROFILE --planner P --memory SIZE [options]",
     .options = OPTIONS,
+    .arguments = cli_profile_help,
     .example = "vbslab plan googlenet --planner dp-vbs --memory 20MiB --json plan.json",
     .run = run,
 };

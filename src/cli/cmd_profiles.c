@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- cells ---- */
@@ -82,6 +83,61 @@ static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *l
     return print_json(cli, root, failed);
 }
 
+#define MAX_BATCHES_SHOWN 16 /* characters */
+#define FIRST_BATCHES     6  /* of these, before "..", where all are too long */
+
+/* "1,2,3,4,8" as "1-4,8"; what would go beyond limit characters as "X..LAST". */
+static void add_spans(struct vbs_text *text, const int *batches, int n, size_t limit)
+{
+    for (int i = 0, end; i < n; i = end) {
+        char span[32];
+
+        for (end = i + 1; end < n && batches[end] == batches[end - 1] + 1; end++)
+            continue;
+        if (end - i == 2) /* "1,2" is as short as "1-2" */
+            end--;
+        snprintf(span, sizeof span, "%d", batches[i]);
+        if (end - i > 1)
+            snprintf(span, sizeof span, "%d-%d", batches[i], batches[end - 1]);
+        if (i > 0 && end < n && text->length + 1 + strlen(span) > limit) {
+            snprintf(span, sizeof span, "%d..%d", batches[i], batches[n - 1]);
+            end = n;
+        }
+        vbs_text_addf(text, "%s%s", i ? "," : "", span);
+    }
+}
+
+/* Batches of another form than the store's are shown as they are. */
+static void add_batches(struct cli_table *table, const char *batches)
+{
+    struct vbs_text text = {0};
+    int *list = NULL, n = 0;
+
+    if (vbs_parse_batches(NULL, batches, &list, &n) != VBS_OK) {
+        cli_table_add(table, "%s", batches);
+        return;
+    }
+    add_spans(&text, list, n, SIZE_MAX);
+    if (text.length > MAX_BATCHES_SHOWN) {
+        vbs_text_clear(&text);
+        add_spans(&text, list, n, FIRST_BATCHES);
+    }
+    if (text.failed)
+        table->failed = true;
+    else
+        cli_table_add(table, "%s", text.data);
+    vbs_text_clear(&text);
+    free(list);
+}
+
+/* Day of "YYYY-MM-DDThh:mm:ssZ"; another text as it is. */
+static int day_length(const char *date)
+{
+    const char *t = strchr(date, 'T');
+
+    return t == date + 10 ? 10 : (int)strlen(date);
+}
+
 static void add_entry(struct cli_table *table, const struct vbs_store_entry *entry)
 {
     const struct vbs_circumstances *circumstances = &entry->circumstances;
@@ -90,17 +146,14 @@ static void add_entry(struct cli_table *table, const struct vbs_store_entry *ent
     cli_table_add(table, "%s", circumstances->model);
     cli_table_add(table, "%s", circumstances->input);
     cli_table_add(table, "%s", circumstances->backend);
-    cli_table_add(table, "%s", circumstances->device);
+    cli_table_add(table, "%.*s", (int)strcspn(circumstances->device, ","), circumstances->device);
     if (circumstances->threads)
         cli_table_add(table, "%d", circumstances->threads);
     else
         cli_table_add(table, "-");
-    if (entry->n_batches == entry->max_batch)
-        cli_table_add(table, entry->max_batch == 1 ? "1" : "1-%d", entry->max_batch);
-    else
-        cli_table_add(table, "%d of 1-%d", entry->n_batches, entry->max_batch);
+    add_batches(table, entry->batches);
     cli_table_add(table, "%lld", (long long)entry->n_rows);
-    cli_table_add(table, "%s", circumstances->date);
+    cli_table_add(table, "%.*s", day_length(circumstances->date), circumstances->date);
     cli_table_add(table, "%s", entry->complete ? "complete" : "unfinished");
 }
 
@@ -240,9 +293,9 @@ static const struct vbs_profile_row *fastest(const struct vbs_profile *profile, 
     return best;
 }
 
-/* The fastest way to run a layer at a batch: time per sample, algorithm, scratch. */
+/* The fastest way to run a layer at a batch: time per sample, algorithm, scratch of the batch. */
 static void add_best(struct cli_table *table, const struct vbs_profile *profile, int layer,
-                     int batch_index, double *total_us)
+                     int batch_index, bool with_scratch, double *total_us)
 {
     const struct vbs_profile_row *best = fastest(profile, layer, batch_index);
     double per_sample_us = best->time_us / profile->batches[batch_index];
@@ -250,7 +303,8 @@ static void add_best(struct cli_table *table, const struct vbs_profile *profile,
     *total_us += per_sample_us;
     cli_table_add(table, "%.1f", per_sample_us);
     cli_table_add(table, "%s", profile->algorithms[best->algorithm]);
-    add_bytes(table, best->ws_bytes);
+    if (with_scratch)
+        add_bytes(table, best->ws_bytes);
 }
 
 static void add_inputs(struct cli_table *table, const struct vbs_profile_layer *layer)
@@ -274,7 +328,6 @@ static void add_layer(struct cli_table *table, const struct vbs_profile *profile
     cli_table_add(table, "%s", layer->name);
     cli_table_add(table, "%s", layer->kind);
     add_inputs(table, layer);
-    add_bytes(table, layer->in_bytes);
     add_bytes(table, layer->out_bytes);
     add_bytes(table, layer->weight_bytes);
 }
@@ -288,37 +341,46 @@ static void add_totals(struct cli_table *table, const struct vbs_profile *profil
         weight_bytes += profile->layers[id].weight_bytes;
     cli_table_add(table, "%d", profile->n_layers);
     cli_table_add(table, "in all");
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 3; i++)
         cli_table_add(table, "%s", "");
     add_bytes(table, weight_bytes);
     for (int i = 0; i < n_shown; i++) {
         cli_table_add(table, "%.1f", totals_us[i]);
         cli_table_add(table, "%s", "");
-        cli_table_add(table, "%s", "");
     }
+    cli_table_add(table, "%s", "");
 }
 
-/* One line per layer; sizes and times per sample, at batch 1 and at the largest batch. */
+/* One line per layer: the fastest way at batch 1 and at the largest batch, of which alone the
+ * scratch is shown, to keep lines short. */
 static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *profile, int64_t id)
 {
     int last = profile->n_batches - 1, n_shown = last > 0 ? 2 : 1;
     double totals_us[2] = {0, 0};
     char heading[40];
-    const struct cli_column columns[] = {
-        {"layer", true},      {"name", false},      {"kind", false},   {"inputs", false},
-        {"in/sample", true},  {"out/sample", true}, {"weights", true}, {"us/sample at 1", true},
-        {"algorithm", false}, {"scratch", true},    {heading, true},   {"algorithm", false},
-        {"scratch", true},
+    const struct cli_column one[] = {
+        {"id", true},      {"name", false},      {"kind", false},
+        {"from", false},   {"out", true},        {"weights", true},
+        {"us at 1", true}, {"algorithm", false}, {"scratch", true},
     };
-    struct cli_table table = {.columns = columns, .n_columns = n_shown == 2 ? 13 : 10};
+    const struct cli_column two[] = {
+        {"id", true},    {"name", false},      {"kind", false},   {"from", false},
+        {"out", true},   {"weights", true},    {"us at 1", true}, {"algorithm", false},
+        {heading, true}, {"algorithm", false}, {"scratch", true},
+    };
+    struct cli_table table = {.columns = last ? two : one,
+                              .n_columns =
+                                  last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
-    snprintf(heading, sizeof heading, "us/sample at %d", profile->batches[last]);
+    snprintf(heading, sizeof heading, "us at %d", profile->batches[last]);
     print_circumstances(profile, id);
+    printf("out, us: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
+           profile->batches[last]);
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         add_layer(&table, profile, layer);
-        add_best(&table, profile, layer, 0, &totals_us[0]);
+        add_best(&table, profile, layer, 0, last == 0, &totals_us[0]);
         if (n_shown == 2)
-            add_best(&table, profile, layer, last, &totals_us[1]);
+            add_best(&table, profile, layer, last, true, &totals_us[1]);
     }
     add_totals(&table, profile, totals_us, n_shown);
     return cli_table_print(&cli->ctx, &table);
@@ -443,8 +505,13 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_profiles = {
     .name = "profiles",
     .summary = "the store's profiles: list, show, export and import",
-    .usage = "[--json] | show ID [--json] | export ID FILE.csv | import FILE.csv",
+    .usage = "[--json] | show PROFILE [--json] | export PROFILE FILE.csv | import FILE.csv",
     .options = OPTIONS,
+    .arguments =
+        (const struct cli_argument[]){
+            {CLI_ARGUMENT_PROFILE},
+            {"FILE.csv", "a profile as a table; - is standard input or output"},
+            {0}},
     .example = "vbslab profiles export 3 googlenet.csv",
     .run = run,
 };

@@ -20,13 +20,9 @@ static bool is_standard_output(const char *path)
 
 static void print_bytes(int64_t bytes)
 {
-    char short_form[24];
+    char exact[48];
 
-    vbs_format_bytes(bytes, short_form, sizeof short_form);
-    if (bytes < 1024)
-        printf("%s", short_form);
-    else
-        printf("%s (%lld bytes)", short_form, (long long)bytes);
+    printf("%s", vbs_format_exact(bytes, exact, sizeof exact));
 }
 
 /* "step 2 of 4, layer 2 'L2' at batch 1" */
@@ -57,6 +53,7 @@ static void print_prediction(const struct judged *judged)
 {
     const struct vbs_schedule *schedule = judged->schedule;
     double time_us = judged->replay->time_us;
+    char predicted[48], replayed[48];
 
     if (schedule->predicted.time_us != time_us)
         printf("  time was predicted as %.6g ms, replayed as %.6g ms (%+.2f%%)\n",
@@ -64,8 +61,9 @@ static void print_prediction(const struct judged *judged)
                100 * (time_us - schedule->predicted.time_us) /
                    (schedule->predicted.time_us > 0 ? schedule->predicted.time_us : time_us));
     if (schedule->predicted.peak_bytes != judged->replay->peak_bytes)
-        printf("  peak was predicted as %lld bytes, replayed as %lld bytes\n",
-               (long long)schedule->predicted.peak_bytes, (long long)judged->replay->peak_bytes);
+        printf("  peak was predicted as %s, replayed as %s\n",
+               vbs_format_exact(schedule->predicted.peak_bytes, predicted, sizeof predicted),
+               vbs_format_exact(judged->replay->peak_bytes, replayed, sizeof replayed));
 }
 
 /* The violating step's memory is only in a trace. */
@@ -170,16 +168,16 @@ static enum vbs_status refuse(struct cli *cli, const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
     const struct vbs_step *step = &judged->schedule->steps[replay->violation_step];
-    char budget[24], over[24];
+    char budget[48], over[48], least[48];
 
-    vbs_format_bytes(replay->memory_bytes, budget, sizeof budget);
-    vbs_format_bytes(over_bytes(replay), over, sizeof over);
+    vbs_format_exact(replay->memory_bytes, budget, sizeof budget);
+    vbs_format_exact(over_bytes(replay), over, sizeof over);
+    vbs_format_exact(replay->peak_bytes, least, sizeof least);
     return vbs_fail(&cli->ctx, VBS_OVER_BUDGET,
                     "schedule breaks its budget of %s: step %lld, layer '%s' at batch %d, is %s "
-                    "over; the least budget that works is %lld bytes",
+                    "over; the least budget that works is %s",
                     budget, (long long)replay->violation_step + 1,
-                    judged->profile->layers[step->layer].name, step->batch, over,
-                    (long long)replay->peak_bytes);
+                    judged->profile->layers[step->layer].name, step->batch, over, least);
 }
 
 /* Says the verdict in the form that was asked for; a trace on standard output stands alone. */
@@ -261,6 +259,12 @@ const struct cli_command cli_replay = {
     .summary = "judge a schedule: peak, time, first step above the budget",
     .usage = "PROFILE SCHEDULE.json [--memory SIZE] [options]",
     .options = OPTIONS,
+    .arguments =
+        (const struct cli_argument[]){
+            {CLI_ARGUMENT_PROFILE},
+            {"SCHEDULE.json", "what 'vbslab plan --json' wrote; - is standard input"},
+            {CLI_ARGUMENT_SIZE},
+            {0}},
     .example = "vbslab plan googlenet --planner dp-vbs --memory 20MiB --json plan.json\n"
                "vbslab replay googlenet plan.json --trace trace.csv",
     .run = run,

@@ -29,7 +29,8 @@ static void interrupt(int signal)
 }
 
 /* The first signal asks for an end in good order, the second of its kind ends at once. Calls of the
- * system are not restarted, so that waiting for input ends too. Ignored signals stay ignored. */
+ * system are not restarted, so that waiting for input ends too. Ignored signals stay ignored. A
+ * file that grows beyond `ulimit -f` is an error like a full disk, not a reason to be killed. */
 static void catch_signals(void)
 {
     static const int SIGNALS[] = {SIGINT, SIGTERM};
@@ -39,6 +40,7 @@ static void catch_signals(void)
     for (size_t i = 0; i < sizeof SIGNALS / sizeof SIGNALS[0]; i++)
         if (sigaction(SIGNALS[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(SIGNALS[i], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 static const char *environment(const char *name)

@@ -12,6 +12,12 @@ static const struct cli_option GLOBALS[CLI_N_GLOBALS + 1] = {
     [CLI_VERSION] = {"version", NULL, "print the version"},
 };
 
+const struct cli_argument cli_profile_help[] = {
+    {CLI_ARGUMENT_PROFILE},
+    {CLI_ARGUMENT_SIZE},
+    {0},
+};
+
 #define MAX_OPTIONS 64
 
 /* ---- Reading ---- */
@@ -151,6 +157,23 @@ static void print_wrapped(const char *text, int at, int indent)
     print_flow(text, at, &(struct flow){.indent = indent, .hang = indent, .tail = ""});
 }
 
+/* Help of an option, with the names of the planners where it asks for them. */
+static void print_help(const char *help, int left)
+{
+    const char *mark = strstr(help, CLI_PLANNERS);
+    int length = mark ? (int)(mark - help) : (int)strlen(help);
+    const struct vbs_planner *planner;
+    char text[400];
+    int at = snprintf(text, sizeof text, "%.*s", length, help);
+
+    for (int i = 0; mark && (planner = vbs_planner_at(i)) && at < (int)sizeof text; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", i ? ", " : "",
+                       vbs_planner_name(planner));
+    if (mark && at < (int)sizeof text)
+        snprintf(text + at, sizeof text - (size_t)at, "%s", mark + strlen(CLI_PLANNERS));
+    print_wrapped(text, left, left);
+}
+
 /* "  --name VALUE" and its help beside it, or below where it is too long for that. */
 static void print_option(const struct cli_option *option, int left)
 {
@@ -162,7 +185,13 @@ static void print_option(const struct cli_option *option, int left)
         at = 0;
     }
     pad(at, left);
-    print_wrapped(option->help, left, left);
+    print_help(option->help, left);
+}
+
+static void print_argument(const struct cli_argument *argument, int left)
+{
+    pad(printf("  %s", argument->word), left);
+    print_wrapped(argument->help, left, left);
 }
 
 static int option_width(const struct cli_option *option)
@@ -171,7 +200,7 @@ static int option_width(const struct cli_option *option)
 }
 
 /* The column where help begins, common to both tables. */
-static int help_column(const struct cli_option *own)
+static int help_column(const struct cli_option *own, const struct cli_argument *arguments)
 {
     const struct cli_option *tables[] = {own, GLOBALS};
     int left = 0;
@@ -180,6 +209,9 @@ static int help_column(const struct cli_option *own)
         for (const struct cli_option *o = tables[t]; o->name; o++)
             if (option_width(o) > left && option_width(o) + 2 <= MAX_LEFT)
                 left = option_width(o);
+    for (const struct cli_argument *a = arguments; a && a->word; a++)
+        if (2 + (int)strlen(a->word) > left)
+            left = 2 + (int)strlen(a->word);
     return left + 2;
 }
 
@@ -190,9 +222,16 @@ static void print_example(const char *example)
     print_flow(example, 2, &(struct flow){.indent = 2, .hang = 6, .tail = " \\"});
 }
 
+static const struct cli_argument EXIT_CODES[] = {
+    {"0", "done"},
+    {"1", "failed: a file, the store, a library"},
+    {"2", "wrong usage"},
+    {"3", "no schedule fits, or a schedule breaks its budget"},
+};
+
 void cli_print_help(const struct cli_command *const *commands)
 {
-    int left = help_column(GLOBALS);
+    int left = help_column(GLOBALS, NULL);
 
     fputs("usage: vbslab [--db FILE] [--quiet] COMMAND [ARGUMENTS]\n\n", stdout);
     print_wrapped("Runs convolutional networks inside a memory budget: measures layers, plans a "
@@ -206,18 +245,25 @@ void cli_print_help(const struct cli_command *const *commands)
     fputs("\noptions:\n", stdout);
     for (const struct cli_option *option = GLOBALS; option->name; option++)
         print_option(option, left);
+    fputs("\nexit codes:\n", stdout);
+    for (size_t i = 0; i < sizeof EXIT_CODES / sizeof EXIT_CODES[0]; i++)
+        print_argument(&EXIT_CODES[i], left);
     fputs("\n'vbslab COMMAND --help' describes a command.\n", stdout);
     print_example("vbslab measure googlenet && vbslab compare googlenet --baselines all");
 }
 
 void cli_print_command_help(const struct cli_command *command)
 {
-    int left = help_column(command->options);
+    int left = help_column(command->options, command->arguments);
     int at = printf("usage: vbslab %s ", command->name);
 
     print_wrapped(command->usage, at, at);
     putchar('\n');
     print_wrapped(command->summary, 0, 0);
+    if (command->arguments)
+        fputs("\narguments:\n", stdout);
+    for (const struct cli_argument *a = command->arguments; a && a->word; a++)
+        print_argument(a, left);
     if (command->options[0].name)
         fputs("\noptions:\n", stdout);
     for (const struct cli_option *option = command->options; option->name; option++)

@@ -350,7 +350,7 @@ static enum vbs_status keep_gains(struct vbs_ctx *ctx, struct dp *dp)
         vbs_step_list_clear(&steps);
         if (status != VBS_OK)
             return status;
-        if (time_us >= least_us)
+        if (time_us >= least_us * (1 - VBS_TIME_NOISE))
             continue;
         least_us = time_us;
         kept[n++] = all->points[i];

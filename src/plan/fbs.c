@@ -31,11 +31,12 @@ static enum vbs_status run_chunk(struct vbs_ctx *ctx, void *self, int chunk)
     struct chunk_walk *at = self;
     const struct vbs_task *task = at->walk.task;
 
-    if (vbs_cancelled(ctx))
-        return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
     for (int k = 1; k <= task->n_layers; k++) {
-        enum vbs_status status =
-            vbs_fixed_add(ctx, task, at->fixed, k, chunk, vbs_walk_step(&at->walk, k, chunk));
+        enum vbs_status status;
+
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        status = vbs_fixed_add(ctx, task, at->fixed, k, chunk, vbs_walk_step(&at->walk, k, chunk));
 
         if (status != VBS_OK)
             return status;

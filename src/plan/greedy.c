@@ -94,6 +94,8 @@ static enum vbs_status make_candidates(struct vbs_ctx *ctx, struct greedy *greed
     for (int k = 1; k <= task->n_layers; k++) {
         struct layer_chunks at = {.task = task, .bytes = bytes_of(task, k, live), .layer = k};
 
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
         for (int c = 0; c < greedy->n_batches; c++) {
             enum vbs_status status;
 

@@ -6,6 +6,7 @@
 #include "vbslab/units.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,9 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         status = vbs_bound_us(ctx, &solver->task.problem, memory_bytes, &draft.bound.time_us);
     if (status != VBS_OK)
         return status;
+    if (draft.predicted.peak_bytes > reserved_bytes || reserved_bytes > memory_bytes)
+        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had set aside",
+                        draft.planner, (long long)(draft.predicted.peak_bytes - reserved_bytes));
     if (draft.bound.time_us > draft.predicted.time_us) /* by the last bit, when the plan meets it */
         draft.bound.time_us = draft.predicted.time_us;
     if (draft.bound.time_us > 0)
@@ -200,6 +204,11 @@ static int by_bytes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool same_time(double a, double b)
+{
+    return fabs(a - b) <= VBS_TIME_NOISE * fabs(b);
+}
+
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
@@ -220,7 +229,8 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
             return status;
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        if (frontier->n_points == 0 || frontier->points[frontier->n_points - 1].time_us != time_us)
+        if (frontier->n_points == 0 ||
+            !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))
             frontier->points[frontier->n_points++] =
                 (struct vbs_frontier_point){.memory_bytes = bytes[i], .time_us = time_us};
     }

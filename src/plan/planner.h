@@ -12,7 +12,7 @@
 /*
  * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
  * on their order: 1 microsecond is 2^tick_shift ticks, chosen so that the dearest schedule fits in
- * 62 bits (finer than the doubles of the profile can tell apart).
+ * 62 bits.
  */
 struct vbs_task {
     struct vbs_problem problem;
@@ -87,6 +87,9 @@ struct vbs_planner {
     enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
     void (*close)(void *self);
 };
+
+/* Times closer than this, relatively, are equal: sums of the same numbers in another order. */
+#define VBS_TIME_NOISE 1e-12
 
 extern const struct vbs_planner vbs_planner_fbs;
 extern const struct vbs_planner vbs_planner_fbs_best;

@@ -11,8 +11,8 @@
  * stand a join, a point without work where several tensors that the same layers read come together
  * (a concat that costs nothing). A node past which no edge leads is a point of the chain. What lies
  * between two such points falls into connected components: several of them, or one beside an edge
- * from point to point, make a special layer; a single one that has no points of its own is not
- * series-parallel and stands in the chain layer by layer.
+ * from point to point, make a special layer; a single one that has neither points nor branches of
+ * its own is not series-parallel and stands in the chain layer by layer.
  */
 
 struct node {
@@ -112,7 +112,17 @@ static void line_up(const struct vbs_task *task, struct level *level)
                 level->nodes[q].join = p;
 }
 
-/* Calls edge for each edge of the level, from and to being positions. */
+/* True when a layer outside the level reads tensor. */
+static bool is_read_outside(const struct vbs_task *task, const struct level *level, int tensor)
+{
+    for (int i = 0; i < task->n_readers[tensor]; i++)
+        if (level->position[task->readers[tensor][i]] < 0)
+            return true;
+    return false;
+}
+
+/* Calls edge for each edge of the level, from and to being positions. What a branch reads of its
+ * block's input comes from position -1, and what is read behind the block goes to n_nodes. */
 static void each_edge(const struct vbs_task *task, const struct level *level,
                       void (*edge)(void *self, int from, int to), void *self)
 {
@@ -121,12 +131,14 @@ static void each_edge(const struct vbs_task *task, const struct level *level,
         int layer = node->layer ? node->layer : node->exemplar;
         const struct vbs_profile_layer *l = &task->profile->layers[layer];
 
+        if (node->layer && is_read_outside(task, level, layer))
+            edge(self, p, level->n_nodes);
         if (node->join >= 0) {
             edge(self, node->join, p);
             continue;
         }
         for (int i = 0; i < l->n_inputs; i++)
-            if (l->inputs[i] && level->position[l->inputs[i]] >= 0)
+            if (l->inputs[i])
                 edge(self, level->position[l->inputs[i]], p);
     }
 }
@@ -163,7 +175,7 @@ static void unite(void *self, int from, int to)
     struct level *level = self;
     int a, b;
 
-    if (!level->nodes[from].passed || !level->nodes[to].passed)
+    if (from < 0 || to == level->n_nodes || !level->nodes[from].passed || !level->nodes[to].passed)
         return;
     a = root_of(level, from);
     b = root_of(level, to);
@@ -176,7 +188,7 @@ static enum vbs_status level_init(struct builder *at, const int *layers, int n_l
     size_t n = (size_t)at->task->n_layers;
 
     *level = (struct level){.n_layers = n_layers, .layers = layers};
-    level->nodes = calloc(2 * (size_t)n_layers, sizeof *level->nodes);
+    level->nodes = calloc(2 * (size_t)n_layers + 1, sizeof *level->nodes);
     level->parent = calloc(2 * (size_t)n_layers, sizeof *level->parent);
     level->position = malloc((n + 1) * sizeof *level->position);
     level->latest = calloc((size_t)n_layers, sizeof *level->latest);
@@ -243,7 +255,7 @@ static struct vbs_item leaf(const struct builder *at, int layer, int64_t cut_byt
 static enum vbs_status build(struct builder *at, const int *layers, int n_layers,
                              struct vbs_chain *chain);
 
-/* Marks what is live behind either cut as set aside (value true) or takes that back. */
+/* Marks tensors as set aside by the special layer that is being built, or takes that back. */
 static void set_reserved(struct builder *at, const int *tensors, int n, bool value)
 {
     for (int i = 0; i < n; i++)
@@ -272,22 +284,55 @@ static int count_components(struct level *level, const struct stretch *stretch)
     return count;
 }
 
-/* True when an edge leads from one node to another. */
-static bool has_edge(const struct vbs_task *task, const struct level *level, int from, int to)
-{
-    const struct node *node;
-    const struct vbs_profile_layer *l;
+struct edge_query {
+    int from, to;
+    bool found;
+};
 
-    if (from < 0 || to >= level->n_nodes)
-        return false;
-    node = &level->nodes[to];
-    if (node->join >= 0)
-        return node->join == from;
-    l = &task->profile->layers[node->layer ? node->layer : node->exemplar];
-    for (int i = 0; i < l->n_inputs; i++)
-        if (l->inputs[i] && level->position[l->inputs[i]] == from)
-            return true;
-    return false;
+static void find_edge(void *self, int from, int to)
+{
+    struct edge_query *query = self;
+
+    query->found |= from == query->from && to == query->to;
+}
+
+/* True when an edge leads from the point before a stretch to the point behind it. */
+static bool has_edge_beside(const struct vbs_task *task, const struct level *level,
+                            const struct stretch *stretch)
+{
+    struct edge_query query = {.from = stretch->from - 1, .to = stretch->to};
+
+    each_edge(task, level, find_edge, &query);
+    return query.found;
+}
+
+/* True when the layers of a stretch, one component, have neither points nor branches of their own:
+ * what they are part of is not series-parallel. */
+static enum vbs_status is_indivisible(struct builder *at, const struct level *level,
+                                      const struct stretch *stretch, bool *indivisible)
+{
+    int *layers = malloc((size_t)(stretch->to - stretch->from) * sizeof *layers);
+    struct level inner = {0};
+    struct stretch whole = {0};
+    enum vbs_status status = VBS_OK;
+    int n = 0;
+
+    if (!layers)
+        return vbs_no_memory(at->ctx);
+    for (int p = stretch->from; p < stretch->to; p++)
+        if (level->nodes[p].layer)
+            layers[n++] = level->nodes[p].layer;
+    status = level_init(at, layers, n, &inner);
+    if (status == VBS_OK) {
+        *indivisible = true;
+        for (int p = 0; p < inner.n_nodes; p++)
+            *indivisible = *indivisible && inner.nodes[p].passed;
+        whole.to = inner.n_nodes;
+        *indivisible = *indivisible && count_components(&inner, &whole) == 1;
+    }
+    level_clear(&inner);
+    free(layers);
+    return status;
 }
 
 static enum vbs_status build_branches(struct builder *at, struct level *level,
@@ -329,7 +374,13 @@ static enum vbs_status special(struct builder *at, struct level *level,
     for (int i = -1; i < level->n_layers; i++) {
         int t = i < 0 ? 0 : level->layers[i];
 
-        if (live_behind(at, t, stretch->before) || live_behind(at, t, stretch->after))
+        /* Branches do not run in the order of their layers, so that none of several can know that
+         * it is the last to read the network's input, even where that takes no memory. */
+        bool shared_input = t == 0 && n_components > 1 && !at->reserved[0] &&
+                            at->task->last_reader[0] > stretch->before;
+
+        if (shared_input || live_behind(at, t, stretch->before) ||
+            live_behind(at, t, stretch->after))
             aside[n++] = t;
     }
     set_reserved(at, aside, n, true);
@@ -360,12 +411,20 @@ static enum vbs_status append_stretch(struct builder *at, struct level *level,
                                       struct stretch *stretch, struct vbs_chain *chain)
 {
     int n_components = count_components(level, stretch);
+    bool in_a_row = false;
     struct vbs_item item;
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
 
     if (n_components == 0)
         return VBS_OK;
-    if (n_components == 1 && !has_edge(at->task, level, stretch->from - 1, stretch->to)) {
+    if (n_components == 1) {
+        in_a_row = !has_edge_beside(at->task, level, stretch);
+        if (!in_a_row)
+            status = is_indivisible(at, level, stretch, &in_a_row);
+        if (status != VBS_OK)
+            return status;
+    }
+    if (in_a_row) {
         append_layers(at, level, stretch, chain);
         return VBS_OK;
     }
@@ -407,8 +466,10 @@ static enum vbs_status build_items(struct builder *at, struct level *level, stru
 static enum vbs_status build(struct builder *at, const int *layers, int n_layers,
                              struct vbs_chain *chain)
 {
-    struct level level;
-    enum vbs_status status = level_init(at, layers, n_layers, &level);
+    struct level level = {0};
+    enum vbs_status status = vbs_cancelled(at->ctx)
+                                 ? vbs_fail(at->ctx, VBS_INTERRUPTED, "interrupted")
+                                 : level_init(at, layers, n_layers, &level);
 
     chain->n_items = 0;
     if (status == VBS_OK) {

@@ -383,6 +383,7 @@ static void add_precision(struct measuring *m, const struct vbs_group *group)
     for (int i = group->first; i < group->first + group->count; i++) {
         if (vbs_table_is_hopeless(&m->table, group, i))
             continue;
+        m->report.n_judged++;
         m->report.n_loose += !vbs_table_is_tight(&m->table, i);
         m->report.worst_interval =
             fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));

@@ -2,7 +2,7 @@
  * The budgets that a comparison takes when nobody says which: an even range in round steps over
  * the part of the memory axis where the choice of planner matters.
  */
-#include "vbslab/report.h"
+#include "report/solvers.h"
 
 #include "base/fail.h"
 
@@ -20,10 +20,10 @@
 
 /* One planner's view of the memory axis. */
 struct view {
-    struct vbs_solver *solver;
-    int64_t least_bytes;  /* that it needs */
-    int64_t enough_bytes; /* that its plan for unlimited memory takes */
-    double best_us;       /* time of that plan */
+    struct vbs_solver *solver; /* borrowed */
+    int64_t least_bytes;       /* that it needs */
+    int64_t enough_bytes;      /* that its plan for unlimited memory takes */
+    double best_us;            /* time of that plan */
 };
 
 static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
@@ -42,17 +42,15 @@ static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, i
     return VBS_OK;
 }
 
-static enum vbs_status open_views(struct vbs_ctx *ctx, const struct vbs_problem *problem, int n,
+static enum vbs_status fill_views(struct vbs_ctx *ctx, const struct vbs_solvers *solvers,
                                   struct view *views)
 {
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < n && status == VBS_OK; i++) {
+    for (int i = 0; i < solvers->n && status == VBS_OK; i++) {
         struct view *view = &views[i];
 
-        status = vbs_solver_new(ctx, vbs_planner_at(i), problem, &view->solver);
-        if (status != VBS_OK)
-            break;
+        view->solver = solvers->at[i].solver;
         view->least_bytes = vbs_solver_least_bytes(view->solver);
         status = plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes);
     }
@@ -126,22 +124,15 @@ static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_by
     return best;
 }
 
-enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
-                                            struct vbs_byte_range *budgets)
+/* The range where the n planners differ. */
+static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views, int n,
+                                  struct vbs_byte_range *budgets)
 {
     int64_t least_bytes = VBS_MAX_BYTES, enough_bytes = VBS_MAX_BYTES;
     double fastest_us = HUGE_VAL;
-    struct view *views;
-    enum vbs_status status;
-    int n = 0;
+    enum vbs_status status = VBS_OK;
 
-    while (vbs_planner_at(n))
-        n++;
-    views = calloc((size_t)n, sizeof *views);
-    if (!views)
-        return vbs_no_memory(ctx);
-    status = open_views(ctx, problem, n, views);
-    for (int i = 0; i < n && status == VBS_OK; i++) {
+    for (int i = 0; i < n; i++) {
         least_bytes = views[i].least_bytes < least_bytes ? views[i].least_bytes : least_bytes;
         fastest_us = fmin(fastest_us, views[i].best_us);
     }
@@ -150,8 +141,31 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
             status = find_enough(ctx, &views[i], CLOSE * fastest_us, &enough_bytes);
     if (status == VBS_OK)
         *budgets = choose_range(least_bytes, enough_bytes);
-    for (int i = 0; i < n; i++)
-        vbs_solver_free(views[i].solver);
+    return status;
+}
+
+enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                    struct vbs_byte_range *budgets)
+{
+    struct view *views = calloc((size_t)solvers->n, sizeof *views);
+    enum vbs_status status = views ? vbs_solvers_open(ctx, solvers) : vbs_no_memory(ctx);
+
+    if (status == VBS_OK)
+        status = fill_views(ctx, solvers, views);
+    if (status == VBS_OK)
+        status = find_range(ctx, views, solvers->n, budgets);
     free(views);
+    return status;
+}
+
+enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                            struct vbs_byte_range *budgets)
+{
+    struct vbs_solvers solvers;
+    enum vbs_status status = vbs_solvers_init(ctx, &solvers, problem);
+
+    if (status == VBS_OK)
+        status = vbs_solvers_budgets(ctx, &solvers, budgets);
+    vbs_solvers_clear(&solvers);
     return status;
 }

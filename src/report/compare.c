@@ -2,7 +2,7 @@
  * Runs planners over budgets and lets the replay judge what they plan. No number of a planner
  * itself enters a comparison, but how long it took.
  */
-#include "vbslab/report.h"
+#include "report/solvers.h"
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What the public struct points into lives in the arena. */
 struct owned_compare {
@@ -25,6 +24,7 @@ struct owned_compare {
 struct question {
     const struct vbs_problem *problem;
     const struct vbs_profile *judge;
+    struct vbs_solvers *solvers;
     const int64_t *budgets;
     const double *bound_us;
     int n_budgets;
@@ -44,14 +44,6 @@ bool vbs_compare_is_baseline(const struct vbs_planner *planner)
         if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
             return true;
     return false;
-}
-
-static double now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
 }
 
 static double gap_percent(double time_us, double bound_us)
@@ -133,13 +125,13 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
                                    struct vbs_compare_row *row)
 {
     struct vbs_schedule *schedule = NULL;
-    double start_us = now_us(), plan_us;
+    double start_us = vbs_solvers_clock_us(), plan_us;
     enum vbs_status status;
 
     if (row->memory_bytes < row->least_bytes)
         return VBS_OK;
     status = vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
-    plan_us = now_us() - start_us;
+    plan_us = vbs_solvers_clock_us() - start_us;
     if (status == VBS_INFEASIBLE)
         return VBS_OK;
     if (status == VBS_OK)
@@ -154,28 +146,27 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
 static enum vbs_status run_planner(struct vbs_ctx *ctx, const struct question *question,
                                    const struct vbs_planner *planner, struct row_column rows)
 {
-    struct vbs_solver *solver = NULL;
-    double start_us = now_us(), share_us;
-    enum vbs_status status = vbs_solver_new(ctx, planner, question->problem, &solver);
+    struct vbs_opened opened;
+    enum vbs_status status = vbs_solvers_take(ctx, question->solvers, planner, &opened);
+    double share_us = opened.open_us / question->n_budgets;
 
-    share_us = (now_us() - start_us) / question->n_budgets;
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++) {
         struct vbs_compare_row *row = &rows.at[(size_t)b * (size_t)rows.stride];
 
         *row = (struct vbs_compare_row){
             .memory_bytes = question->budgets[b],
             .planner = planner,
-            .least_bytes = vbs_solver_least_bytes(solver),
+            .least_bytes = vbs_solver_least_bytes(opened.solver),
         };
         if (vbs_cancelled(ctx))
             status = vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while %s planned",
                               vbs_planner_name(planner));
         else
-            status = plan_budget(ctx, question, solver, question->bound_us[b], row);
+            status = plan_budget(ctx, question, opened.solver, question->bound_us[b], row);
         if (row->feasible)
             row->plan_us += share_us;
     }
-    vbs_solver_free(solver);
+    vbs_solver_free(opened.solver);
     return status;
 }
 
@@ -353,11 +344,8 @@ static int64_t *list_budgets(struct vbs_arena *arena, const struct vbs_byte_rang
     return budgets;
 }
 
-static enum vbs_status check_question(struct vbs_ctx *ctx, const struct vbs_byte_range *range,
-                                      const struct vbs_planner *const *planners, int n_planners)
+static enum vbs_status check_range(struct vbs_ctx *ctx, const struct vbs_byte_range *range)
 {
-    if (planners && n_planners < 1)
-        return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
     if (range->step_bytes < 1 || range->from_bytes < 0 || range->to_bytes < range->from_bytes ||
         (range->to_bytes - range->from_bytes) / range->step_bytes >= VBS_MAX_BUDGETS)
         return vbs_fail(ctx, VBS_USAGE, "range of budgets is empty or has more than %d",
@@ -404,33 +392,56 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
     return owned;
 }
 
+/* The comparison of a question that has all but bounds and budgets. */
+static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *question,
+                                    const struct vbs_byte_range *range,
+                                    const struct vbs_planner *const *planners, int n_planners,
+                                    struct vbs_compare **compare)
+{
+    struct owned_compare *owned =
+        new_compare(question->problem, question->judge, range, planners, n_planners);
+    enum vbs_status status;
+
+    if (!owned)
+        return vbs_no_memory(ctx);
+    question->n_budgets = owned->compare.n_budgets;
+    question->budgets = owned->compare.budgets;
+    question->bound_us = owned->bound_us;
+    status = set_bounds(ctx, question, owned->bound_us);
+    if (status == VBS_OK)
+        status = run_planners(ctx, question, owned);
+    if (status == VBS_OK)
+        *compare = &owned->compare;
+    else
+        vbs_compare_free(&owned->compare);
+    return status;
+}
+
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                 const struct vbs_profile *judge,
                                 const struct vbs_byte_range *budgets,
                                 const struct vbs_planner *const *planners, int n_planners,
                                 struct vbs_compare **compare)
 {
-    struct question question = {.problem = problem, .judge = judge ? judge : problem->profile};
-    enum vbs_status status = check_question(ctx, budgets, planners, n_planners);
-    struct owned_compare *owned;
+    struct vbs_solvers solvers = {0};
+    struct question question = {
+        .problem = problem, .judge = judge ? judge : problem->profile, .solvers = &solvers};
+    struct vbs_byte_range range;
+    enum vbs_status status;
 
+    if (planners && n_planners < 1)
+        return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
+    status = budgets ? check_range(ctx, budgets) : VBS_OK;
     if (status == VBS_OK)
         status = check_judge(ctx, problem->profile, question.judge);
-    if (status != VBS_OK)
-        return status;
-    owned = new_compare(problem, question.judge, budgets, planners, n_planners);
-    if (!owned)
-        return vbs_no_memory(ctx);
-    question.n_budgets = owned->compare.n_budgets;
-    question.budgets = owned->compare.budgets;
-    question.bound_us = owned->bound_us;
-    status = set_bounds(ctx, &question, owned->bound_us);
     if (status == VBS_OK)
-        status = run_planners(ctx, &question, owned);
+        status = vbs_solvers_init(ctx, &solvers, problem);
+    if (status == VBS_OK && !budgets)
+        status = vbs_solvers_budgets(ctx, &solvers, &range);
     if (status == VBS_OK)
-        *compare = &owned->compare;
-    else
-        vbs_compare_free(&owned->compare);
+        status =
+            compare_over(ctx, &question, budgets ? budgets : &range, planners, n_planners, compare);
+    vbs_solvers_clear(&solvers);
     return status;
 }
 

@@ -75,7 +75,9 @@ static void choose_unit(struct panel *panel)
     panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
 }
 
-/* All rates of the panel with a margin; from zero when the curves span most of the way to it. */
+/* All rates of the panel with a margin; from zero when the curves span most of the way to it. Else
+ * the differences would be too small to read, and the template marks the axis as broken, for which
+ * the margin below has room. */
 static void choose_rates(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -98,7 +100,7 @@ static void choose_rates(struct panel *panel)
         return;
     span = fmax(high - low, 0.02 * high);
     panel->rate_to = high + 0.08 * span;
-    panel->rate_from = low < 0.5 * high ? 0 : low - 0.08 * span;
+    panel->rate_from = low < 0.5 * high ? 0 : low - 0.16 * span;
 }
 
 static struct panel make_panel(const struct vbs_compare *compare)
@@ -188,12 +190,16 @@ static void add_device(struct vbs_text *note, const struct vbs_circumstances *fr
     free(name);
 }
 
+/* Where the times come from: the judge. */
 static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
-    const struct vbs_circumstances *from = &compare->circumstances;
+    const struct vbs_circumstances *from = &compare->judge;
     struct vbs_text note = {0};
 
-    add_device(&note, from);
+    if (strcmp(from->backend, "analytic") == 0)
+        vbs_text_add(&note, "modelled, not measured");
+    else
+        add_device(&note, from);
     if (from->threads > 0)
         vbs_text_addf(&note, "%s%d %s", note.length > 0 ? ", " : "", from->threads,
                       from->threads == 1 ? "thread" : "threads");
@@ -287,6 +293,7 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
                                   int n_compares)
 {
     const struct vbs_compare_row *least = &compares[0]->rows[0];
+    char bytes[48];
 
     for (int i = 0; i < n_compares; i++) {
         if (vbs_form_fastest(compares[i], compares[i]->n_budgets - 1, false))
@@ -297,8 +304,9 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
     }
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "nothing to plot: no planner fits any of the budgets; the least that works is "
-                    "%lld bytes, with %s",
-                    (long long)least->least_bytes, vbs_planner_name(least->planner));
+                    "%s, with %s",
+                    vbs_format_exact(least->least_bytes, bytes, sizeof bytes),
+                    vbs_planner_name(least->planner));
 }
 
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,

@@ -263,6 +263,12 @@ static void add_header(struct vbs_text *text, const struct table *table)
     vbs_text_addf(text, "\n  time per sample in %s\n\n", table->time.name);
 }
 
+/* As the table rounds it: 0.04 of a percent is none. */
+static bool is_gain(double percent)
+{
+    return round(10 * percent) > 0;
+}
+
 /* The largest gains over both baselines among the budgets from..to. */
 struct best_gain {
     double over[2]; /* fbs, fbs-best; not a number when there is none */
@@ -299,11 +305,15 @@ static void add_gains(struct vbs_text *line, const char *where, const struct bes
     for (int i = 0; i < 2; i++) {
         struct vbs_form_cell cell;
 
+        vbs_text_add(line, i == 0 ? where : ", ");
         set_percent(&cell, best->over[i]);
-        vbs_text_addf(line, "%s%s over %s", i == 0 ? where : ", ",
-                      isfinite(best->over[i]) ? cell.text : "none", BASELINES[i]);
-        if (isfinite(best->over[i]))
-            vbs_text_addf(line, " (%s)", vbs_format_bytes(best->at_bytes[i], bytes, sizeof bytes));
+        if (!isfinite(best->over[i]))
+            vbs_text_addf(line, "no comparison with %s", BASELINES[i]);
+        else if (!is_gain(best->over[i]))
+            vbs_text_addf(line, "no gain over %s", BASELINES[i]);
+        else
+            vbs_text_addf(line, "%s over %s (%s)", cell.text, BASELINES[i],
+                          vbs_format_bytes(best->at_bytes[i], bytes, sizeof bytes));
     }
 }
 
@@ -341,8 +351,22 @@ static void add_ours(struct vbs_text *line, const struct table *table)
             vbs_text_add(line, vbs_planner_name(compare->planners[p]));
 }
 
+/* True when some gain that the table shows is below 0. */
+static bool has_loss(const struct vbs_compare *compare)
+{
+    for (int b = 0; b < compare->n_budgets; b++) {
+        const struct vbs_compare_row *row = vbs_form_fastest(compare, b, true);
+
+        if (row && (round(10 * row->gain_over_fbs_percent) < 0 ||
+                    round(10 * row->gain_over_fbs_best_percent) < 0))
+            return true;
+    }
+    return false;
+}
+
 static void add_legend(struct vbs_text *text, const struct table *table)
 {
+    const struct vbs_compare *compare = table->compare;
     struct vbs_text line = {0};
 
     vbs_text_add(&line, "* fastest of the row; - nothing fits or nothing to compare with; lower "
@@ -350,9 +374,12 @@ static void add_legend(struct vbs_text *text, const struct table *table)
     end_paragraph(text, &line);
     if (table->n_ours == 0)
         return;
-    vbs_text_add(&line, "gain: percent less time per sample than fbs (the largest uniform batch "
-                        "that fits) and fbs-best (the fastest uniform batch that fits); gains, "
-                        "percent above bound and batch sizes are those of ");
+    vbs_text_addf(&line,
+                  "gain: percent less time per sample%s than fbs (the largest uniform batch that "
+                  "fits) and fbs-best (the fastest uniform batch that fits%s); gains, percent "
+                  "above bound and batch sizes are those of ",
+                  has_loss(compare) ? " (below 0: more)" : "",
+                  compare->self_judged ? "" : ", by the first profile");
     add_ours(&line, table);
     end_paragraph(text, &line);
 }
@@ -388,8 +415,8 @@ static void add_caution(struct vbs_text *text, const struct vbs_compare *compare
                             "be the choice among noisy numbers; a second, independent profile as "
                             "judge tells");
     else
-        vbs_text_add(&line, "planned on one profile and judged by another: choosing among the "
-                            "noisy numbers of the first gains nothing in the second");
+        vbs_text_add(&line, "planned on the first profile, judged by the second: luck in the "
+                            "first does not count");
     end_paragraph(text, &line);
 }
 

@@ -137,10 +137,13 @@ static enum vbs_status make_folders(struct vbs_ctx *ctx, const char *path)
         return vbs_no_memory(ctx);
     for (char *slash = strchr(folder + 1, '/'); slash && status == VBS_OK;
          slash = strchr(slash + 1, '/')) {
+        int reason;
+
         *slash = '\0';
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST && access(folder, F_OK) != 0)
+        reason = mkdir(folder, 0777) != 0 ? errno : 0;
+        if (reason && reason != EEXIST && access(folder, F_OK) != 0)
             status =
-                vbs_fail(ctx, VBS_STORE, "cannot make folder '%s': %s", folder, strerror(errno));
+                vbs_fail(ctx, VBS_STORE, "cannot make folder '%s': %s", folder, strerror(reason));
         *slash = '/';
     }
     free(folder);
@@ -183,6 +186,9 @@ static enum vbs_status open_for_writing(struct vbs_ctx *ctx, struct vbs_store *s
 
     if ((status = make_folders(ctx, path)))
         return status;
+    /* SQLite would open it to read, and leave files beside it. */
+    if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
+        return check_access(ctx, store, path);
     status = vbs_sql_open(ctx, store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     if (status == VBS_OK)
         status = inspect(ctx, store, &version);
@@ -214,23 +220,34 @@ static enum vbs_status immutable_uri(struct vbs_ctx *ctx, const char *path, stru
     return uri->failed ? vbs_no_memory(ctx) : VBS_OK;
 }
 
+/* Bytes of the log beside the store, -1 when there is none. */
+static enum vbs_status measure_log(struct vbs_ctx *ctx, const char *path, int64_t *bytes)
+{
+    struct vbs_text log = {0};
+    struct stat info;
+
+    vbs_text_addf(&log, "%s-wal", path);
+    if (log.failed) {
+        vbs_text_clear(&log);
+        return vbs_no_memory(ctx);
+    }
+    *bytes = stat(log.data, &info) == 0 ? info.st_size : -1;
+    vbs_text_clear(&log);
+    return VBS_OK;
+}
+
 /* A log that was not merged into the store yet: without it the store would be read as it was. */
 static enum vbs_status check_no_log(struct vbs_ctx *ctx, const struct vbs_store *store,
                                     const char *path)
 {
-    struct vbs_text log = {0};
-    enum vbs_status status = VBS_OK;
-    struct stat info;
+    int64_t bytes;
+    enum vbs_status status = measure_log(ctx, path, &bytes);
 
-    vbs_text_addf(&log, "%s-wal", path);
-    if (log.failed)
-        status = vbs_no_memory(ctx);
-    else if (stat(log.data, &info) == 0 && info.st_size > 0)
-        status = vbs_fail(ctx, VBS_STORE,
-                          "store '%s' has a log beside it (-wal) that must be merged first, and "
-                          "nothing can be written here; copy both to where you may write",
-                          store->shown);
-    vbs_text_clear(&log);
+    if (status == VBS_OK && bytes > 0)
+        return vbs_fail(ctx, VBS_STORE,
+                        "store '%s' has a log beside it (-wal) that must be merged first, and "
+                        "nothing can be written here; copy both to where you may write",
+                        store->shown);
     return status;
 }
 
@@ -257,17 +274,26 @@ static enum vbs_status open_immutable(struct vbs_ctx *ctx, struct vbs_store *sto
     return status;
 }
 
-/* A reader that may write leaves no files of SQLite behind, and none that others could not write
- * to; it is kept from writing rows all the same. */
+/*
+ * A reader that may write leaves no files of SQLite behind; it is kept from writing rows all the
+ * same. One that may not would leave them, as its own, to an owner who then could not write to
+ * them. So it makes none: where there is no log, nobody has the store open.
+ */
 static enum vbs_status open_file_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
                                              const char *path, int *version)
 {
-    enum vbs_status status = check_access(NULL, store, path);
+    enum vbs_status writing = check_access(NULL, store, path), status;
+    int64_t log_bytes;
 
-    if (status == VBS_NO_MEMORY)
+    if (writing == VBS_NO_MEMORY)
         return vbs_no_memory(ctx);
+    status = measure_log(ctx, path, &log_bytes);
+    if (status != VBS_OK)
+        return status;
+    if (writing != VBS_OK && log_bytes < 0)
+        return open_immutable(ctx, store, path, version);
     status = vbs_sql_open(ctx, store, path,
-                          status == VBS_OK ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+                          writing == VBS_OK ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
     if (status == VBS_OK)
         status = vbs_sql_run(ctx, store, "PRAGMA query_only = ON", "");
     return status == VBS_OK ? inspect(ctx, store, version) : status;

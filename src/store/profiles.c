@@ -38,9 +38,11 @@ static enum vbs_status add_entry(struct vbs_ctx *ctx, struct list_body *body, sq
         .n_batches = vbs_sql_int(stmt, 3),
         .max_batch = vbs_sql_int(stmt, 4),
         .n_rows = sqlite3_column_int64(stmt, 5),
+        .batches = vbs_sql_text(&body->arena, stmt, 6),
     };
     enum vbs_status status =
-        vbs_rows_circumstances(ctx, &body->arena, stmt, 6, &entry.circumstances);
+        entry.batches ? vbs_rows_circumstances(ctx, &body->arena, stmt, 7, &entry.circumstances)
+                      : vbs_no_memory(ctx);
 
     if (status != VBS_OK)
         return status;
@@ -68,7 +70,9 @@ static enum vbs_status read_list(struct vbs_ctx *ctx, struct vbs_store *store,
         " (SELECT count(*) FROM layer WHERE profile = p.id),"
         " (SELECT count(DISTINCT batch) FROM kernel WHERE profile = p.id AND layer = 1),"
         " (SELECT max(batch) FROM kernel WHERE profile = p.id AND layer = 1),"
-        " (SELECT count(*) FROM kernel WHERE profile = p.id), " VBS_ROWS_CIRCUMSTANCES
+        " (SELECT count(*) FROM kernel WHERE profile = p.id),"
+        " (SELECT group_concat(batch) FROM (SELECT DISTINCT batch FROM kernel"
+        "  WHERE profile = p.id AND layer = 1 ORDER BY batch)), " VBS_ROWS_CIRCUMSTANCES
         " FROM profile p ORDER BY completed IS NULL, completed, id",
         &stmt);
     bool row = true;

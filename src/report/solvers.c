@@ -1,0 +1,67 @@
+#include "report/solvers.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double vbs_solvers_clock_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
+}
+
+enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_problem *problem)
+{
+    *solvers = (struct vbs_solvers){.problem = problem};
+    while (vbs_planner_at(solvers->n))
+        solvers->n++;
+    solvers->at = calloc((size_t)solvers->n, sizeof *solvers->at);
+    return solvers->at ? VBS_OK : vbs_no_memory(ctx);
+}
+
+void vbs_solvers_clear(struct vbs_solvers *solvers)
+{
+    for (int i = 0; solvers->at && i < solvers->n; i++)
+        vbs_solver_free(solvers->at[i].solver);
+    free(solvers->at);
+    solvers->at = NULL;
+}
+
+static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *solvers,
+                                const struct vbs_planner *planner, struct vbs_opened *opened)
+{
+    double start_us = vbs_solvers_clock_us();
+    enum vbs_status status;
+
+    if (opened->solver)
+        return VBS_OK;
+    status = vbs_solver_new(ctx, planner, solvers->problem, &opened->solver);
+    opened->open_us = vbs_solvers_clock_us() - start_us;
+    return status;
+}
+
+enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < solvers->n && status == VBS_OK; i++)
+        status = open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]);
+    return status;
+}
+
+enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_planner *planner, struct vbs_opened *taken)
+{
+    *taken = (struct vbs_opened){0};
+    for (int i = 0; i < solvers->n; i++) {
+        if (vbs_planner_at(i) == planner) {
+            *taken = solvers->at[i];
+            solvers->at[i].solver = NULL;
+        }
+    }
+    return open_one(ctx, solvers, planner, taken);
+}
