@@ -1,17 +1,8 @@
-#include "base/fail.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "cli/table.h"
 
 #include <stdio.h>
-
-/* Sets key in object; a null value (memory ran out) and any failure set *failed. */
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        *failed = true;
-}
 
 static json_t *backend_json(const struct vbs_backend *backend, bool *failed)
 {
@@ -19,13 +10,13 @@ static json_t *backend_json(const struct vbs_backend *backend, bool *failed)
     json_t *object = json_object();
 
     backend->probe(&info);
-    put(object, "name", json_string(backend->name), failed);
-    put(object, "summary", json_string(backend->summary), failed);
-    put(object, "built", json_boolean(info.built), failed);
-    put(object, "usable", json_boolean(info.usable), failed);
-    put(object, "why", json_string(info.why), failed);
-    put(object, "library", json_string(info.library), failed);
-    put(object, "device", json_string(info.device), failed);
+    cli_json_put(object, "name", json_string(backend->name), failed);
+    cli_json_put(object, "summary", json_string(backend->summary), failed);
+    cli_json_put(object, "built", json_boolean(info.built), failed);
+    cli_json_put(object, "usable", json_boolean(info.usable), failed);
+    cli_json_put(object, "why", json_string(info.why), failed);
+    cli_json_put(object, "library", json_string(info.library), failed);
+    cli_json_put(object, "device", json_string(info.device), failed);
     return object;
 }
 
@@ -33,23 +24,11 @@ static enum vbs_status print_json(struct cli *cli)
 {
     bool failed = false;
     json_t *root = json_object(), *list = json_array();
-    struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
 
     for (int i = 0; vbs_backend_at(i); i++)
-        if (json_array_append_new(list, backend_json(vbs_backend_at(i), &failed)) != 0)
-            failed = true;
-    put(root, "backends", list, &failed);
-    text.failed = failed;
-    vbs_text_add_json(&text, root, JSON_INDENT(2));
-    vbs_text_add(&text, "\n");
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    json_decref(root);
-    return status;
+        cli_json_append(list, backend_json(vbs_backend_at(i), &failed), &failed);
+    cli_json_put(root, "backends", list, &failed);
+    return cli_json_print(cli, root, failed);
 }
 
 static enum vbs_status print_table(struct cli *cli)

@@ -1,7 +1,7 @@
 #include "base/fail.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -98,20 +98,12 @@ static json_t *shape_json(const struct vbs_shape *shape)
     return dims;
 }
 
-/* Sets key in object; a null value (memory ran out) and any failure set *failed. */
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        *failed = true;
-}
-
 static json_t *inputs_json(const struct vbs_layer *layer, bool *failed)
 {
     json_t *inputs = json_array();
 
     for (int i = 0; i < layer->n_inputs; i++)
-        if (json_array_append_new(inputs, json_integer(layer->inputs[i])) != 0)
-            *failed = true;
+        cli_json_append(inputs, json_integer(layer->inputs[i]), failed);
     return inputs;
 }
 
@@ -122,10 +114,9 @@ static json_t *bundled_json(const struct vbs_layer *layer, bool *failed)
     for (int i = 0; i < layer->n_bundled; i++) {
         json_t *item = json_object();
 
-        put(item, "name", json_string(layer->bundled[i].name), failed);
-        put(item, "kind", json_string(vbs_op_word(layer->bundled[i].op)), failed);
-        if (json_array_append_new(list, item) != 0)
-            *failed = true;
+        cli_json_put(item, "name", json_string(layer->bundled[i].name), failed);
+        cli_json_put(item, "kind", json_string(vbs_op_word(layer->bundled[i].op)), failed);
+        cli_json_append(list, item, failed);
     }
     return list;
 }
@@ -135,16 +126,16 @@ static json_t *layer_json(const struct vbs_network *network, int k, bool *failed
     const struct vbs_layer *layer = &network->layers[k];
     json_t *object = json_object();
 
-    put(object, "layer", json_integer(k), failed);
-    put(object, "name", json_string(layer->name), failed);
-    put(object, "kind", json_string(vbs_op_word(layer->op)), failed);
-    put(object, "inputs", inputs_json(layer, failed), failed);
-    put(object, "shape", shape_json(&layer->shape), failed);
-    put(object, "in_bytes", json_integer(vbs_network_in_bytes(network, k)), failed);
-    put(object, "out_bytes", json_integer(vbs_network_out_bytes(network, k)), failed);
-    put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
-    put(object, "macs", json_integer(layer->macs), failed);
-    put(object, "bundled", bundled_json(layer, failed), failed);
+    cli_json_put(object, "layer", json_integer(k), failed);
+    cli_json_put(object, "name", json_string(layer->name), failed);
+    cli_json_put(object, "kind", json_string(vbs_op_word(layer->op)), failed);
+    cli_json_put(object, "inputs", inputs_json(layer, failed), failed);
+    cli_json_put(object, "shape", shape_json(&layer->shape), failed);
+    cli_json_put(object, "in_bytes", json_integer(vbs_network_in_bytes(network, k)), failed);
+    cli_json_put(object, "out_bytes", json_integer(vbs_network_out_bytes(network, k)), failed);
+    cli_json_put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
+    cli_json_put(object, "macs", json_integer(layer->macs), failed);
+    cli_json_put(object, "bundled", bundled_json(layer, failed), failed);
     return object;
 }
 
@@ -154,13 +145,13 @@ static json_t *network_json(const struct vbs_network *network, bool *failed)
     struct totals totals = add_up(network);
     json_t *object = json_object();
 
-    put(object, "name", json_string(network->name), failed);
-    put(object, "about", json_string(network->about), failed);
-    put(object, "input", shape_json(&network->input), failed);
-    put(object, "n_layers", json_integer(network->n_layers), failed);
-    put(object, "parameters", json_integer(totals.parameters), failed);
-    put(object, "weight_bytes", json_integer(weight_bytes(totals.parameters)), failed);
-    put(object, "macs", json_integer(totals.macs), failed);
+    cli_json_put(object, "name", json_string(network->name), failed);
+    cli_json_put(object, "about", json_string(network->about), failed);
+    cli_json_put(object, "input", shape_json(&network->input), failed);
+    cli_json_put(object, "n_layers", json_integer(network->n_layers), failed);
+    cli_json_put(object, "parameters", json_integer(totals.parameters), failed);
+    cli_json_put(object, "weight_bytes", json_integer(weight_bytes(totals.parameters)), failed);
+    cli_json_put(object, "macs", json_integer(totals.macs), failed);
     return object;
 }
 
@@ -174,27 +165,15 @@ static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
     return status;
 }
 
-/* Prints and frees json, unless failed says that parts of it are missing. */
-static enum vbs_status print_json(struct cli *cli, json_t *json, bool failed)
-{
-    struct vbs_text text = {.failed = failed};
-
-    vbs_text_add_json(&text, json, JSON_INDENT(2));
-    vbs_text_add(&text, "\n");
-    json_decref(json);
-    return print_text(cli, &text);
-}
-
 static enum vbs_status show_json(struct cli *cli, const struct vbs_network *network)
 {
     bool failed = false;
     json_t *root = network_json(network, &failed), *layers = json_array();
 
     for (int k = 1; k <= network->n_layers; k++)
-        if (json_array_append_new(layers, layer_json(network, k, &failed)) != 0)
-            failed = true;
-    put(root, "layers", layers, &failed);
-    return print_json(cli, root, failed);
+        cli_json_append(layers, layer_json(network, k, &failed), &failed);
+    cli_json_put(root, "layers", layers, &failed);
+    return cli_json_print(cli, root, failed);
 }
 
 /* Words of what is bundled, or ids of inputs, with a separator between. */
@@ -335,10 +314,9 @@ static enum vbs_status list_json(struct cli *cli, struct vbs_network *const *net
     json_t *root = json_object(), *models = json_array();
 
     for (int i = 0; i < n; i++)
-        if (json_array_append_new(models, network_json(networks[i], &failed)) != 0)
-            failed = true;
-    put(root, "models", models, &failed);
-    return print_json(cli, root, failed);
+        cli_json_append(models, network_json(networks[i], &failed), &failed);
+    cli_json_put(root, "models", models, &failed);
+    return cli_json_print(cli, root, failed);
 }
 
 static enum vbs_status list_csv(struct cli *cli, struct vbs_network *const *networks, int n)

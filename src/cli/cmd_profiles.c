@@ -1,7 +1,6 @@
-#include "base/fail.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "cli/table.h"
 
 #include <jansson.h>
@@ -20,43 +19,13 @@ static void add_bytes(struct cli_table *table, int64_t bytes)
 
 /* ---- JSON ---- */
 
-/* Sets key in object; a null value (memory ran out) and any failure set *failed. */
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        *failed = true;
-}
-
-static void append(json_t *array, json_t *value, bool *failed)
-{
-    if (json_array_append_new(array, value) != 0)
-        *failed = true;
-}
-
 static void put_circumstances(json_t *object, const struct vbs_circumstances *circumstances,
                               bool *failed)
 {
-#define PUT(member) put(object, #member, json_string(circumstances->member), failed);
+#define PUT(member) cli_json_put(object, #member, json_string(circumstances->member), failed);
     VBS_CIRCUMSTANCE_TEXTS(PUT)
 #undef PUT
-    put(object, "threads", json_integer(circumstances->threads), failed);
-}
-
-/* Prints and frees json, unless failed says that parts of it are missing. */
-static enum vbs_status print_json(struct cli *cli, json_t *json, bool failed)
-{
-    struct vbs_text text = {.failed = failed};
-    enum vbs_status status = VBS_OK;
-
-    vbs_text_add_json(&text, json, JSON_INDENT(2));
-    vbs_text_add(&text, "\n");
-    json_decref(json);
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
+    cli_json_put(object, "threads", json_integer(circumstances->threads), failed);
 }
 
 /* ---- profiles ---- */
@@ -70,17 +39,17 @@ static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *l
         const struct vbs_store_entry *entry = &list->entries[i];
         json_t *object = json_object();
 
-        put(object, "id", json_integer(entry->id), &failed);
-        put(object, "complete", json_boolean(entry->complete), &failed);
+        cli_json_put(object, "id", json_integer(entry->id), &failed);
+        cli_json_put(object, "complete", json_boolean(entry->complete), &failed);
         put_circumstances(object, &entry->circumstances, &failed);
-        put(object, "n_layers", json_integer(entry->n_layers), &failed);
-        put(object, "n_batches", json_integer(entry->n_batches), &failed);
-        put(object, "max_batch", json_integer(entry->max_batch), &failed);
-        put(object, "n_rows", json_integer(entry->n_rows), &failed);
-        append(profiles, object, &failed);
+        cli_json_put(object, "n_layers", json_integer(entry->n_layers), &failed);
+        cli_json_put(object, "n_batches", json_integer(entry->n_batches), &failed);
+        cli_json_put(object, "max_batch", json_integer(entry->max_batch), &failed);
+        cli_json_put(object, "n_rows", json_integer(entry->n_rows), &failed);
+        cli_json_append(profiles, object, &failed);
     }
-    put(root, "profiles", profiles, &failed);
-    return print_json(cli, root, failed);
+    cli_json_put(root, "profiles", profiles, &failed);
+    return cli_json_print(cli, root, failed);
 }
 
 #define MAX_BATCHES_SHOWN 16 /* characters */
@@ -193,16 +162,16 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
 {
     json_t *object = json_object();
 
-    put(object, "batch", json_integer(batch), failed);
-    put(object, "algorithm", json_string(profile->algorithms[row->algorithm]), failed);
-    put(object, "time_us", json_real(row->time_us), failed);
-    put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
+    cli_json_put(object, "batch", json_integer(batch), failed);
+    cli_json_put(object, "algorithm", json_string(profile->algorithms[row->algorithm]), failed);
+    cli_json_put(object, "time_us", json_real(row->time_us), failed);
+    cli_json_put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
     if (row->n_runs == 0)
         return object;
-    put(object, "mad_us", json_real(row->mad_us), failed);
-    put(object, "low_us", json_real(row->low_us), failed);
-    put(object, "high_us", json_real(row->high_us), failed);
-    put(object, "n_runs", json_integer(row->n_runs), failed);
+    cli_json_put(object, "mad_us", json_real(row->mad_us), failed);
+    cli_json_put(object, "low_us", json_real(row->low_us), failed);
+    cli_json_put(object, "high_us", json_real(row->high_us), failed);
+    cli_json_put(object, "n_runs", json_integer(row->n_runs), failed);
     return object;
 }
 
@@ -212,23 +181,23 @@ static json_t *layer_json(const struct vbs_profile *profile, int id, bool *faile
     json_t *object = json_object(), *inputs = json_array(), *rows = json_array();
 
     for (int i = 0; i < layer->n_inputs; i++)
-        append(inputs, json_integer(layer->inputs[i]), failed);
+        cli_json_append(inputs, json_integer(layer->inputs[i]), failed);
     for (int b = 0; b < profile->n_batches; b++) {
         int n_rows;
         const struct vbs_profile_row *row = vbs_profile_rows(profile, id, b, &n_rows);
 
         for (int i = 0; i < n_rows; i++)
-            append(rows, row_json(profile, profile->batches[b], &row[i], failed), failed);
+            cli_json_append(rows, row_json(profile, profile->batches[b], &row[i], failed), failed);
     }
-    put(object, "layer", json_integer(id), failed);
-    put(object, "name", json_string(layer->name), failed);
-    put(object, "kind", json_string(layer->kind), failed);
-    put(object, "inputs", inputs, failed);
-    put(object, "in_bytes", json_integer(layer->in_bytes), failed);
-    put(object, "out_bytes", json_integer(layer->out_bytes), failed);
-    put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
-    put(object, "in_place", json_boolean(layer->in_place), failed);
-    put(object, "rows", rows, failed);
+    cli_json_put(object, "layer", json_integer(id), failed);
+    cli_json_put(object, "name", json_string(layer->name), failed);
+    cli_json_put(object, "kind", json_string(layer->kind), failed);
+    cli_json_put(object, "inputs", inputs, failed);
+    cli_json_put(object, "in_bytes", json_integer(layer->in_bytes), failed);
+    cli_json_put(object, "out_bytes", json_integer(layer->out_bytes), failed);
+    cli_json_put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
+    cli_json_put(object, "in_place", json_boolean(layer->in_place), failed);
+    cli_json_put(object, "rows", rows, failed);
     return object;
 }
 
@@ -238,15 +207,15 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     json_t *root = json_object(), *batches = json_array(), *layers = json_array();
 
     for (int b = 0; b < profile->n_batches; b++)
-        append(batches, json_integer(profile->batches[b]), &failed);
+        cli_json_append(batches, json_integer(profile->batches[b]), &failed);
     for (int layer = 1; layer <= profile->n_layers; layer++)
-        append(layers, layer_json(profile, layer, &failed), &failed);
-    put(root, "id", json_integer(id), &failed);
+        cli_json_append(layers, layer_json(profile, layer, &failed), &failed);
+    cli_json_put(root, "id", json_integer(id), &failed);
     put_circumstances(root, &profile->circumstances, &failed);
-    put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
-    put(root, "batches", batches, &failed);
-    put(root, "layers", layers, &failed);
-    return print_json(cli, root, failed);
+    cli_json_put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
+    cli_json_put(root, "batches", batches, &failed);
+    cli_json_put(root, "layers", layers, &failed);
+    return cli_json_print(cli, root, failed);
 }
 
 static void print_circumstance(const char *key, const char *value)

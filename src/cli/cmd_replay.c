@@ -1,6 +1,6 @@
 #include "base/fail.h"
-#include "base/json.h"
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "cli/number.h"
 
 #include <stdio.h>
@@ -146,23 +146,6 @@ static json_t *verdict_json(const struct judged *judged)
     return object;
 }
 
-static enum vbs_status print_json(struct cli *cli, const struct judged *judged)
-{
-    json_t *object = verdict_json(judged);
-    struct vbs_text text = {0};
-    enum vbs_status status = VBS_OK;
-
-    vbs_text_add_json(&text, object, JSON_INDENT(2));
-    vbs_text_add(&text, "\n");
-    json_decref(object);
-    if (text.failed)
-        status = vbs_no_memory(&cli->ctx);
-    else
-        fputs(text.data, stdout);
-    vbs_text_clear(&text);
-    return status;
-}
-
 /* The error that names the least budget of this schedule: its peak. */
 static enum vbs_status refuse(struct cli *cli, const struct judged *judged)
 {
@@ -191,7 +174,7 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
         status = vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
                                       trace);
     if (status == VBS_OK && cli_value(cli, values, "json"))
-        status = print_json(cli, judged);
+        status = cli_json_print(cli, verdict_json(judged), false);
     else if (status == VBS_OK && !is_standard_output(trace))
         print_verdict(judged);
     if (status == VBS_OK && !judged->replay->fits)
