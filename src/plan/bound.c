@@ -16,22 +16,12 @@
 static int64_t least_step_bytes(const struct vbs_task *task, int layer)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
-    int64_t bytes = 0, added = l->out_bytes;
+    int64_t bytes = 0;
 
-    for (int i = 0; i < l->n_inputs; i++) {
-        int seen = 0;
-
-        for (int j = 0; j < i; j++)
-            seen |= l->inputs[j] == l->inputs[i];
-        if (!seen)
-            bytes += vbs_task_bytes(task, l->inputs[i]);
-    }
-    if (l->in_place) {
-        int64_t place = vbs_task_bytes(task, l->inputs[0]);
-
-        added = added > place ? added - place : 0;
-    }
-    return bytes + added;
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        bytes += vbs_task_bytes(task, task->inputs[layer][i]);
+    return bytes +
+           vbs_task_added(l->out_bytes, l->in_place ? vbs_task_bytes(task, l->inputs[0]) : 0);
 }
 
 /* Least ticks for 0..r samples of layer in least[]; false when r samples cannot be had. */
@@ -62,28 +52,35 @@ static int layer_bound(const struct vbs_task *task, int layer, int64_t memory_by
     return least[r] >= 0;
 }
 
+enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                  int64_t memory_bytes, double *time_us)
+{
+    size_t n = (size_t)task->request + 1;
+    int64_t *batch_ticks = malloc(n * sizeof *batch_ticks), *least = malloc(n * sizeof *least);
+    enum vbs_status status = batch_ticks && least ? VBS_OK : vbs_no_memory(ctx);
+    int64_t total = 0;
+    int feasible = 1;
+
+    for (int k = 1; status == VBS_OK && feasible && k <= task->n_layers; k++) {
+        feasible = layer_bound(task, k, memory_bytes, batch_ticks, least);
+        total += feasible ? least[task->request] : 0;
+    }
+    if (status == VBS_OK)
+        *time_us = feasible ? vbs_task_us(task, total) : HUGE_VAL;
+    free(batch_ticks);
+    free(least);
+    return status;
+}
+
 enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                              int64_t memory_bytes, double *time_us)
 {
     struct vbs_task task;
-    int64_t *batch_ticks = NULL, *least = NULL, total = 0;
-    int feasible = 1;
     enum vbs_status status = vbs_task_init(ctx, &task, problem);
 
     if (status != VBS_OK)
         return status;
-    batch_ticks = malloc(((size_t)task.request + 1) * sizeof *batch_ticks);
-    least = malloc(((size_t)task.request + 1) * sizeof *least);
-    if (!batch_ticks || !least)
-        status = vbs_no_memory(ctx);
-    for (int k = 1; status == VBS_OK && feasible && k <= task.n_layers; k++) {
-        feasible = layer_bound(&task, k, memory_bytes, batch_ticks, least);
-        total += feasible ? least[task.request] : 0;
-    }
-    if (status == VBS_OK)
-        *time_us = feasible ? vbs_task_us(&task, total) : HUGE_VAL;
-    free(batch_ticks);
-    free(least);
+    status = vbs_task_bound_us(ctx, &task, memory_bytes, time_us);
     vbs_task_clear(&task);
     return status;
 }

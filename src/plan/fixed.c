@@ -109,13 +109,12 @@ enum vbs_status vbs_fixed_thresholds(struct vbs_ctx *ctx, const struct vbs_task 
                                      const struct vbs_fixed *candidates, int n_candidates,
                                      int64_t **bytes, int *n)
 {
-    size_t capacity = (size_t)n_candidates;
+    size_t capacity = (size_t)n_candidates, count = 0;
     int64_t *list;
-    int count = 0;
 
     for (int c = 0; c < n_candidates; c++)
         capacity += (size_t)candidates[c].n_steps * (size_t)task->profile->n_algorithms;
-    list = malloc(capacity * sizeof *list);
+    list = capacity <= INT32_MAX ? malloc(capacity * sizeof *list) : NULL;
     if (!list)
         return vbs_no_memory(ctx);
     for (int c = 0; c < n_candidates; c++) {
@@ -132,6 +131,6 @@ enum vbs_status vbs_fixed_thresholds(struct vbs_ctx *ctx, const struct vbs_task 
         }
     }
     *bytes = list;
-    *n = count;
+    *n = (int)count;
     return VBS_OK;
 }

@@ -42,9 +42,8 @@ static struct layer_bytes bytes_of(const struct vbs_task *task, int layer, int64
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
     struct layer_bytes bytes = {.whole = live_whole};
-    int64_t added = l->out_bytes, freed = place_taken(task, layer);
+    int64_t added = vbs_task_added(l->out_bytes, place_taken(task, layer));
 
-    added = added > freed ? added - freed : 0;
     if (vbs_task_kept(task, layer))
         bytes.whole += task->request * added;
     else
@@ -72,15 +71,12 @@ static enum vbs_status add_chunk(struct vbs_ctx *ctx, void *self, int chunk)
 /* Bytes of r samples of the tensors that are finished once layer has run. */
 static int64_t finished_bytes(const struct vbs_task *task, int layer)
 {
-    const struct vbs_profile_layer *l = &task->profile->layers[layer];
     int64_t bytes = 0;
 
-    for (int i = 0; i < l->n_inputs; i++) {
-        int t = l->inputs[i], seen = 0;
+    for (int i = 0; i < task->n_inputs[layer]; i++) {
+        int t = task->inputs[layer][i];
 
-        for (int j = 0; j < i; j++)
-            seen |= l->inputs[j] == t;
-        if (!seen && task->last_reader[t] == layer && vbs_task_kept(task, t))
+        if (task->last_reader[t] == layer && vbs_task_kept(task, t))
             bytes += task->request * vbs_task_bytes(task, t);
     }
     return bytes;

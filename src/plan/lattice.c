@@ -46,21 +46,16 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
     int64_t out_bytes = batch * l->out_bytes, added = out_bytes, freed_kept = 0;
     int64_t during = walk->live_bytes;
 
-    for (int i = 0; i < l->n_inputs; i++) {
-        int t = l->inputs[i], seen = 0;
-        int64_t freed;
+    for (int i = 0; i < task->n_inputs[layer]; i++) {
+        int t = task->inputs[layer][i];
+        int64_t freed = samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
 
-        for (int j = 0; j < i; j++)
-            seen |= l->inputs[j] == t;
-        if (seen)
-            continue;
-        freed = samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
         if (vbs_task_kept(task, t))
             freed_kept += freed;
         else
             during += batch * vbs_task_bytes(task, t);
         if (i == 0 && l->in_place)
-            added = out_bytes > freed ? out_bytes - freed : 0;
+            added = vbs_task_added(out_bytes, freed);
     }
     walk->progress[layer] += batch;
     walk->live_bytes -= freed_kept;

@@ -167,7 +167,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         find_peak(ctx, &solver->task, steps, &draft.predicted.peak_bytes, &peak_layer);
 
     if (status == VBS_OK)
-        status = vbs_bound_us(ctx, &solver->task.problem, memory_bytes, &draft.bound.time_us);
+        status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &draft.bound.time_us);
     if (status != VBS_OK)
         return status;
     if (draft.predicted.peak_bytes > reserved_bytes || reserved_bytes > memory_bytes)

@@ -23,6 +23,8 @@ struct vbs_task {
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */
     int *const *readers; /* [0..n] distinct readers, ascending */
+    int *n_inputs;       /* [0..n] */
+    int *const *inputs;  /* [0..n] distinct inputs of a layer, the first of the profile's first */
     int *batch_index;    /* [0..request] index into profile->batches, or -1 */
     struct vbs_arena arena;
 };
@@ -46,6 +48,13 @@ static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
     return task->problem.io == VBS_IO_RESIDENT || (tensor != 0 && task->last_reader[tensor] != 0);
 }
 
+/* What a step adds for its output, per sample or in all: the output, less what an in-place layer
+ * takes the place of. */
+static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
+{
+    return out_bytes > place_bytes ? out_bytes - place_bytes : 0;
+}
+
 /* True when layer reads the network's input. */
 int vbs_task_reads_input(const struct vbs_task *task, int layer);
 
@@ -57,6 +66,10 @@ const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
  * none does or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes);
+
+/* vbs_bound_us of the task's problem. */
+enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                  int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;
 
 /* Steps in the making; algorithm is an index into the profile's algorithms. */
 struct vbs_step_list {

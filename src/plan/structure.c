@@ -245,9 +245,7 @@ static struct vbs_item leaf(const struct builder *at, int layer, int64_t cut_byt
     if (vbs_task_reads_input(task, layer) && !vbs_task_kept(task, 0))
         bytes += vbs_task_bytes(task, 0);
     if (l->in_place && !at->reserved[first] && task->last_reader[first] == layer) {
-        int64_t freed = vbs_task_bytes(task, first);
-
-        added = added > freed ? added - freed : 0;
+        added = vbs_task_added(added, vbs_task_bytes(task, first));
     }
     return (struct vbs_item){.layer = layer, .step_bytes = bytes + added};
 }

@@ -6,10 +6,38 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Each layer's distinct inputs, entered once per reader; ids ascend because layers do. */
-static enum vbs_status find_readers(struct vbs_ctx *ctx, struct vbs_task *task)
+/* Each layer's inputs without repeats, in their order. */
+static enum vbs_status find_inputs(struct vbs_ctx *ctx, struct vbs_task *task)
 {
     const struct vbs_profile *profile = task->profile;
+    size_t n = (size_t)task->n_layers + 1;
+    int **inputs = vbs_arena_alloc(&task->arena, n, sizeof *inputs);
+    int *reader = vbs_arena_alloc(&task->arena, n, sizeof *reader); /* latest of each tensor */
+
+    task->n_inputs = vbs_arena_alloc(&task->arena, n, sizeof *task->n_inputs);
+    if (!inputs || !reader || !task->n_inputs)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= task->n_layers; k++) {
+        const struct vbs_profile_layer *layer = &profile->layers[k];
+
+        inputs[k] = vbs_arena_alloc(&task->arena, (size_t)layer->n_inputs, sizeof **inputs);
+        if (!inputs[k])
+            return vbs_no_memory(ctx);
+        for (int i = 0; i < layer->n_inputs; i++) {
+            int t = layer->inputs[i];
+
+            if (reader[t] != k)
+                inputs[k][task->n_inputs[k]++] = t;
+            reader[t] = k;
+        }
+    }
+    task->inputs = inputs;
+    return VBS_OK;
+}
+
+/* The readers of each tensor; ids ascend because layers do. */
+static enum vbs_status find_readers(struct vbs_ctx *ctx, struct vbs_task *task)
+{
     int n = task->n_layers;
     int **readers = vbs_arena_alloc(&task->arena, (size_t)n + 1, sizeof *readers);
 
@@ -25,11 +53,9 @@ static enum vbs_status find_readers(struct vbs_ctx *ctx, struct vbs_task *task)
             task->n_readers[t] = task->last_reader[t] = 0;
         }
         for (int k = 1; k <= n; k++) {
-            for (int i = 0; i < profile->layers[k].n_inputs; i++) {
-                int t = profile->layers[k].inputs[i];
+            for (int i = 0; i < task->n_inputs[k]; i++) {
+                int t = task->inputs[k][i];
 
-                if (task->last_reader[t] == k)
-                    continue;
                 if (pass == 1)
                     readers[t][task->n_readers[t]] = k;
                 task->n_readers[t]++;
@@ -85,7 +111,9 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                         (long long)problem->request, VBS_MAX_REQUEST);
     task->request = (int)problem->request;
     task->n_layers = problem->profile->n_layers;
-    status = find_readers(ctx, task);
+    status = find_inputs(ctx, task);
+    if (status == VBS_OK)
+        status = find_readers(ctx, task);
     if (status == VBS_OK)
         status = find_batches(ctx, task);
     if (status != VBS_OK) {
@@ -113,10 +141,8 @@ double vbs_task_us(const struct vbs_task *task, int64_t ticks)
 
 int vbs_task_reads_input(const struct vbs_task *task, int layer)
 {
-    const struct vbs_profile_layer *l = &task->profile->layers[layer];
-
-    for (int i = 0; i < l->n_inputs; i++)
-        if (l->inputs[i] == 0)
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        if (task->inputs[layer][i] == 0)
             return 1;
     return 0;
 }
