@@ -12,7 +12,7 @@ enum vbs_status vbs_fail(struct vbs_ctx *ctx, enum vbs_status status, const char
 /* VBS_NO_MEMORY, for a failed allocation. */
 enum vbs_status vbs_no_memory(struct vbs_ctx *ctx);
 
-/* Puts "prefix: " before the detail that ctx holds and returns its status. */
+/* Puts "prefix: " before the detail that ctx holds, and returns status. */
 enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, const char *prefix);
 
 /* Non-zero when the caller asked to stop. */

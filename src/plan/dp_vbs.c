@@ -273,7 +273,7 @@ struct emission {
     struct vbs_step_list *steps;
 };
 
-/* OPT[i, j, b] at a memory where it is feasible. */
+/* Appends the steps of OPT[i, j, b] at a memory where it is feasible. */
 static enum vbs_status emit_opt(struct emission *to, const struct solved *solved, int i, int j,
                                 int b, int64_t bytes);
 

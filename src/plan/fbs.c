@@ -17,8 +17,7 @@
 
 struct fbs {
     const struct vbs_task *task;
-    int n_candidates;             /* one per batch of the profile up to the request */
-    struct vbs_fixed *candidates; /* ascending by batch */
+    struct vbs_fixed *candidates; /* [task->n_batches] ascending by batch */
 };
 
 struct chunk_walk {
@@ -63,7 +62,7 @@ static void fbs_close(void *self)
 
     if (!fbs)
         return;
-    for (int c = 0; fbs->candidates && c < fbs->n_candidates; c++)
+    for (int c = 0; fbs->candidates && c < fbs->task->n_batches; c++)
         vbs_fixed_clear(&fbs->candidates[c]);
     free(fbs->candidates);
     free(fbs);
@@ -77,13 +76,10 @@ static enum vbs_status fbs_open(struct vbs_ctx *ctx, const struct vbs_task *task
     if (!fbs)
         return vbs_no_memory(ctx);
     fbs->task = task;
-    while (fbs->n_candidates < task->profile->n_batches &&
-           task->profile->batches[fbs->n_candidates] <= task->request)
-        fbs->n_candidates++;
-    fbs->candidates = calloc((size_t)fbs->n_candidates, sizeof *fbs->candidates);
+    fbs->candidates = calloc((size_t)task->n_batches, sizeof *fbs->candidates);
     if (!fbs->candidates)
         status = vbs_no_memory(ctx);
-    for (int c = 0; status == VBS_OK && c < fbs->n_candidates; c++)
+    for (int c = 0; status == VBS_OK && c < fbs->task->n_batches; c++)
         status = make_candidate(ctx, task, task->profile->batches[c], &fbs->candidates[c]);
     if (status != VBS_OK) {
         fbs_close(fbs);
@@ -95,7 +91,7 @@ static enum vbs_status fbs_open(struct vbs_ctx *ctx, const struct vbs_task *task
 
 static const struct vbs_fixed *largest(const struct fbs *fbs, int64_t memory_bytes)
 {
-    for (int c = fbs->n_candidates - 1; c >= 0; c--)
+    for (int c = fbs->task->n_batches - 1; c >= 0; c--)
         if (fbs->candidates[c].least_bytes <= memory_bytes)
             return &fbs->candidates[c];
     return NULL;
@@ -107,7 +103,7 @@ static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_byt
     const struct vbs_fixed *best = NULL;
     double best_us = HUGE_VAL;
 
-    for (int c = 0; c < fbs->n_candidates; c++) {
+    for (int c = 0; c < fbs->task->n_batches; c++) {
         double time_us = vbs_fixed_us(fbs->task, &fbs->candidates[c], memory_bytes);
 
         if (time_us < best_us) {
@@ -145,7 +141,7 @@ static int64_t fbs_least_bytes(const void *self)
     const struct fbs *fbs = self;
     int64_t least = fbs->candidates[0].least_bytes;
 
-    for (int c = 1; c < fbs->n_candidates; c++)
+    for (int c = 1; c < fbs->task->n_batches; c++)
         if (fbs->candidates[c].least_bytes < least)
             least = fbs->candidates[c].least_bytes;
     return least;
@@ -156,7 +152,7 @@ static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int
 {
     const struct fbs *fbs = self;
 
-    return vbs_fixed_thresholds(ctx, fbs->task, fbs->candidates, fbs->n_candidates, bytes, n);
+    return vbs_fixed_thresholds(ctx, fbs->task, fbs->candidates, fbs->task->n_batches, bytes, n);
 }
 
 const struct vbs_planner vbs_planner_fbs = {

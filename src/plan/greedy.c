@@ -14,8 +14,7 @@
 
 struct greedy {
     const struct vbs_task *task;
-    int n_batches;                /* of the profile, up to the request */
-    struct vbs_fixed *candidates; /* [layer - 1][batch index]: the chunks of that layer alone */
+    struct vbs_fixed *candidates; /* [layer - 1][task->n_batches]: the chunks of that layer alone */
 };
 
 /* What layer k's step on batch samples takes beside the workspace. */
@@ -92,10 +91,11 @@ static enum vbs_status make_candidates(struct vbs_ctx *ctx, struct greedy *greed
 
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        for (int c = 0; c < greedy->n_batches; c++) {
+        for (int c = 0; c < greedy->task->n_batches; c++) {
             enum vbs_status status;
 
-            at.fixed = &greedy->candidates[(size_t)(k - 1) * (size_t)greedy->n_batches + (size_t)c];
+            at.fixed =
+                &greedy->candidates[(size_t)(k - 1) * (size_t)greedy->task->n_batches + (size_t)c];
             status = vbs_fixed_chunks(ctx, task, task->profile->batches[c], add_chunk, &at);
             if (status != VBS_OK)
                 return status;
@@ -109,7 +109,7 @@ static enum vbs_status make_candidates(struct vbs_ctx *ctx, struct greedy *greed
 
 static int n_candidates(const struct greedy *greedy)
 {
-    return greedy->n_batches * greedy->task->n_layers;
+    return greedy->task->n_batches * greedy->task->n_layers;
 }
 
 static void greedy_close(void *self)
@@ -132,9 +132,6 @@ static enum vbs_status greedy_open(struct vbs_ctx *ctx, const struct vbs_task *t
     if (!greedy)
         return vbs_no_memory(ctx);
     greedy->task = task;
-    while (greedy->n_batches < task->profile->n_batches &&
-           task->profile->batches[greedy->n_batches] <= task->request)
-        greedy->n_batches++;
     greedy->candidates = calloc((size_t)n_candidates(greedy), sizeof *greedy->candidates);
     status = greedy->candidates ? make_candidates(ctx, greedy) : vbs_no_memory(ctx);
     if (status != VBS_OK) {
@@ -153,9 +150,9 @@ static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memo
     *reserved_bytes = 0;
     for (int k = 0; k < greedy->task->n_layers; k++) {
         const struct vbs_fixed *of_layer =
-            greedy->candidates + (size_t)k * (size_t)greedy->n_batches;
+            greedy->candidates + (size_t)k * (size_t)greedy->task->n_batches;
         enum vbs_status status;
-        int c = greedy->n_batches - 1;
+        int c = greedy->task->n_batches - 1;
 
         while (c >= 0 && of_layer[c].least_bytes > memory_bytes)
             c--;
@@ -176,10 +173,10 @@ static int64_t greedy_least_bytes(const void *self)
 
     for (int k = 0; k < greedy->task->n_layers; k++) {
         const struct vbs_fixed *of_layer =
-            greedy->candidates + (size_t)k * (size_t)greedy->n_batches;
+            greedy->candidates + (size_t)k * (size_t)greedy->task->n_batches;
         int64_t least = of_layer[0].least_bytes;
 
-        for (int c = 1; c < greedy->n_batches; c++)
+        for (int c = 1; c < greedy->task->n_batches; c++)
             if (of_layer[c].least_bytes < least)
                 least = of_layer[c].least_bytes;
         if (least > bytes)

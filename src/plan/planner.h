@@ -19,6 +19,7 @@ struct vbs_task {
     const struct vbs_profile *profile;
     int n_layers;
     int request;
+    int n_batches; /* of the profile, up to the request */
     int tick_shift;
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */

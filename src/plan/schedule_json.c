@@ -5,6 +5,7 @@
 #include "vbslab/schedule.h"
 
 #include "base/fail.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "vbslab/profile.h"
 #include "vbslab/units.h"
@@ -23,13 +24,8 @@
 static void add_string(struct vbs_text *text, const char *string)
 {
     json_t *value = json_string(string);
-    char *escaped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 
-    if (escaped)
-        vbs_text_add(text, escaped);
-    else
-        text->failed = true;
-    free(escaped);
+    vbs_text_add_json(text, value, JSON_ENCODE_ANY);
     json_decref(value);
 }
 

@@ -72,8 +72,10 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_task *task)
     task->batch_index = vbs_arena_alloc(&task->arena, (size_t)task->request + 1, sizeof(int));
     if (!task->batch_index)
         return vbs_no_memory(ctx);
-    for (int b = 0; b <= task->request; b++)
+    for (int b = 0; b <= task->request; b++) {
         task->batch_index[b] = vbs_profile_batch_index(task->profile, b);
+        task->n_batches += task->batch_index[b] >= 0;
+    }
     return VBS_OK;
 }
 

@@ -29,4 +29,6 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 
 #define CSV_FIRST_MEASURED CSV_mad_us
 
+extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in csv_write.c */
+
 #endif

@@ -29,12 +29,6 @@ struct reader {
     locale_t locale; /* "C" */
 };
 
-static const char *const COLUMN_NAMES[CSV_N_COLUMNS] = {
-#define NAME(column) #column,
-    CSV_COLUMNS(NAME)
-#undef NAME
-};
-
 #define FAIL(reader, ...)                                                                          \
     vbs_builder_fail((reader)->ctx, (reader)->builder, (reader)->builder->line, __VA_ARGS__)
 
@@ -232,17 +226,17 @@ static enum vbs_status read_header(struct reader *reader)
     for (int c = 0; c < CSV_N_COLUMNS; c++) {
         reader->column_at[c] = -1;
         for (int i = 0; i < reader->n_fields; i++) {
-            if (strcmp(reader->fields[i], COLUMN_NAMES[c]) != 0)
+            if (strcmp(reader->fields[i], vbs_csv_columns[c]) != 0)
                 continue;
             if (reader->column_at[c] >= 0)
-                return FAIL(reader, "column '%s' is there twice", COLUMN_NAMES[c]);
+                return FAIL(reader, "column '%s' is there twice", vbs_csv_columns[c]);
             reader->column_at[c] = i;
         }
         measured = measured || (c >= CSV_FIRST_MEASURED && reader->column_at[c] >= 0);
     }
     for (int c = 0; c < (measured ? CSV_N_COLUMNS : CSV_FIRST_MEASURED); c++)
         if (reader->column_at[c] < 0)
-            return FAIL(reader, "column '%s' is missing", COLUMN_NAMES[c]);
+            return FAIL(reader, "column '%s' is missing", vbs_csv_columns[c]);
     reader->n_columns = reader->n_fields;
     return VBS_OK;
 }
@@ -267,7 +261,7 @@ static bool scan_digits(const char **text, int64_t *value)
 static enum vbs_status read_whole(struct reader *reader, enum csv_column column, int64_t low,
                                   int64_t high, int64_t *value)
 {
-    const char *text = field(reader, column), *name = COLUMN_NAMES[column];
+    const char *text = field(reader, column), *name = vbs_csv_columns[column];
     const char *digits = text + (text[0] == '-');
     int64_t number = 0;
     bool fits;
@@ -310,7 +304,7 @@ static enum vbs_status read_time(struct reader *reader, enum csv_column column, 
         return VBS_OK;
 
 malformed:
-    return FAIL(reader, "%s '%.40s' is not a finite decimal number", COLUMN_NAMES[column], text);
+    return FAIL(reader, "%s '%.40s' is not a finite decimal number", vbs_csv_columns[column], text);
 }
 
 static enum vbs_status read_inputs(struct reader *reader, struct vbs_profile_layer *layer)
@@ -341,7 +335,7 @@ static enum vbs_status read_activation(struct reader *reader, enum csv_column co
                                        int batch, const int64_t *first, int first_line,
                                        int64_t *per_sample)
 {
-    const char *name = COLUMN_NAMES[column];
+    const char *name = vbs_csv_columns[column];
     enum vbs_status status;
     int64_t bytes;
 

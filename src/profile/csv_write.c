@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const COLUMN_NAMES[CSV_N_COLUMNS] = {
+const char *const vbs_csv_columns[CSV_N_COLUMNS] = {
 #define NAME(column) #column,
     CSV_COLUMNS(NAME)
 #undef NAME
@@ -68,7 +68,7 @@ static void add_head(struct vbs_text *text, const struct vbs_circumstances *circ
     if (circumstances->threads)
         vbs_text_addf(text, "# threads: %d\n", circumstances->threads);
     for (int i = 0; i < n_columns; i++)
-        vbs_text_addf(text, "%s%s", i ? "," : "", COLUMN_NAMES[i]);
+        vbs_text_addf(text, "%s%s", i ? "," : "", vbs_csv_columns[i]);
     vbs_text_add(text, "\n");
 }
 
