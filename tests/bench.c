@@ -211,7 +211,7 @@ static void bench_network(const char *model)
     if (vbs_planner_find(&ctx, "dp-vbs", &planner) != VBS_OK)
         fail(model, &ctx);
     start = now_s();
-    if (vbs_solver_new(&ctx, planner, &problem, &solver) != VBS_OK)
+    if (vbs_solver_new(&ctx, planner, &problem, NULL, &solver) != VBS_OK)
         fail(model, &ctx);
     solve_s = now_s() - start;
     start = now_s();
@@ -275,7 +275,7 @@ static void bench_reference(void)
         }
         start = now_s();
         if (vbs_planner_find(NULL, "dp-vbs", &planner) != VBS_OK ||
-            vbs_solver_new(NULL, planner, &problem, &solver) != VBS_OK)
+            vbs_solver_new(NULL, planner, &problem, NULL, &solver) != VBS_OK)
             exit(1);
         fast_s = now_s() - start;
         ratios[n++] = reference_s(&problem, solver) / fast_s;

@@ -100,7 +100,8 @@ static bool same_steps(const struct vbs_schedule *a, const struct vbs_schedule *
 static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *subject)
 {
     struct vbs_solver *solver = (void *)&untouched;
-    enum vbs_status status = vbs_solver_new(ctx, subject->planner, &subject->problem, &solver);
+    enum vbs_status status =
+        vbs_solver_new(ctx, subject->planner, &subject->problem, NULL, &solver);
     bool same;
 
     if (status != VBS_OK)
@@ -402,7 +403,7 @@ static void set_planner(struct subject *subject, const struct vbs_planner *plann
     vbs_schedule_free(subject->schedule);
     vbs_solver_free(subject->solver);
     subject->planner = planner;
-    if (vbs_solver_new(NULL, planner, &subject->problem, &subject->solver) != VBS_OK ||
+    if (vbs_solver_new(NULL, planner, &subject->problem, NULL, &subject->solver) != VBS_OK ||
         vbs_solver_plan(NULL, subject->solver, 2 * vbs_solver_least_bytes(subject->solver),
                         &subject->schedule) != VBS_OK ||
         vbs_solver_frontier(NULL, subject->solver, &subject->frontier) != VBS_OK)

@@ -64,7 +64,7 @@ static struct vbs_schedule *plan_with(const struct vbs_profile *profile, const c
     struct vbs_schedule *schedule = NULL;
 
     if (vbs_planner_find(ctx, name, &planner) == VBS_OK &&
-        vbs_solver_new(ctx, planner, &problem, &solver) == VBS_OK)
+        vbs_solver_new(ctx, planner, &problem, NULL, &solver) == VBS_OK)
         if (vbs_solver_plan(ctx, solver, memory_bytes, &schedule) != VBS_OK)
             schedule = NULL;
     vbs_solver_free(solver);

@@ -126,7 +126,7 @@ static bool open_contender(struct subject *subject, struct contender *contender)
 {
     struct vbs_ctx ctx = {0};
     enum vbs_status status =
-        vbs_solver_new(&ctx, contender->planner, &subject->problem, &contender->solver);
+        vbs_solver_new(&ctx, contender->planner, &subject->problem, NULL, &contender->solver);
 
     if (status == VBS_OK)
         status = vbs_solver_frontier(&ctx, contender->solver, &contender->frontier);

@@ -212,7 +212,7 @@ static double fastest_within(const struct vbs_problem *problem, int64_t memory_b
         struct vbs_solver *solver = NULL;
         struct vbs_schedule *schedule = NULL;
 
-        if (vbs_solver_new(NULL, vbs_planner_at(i), problem, &solver) != VBS_OK)
+        if (vbs_solver_new(NULL, NULL, vbs_planner_at(i), problem, &solver) != VBS_OK)
             exit(1);
         if (vbs_solver_least_bytes(solver) < *least_bytes)
             *least_bytes = vbs_solver_least_bytes(solver);

@@ -20,7 +20,26 @@ struct vbs_problem {
     const struct vbs_profile *profile; /* borrowed; must outlive the solvers made from it */
     int64_t request;                   /* samples, 1..VBS_MAX_REQUEST */
     enum vbs_io io;
+    /*
+     * Longest wait of any sample, 0: not bounded. A schedule falls into chunks, cut wherever every
+     * layer has done the same samples and nothing is under way. With external io a sample waits
+     * from the start of its chunk to the end of its last layer, so that the longest chunk is
+     * bounded (inputs are fetched when their chunk starts); with resident io all inputs are there
+     * from the start, so that the time of the whole request is. VBS III, end; COMP V-D.
+     */
+    double latency_us;
 };
+
+/* How a solver works; {0} gives the defaults. */
+struct vbs_solver_options {
+    /* dp-vbs only: Algorithm 1 of VBS as printed, memory in multiples of this; 0: exact curves. */
+    int64_t table_bytes;
+    /* optimal only: seconds per budget until the best schedule so far is given with its proven
+     * gap; 0: VBS_TIME_LIMIT_S. */
+    double time_limit_s;
+};
+
+#define VBS_TIME_LIMIT_S 60
 
 struct vbs_planner; /* one way to plan; constant data */
 
@@ -36,11 +55,13 @@ enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
 
 struct vbs_solver; /* a planner at work on one problem */
 
-/* Copies *problem, borrows its profile. VBS_USAGE (request out of range), VBS_NO_MEMORY,
- * VBS_INTERRUPTED. All the planning that does not depend on the budget happens here; each planner's
- * file states its complexity. */
+/* Copies *problem and *options (null: the defaults), borrows the profile. VBS_USAGE (request or
+ * latency out of range, an option of another planner), VBS_NO_MEMORY, VBS_INTERRUPTED. All the
+ * planning that does not depend on the budget happens here; each planner's file states its
+ * complexity. */
 enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                const struct vbs_problem *problem,
+                               const struct vbs_solver_options *options,
                                struct vbs_solver **solver) VBS_MUST_CHECK;
 void vbs_solver_free(struct vbs_solver *solver);
 
@@ -50,8 +71,12 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
-/* The least budget for which a schedule exists; at most O(layers x batches). */
+/* The least budget for which the planner has a schedule; INT64_MAX when no budget helps, because
+ * of the latency. At most O(layers x batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
+
+/* Bytes that the solver held at most so far: curves, tables, states. */
+size_t vbs_solver_peak_bytes(const struct vbs_solver *solver);
 
 /* Time against memory: point i is the plan for every budget from memory_bytes[i] (included) up to
  * the next point's (excluded). Times fall strictly for dp-vbs and fbs-best (falls below 1e-12 of

@@ -37,10 +37,12 @@ struct vbs_schedule {
     int64_t request;      /* samples */
     int64_t memory_bytes; /* the budget it was planned for */
     enum vbs_io io;
+    double latency_us; /* the bound it was planned for, 0: none */
     struct {
         double time_us;         /* sum over the steps, in their order */
         int64_t peak_bytes;     /* by the exact accounting */
         int64_t reserved_bytes; /* what the planner set aside: >= peak_bytes */
+        double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
     } predicted;
     struct {
         double time_us;     /* no schedule of this request in this budget takes less */

@@ -65,7 +65,7 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
         vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
 
     if (status == VBS_OK)
-        status = vbs_solver_new(&cli->ctx, planner, problem, &solver);
+        status = vbs_solver_new(&cli->ctx, planner, problem, NULL, &solver);
     if (status == VBS_OK)
         status = vbs_solver_frontier(&cli->ctx, solver, &curve);
     if (status == VBS_OK && csv)

@@ -153,7 +153,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     enum vbs_status status = vbs_planner_find(&cli->ctx, name, &planner);
 
     if (status == VBS_OK)
-        status = vbs_solver_new(&cli->ctx, planner, problem, &solver);
+        status = vbs_solver_new(&cli->ctx, planner, problem, NULL, &solver);
     if (status == VBS_OK)
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
     if (status == VBS_OK && json)

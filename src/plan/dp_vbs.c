@@ -386,15 +386,20 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
 }
 
 static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                               struct vbs_step_list *steps, int64_t *reserved_bytes)
+                               struct vbs_draft *draft)
 {
     const struct dp *dp = self;
     const struct vbs_point *point = vbs_curve_at(&dp->answers, memory_bytes);
 
     if (!point)
         return VBS_INFEASIBLE;
-    *reserved_bytes = point->bytes;
-    return emit_whole(ctx, dp, point, steps);
+    draft->reserved_bytes = point->bytes;
+    return emit_whole(ctx, dp, point, &draft->steps);
+}
+
+static size_t dp_peak_bytes(const void *self)
+{
+    return ((const struct dp *)self)->arena.total_bytes;
 }
 
 static int64_t dp_least_bytes(const void *self)
@@ -422,5 +427,6 @@ const struct vbs_planner vbs_planner_dp_vbs = {
     .plan = dp_plan,
     .least_bytes = dp_least_bytes,
     .thresholds = dp_thresholds,
+    .peak_bytes = dp_peak_bytes,
     .close = dp_close,
 };

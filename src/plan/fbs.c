@@ -5,7 +5,8 @@
  * fbs-best: of all B that fit, the one with the least time (COMP VI).
  *
  * Memory is the exact accounting, so that with resident io a chunk also carries what waits and what
- * is done. O(batches x layers x chunks) to open, O(steps x algorithms) a budget.
+ * is done. A batch whose latency exceeds the bound does not fit. O(batches x layers x chunks) to
+ * open, O(steps x algorithms) a budget, times batches where a latency is given.
  */
 #include "plan/fixed.h"
 #include "plan/lattice.h"
@@ -13,6 +14,7 @@
 #include "base/fail.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 struct fbs {
@@ -89,10 +91,22 @@ static enum vbs_status fbs_open(struct vbs_ctx *ctx, const struct vbs_task *task
     return VBS_OK;
 }
 
+/* The first step of every chunk is that of layer 1. */
+static bool begins_chunk(const struct vbs_fixed_step *step)
+{
+    return step->layer == 1;
+}
+
+static bool fits(const struct fbs *fbs, const struct vbs_fixed *fixed, int64_t memory_bytes)
+{
+    return fixed->least_bytes <= memory_bytes &&
+           vbs_fixed_in_time(fbs->task, fixed, memory_bytes, begins_chunk);
+}
+
 static const struct vbs_fixed *largest(const struct fbs *fbs, int64_t memory_bytes)
 {
     for (int c = fbs->task->n_batches - 1; c >= 0; c--)
-        if (fbs->candidates[c].least_bytes <= memory_bytes)
+        if (fits(fbs, &fbs->candidates[c], memory_bytes))
             return &fbs->candidates[c];
     return NULL;
 }
@@ -106,7 +120,7 @@ static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_byt
     for (int c = 0; c < fbs->task->n_batches; c++) {
         double time_us = vbs_fixed_us(fbs->task, &fbs->candidates[c], memory_bytes);
 
-        if (time_us < best_us) {
+        if (time_us < best_us && fits(fbs, &fbs->candidates[c], memory_bytes)) {
             best = &fbs->candidates[c];
             best_us = time_us;
         }
@@ -116,35 +130,44 @@ static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_byt
 
 static enum vbs_status emit(struct vbs_ctx *ctx, const struct fbs *fbs,
                             const struct vbs_fixed *chosen, int64_t memory_bytes,
-                            struct vbs_step_list *steps, int64_t *reserved_bytes)
+                            struct vbs_draft *draft)
 {
     if (!chosen)
         return VBS_INFEASIBLE;
-    *reserved_bytes = 0;
-    return vbs_fixed_emit(ctx, fbs->task, chosen, memory_bytes, steps, reserved_bytes);
+    return vbs_fixed_emit(ctx, fbs->task, chosen, memory_bytes, draft);
 }
 
 static enum vbs_status fbs_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                                struct vbs_step_list *steps, int64_t *reserved_bytes)
+                                struct vbs_draft *draft)
 {
-    return emit(ctx, self, largest(self, memory_bytes), memory_bytes, steps, reserved_bytes);
+    return emit(ctx, self, largest(self, memory_bytes), memory_bytes, draft);
 }
 
 static enum vbs_status fbs_best_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                                     struct vbs_step_list *steps, int64_t *reserved_bytes)
+                                     struct vbs_draft *draft)
 {
-    return emit(ctx, self, fastest(self, memory_bytes), memory_bytes, steps, reserved_bytes);
+    return emit(ctx, self, fastest(self, memory_bytes), memory_bytes, draft);
 }
 
 static int64_t fbs_least_bytes(const void *self)
 {
     const struct fbs *fbs = self;
-    int64_t least = fbs->candidates[0].least_bytes;
+    int64_t least = INT64_MAX;
 
-    for (int c = 1; c < fbs->task->n_batches; c++)
-        if (fbs->candidates[c].least_bytes < least)
-            least = fbs->candidates[c].least_bytes;
+    for (int c = 0; c < fbs->task->n_batches; c++) {
+        int64_t bytes = vbs_fixed_least_bytes(fbs->task, &fbs->candidates[c], begins_chunk);
+
+        if (bytes < least)
+            least = bytes;
+    }
     return least;
+}
+
+static size_t fbs_peak_bytes(const void *self)
+{
+    const struct fbs *fbs = self;
+
+    return vbs_fixed_bytes(fbs->candidates, fbs->task->n_batches);
 }
 
 static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes,
@@ -162,6 +185,7 @@ const struct vbs_planner vbs_planner_fbs = {
     .plan = fbs_plan,
     .least_bytes = fbs_least_bytes,
     .thresholds = fbs_thresholds,
+    .peak_bytes = fbs_peak_bytes,
     .close = fbs_close,
 };
 
@@ -172,5 +196,6 @@ const struct vbs_planner vbs_planner_fbs_best = {
     .plan = fbs_best_plan,
     .least_bytes = fbs_least_bytes,
     .thresholds = fbs_thresholds,
+    .peak_bytes = fbs_peak_bytes,
     .close = fbs_close,
 };

@@ -88,19 +88,19 @@ double vbs_fixed_us(const struct vbs_task *task, const struct vbs_fixed *fixed,
 
 enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,
                                const struct vbs_fixed *fixed, int64_t memory_bytes,
-                               struct vbs_step_list *steps, int64_t *reserved_bytes)
+                               struct vbs_draft *draft)
 {
     for (int64_t i = 0; i < fixed->n_steps; i++) {
         const struct vbs_fixed_step *step = &fixed->steps[i];
         const struct vbs_profile_row *row =
             vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes);
         enum vbs_status status =
-            vbs_step_list_add(ctx, steps, step->layer, step->batch, row->algorithm);
+            vbs_step_list_add(ctx, &draft->steps, step->layer, step->batch, row->algorithm);
 
         if (status != VBS_OK)
             return status;
-        if (step->base_bytes + row->ws_bytes > *reserved_bytes)
-            *reserved_bytes = step->base_bytes + row->ws_bytes;
+        if (step->base_bytes + row->ws_bytes > draft->reserved_bytes)
+            draft->reserved_bytes = step->base_bytes + row->ws_bytes;
     }
     return VBS_OK;
 }
@@ -133,4 +133,57 @@ enum vbs_status vbs_fixed_thresholds(struct vbs_ctx *ctx, const struct vbs_task 
     *bytes = list;
     *n = (int)count;
     return VBS_OK;
+}
+
+bool vbs_fixed_in_time(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                       int64_t memory_bytes,
+                       bool (*begins_chunk)(const struct vbs_fixed_step *step))
+{
+    bool resident = task->problem.io == VBS_IO_RESIDENT;
+    int64_t chunk_ticks = 0;
+
+    if (task->latency_ticks == INT64_MAX)
+        return true;
+    for (int64_t i = 0; i < fixed->n_steps; i++) {
+        const struct vbs_fixed_step *step = &fixed->steps[i];
+
+        if (!resident && begins_chunk(step))
+            chunk_ticks = 0;
+        chunk_ticks += vbs_task_ticks(
+            task,
+            vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes)->time_us);
+        if (chunk_ticks > task->latency_ticks)
+            return false;
+    }
+    return true;
+}
+
+/* A larger budget only makes steps faster, so that what is in time stays so. */
+int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                              bool (*begins_chunk)(const struct vbs_fixed_step *step))
+{
+    int64_t low = fixed->least_bytes, high = INT64_MAX;
+
+    if (vbs_fixed_in_time(task, fixed, low, begins_chunk))
+        return low;
+    if (!vbs_fixed_in_time(task, fixed, high, begins_chunk))
+        return INT64_MAX;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (vbs_fixed_in_time(task, fixed, middle, begins_chunk))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+size_t vbs_fixed_bytes(const struct vbs_fixed *candidates, int n_candidates)
+{
+    size_t bytes = (size_t)n_candidates * sizeof *candidates;
+
+    for (int c = 0; c < n_candidates; c++)
+        bytes += (size_t)candidates[c].capacity * sizeof *candidates[c].steps;
+    return bytes;
 }

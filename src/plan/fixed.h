@@ -7,6 +7,8 @@
 
 #include "plan/planner.h"
 
+#include <stdbool.h>
+
 struct vbs_fixed_step {
     int layer, batch;
     int64_t base_bytes; /* memory during the step without its workspace */
@@ -37,10 +39,25 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
 double vbs_fixed_us(const struct vbs_task *task, const struct vbs_fixed *fixed,
                     int64_t memory_bytes);
 
-/* Appends those steps; *reserved_bytes is raised to what they need. The candidate must fit. */
+/* Appends those steps; draft->reserved_bytes is raised to what they need. The candidate must fit.
+ */
 enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,
                                const struct vbs_fixed *fixed, int64_t memory_bytes,
-                               struct vbs_step_list *steps, int64_t *reserved_bytes) VBS_MUST_CHECK;
+                               struct vbs_draft *draft) VBS_MUST_CHECK;
+
+/* True when the candidate, which must fit, keeps the latency bound; begins_chunk tells the first
+ * step of a chunk. */
+bool vbs_fixed_in_time(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                       int64_t memory_bytes,
+                       bool (*begins_chunk)(const struct vbs_fixed_step *step));
+
+/* The least budget at which the candidate fits and keeps the latency bound, INT64_MAX: none.
+ * O(steps x algorithms), 63 times where a latency binds. */
+int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixed *fixed,
+                              bool (*begins_chunk)(const struct vbs_fixed_step *step));
+
+/* Memory that candidates take. */
+size_t vbs_fixed_bytes(const struct vbs_fixed *candidates, int n_candidates);
 
 /* Appends every budget at which one of the candidates may change its algorithms to *bytes. */
 enum vbs_status vbs_fixed_thresholds(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -4,9 +4,11 @@
  *
  * What is set aside while layer k runs: r samples of every tensor that k or a later layer still
  * reads, r samples of k's own output, and the workspace. With external io the request's own inputs
- * and outputs count only the samples inside the step. O(layers x batches x algorithms) a budget.
+ * and outputs count only the samples inside the step. The request is one chunk: where it takes
+ * longer than the latency bound there is no plan. O(layers x batches x algorithms) a budget.
  */
 #include "plan/fixed.h"
+#include "plan/lattice.h"
 
 #include "base/fail.h"
 
@@ -15,6 +17,7 @@
 struct greedy {
     const struct vbs_task *task;
     struct vbs_fixed *candidates; /* [layer - 1][task->n_batches]: the chunks of that layer alone */
+    int64_t least_bytes;
 };
 
 /* What layer k's step on batch samples takes beside the workspace. */
@@ -124,30 +127,25 @@ static void greedy_close(void *self)
     free(greedy);
 }
 
-static enum vbs_status greedy_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+static enum vbs_status check_latency(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     const struct vbs_step_list *steps)
 {
-    struct greedy *greedy = calloc(1, sizeof *greedy);
+    struct vbs_walked walked;
     enum vbs_status status;
 
-    if (!greedy)
-        return vbs_no_memory(ctx);
-    greedy->task = task;
-    greedy->candidates = calloc((size_t)n_candidates(greedy), sizeof *greedy->candidates);
-    status = greedy->candidates ? make_candidates(ctx, greedy) : vbs_no_memory(ctx);
-    if (status != VBS_OK) {
-        greedy_close(greedy);
-        return status;
-    }
-    *self = greedy;
-    return VBS_OK;
+    if (task->latency_ticks == INT64_MAX)
+        return VBS_OK;
+    status = vbs_walk_all(ctx, task, steps, &walked);
+    if (status == VBS_OK && walked.latency_ticks > task->latency_ticks)
+        return VBS_INFEASIBLE;
+    return status;
 }
 
 static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                                   struct vbs_step_list *steps, int64_t *reserved_bytes)
+                                   struct vbs_draft *draft)
 {
     const struct greedy *greedy = self;
 
-    *reserved_bytes = 0;
     for (int k = 0; k < greedy->task->n_layers; k++) {
         const struct vbs_fixed *of_layer =
             greedy->candidates + (size_t)k * (size_t)greedy->task->n_batches;
@@ -158,17 +156,16 @@ static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memo
             c--;
         if (c < 0)
             return VBS_INFEASIBLE;
-        status =
-            vbs_fixed_emit(ctx, greedy->task, &of_layer[c], memory_bytes, steps, reserved_bytes);
+        status = vbs_fixed_emit(ctx, greedy->task, &of_layer[c], memory_bytes, draft);
         if (status != VBS_OK)
             return status;
     }
-    return VBS_OK;
+    return check_latency(ctx, greedy->task, &draft->steps);
 }
 
-static int64_t greedy_least_bytes(const void *self)
+/* The least budget at which every layer has a batch that fits. */
+static int64_t least_fitting(const struct greedy *greedy)
 {
-    const struct greedy *greedy = self;
     int64_t bytes = 0;
 
     for (int k = 0; k < greedy->task->n_layers; k++) {
@@ -194,6 +191,67 @@ static enum vbs_status greedy_thresholds(struct vbs_ctx *ctx, const void *self, 
                                 n);
 }
 
+/* The least budget at which the plan fits and is in time. More memory can make the plan slower, so
+ * every budget at which it may change is tried. */
+static enum vbs_status find_least(struct vbs_ctx *ctx, struct greedy *greedy)
+{
+    enum vbs_status status;
+    int64_t *bytes;
+    int n;
+
+    greedy->least_bytes = least_fitting(greedy);
+    if (greedy->task->latency_ticks == INT64_MAX)
+        return VBS_OK;
+    status = greedy_thresholds(ctx, greedy, &bytes, &n);
+    if (status != VBS_OK)
+        return status;
+    greedy->least_bytes = INT64_MAX;
+    for (int i = 0; status == VBS_OK && i < n; i++) {
+        struct vbs_draft draft = {0};
+
+        if (bytes[i] >= greedy->least_bytes)
+            continue;
+        status = greedy_plan(ctx, greedy, bytes[i], &draft);
+        vbs_step_list_clear(&draft.steps);
+        if (status == VBS_OK)
+            greedy->least_bytes = bytes[i];
+        else if (status == VBS_INFEASIBLE)
+            status = VBS_OK;
+    }
+    free(bytes);
+    return status;
+}
+
+static enum vbs_status greedy_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct greedy *greedy = calloc(1, sizeof *greedy);
+    enum vbs_status status;
+
+    if (!greedy)
+        return vbs_no_memory(ctx);
+    greedy->task = task;
+    greedy->candidates = calloc((size_t)n_candidates(greedy), sizeof *greedy->candidates);
+    status = greedy->candidates ? make_candidates(ctx, greedy) : vbs_no_memory(ctx);
+    if (status == VBS_OK)
+        status = find_least(ctx, greedy);
+    if (status != VBS_OK) {
+        greedy_close(greedy);
+        return status;
+    }
+    *self = greedy;
+    return VBS_OK;
+}
+
+static int64_t greedy_least_bytes(const void *self)
+{
+    return ((const struct greedy *)self)->least_bytes;
+}
+
+static size_t greedy_peak_bytes(const void *self)
+{
+    return vbs_fixed_bytes(((const struct greedy *)self)->candidates, n_candidates(self));
+}
+
 const struct vbs_planner vbs_planner_greedy_vbs = {
     .name = "greedy-vbs",
     .summary =
@@ -202,5 +260,6 @@ const struct vbs_planner vbs_planner_greedy_vbs = {
     .plan = greedy_plan,
     .least_bytes = greedy_least_bytes,
     .thresholds = greedy_thresholds,
+    .peak_bytes = greedy_peak_bytes,
     .close = greedy_close,
 };

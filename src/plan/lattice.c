@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
@@ -58,8 +59,53 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
             added = vbs_task_added(out_bytes, freed);
     }
     walk->progress[layer] += batch;
+    walk->done += batch;
+    if (walk->progress[layer] > walk->furthest)
+        walk->furthest = walk->progress[layer];
     walk->live_bytes -= freed_kept;
     if (vbs_task_kept(task, layer))
         walk->live_bytes += out_bytes;
     return during + added;
+}
+
+/* True when every layer has done the same samples: with external io a chunk ends here. */
+static bool between_chunks(const struct vbs_walk *walk)
+{
+    return walk->task->problem.io == VBS_IO_EXTERNAL &&
+           walk->done == (int64_t)walk->task->n_layers * walk->furthest;
+}
+
+enum vbs_status vbs_walk_all(struct vbs_ctx *ctx, const struct vbs_task *task,
+                             const struct vbs_step_list *steps, struct vbs_walked *walked)
+{
+    struct vbs_walk walk;
+    enum vbs_status status = vbs_walk_init(ctx, &walk, task);
+    int64_t ticks = 0;
+    double time_us = 0;
+
+    if (status != VBS_OK)
+        return status;
+    *walked = (struct vbs_walked){.peak_step = steps->steps[0]};
+    for (int64_t s = 0; s < steps->n_steps; s++) {
+        const struct vbs_step *step = &steps->steps[s];
+        const struct vbs_profile_row *row = vbs_task_step_row(task, step);
+        int64_t bytes = vbs_walk_step(&walk, step->layer, step->batch) + row->ws_bytes;
+
+        if (bytes > walked->peak_bytes) {
+            walked->peak_bytes = bytes;
+            walked->peak_step = *step;
+        }
+        ticks += vbs_task_ticks(task, row->time_us);
+        time_us += row->time_us;
+        if (ticks > walked->latency_ticks)
+            walked->latency_ticks = ticks;
+        if (time_us > walked->latency_us)
+            walked->latency_us = time_us;
+        if (between_chunks(&walk)) {
+            ticks = 0;
+            time_us = 0;
+        }
+    }
+    vbs_walk_clear(&walk);
+    return VBS_OK;
 }

@@ -59,17 +59,38 @@ struct vbs_solver {
     void *self;
 };
 
-enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
-                               const struct vbs_problem *problem, struct vbs_solver **solver)
+static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                                     const struct vbs_solver_options *options)
 {
-    struct vbs_solver *made = calloc(1, sizeof *made);
+    if (options->table_bytes < 0 || (options->table_bytes && planner != &vbs_planner_dp_vbs))
+        return vbs_fail(ctx, VBS_USAGE, "a table of memory sizes is for dp-vbs, not %s",
+                        planner->name);
+    if (!(options->time_limit_s >= 0))
+        return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
+                        options->time_limit_s);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                               const struct vbs_problem *problem,
+                               const struct vbs_solver_options *options, struct vbs_solver **solver)
+{
+    static const struct vbs_solver_options DEFAULTS = {0};
+    struct vbs_solver *made;
     enum vbs_status status;
 
+    if (!options)
+        options = &DEFAULTS;
+    status = check_options(ctx, planner, options);
+    if (status != VBS_OK)
+        return status;
+    made = calloc(1, sizeof *made);
     if (!made)
         return vbs_no_memory(ctx);
     made->planner = planner;
     status = vbs_task_init(ctx, &made->task, problem);
     if (status == VBS_OK) {
+        made->task.options = *options;
         status = planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)
             vbs_task_clear(&made->task);
@@ -96,104 +117,112 @@ int64_t vbs_solver_least_bytes(const struct vbs_solver *solver)
     return solver->planner->least_bytes(solver->self);
 }
 
-/* The exact peak, and the layer that reaches it first. */
-static enum vbs_status find_peak(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                 const struct vbs_step_list *steps, int64_t *peak_bytes,
-                                 int *peak_layer)
+size_t vbs_solver_peak_bytes(const struct vbs_solver *solver)
 {
-    struct vbs_walk walk;
-    enum vbs_status status = vbs_walk_init(ctx, &walk, task);
+    return solver->planner->peak_bytes(solver->self);
+}
 
-    if (status != VBS_OK)
-        return status;
-    *peak_bytes = 0;
-    *peak_layer = steps->steps[0].layer;
-    for (int64_t s = 0; s < steps->n_steps; s++) {
-        const struct vbs_step *step = &steps->steps[s];
-        int64_t bytes = vbs_walk_step(&walk, step->layer, step->batch) +
-                        vbs_task_step_row(task, step)->ws_bytes;
-
-        if (bytes > *peak_bytes) {
-            *peak_bytes = bytes;
-            *peak_layer = step->layer;
-        }
-    }
-    vbs_walk_clear(&walk);
-    return VBS_OK;
+/* No budget helps: the latency is too short for the planner. */
+static enum vbs_status explain_late(struct vbs_ctx *ctx, const struct vbs_solver *solver)
+{
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "no schedule of %s answers within %g us in any memory; a longer latency%s "
+                    "would help",
+                    solver->planner->name, solver->task.problem.latency_us,
+                    solver->task.request > 1 ? " or a smaller request" : "");
 }
 
 /* Says from which budget on the planner has a schedule, and which layer binds there. */
 static enum vbs_status explain_infeasible(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                           int64_t memory_bytes)
 {
-    int64_t least = vbs_solver_least_bytes(solver), reserved, peak;
-    struct vbs_step_list steps = {0};
+    int64_t least = vbs_solver_least_bytes(solver);
+    struct vbs_draft draft = {0};
+    struct vbs_walked walked;
     char have[24], need[48];
-    int layer = 0;
-    enum vbs_status status = solver->planner->plan(ctx, solver->self, least, &steps, &reserved);
+    enum vbs_status status;
 
+    if (least == INT64_MAX)
+        return explain_late(ctx, solver);
+    status = solver->planner->plan(ctx, solver->self, least, &draft);
     if (status == VBS_OK)
-        status = find_peak(ctx, &solver->task, &steps, &peak, &layer);
-    vbs_step_list_clear(&steps);
+        status = vbs_walk_all(ctx, &solver->task, &draft.steps, &walked);
+    vbs_step_list_clear(&draft.steps);
     if (status != VBS_OK)
         return status;
     vbs_format_bytes(memory_bytes, have, sizeof have);
     vbs_format_exact(least, need, sizeof need);
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "no schedule of %s fits %s; the least budget is %s, where layer '%s' binds",
-                    solver->planner->name, have, need, solver->task.profile->layers[layer].name);
+                    solver->planner->name, have, need,
+                    solver->task.profile->layers[walked.peak_step.layer].name);
 }
 
-static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
-                              const struct vbs_step_list *steps, int64_t reserved_bytes,
-                              struct vbs_schedule **schedule)
+/* The larger of the planner's own bound and the one for every planner, at most what is predicted:
+ * rounding may lift a bound above the plan that meets it by the last bit. */
+static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                 int64_t memory_bytes, double proven_us,
+                                 struct vbs_schedule *schedule)
 {
-    const struct vbs_profile *profile = solver->task.profile;
-    struct vbs_schedule draft = {
+    double bound_us;
+    enum vbs_status status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &bound_us);
+
+    bound_us = fmin(fmax(bound_us, proven_us), schedule->predicted.time_us);
+    schedule->bound.time_us = bound_us;
+    if (bound_us > 0)
+        schedule->bound.gap_percent = 100 * (schedule->predicted.time_us - bound_us) / bound_us;
+    return status;
+}
+
+/* Judges what the planner gave back, and makes it a schedule. */
+static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
+                              const struct vbs_draft *draft, struct vbs_schedule **schedule)
+{
+    const struct vbs_task *task = &solver->task;
+    const struct vbs_profile *profile = task->profile;
+    struct vbs_schedule made = {
         .model = profile->circumstances.model,
         .planner = solver->planner->name,
-        .request = solver->task.request,
+        .request = task->request,
         .memory_bytes = memory_bytes,
-        .io = solver->task.problem.io,
-        .predicted = {.time_us = vbs_step_list_us(&solver->task, steps),
-                      .reserved_bytes = reserved_bytes},
+        .io = task->problem.io,
+        .latency_us = task->problem.latency_us,
+        .predicted = {.time_us = vbs_step_list_us(task, &draft->steps),
+                      .reserved_bytes = draft->reserved_bytes},
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
-        .n_steps = steps->n_steps,
-        .steps = steps->steps,
+        .n_steps = draft->steps.n_steps,
+        .steps = draft->steps.steps,
     };
-    int peak_layer;
-    enum vbs_status status =
-        find_peak(ctx, &solver->task, steps, &draft.predicted.peak_bytes, &peak_layer);
+    struct vbs_walked walked;
+    enum vbs_status status = vbs_walk_all(ctx, task, &draft->steps, &walked);
 
     if (status == VBS_OK)
-        status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &draft.bound.time_us);
+        status = set_bound(ctx, solver, memory_bytes, draft->bound_us, &made);
     if (status != VBS_OK)
         return status;
-    if (draft.predicted.peak_bytes > reserved_bytes || reserved_bytes > memory_bytes)
+    if (walked.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
         return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had set aside",
-                        draft.planner, (long long)(draft.predicted.peak_bytes - reserved_bytes));
-    if (draft.bound.time_us > draft.predicted.time_us) /* by the last bit, when the plan meets it */
-        draft.bound.time_us = draft.predicted.time_us;
-    if (draft.bound.time_us > 0)
-        draft.bound.gap_percent =
-            100 * (draft.predicted.time_us - draft.bound.time_us) / draft.bound.time_us;
-    return vbs_schedule_copy(ctx, &draft, schedule);
+                        made.planner, (long long)(walked.peak_bytes - draft->reserved_bytes));
+    if (walked.latency_ticks > task->latency_ticks)
+        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned a latency of %g us", made.planner,
+                        walked.latency_us);
+    made.predicted.peak_bytes = walked.peak_bytes;
+    made.predicted.latency_us = walked.latency_us;
+    return vbs_schedule_copy(ctx, &made, schedule);
 }
 
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes, struct vbs_schedule **schedule)
 {
-    struct vbs_step_list steps = {0};
-    int64_t reserved_bytes = 0;
-    enum vbs_status status =
-        solver->planner->plan(ctx, solver->self, memory_bytes, &steps, &reserved_bytes);
+    struct vbs_draft draft = {0};
+    enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
 
     if (status == VBS_INFEASIBLE)
         status = explain_infeasible(ctx, solver, memory_bytes);
     else if (status == VBS_OK)
-        status = finish(ctx, solver, memory_bytes, &steps, reserved_bytes, schedule);
-    vbs_step_list_clear(&steps);
+        status = finish(ctx, solver, memory_bytes, &draft, schedule);
+    vbs_step_list_clear(&draft.steps);
     return status;
 }
 
@@ -213,16 +242,15 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
     for (int i = 0; i < n; i++) {
-        struct vbs_step_list steps = {0};
-        int64_t reserved;
+        struct vbs_draft draft = {0};
         double time_us;
         enum vbs_status status;
 
         if (i > 0 && bytes[i] == bytes[i - 1])
             continue;
-        status = solver->planner->plan(ctx, solver->self, bytes[i], &steps, &reserved);
-        time_us = vbs_step_list_us(&solver->task, &steps);
-        vbs_step_list_clear(&steps);
+        status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
+        time_us = vbs_step_list_us(&solver->task, &draft.steps);
+        vbs_step_list_clear(&draft.steps);
         if (status == VBS_INFEASIBLE)
             continue;
         if (status != VBS_OK)

@@ -21,6 +21,8 @@ struct vbs_task {
     int request;
     int n_batches; /* of the profile, up to the request */
     int tick_shift;
+    struct vbs_solver_options options; /* of the solver */
+    int64_t latency_ticks;             /* INT64_MAX: not bounded */
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */
     int *const *readers; /* [0..n] distinct readers, ascending */
@@ -86,17 +88,26 @@ void vbs_step_list_clear(struct vbs_step_list *list);
 /* Sum of the steps' times in their order, as schedules and replay report it. */
 double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list);
 
+/* What a planner gives back for a budget. */
+struct vbs_draft {
+    struct vbs_step_list steps;
+    int64_t reserved_bytes; /* what they need by the planner's own accounting */
+    double bound_us;        /* a lower bound that the planner proved on its way, 0: none */
+};
+
 struct vbs_planner {
     const char *name;
     const char *summary;
     /* *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
-    /* Appends the steps for a budget; *reserved_bytes <= memory_bytes is what they need by the
-     * planner's own accounting. VBS_INFEASIBLE (without a detail). */
+    /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE
+     * (without a detail). The caller clears draft->steps, after a failure too. */
     enum vbs_status (*plan)(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                            struct vbs_step_list *steps, int64_t *reserved_bytes);
-    /* The least feasible budget. */
+                            struct vbs_draft *draft);
+    /* The least feasible budget, INT64_MAX: none. */
     int64_t (*least_bytes)(const void *self);
+    /* Bytes held at most. */
+    size_t (*peak_bytes)(const void *self);
     /* Budgets at which the plan may change, in any order, repeats allowed; malloc'd. */
     enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
     void (*close)(void *self);

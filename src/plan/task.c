@@ -101,12 +101,22 @@ static void choose_ticks(struct vbs_task *task)
     task->tick_shift = 61 - exponent;
 }
 
+/* Schedules whose reported time is the bound to the last bit are within it. */
+static int64_t latency_ticks(const struct vbs_task *task)
+{
+    double ticks = ldexp(task->problem.latency_us * (1 + VBS_TIME_NOISE), task->tick_shift);
+
+    return task->problem.latency_us == 0 || ticks >= 0x1p62 ? INT64_MAX : (int64_t)ticks;
+}
+
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem)
 {
     enum vbs_status status;
 
     *task = (struct vbs_task){.problem = *problem, .profile = problem->profile};
+    if (!(problem->latency_us >= 0 && problem->latency_us <= VBS_MAX_TIME_US))
+        return vbs_fail(ctx, VBS_USAGE, "a latency of %g us is out of range", problem->latency_us);
     if (problem->request < 1 || problem->request > VBS_MAX_REQUEST)
         return vbs_fail(ctx, VBS_USAGE,
                         "a request of %lld samples is out of range; it goes from 1 to %d",
@@ -123,6 +133,7 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
         return status;
     }
     choose_ticks(task);
+    task->latency_ticks = latency_ticks(task);
     return VBS_OK;
 }
 

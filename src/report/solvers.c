@@ -39,7 +39,7 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 
     if (opened->solver)
         return VBS_OK;
-    status = vbs_solver_new(ctx, planner, solvers->problem, &opened->solver);
+    status = vbs_solver_new(ctx, planner, solvers->problem, NULL, &opened->solver);
     opened->open_us = vbs_solvers_clock_us() - start_us;
     return status;
 }
