@@ -67,7 +67,7 @@ static void example_of_the_paper(void)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
-    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
     struct vbs_byte_range budgets = {4, 7, 3};
     const struct vbs_compare_row *row;
     struct vbs_compare *compare = NULL;
@@ -106,7 +106,7 @@ static void gains_do_not_need_the_baselines_in_the_list(void)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
-    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
     struct vbs_byte_range budgets = {7, 7, 1};
     const struct vbs_planner *planner = find("dp-vbs");
     struct vbs_compare *compare = NULL;
@@ -128,7 +128,7 @@ static void judge_decides_the_times(void)
     struct vbs_profile *hungry = scaled_example(1, 2);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     struct vbs_profile *other = random_profile(rng, RANDOM_LINEAR, 8);
-    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
     struct vbs_byte_range budgets = {7, 7, 1};
     struct vbs_compare *compare = NULL;
 
@@ -168,7 +168,7 @@ static void bad_questions_are_refused(void)
         {7, 6, 1}, {-1, 7, 1}, {1, 7, 0}, {0, VBS_MAX_BUDGETS, 1}, {0, INT64_MAX, 1}};
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
-    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
     struct vbs_byte_range budgets = {7, 7, 1};
     const struct vbs_planner *planner = find("dp-vbs");
     struct vbs_compare *compare = NULL;
@@ -212,7 +212,7 @@ static double fastest_within(const struct vbs_problem *problem, int64_t memory_b
         struct vbs_solver *solver = NULL;
         struct vbs_schedule *schedule = NULL;
 
-        if (vbs_solver_new(NULL, NULL, vbs_planner_at(i), problem, &solver) != VBS_OK)
+        if (vbs_solver_new(NULL, vbs_planner_at(i), problem, NULL, &solver) != VBS_OK)
             exit(1);
         if (vbs_solver_least_bytes(solver) < *least_bytes)
             *least_bytes = vbs_solver_least_bytes(solver);
@@ -251,7 +251,8 @@ static void default_budgets_span_what_matters(void)
     gsl_rng_set(rng, SEED);
     for (int trial = 0; trial < TRIALS && !wrong[0]; trial++) {
         struct vbs_profile *profile = random_profile(rng, (enum random_graph)(trial % 3), 8);
-        struct vbs_problem problem = {profile, random_int(rng, 1, 6), trial % 2};
+        struct vbs_problem problem = {
+            .profile = profile, .request = random_int(rng, 1, 6), .io = trial % 2};
         struct vbs_byte_range budgets;
         struct vbs_ctx ctx = {0};
 
@@ -292,7 +293,7 @@ static void no_budgets_means_the_default_ones(void)
     const struct vbs_planner *planners[] = {find("dp-vbs"), find("fbs"), find("dp-vbs")};
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
-    struct vbs_problem problem = {profile, 2, VBS_IO_RESIDENT};
+    struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
     struct vbs_byte_range budgets;
     struct vbs_compare *implied = NULL, *given = NULL;
     volatile sig_atomic_t stop = 1;
