@@ -2,217 +2,231 @@
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct vbs_point *vbs_curve_at(const struct vbs_curve *curve, int64_t bytes)
+static const int64_t NONE = 0;
+static const int32_t NO_CUT = 0;
+const struct vbs_curve VBS_CURVE_ZERO = {.n = 1, .bytes = &NONE, .ticks = &NONE, .cut = &NO_CUT};
+
+int vbs_curve_at(const struct vbs_curve *curve, int64_t bytes)
 {
     int low = 0, high = curve->n; /* the answer is before high, at or after low - 1 */
 
     while (low < high) {
         int middle = low + (high - low) / 2;
 
-        if (curve->points[middle].bytes <= bytes)
+        if (curve->bytes[middle] <= bytes)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 ? &curve->points[low - 1] : NULL;
+    return low - 1;
 }
 
 void vbs_envelope_reset(struct vbs_envelope *envelope)
 {
-    envelope->n_best = 0;
+    envelope->best.n = 0;
+}
+
+static void buffer_clear(struct vbs_points_buffer *buffer)
+{
+    free(buffer->bytes);
+    free(buffer->ticks);
+    free(buffer->cut);
 }
 
 void vbs_envelope_clear(struct vbs_envelope *envelope)
 {
-    free(envelope->best);
-    free(envelope->sum);
-    free(envelope->merged);
+    buffer_clear(&envelope->best);
+    buffer_clear(&envelope->gains);
+    buffer_clear(&envelope->merged);
     *envelope = (struct vbs_envelope){0};
 }
 
-static bool grow(struct vbs_point **points, int capacity)
+/* Gives the buffer room for need points. */
+static enum vbs_status reserve(struct vbs_ctx *ctx, struct vbs_points_buffer *buffer, int64_t need)
 {
-    struct vbs_point *more = realloc(*points, (size_t)capacity * sizeof *more);
+    int64_t capacity = buffer->capacity ? buffer->capacity : 64;
+    int64_t *bytes, *ticks;
+    int32_t *cut;
 
-    if (more)
-        *points = more;
-    return more != NULL;
-}
-
-static enum vbs_status reserve(struct vbs_ctx *ctx, struct vbs_envelope *envelope, int64_t need)
-{
-    int64_t capacity = envelope->capacity ? envelope->capacity : 64;
-
+    if (need <= buffer->capacity)
+        return VBS_OK;
     while (capacity < need)
         capacity *= 2;
-    if (capacity <= envelope->capacity)
-        return VBS_OK;
-    if (capacity > INT32_MAX / (int64_t)sizeof(struct vbs_point) ||
-        !grow(&envelope->best, (int)capacity) || !grow(&envelope->sum, (int)capacity) ||
-        !grow(&envelope->merged, (int)capacity))
+    if (capacity > INT32_MAX / 2)
         return vbs_no_memory(ctx);
-    envelope->capacity = (int)capacity;
+    bytes = realloc(buffer->bytes, (size_t)capacity * sizeof *bytes);
+    if (bytes)
+        buffer->bytes = bytes;
+    ticks = realloc(buffer->ticks, (size_t)capacity * sizeof *ticks);
+    if (ticks)
+        buffer->ticks = ticks;
+    cut = realloc(buffer->cut, (size_t)capacity * sizeof *cut);
+    if (cut)
+        buffer->cut = cut;
+    if (!bytes || !ticks || !cut)
+        return vbs_no_memory(ctx);
+    buffer->capacity = (int)capacity;
     return VBS_OK;
 }
 
-/* Appends point to a list unless it brings no gain in time; a point at the same bytes gives way. */
-static int push(struct vbs_point *list, int n, const struct vbs_point *point)
+/* Appends a point unless it brings no gain in time; a point at the same bytes gives way. */
+static void push(struct vbs_points_buffer *to, int64_t bytes, int64_t ticks, int32_t cut)
 {
-    if (n > 0 && point->ticks >= list[n - 1].ticks)
-        return n;
-    if (n > 0 && point->bytes == list[n - 1].bytes)
+    int n = to->n;
+
+    if (n > 0 && ticks >= to->ticks[n - 1])
+        return;
+    if (n > 0 && bytes == to->bytes[n - 1])
         n--;
-    list[n] = *point;
-    return n + 1;
+    to->bytes[n] = bytes;
+    to->ticks[n] = ticks;
+    to->cut[n] = cut;
+    to->n = n + 1;
 }
 
-/* best = least of best and the n points of other. */
-static void merge(struct vbs_envelope *envelope, const struct vbs_point *other, int n)
+/* best = least of best and gains. */
+static enum vbs_status merge(struct vbs_ctx *ctx, struct vbs_envelope *envelope)
 {
-    const struct vbs_point *best = envelope->best;
-    struct vbs_point *swap = envelope->best;
-    int i = 0, j = 0, out = 0;
+    const struct vbs_points_buffer *best = &envelope->best, *gains = &envelope->gains;
+    struct vbs_points_buffer swap;
+    enum vbs_status status = reserve(ctx, &envelope->merged, (int64_t)best->n + gains->n);
+    int i = 0, j = 0;
 
-    while (i < envelope->n_best || j < n) {
-        bool take_best = j == n || (i < envelope->n_best && best[i].bytes <= other[j].bytes);
-
-        out = push(envelope->merged, out, take_best ? &best[i++] : &other[j++]);
+    if (status != VBS_OK)
+        return status;
+    envelope->merged.n = 0;
+    while (i < best->n || j < gains->n) {
+        if (j == gains->n || (i < best->n && best->bytes[i] <= gains->bytes[j])) {
+            push(&envelope->merged, best->bytes[i], best->ticks[i], best->cut[i]);
+            i++;
+        } else {
+            push(&envelope->merged, gains->bytes[j], gains->ticks[j], gains->cut[j]);
+            j++;
+        }
     }
+    swap = envelope->best;
     envelope->best = envelope->merged;
     envelope->merged = swap;
-    envelope->n_best = out;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
-                                   struct vbs_point point)
+                                   int64_t bytes, int64_t ticks, int32_t cut)
 {
-    enum vbs_status status = reserve(ctx, envelope, envelope->n_best + 1);
+    enum vbs_status status = reserve(ctx, &envelope->gains, 1);
 
-    if (status == VBS_OK)
-        merge(envelope, &point, 1);
-    return status;
+    if (status != VBS_OK)
+        return status;
+    envelope->gains.n = 0;
+    push(&envelope->gains, bytes, ticks, cut);
+    return merge(ctx, envelope);
 }
 
-/* Where a merge of parts stands: the point of each that holds. */
-struct cursor {
-    int n_parts;
-    const struct vbs_moved *parts;
-    int at[VBS_MAX_PARTS];
-};
-
-static int64_t moved_bytes(const struct vbs_moved *part, int index)
+static bool is_meant(enum vbs_points which, int32_t cut)
 {
-    return part->curve->points[index].bytes + part->by_bytes;
-}
-
-/* The least memory at which all parts are feasible; false where there is none. */
-static bool start(struct cursor *cursor, int64_t *bytes)
-{
-    *bytes = 0;
-    for (int p = 0; p < cursor->n_parts; p++) {
-        if (cursor->parts[p].curve->n == 0)
-            return false;
-        if (moved_bytes(&cursor->parts[p], 0) > *bytes)
-            *bytes = moved_bytes(&cursor->parts[p], 0);
-    }
-    for (int p = 0; p < cursor->n_parts; p++) {
-        const struct vbs_moved *part = &cursor->parts[p];
-
-        cursor->at[p] =
-            (int)(vbs_curve_at(part->curve, *bytes - part->by_bytes) - part->curve->points);
-    }
-    return true;
-}
-
-static int64_t ticks_here(const struct cursor *cursor)
-{
-    int64_t ticks = 0;
-
-    for (int p = 0; p < cursor->n_parts; p++)
-        ticks += cursor->parts[p].curve->points[cursor->at[p]].ticks;
-    return ticks;
-}
-
-/* Moves to the next memory at which some part falls; false at the end. */
-static bool advance(struct cursor *cursor, int64_t *bytes)
-{
-    int64_t next = INT64_MAX;
-    bool found = false;
-
-    for (int p = 0; p < cursor->n_parts; p++) {
-        if (cursor->at[p] + 1 < cursor->parts[p].curve->n) {
-            int64_t candidate = moved_bytes(&cursor->parts[p], cursor->at[p] + 1);
-
-            if (!found || candidate < next)
-                next = candidate;
-            found = true;
-        }
-    }
-    for (int p = 0; found && p < cursor->n_parts; p++)
-        if (cursor->at[p] + 1 < cursor->parts[p].curve->n &&
-            moved_bytes(&cursor->parts[p], cursor->at[p] + 1) == next)
-            cursor->at[p]++;
-    *bytes = next;
-    return found;
+    return which == VBS_POINTS_ALL || (cut < 0) == (which == VBS_POINTS_NEGATIVE_CUT);
 }
 
 /* True when even the fastest point of the sum is no better than what the envelope has at the least
- * memory of the sum. */
-static bool hopeless(const struct vbs_envelope *envelope, const struct cursor *cursor,
-                     int64_t bytes)
+ * memory of the sum: most offers end here. */
+static bool is_hopeless(const struct vbs_envelope *envelope, struct vbs_moved first,
+                        struct vbs_moved second)
 {
-    const struct vbs_curve best = {.n = envelope->n_best, .points = envelope->best};
-    const struct vbs_point *holds = vbs_curve_at(&best, bytes);
-    int64_t fastest = 0;
+    const struct vbs_points_buffer *best = &envelope->best;
+    const struct vbs_curve *a = first.curve, *b = second.curve;
+    int64_t fastest = a->ticks[a->n - 1] + b->ticks[b->n - 1];
+    int64_t bytes = a->bytes[0] + first.by_bytes;
+    const struct vbs_curve view = {.n = best->n, .bytes = best->bytes};
+    int at;
 
-    for (int p = 0; p < cursor->n_parts; p++)
-        fastest += cursor->parts[p].curve->points[cursor->parts[p].curve->n - 1].ticks;
-    return holds && holds->ticks <= fastest;
+    if (bytes < b->bytes[0] + second.by_bytes)
+        bytes = b->bytes[0] + second.by_bytes;
+    if (best->n == 0 || best->ticks[best->n - 1] > fastest)
+        return false;
+    at = vbs_curve_at(&view, bytes);
+    return at >= 0 && best->ticks[at] <= fastest;
+}
+
+/* Where the walk along envelope and second stands. */
+struct cursor {
+    int at_best; /* points of the envelope at or below the memory at hand */
+    int at_second;
+};
+
+/* Collects what the sum gains while one point of first holds: from bytes up to end. */
+static void gain_while(struct vbs_envelope *envelope, int64_t first_ticks, struct vbs_moved second,
+                       int64_t bytes, int64_t end, int32_t cut, struct cursor *cursor)
+{
+    const struct vbs_points_buffer *best = &envelope->best;
+    const struct vbs_curve *b = second.curve;
+    int q = cursor->at_second, e = cursor->at_best;
+
+    while (q + 1 < b->n && b->bytes[q + 1] + second.by_bytes <= bytes)
+        q++;
+    for (;;) {
+        int64_t ticks = first_ticks + b->ticks[q];
+
+        while (e < best->n && best->bytes[e] <= bytes)
+            e++;
+        if (e == 0 || ticks < best->ticks[e - 1])
+            push(&envelope->gains, bytes, ticks, cut);
+        if (q + 1 == b->n || b->bytes[q + 1] + second.by_bytes >= end)
+            break;
+        q++;
+        bytes = b->bytes[q] + second.by_bytes;
+    }
+    cursor->at_second = q;
+    cursor->at_best = e;
 }
 
 enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
-                                       const struct vbs_moved *parts, int n_parts, int first,
-                                       int split)
+                                       struct vbs_moved first, enum vbs_points which,
+                                       struct vbs_moved second, int32_t cut)
 {
-    struct cursor cursor = {.n_parts = n_parts, .parts = parts};
-    int64_t bytes, need = envelope->n_best;
+    const struct vbs_curve *a = first.curve, *b = second.curve;
+    struct cursor cursor = {0};
     enum vbs_status status;
-    int n = 0;
 
-    if (!start(&cursor, &bytes) || hopeless(envelope, &cursor, bytes))
+    if (a->n == 0 || b->n == 0 || is_hopeless(envelope, first, second))
         return VBS_OK;
-    for (int p = 0; p < n_parts; p++)
-        need += parts[p].curve->n;
-    status = reserve(ctx, envelope, need);
+    status = reserve(ctx, &envelope->gains, (int64_t)a->n + b->n);
     if (status != VBS_OK)
         return status;
-    do {
-        envelope->sum[n++] = (struct vbs_point){
-            .bytes = bytes,
-            .ticks = ticks_here(&cursor),
-            .first = first,
-            .split = split >= 0 ? split : parts[0].curve->points[cursor.at[0]].split,
-        };
-    } while (advance(&cursor, &bytes));
-    merge(envelope, envelope->sum, n);
-    return VBS_OK;
+    envelope->gains.n = 0;
+    for (int p = 0; p < a->n; p++) {
+        int64_t bytes = a->bytes[p] + first.by_bytes;
+        int64_t end = p + 1 < a->n ? a->bytes[p + 1] + first.by_bytes : INT64_MAX;
+
+        if (bytes < b->bytes[0] + second.by_bytes)
+            bytes = b->bytes[0] + second.by_bytes;
+        if (bytes < end && is_meant(which, a->cut[p]))
+            gain_while(envelope, a->ticks[p], second, bytes, end, cut, &cursor);
+    }
+    return envelope->gains.n > 0 ? merge(ctx, envelope) : VBS_OK;
 }
 
 enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,
                                    struct vbs_arena *arena, struct vbs_curve *curve)
 {
-    struct vbs_point *points;
+    const struct vbs_points_buffer *best = &envelope->best;
+    size_t n = (size_t)best->n;
+    int64_t *bytes;
+    int32_t *cut;
 
     *curve = (struct vbs_curve){0};
-    if (envelope->n_best == 0)
+    if (n == 0)
         return VBS_OK;
-    points = vbs_arena_alloc(arena, (size_t)envelope->n_best, sizeof *points);
-    if (!points)
+    bytes = vbs_arena_alloc(arena, n, 2 * sizeof *bytes);
+    cut = vbs_arena_alloc(arena, n, sizeof *cut);
+    if (!bytes || !cut)
         return vbs_no_memory(ctx);
-    memcpy(points, envelope->best, (size_t)envelope->n_best * sizeof *points);
-    *curve = (struct vbs_curve){.n = envelope->n_best, .points = points};
+    memcpy(bytes, best->bytes, n * sizeof *bytes);
+    memcpy(bytes + n, best->ticks, n * sizeof *bytes);
+    memcpy(cut, best->cut, n * sizeof *cut);
+    *curve = (struct vbs_curve){.n = best->n, .bytes = bytes, .ticks = bytes + n, .cut = cut};
     return VBS_OK;
 }

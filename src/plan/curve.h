@@ -3,7 +3,8 @@
  *
  * A curve is a list of points, bytes rising and ticks falling strictly; point i holds from its
  * bytes up to those of point i + 1. Below the first point nothing is feasible; a curve without
- * points is feasible nowhere. Each point remembers the choice that gave it.
+ * points is feasible nowhere. Each point remembers the cut that gave it: what cut means is its
+ * maker's business, but its sign can be asked for.
  */
 #ifndef VBS_PLAN_CURVE_H
 #define VBS_PLAN_CURVE_H
@@ -11,19 +12,13 @@
 #include "base/arena.h"
 #include "vbslab/status.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-
-struct vbs_point {
-    int64_t bytes;
-    int64_t ticks;
-    int first; /* what the choice means is its maker's business: */
-    int split; /* in dp-vbs the first batch and the item that runs it whole */
-};
 
 struct vbs_curve {
     int n;
-    const struct vbs_point *points;
+    const int64_t *bytes; /* [n] */
+    const int64_t *ticks; /* [n] */
+    const int32_t *cut;   /* [n] */
 };
 
 /* A curve, moved right by some bytes. */
@@ -32,13 +27,24 @@ struct vbs_moved {
     int64_t by_bytes;
 };
 
-/* The point that holds at bytes, or null. Logarithmic. */
-const struct vbs_point *vbs_curve_at(const struct vbs_curve *curve, int64_t bytes);
+/* No bytes, no ticks. */
+extern const struct vbs_curve VBS_CURVE_ZERO;
+
+/* Index of the point that holds at bytes, or -1. Logarithmic. */
+int vbs_curve_at(const struct vbs_curve *curve, int64_t bytes);
+
+/* Which points of a curve are meant. */
+enum vbs_points { VBS_POINTS_ALL, VBS_POINTS_NEGATIVE_CUT, VBS_POINTS_OTHER_CUT };
+
+struct vbs_points_buffer {
+    int n, capacity;
+    int64_t *bytes, *ticks;
+    int32_t *cut;
+};
 
 /* The lower envelope of what was offered so far. Start with {0}; reused by reset. */
 struct vbs_envelope {
-    struct vbs_point *best, *sum, *merged;
-    int n_best, capacity;
+    struct vbs_points_buffer best, gains, merged;
 };
 
 void vbs_envelope_reset(struct vbs_envelope *envelope);
@@ -46,18 +52,16 @@ void vbs_envelope_clear(struct vbs_envelope *envelope);
 
 /* Offers a single point. */
 enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
-                                   struct vbs_point point) VBS_MUST_CHECK;
-
-#define VBS_MAX_PARTS 3
+                                   int64_t bytes, int64_t ticks, int32_t cut) VBS_MUST_CHECK;
 
 /*
- * Offers the sum of n_parts curves (1..VBS_MAX_PARTS), all at the same memory. Its points carry
- * first, and split, or where split is negative the split of the point of parts[0] that holds there.
- * On equal times what was offered earlier stays. O(points of the parts and of the envelope).
+ * Offers the sum of two curves at the same memory, wherever the point of first that holds there is
+ * one of which. All its points carry cut. On equal times what was offered earlier stays. O(points
+ * of both and of the envelope).
  */
 enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
-                                       const struct vbs_moved *parts, int n_parts, int first,
-                                       int split) VBS_MUST_CHECK;
+                                       struct vbs_moved first, enum vbs_points which,
+                                       struct vbs_moved second, int32_t cut) VBS_MUST_CHECK;
 
 /* Copies the envelope into arena. */
 enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,

@@ -12,10 +12,8 @@
 
 /* In the order of tables and plots: baselines first. */
 static const struct vbs_planner *const PLANNERS[] = {
-    &vbs_planner_fbs,
-    &vbs_planner_fbs_best,
-    &vbs_planner_greedy_vbs,
-    &vbs_planner_dp_vbs,
+    &vbs_planner_fbs,    &vbs_planner_fbs_best,    &vbs_planner_greedy_vbs,
+    &vbs_planner_dp_vbs, &vbs_planner_dp_vbs_plus,
 };
 
 #define N_PLANNERS ((int)(sizeof PLANNERS / sizeof PLANNERS[0]))

@@ -120,5 +120,6 @@ extern const struct vbs_planner vbs_planner_fbs;
 extern const struct vbs_planner vbs_planner_fbs_best;
 extern const struct vbs_planner vbs_planner_greedy_vbs;
 extern const struct vbs_planner vbs_planner_dp_vbs;
+extern const struct vbs_planner vbs_planner_dp_vbs_plus;
 
 #endif

@@ -1,0 +1,25 @@
+/*
+ * A network as one line of layers: a chain without special layers, for any DAG.
+ *
+ * When every sample passes the layers in one topological order, what a sample keeps alive depends
+ * only on how many layers of the order it has passed. The bytes of a step are then exact: the sum
+ * over the samples of the cut at which each of them stands, plus what the step itself adds.
+ */
+#ifndef VBS_PLAN_LINE_H
+#define VBS_PLAN_LINE_H
+
+#include "plan/structure.h"
+
+/* A chain whose items are the layers order[0..n-1], a topological order. O(layers + edges).
+ * Everything is allocated in arena. */
+enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
+                               struct vbs_arena *arena, const int *order,
+                               struct vbs_chain *chain) VBS_MUST_CHECK;
+
+/* Layers 1..n. */
+void vbs_line_order_of_ids(const struct vbs_task *task, int *order);
+
+/* The layers in the order in which a chain with special layers runs them: branch after branch. */
+void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order);
+
+#endif
