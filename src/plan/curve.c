@@ -8,7 +8,8 @@
 
 static const int64_t NONE = 0;
 static const int32_t NO_CUT = 0;
-const struct vbs_curve VBS_CURVE_ZERO = {.n = 1, .bytes = &NONE, .ticks = &NONE, .cut = &NO_CUT};
+const struct vbs_curve VBS_CURVE_ZERO = {
+    .n = 1, .n_runs = 1, .bytes = &NONE, .ticks = &NONE, .cut = &NO_CUT, .runs = &NO_CUT};
 
 int vbs_curve_at(const struct vbs_curve *curve, int64_t bytes)
 {
@@ -126,61 +127,94 @@ enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *env
     return merge(ctx, envelope);
 }
 
-static bool is_meant(enum vbs_points which, int32_t cut)
+/* The last of n ascending values, from at on, that is at most limit; at itself is. Steps first, for
+ * most walks are short, then jumps. */
+static int advance(const int64_t *values, int n, int at, int64_t limit)
 {
-    return which == VBS_POINTS_ALL || (cut < 0) == (which == VBS_POINTS_NEGATIVE_CUT);
+    int step = 1;
+
+    while (at + step < n && values[at + step] <= limit) {
+        at += step;
+        step *= 2;
+    }
+    for (; step > 0; step /= 2)
+        if (at + step < n && values[at + step] <= limit)
+            at += step;
+    return at;
 }
 
-/* True when even the fastest point of the sum is no better than what the envelope has at the least
- * memory of the sum: most offers end here. */
-static bool is_hopeless(const struct vbs_envelope *envelope, struct vbs_moved first,
-                        struct vbs_moved second)
-{
-    const struct vbs_points_buffer *best = &envelope->best;
-    const struct vbs_curve *a = first.curve, *b = second.curve;
-    int64_t fastest = a->ticks[a->n - 1] + b->ticks[b->n - 1];
-    int64_t bytes = a->bytes[0] + first.by_bytes;
-    const struct vbs_curve view = {.n = best->n, .bytes = best->bytes};
-    int at;
-
-    if (bytes < b->bytes[0] + second.by_bytes)
-        bytes = b->bytes[0] + second.by_bytes;
-    if (best->n == 0 || best->ticks[best->n - 1] > fastest)
-        return false;
-    at = vbs_curve_at(&view, bytes);
-    return at >= 0 && best->ticks[at] <= fastest;
-}
-
-/* Where the walk along envelope and second stands. */
-struct cursor {
-    int at_best; /* points of the envelope at or below the memory at hand */
+/* A sum under way: the points that hold at the memory at hand. */
+struct sum {
+    struct vbs_moved first, second;
     int at_second;
+    int at_best;     /* -1: the envelope has none */
+    int64_t fastest; /* no point of the sum takes less */
 };
 
-/* Collects what the sum gains while one point of first holds: from bytes up to end. */
-static void gain_while(struct vbs_envelope *envelope, int64_t first_ticks, struct vbs_moved second,
-                       int64_t bytes, int64_t end, int32_t cut, struct cursor *cursor)
+/* True when the envelope is as fast as the sum can get: many sums end here. */
+static bool is_hopeless(const struct vbs_points_buffer *best, const struct sum *sum)
+{
+    return sum->at_best >= 0 && best->ticks[sum->at_best] <= sum->fastest;
+}
+
+/* Puts the sum at bytes, where both parts are feasible. */
+static void put(const struct vbs_points_buffer *best, struct sum *sum, int64_t bytes)
+{
+    const struct vbs_curve *b = sum->second.curve;
+    int e = sum->at_best;
+
+    sum->at_second = advance(b->bytes, b->n, sum->at_second, bytes - sum->second.by_bytes);
+    if (e < 0 && (best->n == 0 || best->bytes[0] > bytes))
+        return;
+    sum->at_best = advance(best->bytes, best->n, e < 0 ? 0 : e, bytes);
+}
+
+/* Collects what the sum gains while a point of first holds: from where it is put up to end. */
+static void gain_while(struct vbs_envelope *envelope, struct sum *sum, int64_t first_ticks,
+                       int64_t bytes, int64_t end, int32_t cut)
 {
     const struct vbs_points_buffer *best = &envelope->best;
-    const struct vbs_curve *b = second.curve;
-    int q = cursor->at_second, e = cursor->at_best;
+    const struct vbs_curve *b = sum->second.curve;
+    int64_t shift = sum->second.by_bytes;
+    int q = sum->at_second, e = sum->at_best, last = b->n - 1;
 
-    while (q + 1 < b->n && b->bytes[q + 1] + second.by_bytes <= bytes)
-        q++;
     for (;;) {
         int64_t ticks = first_ticks + b->ticks[q];
 
-        while (e < best->n && best->bytes[e] <= bytes)
+        while (e + 1 < best->n && best->bytes[e + 1] <= bytes)
             e++;
-        if (e == 0 || ticks < best->ticks[e - 1])
+        if (e < 0 || ticks < best->ticks[e])
             push(&envelope->gains, bytes, ticks, cut);
-        if (q + 1 == b->n || b->bytes[q + 1] + second.by_bytes >= end)
+        if (q == last || b->bytes[q + 1] + shift >= end)
             break;
         q++;
-        bytes = b->bytes[q] + second.by_bytes;
+        bytes = b->bytes[q] + shift;
     }
-    cursor->at_second = q;
-    cursor->at_best = e;
+    sum->at_second = q;
+    sum->at_best = e;
+}
+
+/* Collects what the sum gains while the points from..to-1 of first hold. */
+static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from, int to,
+                        int32_t cut)
+{
+    const struct vbs_curve *a = sum->first.curve;
+    int64_t shift = sum->first.by_bytes;
+    int64_t least = sum->second.curve->bytes[0] + sum->second.by_bytes;
+
+    for (int p = from; p < to; p++) {
+        int64_t bytes = a->bytes[p] + shift;
+        int64_t end = p + 1 < a->n ? a->bytes[p + 1] + shift : INT64_MAX;
+
+        if (end <= least)
+            continue;
+        if (bytes < least)
+            bytes = least;
+        put(&envelope->best, sum, bytes);
+        if (is_hopeless(&envelope->best, sum))
+            return;
+        gain_while(envelope, sum, a->ticks[p], bytes, end, cut);
+    }
 }
 
 enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
@@ -188,25 +222,40 @@ enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope 
                                        struct vbs_moved second, int32_t cut)
 {
     const struct vbs_curve *a = first.curve, *b = second.curve;
-    struct cursor cursor = {0};
+    struct sum sum = {.first = first, .second = second, .at_best = -1};
+    int stride = which == VBS_POINTS_ALL ? 1 : 2, run = 0;
     enum vbs_status status;
 
-    if (a->n == 0 || b->n == 0 || is_hopeless(envelope, first, second))
+    if (a->n == 0 || b->n == 0)
+        return VBS_OK;
+    if (stride == 2 && (a->cut[0] < 0) != (which == VBS_POINTS_NEGATIVE_CUT))
+        run = 1;
+    if (run >= a->n_runs)
         return VBS_OK;
     status = reserve(ctx, &envelope->gains, (int64_t)a->n + b->n);
     if (status != VBS_OK)
         return status;
     envelope->gains.n = 0;
-    for (int p = 0; p < a->n; p++) {
-        int64_t bytes = a->bytes[p] + first.by_bytes;
-        int64_t end = p + 1 < a->n ? a->bytes[p + 1] + first.by_bytes : INT64_MAX;
-
-        if (bytes < b->bytes[0] + second.by_bytes)
-            bytes = b->bytes[0] + second.by_bytes;
-        if (bytes < end && is_meant(which, a->cut[p]))
-            gain_while(envelope, a->ticks[p], second, bytes, end, cut, &cursor);
-    }
+    sum.fastest = a->ticks[a->n - 1] + b->ticks[b->n - 1];
+    for (; run < a->n_runs && !is_hopeless(&envelope->best, &sum); run += stride)
+        gain_in_run(envelope, &sum, a->runs[run], run + 1 < a->n_runs ? a->runs[run + 1] : a->n,
+                    cut);
     return envelope->gains.n > 0 ? merge(ctx, envelope) : VBS_OK;
+}
+
+/* Where the sign of the cuts changes; to null only counts. */
+static int find_runs(const struct vbs_points_buffer *points, int32_t *to)
+{
+    int n = 0;
+
+    for (int p = 0; p < points->n; p++) {
+        if (p > 0 && (points->cut[p] < 0) == (points->cut[p - 1] < 0))
+            continue;
+        if (to)
+            to[n] = p;
+        n++;
+    }
+    return n;
 }
 
 enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,
@@ -214,6 +263,7 @@ enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelop
 {
     const struct vbs_points_buffer *best = &envelope->best;
     size_t n = (size_t)best->n;
+    int n_runs = find_runs(best, NULL);
     int64_t *bytes;
     int32_t *cut;
 
@@ -221,12 +271,18 @@ enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelop
     if (n == 0)
         return VBS_OK;
     bytes = vbs_arena_alloc(arena, n, 2 * sizeof *bytes);
-    cut = vbs_arena_alloc(arena, n, sizeof *cut);
+    cut = vbs_arena_alloc(arena, n + (size_t)n_runs, sizeof *cut);
     if (!bytes || !cut)
         return vbs_no_memory(ctx);
     memcpy(bytes, best->bytes, n * sizeof *bytes);
     memcpy(bytes + n, best->ticks, n * sizeof *bytes);
     memcpy(cut, best->cut, n * sizeof *cut);
-    *curve = (struct vbs_curve){.n = best->n, .bytes = bytes, .ticks = bytes + n, .cut = cut};
+    find_runs(best, cut + n);
+    *curve = (struct vbs_curve){.n = best->n,
+                                .n_runs = n_runs,
+                                .bytes = bytes,
+                                .ticks = bytes + n,
+                                .cut = cut,
+                                .runs = cut + n};
     return VBS_OK;
 }

@@ -16,9 +16,11 @@
 
 struct vbs_curve {
     int n;
+    int n_runs;
     const int64_t *bytes; /* [n] */
     const int64_t *ticks; /* [n] */
     const int32_t *cut;   /* [n] */
+    const int32_t *runs;  /* [n_runs] where points with cuts of one sign begin: few */
 };
 
 /* A curve, moved right by some bytes. */

@@ -9,12 +9,12 @@
 #define MAX_SOLVER_BYTES ((size_t)8 << 30)
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
- * pivot k; of one item it is the item itself. */
+ * pivot k; of one item it is the item itself, or what it is within a part. */
 struct solved {
     const struct vbs_chain *chain;
-    struct vbs_curve *opt;    /* O[i, j, b]: see opt_row */
-    struct vbs_curve *step;   /* item k on batch b, at k * request + b - 1 */
-    struct solved **branches; /* [item][branch], null for a layer */
+    struct vbs_curve *opt;  /* O[i, j, b]: see opt_row */
+    struct vbs_curve *step; /* item k on batch b, at k * request + b - 1 */
+    struct solved **inside; /* [item][branch], or [item][0] of a part; null for a layer */
 };
 
 struct work {
@@ -44,6 +44,15 @@ static const struct vbs_curve *opt_at(const struct work *work, const struct solv
 static struct vbs_curve *step_at(const struct work *work, const struct solved *solved, int k, int b)
 {
     return &solved->step[(size_t)k * (size_t)work->task->request + (size_t)b - 1];
+}
+
+/* The whole of the part that is item k. */
+static const struct vbs_curve *part_at(const struct work *work, const struct solved *solved, int k,
+                                       int b)
+{
+    const struct solved *part = solved->inside[k];
+
+    return opt_at(work, part, 0, part->chain->n_items - 1, b);
 }
 
 /* A layer as a step: its rows. */
@@ -100,7 +109,7 @@ static enum vbs_status solve_item(struct work *work, struct solved *solved, int 
 
         vbs_envelope_reset(&work->envelope);
         status = item->layer ? offer_rows(work, item, k, b)
-                             : offer_branches(work, item, solved->branches[k], k, b);
+                             : offer_branches(work, item, solved->inside[k], k, b);
         if (status == VBS_OK)
             status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
                                         step_at(work, solved, k, b));
@@ -168,6 +177,10 @@ static enum vbs_status solve_cell(struct work *work, const struct solved *solved
 {
     enum vbs_status status = VBS_OK;
 
+    if (i == j && solved->chain->items[i].part) {
+        opt_row(work, solved, i, i)[b - 1] = *part_at(work, solved, i, b);
+        return VBS_OK;
+    }
     vbs_envelope_reset(&work->envelope);
     if (work->rule == VBS_CUT_PIVOT)
         status = offer_pivots(work, solved, i, j, b, from);
@@ -216,16 +229,18 @@ static enum vbs_status solve_column(struct work *work, const struct solved *solv
 static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
                              struct solved *solved);
 
-static enum vbs_status solve_branches(struct work *work, struct solved *solved, int k)
+/* The chains that item k stands for. */
+static enum vbs_status solve_inside(struct work *work, struct solved *solved, int k)
 {
     const struct vbs_item *item = &solved->chain->items[k];
+    const struct vbs_chain *chains = item->part ? item->part : item->branches;
+    int n = item->part ? 1 : item->n_branches;
 
-    solved->branches[k] =
-        vbs_arena_alloc(&work->arena, (size_t)item->n_branches, sizeof **solved->branches);
-    if (!solved->branches[k])
+    solved->inside[k] = vbs_arena_alloc(&work->arena, (size_t)n, sizeof **solved->inside);
+    if (!solved->inside[k])
         return vbs_no_memory(work->ctx);
-    for (int branch = 0; branch < item->n_branches; branch++) {
-        enum vbs_status status = solve(work, &item->branches[branch], &solved->branches[k][branch]);
+    for (int c = 0; c < n; c++) {
+        enum vbs_status status = solve(work, &chains[c], &solved->inside[k][c]);
 
         if (status != VBS_OK)
             return status;
@@ -243,16 +258,16 @@ static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
     *solved = (struct solved){.chain = chain};
     if (m * (m + 1) / 2 * r > MAX_SOLVER_BYTES / sizeof *solved->opt)
         return too_large(work, solved);
-    solved->branches = vbs_arena_alloc(&work->arena, m, sizeof *solved->branches);
+    solved->inside = vbs_arena_alloc(&work->arena, m, sizeof *solved->inside);
     solved->step = vbs_arena_alloc(&work->arena, m * r, sizeof *solved->step);
     solved->opt = vbs_arena_alloc(&work->arena, m * (m + 1) / 2 * r, sizeof *solved->opt);
     from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
-    if (!solved->branches || !solved->step || !solved->opt || !from)
+    if (!solved->inside || !solved->step || !solved->opt || !from)
         return vbs_no_memory(work->ctx);
     for (int k = 0; status == VBS_OK && k < chain->n_items; k++) {
         if (!chain->items[k].layer)
-            status = solve_branches(work, solved, k);
-        if (status == VBS_OK)
+            status = solve_inside(work, solved, k);
+        if (status == VBS_OK && !chain->items[k].part)
             status = solve_item(work, solved, k);
     }
     for (int j = 0; status == VBS_OK && j < chain->n_items; j++)
@@ -277,11 +292,13 @@ static enum vbs_status emit_item(struct emission *to, const struct solved *solve
     int64_t aside = b * item->step_bytes;
     enum vbs_status status = VBS_OK;
 
+    if (item->part)
+        return emit(to, solved->inside[k], 0, item->part->n_items - 1, b, bytes);
     if (item->layer)
         return vbs_step_list_add(to->work->ctx, &to->steps, item->layer, b,
                                  vbs_task_row(task, item->layer, b, aside, bytes)->algorithm);
     for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
-        const struct solved *one = &solved->branches[k][branch];
+        const struct solved *one = &solved->inside[k][branch];
 
         status = emit(to, one, 0, one->chain->n_items - 1, b, bytes - aside);
     }
@@ -305,15 +322,14 @@ static enum vbs_status emit(struct emission *to, const struct solved *solved, in
             status = emit(to, solved, i, j, -here, bytes - cut[i] * (b + here));
             bytes -= cut[j + 1] * -here;
             b += here;
-        } else {
-            if (pivots || i == j) {
-                status = emit(to, solved, i, here - 1, b, bytes);
-                if (status == VBS_OK)
-                    status = emit_item(to, solved, here, b, bytes);
-            } else
-                status = emit(to, solved, i, here, b, bytes);
-            i = here + 1;
+            continue;
         }
+        if (i == j)
+            return emit_item(to, solved, i, b, bytes);
+        status = emit(to, solved, i, pivots ? here - 1 : here, b, bytes);
+        if (pivots && status == VBS_OK)
+            status = emit_item(to, solved, here, b, bytes);
+        i = here + 1;
     }
     return status;
 }

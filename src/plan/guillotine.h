@@ -23,7 +23,8 @@
  *     pivot     S[i, k-1, b](M) + EXACT[k, k, b](M) + O[k+1, j, b](M),                i <= k <= j
  *
  * Complexity: for m items, r samples and curves of p points O(m^2 r (m + r) p) time at most and
- * O(m^2 r p) memory, 20 bytes a point.
+ * O(m^2 r p) memory, 20 bytes a point. Items may be parts, chains of their own: cuts then begin and
+ * end within one part, or take it whole, and m is that of each part.
  */
 #ifndef VBS_PLAN_GUILLOTINE_H
 #define VBS_PLAN_GUILLOTINE_H

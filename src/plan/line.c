@@ -89,3 +89,76 @@ void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order)
 {
     append(chain, order, 0);
 }
+
+/* Folding walks line and chain together; at is the place in the line. */
+struct fold {
+    struct vbs_ctx *ctx;
+    struct vbs_arena *arena;
+    const struct vbs_chain *line;
+    int at;
+};
+
+static enum vbs_status fold_items(struct fold *fold, const struct vbs_chain *chain,
+                                  struct vbs_chain *folded);
+
+static enum vbs_status init_chain(struct fold *fold, int n_items, struct vbs_chain *chain)
+{
+    chain->n_items = n_items;
+    chain->items = vbs_arena_alloc(fold->arena, (size_t)n_items, sizeof *chain->items);
+    chain->cut_bytes = vbs_arena_alloc(fold->arena, (size_t)n_items + 1, sizeof *chain->cut_bytes);
+    if (!chain->items || !chain->cut_bytes)
+        return vbs_no_memory(fold->ctx);
+    chain->cut_bytes[0] = fold->line->cut_bytes[fold->at];
+    return VBS_OK;
+}
+
+/* A branch: its layer, or a part of several items. */
+static enum vbs_status fold_branch(struct fold *fold, const struct vbs_chain *branch,
+                                   struct vbs_item *item)
+{
+    if (branch->n_items == 1 && branch->items[0].layer) {
+        *item = fold->line->items[fold->at++];
+        return VBS_OK;
+    }
+    item->part = vbs_arena_alloc(fold->arena, 1, sizeof *item->part);
+    return item->part ? fold_items(fold, branch, item->part) : vbs_no_memory(fold->ctx);
+}
+
+static enum vbs_status fold_special(struct fold *fold, const struct vbs_item *special,
+                                    struct vbs_item *item)
+{
+    struct vbs_chain *part = vbs_arena_alloc(fold->arena, 1, sizeof *part);
+    enum vbs_status status =
+        part ? init_chain(fold, special->n_branches, part) : vbs_no_memory(fold->ctx);
+
+    item->part = part;
+    for (int branch = 0; status == VBS_OK && branch < special->n_branches; branch++) {
+        status = fold_branch(fold, &special->branches[branch], &part->items[branch]);
+        part->cut_bytes[branch + 1] = fold->line->cut_bytes[fold->at];
+    }
+    return status;
+}
+
+static enum vbs_status fold_items(struct fold *fold, const struct vbs_chain *chain,
+                                  struct vbs_chain *folded)
+{
+    enum vbs_status status = init_chain(fold, chain->n_items, folded);
+
+    for (int i = 0; status == VBS_OK && i < chain->n_items; i++) {
+        if (chain->items[i].layer)
+            folded->items[i] = fold->line->items[fold->at++];
+        else
+            status = fold_special(fold, &chain->items[i], &folded->items[i]);
+        folded->cut_bytes[i + 1] = fold->line->cut_bytes[fold->at];
+    }
+    return status;
+}
+
+enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                              const struct vbs_chain *line, const struct vbs_chain *chain,
+                              struct vbs_chain *folded)
+{
+    struct fold fold = {.ctx = ctx, .arena = arena, .line = line};
+
+    return fold_items(&fold, chain, folded);
+}

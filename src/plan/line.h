@@ -22,4 +22,10 @@ void vbs_line_order_of_ids(const struct vbs_task *task, int *order);
 /* The layers in the order in which a chain with special layers runs them: branch after branch. */
 void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order);
 
+/* The same line with the structure of chain, whose order it has: special layers are parts, chains
+ * of their branches, and each branch of several layers is a part again. Shares what line has. */
+enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                              const struct vbs_chain *line, const struct vbs_chain *chain,
+                              struct vbs_chain *folded) VBS_MUST_CHECK;
+
 #endif

@@ -22,12 +22,13 @@ struct vbs_chain {
 };
 
 struct vbs_item {
-    int layer; /* 1..n, or 0: a special layer */
+    int layer; /* 1..n, or 0: a special layer or a part */
     /* A layer: live before its step (its inputs among them) plus what its output adds. A special
      * layer: set aside for the whole block. */
     int64_t step_bytes;
-    int n_branches;
+    int n_branches; /* of a special layer */
     struct vbs_chain *branches;
+    struct vbs_chain *part; /* a chain that stands in this one, see line.h */
 };
 
 /* Everything is allocated in arena. O(layers x edges) at worst. */
