@@ -1,75 +1,103 @@
 /*
- * The lower bound: each layer runs its r samples in some batches, and the least time for that,
- * over the rows whose step fits the budget alone, is a knapsack over r. The sum over the layers
- * bounds every schedule. Sums are in ticks, so the bound never exceeds a plan by rounding beyond
- * the last bit.
+ * The lower bound: each layer runs its r samples in some batches, one after the other, and every
+ * sample of the request that is not in the step keeps something alive meanwhile: before the layer
+ * at least the least of all positions that it can have there, behind it likewise (positions.h).
+ * With that much memory gone the least time of one layer is a shortest path over its progress
+ * 0..r; the sum over the layers bounds every schedule. With resident io, where waiting inputs fill
+ * the memory, this is several times nearer than each layer's fastest batches taken alone.
+ *
+ * Sums are in ticks, so the bound never exceeds a plan by rounding beyond the last bit.
  */
-#include "plan/planner.h"
+#include "plan/positions.h"
 
 #include "base/fail.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The least memory of any step of layer on one sample, without workspace: its inputs and what its
- * output adds when all that it may take the place of is free. */
-static int64_t least_step_bytes(const struct vbs_task *task, int layer)
+/* Without a list of positions: a sample may keep nothing but what the step itself reads. */
+static struct vbs_floor plain_floor(const struct vbs_task *task, int layer)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
-    int64_t bytes = 0;
+    struct vbs_floor least = {0};
 
     for (int i = 0; i < task->n_inputs[layer]; i++)
-        bytes += vbs_task_bytes(task, task->inputs[layer][i]);
-    return bytes +
-           vbs_task_added(l->out_bytes, l->in_place ? vbs_task_bytes(task, l->inputs[0]) : 0);
+        least.base_bytes += vbs_task_bytes(task, task->inputs[layer][i]);
+    if (l->in_place)
+        least.place_bytes = vbs_task_bytes(task, l->inputs[0]);
+    return least;
 }
 
-/* Least ticks for 0..r samples of layer in least[]; false when r samples cannot be had. */
-static int layer_bound(const struct vbs_task *task, int layer, int64_t memory_bytes,
-                       int64_t *batch_ticks, int64_t *least)
+static struct vbs_floor find_floor(const struct vbs_positions *positions, int layer)
 {
-    int64_t step_bytes = least_step_bytes(task, layer);
+    struct vbs_floor least = {
+        .before_bytes = INT64_MAX, .base_bytes = INT64_MAX, .after_bytes = INT64_MAX};
+
+    for (int p = 0; p < positions->n; p++) {
+        bool done = vbs_position_done(positions, p, layer);
+        int64_t *side = done ? &least.after_bytes : &least.before_bytes;
+        const struct vbs_move *move = done ? NULL : vbs_position_move(positions, p, layer);
+
+        if (positions->live_bytes[p] < *side)
+            *side = positions->live_bytes[p];
+        if (move && move->base_bytes < least.base_bytes)
+            least.base_bytes = move->base_bytes;
+        if (move && move->place_bytes > least.place_bytes)
+            least.place_bytes = move->place_bytes;
+    }
+    return least;
+}
+
+enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
+{
+    struct vbs_positions positions;
+    bool listed;
+    enum vbs_status status = vbs_positions_list(ctx, task, &positions, &listed);
+
+    if (status != VBS_OK)
+        return status;
+    task->floors = vbs_arena_alloc(&task->arena, (size_t)task->n_layers + 1, sizeof *task->floors);
+    for (int k = 1; task->floors && k <= task->n_layers; k++)
+        task->floors[k] = listed ? find_floor(&positions, k) : plain_floor(task, k);
+    vbs_positions_clear(&positions);
+    return task->floors ? VBS_OK : vbs_no_memory(ctx);
+}
+
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo)
+{
+    const struct vbs_floor *least = &task->floors[layer];
+    int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
     int r = task->request;
 
-    for (int b = 1; b <= r; b++) {
-        const struct vbs_profile_row *row =
-            vbs_task_row(task, layer, b, b * step_bytes, memory_bytes);
-
-        batch_ticks[b] = row ? vbs_task_ticks(task, row->time_us) : -1;
-    }
-    least[0] = 0;
-    for (int done = 1; done <= r; done++) {
-        least[done] = -1;
-        for (int i = 0; i < task->profile->n_batches && task->profile->batches[i] <= done; i++) {
+    togo[r] = 0;
+    for (int x = r - 1; x >= 0; x--) {
+        togo[x] = VBS_NEVER_TICKS;
+        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= r; i++) {
             int b = task->profile->batches[i];
+            int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
+                            b * (least->base_bytes + added);
+            int64_t ticks = vbs_stairs_ticks(&task->stairs, layer, i, memory_bytes - bytes);
 
-            if (batch_ticks[b] < 0 || least[done - b] < 0)
-                continue;
-            if (least[done] < 0 || least[done - b] + batch_ticks[b] < least[done])
-                least[done] = least[done - b] + batch_ticks[b];
+            if (ticks >= 0 && ticks + togo[x + b] < togo[x])
+                togo[x] = ticks + togo[x + b];
         }
     }
-    return least[r] >= 0;
 }
 
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   int64_t memory_bytes, double *time_us)
 {
-    size_t n = (size_t)task->request + 1;
-    int64_t *batch_ticks = malloc(n * sizeof *batch_ticks), *least = malloc(n * sizeof *least);
-    enum vbs_status status = batch_ticks && least ? VBS_OK : vbs_no_memory(ctx);
-    int64_t total = 0;
-    int feasible = 1;
+    int64_t *togo = malloc(((size_t)task->request + 1) * sizeof *togo), total = 0;
 
-    for (int k = 1; status == VBS_OK && feasible && k <= task->n_layers; k++) {
-        feasible = layer_bound(task, k, memory_bytes, batch_ticks, least);
-        total += feasible ? least[task->request] : 0;
+    if (!togo)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= task->n_layers && total < VBS_NEVER_TICKS; k++) {
+        vbs_task_to_go(task, k, memory_bytes, togo);
+        total += togo[0];
     }
-    if (status == VBS_OK)
-        *time_us = feasible ? vbs_task_us(task, total) : HUGE_VAL;
-    free(batch_ticks);
-    free(least);
-    return status;
+    free(togo);
+    *time_us = total < VBS_NEVER_TICKS ? vbs_task_us(task, total) : HUGE_VAL;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,

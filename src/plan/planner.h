@@ -7,7 +7,15 @@
 #define VBS_PLAN_PLANNER_H
 
 #include "base/arena.h"
+#include "plan/stairs.h"
 #include "vbslab/plan.h"
+
+/* The least that one sample keeps alive, whatever the order of the layers: before a layer, during
+ * its step (its output left out) and after it. */
+struct vbs_floor {
+    int64_t before_bytes, base_bytes, after_bytes;
+    int64_t place_bytes; /* the most that an in-place output may take the place of */
+};
 
 /*
  * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
@@ -29,6 +37,8 @@ struct vbs_task {
     int *n_inputs;       /* [0..n] */
     int *const *inputs;  /* [0..n] distinct inputs of a layer, the first of the profile's first */
     int *batch_index;    /* [0..request] index into profile->batches, or -1 */
+    struct vbs_stairs stairs;
+    struct vbs_floor *floors; /* [0..n], [1..n] used */
     struct vbs_arena arena;
 };
 
@@ -69,6 +79,16 @@ const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
  * none does or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes);
+
+/* Fill task->stairs and task->floors; parts of vbs_task_init. */
+enum vbs_status vbs_task_stairs(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
+enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
+
+#define VBS_NEVER_TICKS (INT64_MAX / 4) /* the goal cannot be reached */
+
+/* togo[x], x = 0..request: ticks that layer takes at least within memory_bytes once it has done x
+ * samples. O(request x batches). */
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo);
 
 /* vbs_bound_us of the task's problem. */
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
@@ -119,7 +139,9 @@ struct vbs_planner {
 extern const struct vbs_planner vbs_planner_fbs;
 extern const struct vbs_planner vbs_planner_fbs_best;
 extern const struct vbs_planner vbs_planner_greedy_vbs;
+extern const struct vbs_planner vbs_planner_dp_monotone;
 extern const struct vbs_planner vbs_planner_dp_vbs;
+extern const struct vbs_planner vbs_planner_dp_vbs_table; /* dp-vbs with options.table_bytes */
 extern const struct vbs_planner vbs_planner_dp_vbs_plus;
 
 #endif

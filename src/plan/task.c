@@ -134,7 +134,12 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
     }
     choose_ticks(task);
     task->latency_ticks = latency_ticks(task);
-    return VBS_OK;
+    status = vbs_task_stairs(ctx, task);
+    if (status == VBS_OK)
+        status = vbs_task_floors(ctx, task);
+    if (status != VBS_OK)
+        vbs_task_clear(task);
+    return status;
 }
 
 void vbs_task_clear(struct vbs_task *task)

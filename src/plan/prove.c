@@ -1,0 +1,438 @@
+/*
+ * Branch and bound by patterns that grow together.
+ *
+ * Every layer begins as a group of its own, with the bound of vbs_task_to_go. Two groups that
+ * hinder each other most are merged: the lattice of the layers of both is searched, led by the
+ * bounds of the two, leaving out every state from which, with the bounds of all other groups, no
+ * schedule better than the best known one can come. So states are few as long as the bounds are
+ * near. The sum of the groups is the lower bound; when one group has all layers its search is
+ * exact, and when a search finds no schedule the best known one is proven to be the optimum. In
+ * between, beams through the whole lattice, led by the same bounds, look for better schedules.
+ *
+ * Searches that would take more than max_states are put off until nothing else is left to do; then
+ * max_states grows. Physical limit: states of the lattice of k layers of a chain, C(k + r, r).
+ */
+#include "plan/prove.h"
+
+#include "base/fail.h"
+#include "plan/lattice.h"
+#include "plan/pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_MAX_STATES 20000
+#define MAX_SEARCH_BYTES ((size_t)1 << 30)
+#define FIRST_BEAM       16
+/* Of the time left, how much goes into finding out which layers hinder each other. */
+#define PAIR_SHARE 0.2
+
+struct group {
+    struct vbs_pattern pattern; /* n_layers 0: one layer, alone */
+    uint64_t *layers;
+    int64_t start_ticks;
+};
+
+struct prover {
+    struct vbs_ctx *ctx;
+    struct vbs_lattice lattice;
+    const struct vbs_prove_limits *limits;
+    struct vbs_proof *proof;
+    struct vbs_arena arena;
+    int64_t **layer_to_go;
+    int n_groups;
+    struct group *groups; /* [n_layers] at first */
+    double *hindrance;    /* [n_layers][n_layers] ticks that two layers cost more than each alone */
+    int *failed;          /* [n_layers][n_layers] by group: 1: put off */
+    struct vbs_pattern *others; /* [n_layers] scratch */
+    int max_states, most_states;
+    int beam_width;
+};
+
+static bool is_over(const struct prover *at)
+{
+    return at->proof->bound_ticks >= at->proof->best_ticks ||
+           at->proof->bound_ticks >= at->limits->below_ticks || vbs_clock_s() > at->limits->until_s;
+}
+
+/* What a schedule must stay below to be of interest. */
+static int64_t ceiling(const struct prover *at)
+{
+    return at->proof->best_ticks < at->limits->below_ticks ? at->proof->best_ticks
+                                                           : at->limits->below_ticks;
+}
+
+static void raise_bound(struct prover *at, int64_t ticks)
+{
+    if (ticks > at->proof->bound_ticks)
+        at->proof->bound_ticks = ticks;
+}
+
+static int64_t groups_ticks(const struct prover *at)
+{
+    int64_t ticks = 0;
+
+    for (int g = 0; g < at->n_groups; g++)
+        ticks += at->groups[g].start_ticks;
+    return ticks < VBS_NEVER_TICKS ? ticks : VBS_NEVER_TICKS;
+}
+
+/* Sets the fastest algorithm that fits for every step, and takes the steps over when they are
+ * better than those known. */
+static enum vbs_status take_steps(struct prover *at, struct vbs_step_list *steps)
+{
+    const struct vbs_task *task = at->lattice.task;
+    struct vbs_walk walk;
+    int64_t ticks = 0;
+    enum vbs_status status = vbs_walk_init(at->ctx, &walk, task);
+
+    for (int64_t s = 0; status == VBS_OK && s < steps->n_steps; s++) {
+        struct vbs_step *step = &steps->steps[s];
+        int64_t base = vbs_walk_step(&walk, step->layer, step->batch);
+        const struct vbs_profile_row *row =
+            vbs_task_row(task, step->layer, step->batch, base, at->lattice.memory_bytes);
+
+        step->algorithm = row->algorithm;
+        ticks += vbs_task_ticks(task, row->time_us);
+    }
+    vbs_walk_clear(&walk);
+    if (status == VBS_OK && ticks < at->proof->best_ticks) {
+        struct vbs_step_list swap = at->proof->steps;
+
+        at->proof->steps = *steps;
+        at->proof->best_ticks = ticks;
+        *steps = swap;
+    }
+    return status;
+}
+
+static void note_bytes(struct prover *at, const struct vbs_pattern *pattern)
+{
+    size_t bytes = vbs_pattern_bytes(pattern);
+
+    for (int g = 0; g < at->n_groups; g++)
+        bytes += vbs_pattern_bytes(&at->groups[g].pattern);
+    if (bytes > at->proof->peak_bytes)
+        at->proof->peak_bytes = bytes;
+}
+
+/* Searches the lattice of layers, led by the groups within them. */
+static enum vbs_status search(struct prover *at, const uint64_t *layers,
+                              const struct vbs_pattern_limits *limits, struct vbs_pattern *pattern,
+                              enum vbs_built *built)
+{
+    int n = 0;
+    enum vbs_status status;
+
+    for (int g = 0; g < at->n_groups; g++)
+        if (at->groups[g].pattern.n_layers > 0)
+            at->others[n++] = at->groups[g].pattern;
+    status = vbs_pattern_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others, n,
+                               limits, pattern, built);
+    if (status == VBS_OK && *built == VBS_BUILT)
+        note_bytes(at, pattern);
+    return status;
+}
+
+/* Looks for a schedule through all layers; narrow, or exact where beam_width is 0. */
+static enum vbs_status search_all(struct prover *at, int max_states, int beam_width)
+{
+    const struct vbs_pattern_limits limits = {.below_ticks = ceiling(at),
+                                              .max_states = max_states,
+                                              .beam_width = beam_width,
+                                              .until_s = at->limits->until_s};
+    size_t n_words = (size_t)at->lattice.positions->n_words;
+    uint64_t *all = calloc(n_words, sizeof *all);
+    struct vbs_step_list steps = {0};
+    struct vbs_pattern pattern;
+    enum vbs_built built;
+    enum vbs_status status;
+
+    if (!all)
+        return vbs_no_memory(at->ctx);
+    for (int k = 1; k <= at->lattice.task->n_layers; k++)
+        vbs_layers_add(all, k);
+    status = search(at, all, &limits, &pattern, &built);
+    free(all);
+    if (status != VBS_OK || built == VBS_BUILT_NOT)
+        return status;
+    if (built == VBS_BUILT_NONE) {
+        if (beam_width == 0)
+            raise_bound(at, limits.below_ticks);
+        return VBS_OK;
+    }
+    if (beam_width == 0)
+        raise_bound(at, pattern.start_ticks);
+    status = vbs_pattern_emit(at->ctx, &at->lattice, &pattern, &steps);
+    if (status == VBS_OK)
+        status = take_steps(at, &steps);
+    vbs_step_list_clear(&steps);
+    vbs_pattern_clear(&pattern);
+    return status;
+}
+
+static void join_layers(const struct prover *at, uint64_t *to, const uint64_t *from)
+{
+    for (int w = 0; w < at->lattice.positions->n_words; w++)
+        to[w] |= from[w];
+}
+
+/* Finds out what a pair of groups takes together; *together is VBS_NEVER_TICKS when the proof is
+ * complete by that, -1 when the search was put off. The pattern is kept where keep is not null. */
+static enum vbs_status search_pair(struct prover *at, int g, int h, struct vbs_pattern *keep,
+                                   int64_t *together)
+{
+    const struct group *a = &at->groups[g], *b = &at->groups[h];
+    int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
+    struct vbs_pattern_limits limits = {.below_ticks = ceiling(at) - rest,
+                                        .max_states = at->max_states,
+                                        .until_s = at->limits->until_s};
+    uint64_t *layers = calloc((size_t)at->lattice.positions->n_words, sizeof *layers);
+    struct vbs_pattern pattern;
+    enum vbs_built built;
+    enum vbs_status status;
+
+    if (!layers)
+        return vbs_no_memory(at->ctx);
+    join_layers(at, layers, a->layers);
+    join_layers(at, layers, b->layers);
+    status = search(at, layers, &limits, &pattern, &built);
+    free(layers);
+    if (status != VBS_OK)
+        return status;
+    *together =
+        built == VBS_BUILT ? pattern.start_ticks : (built == VBS_BUILT_NONE ? VBS_NEVER_TICKS : -1);
+    if (built == VBS_BUILT_NONE)
+        raise_bound(at, ceiling(at));
+    if (built == VBS_BUILT && keep)
+        *keep = pattern;
+    else if (built == VBS_BUILT)
+        vbs_pattern_clear(&pattern);
+    return VBS_OK;
+}
+
+/* A layer and how much time its batches and algorithms can make. */
+struct weight {
+    int layer;
+    int64_t ticks;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct weight *x = a, *y = b;
+
+    if (x->ticks != y->ticks)
+        return x->ticks > y->ticks ? -1 : 1;
+    return x->layer - y->layer;
+}
+
+/* Layers whose time depends most on memory first. */
+static void weigh(const struct prover *at, struct weight *weights)
+{
+    const struct vbs_task *task = at->lattice.task;
+
+    for (int k = 1; k <= task->n_layers; k++) {
+        int64_t single = vbs_stairs_ticks(&task->stairs, k, 0, INT64_MAX);
+
+        weights[k - 1] = (struct weight){
+            .layer = k, .ticks = task->request * single - at->layer_to_go[k - 1][0]};
+    }
+    qsort(weights, (size_t)task->n_layers, sizeof *weights, by_weight);
+}
+
+/* Fills hindrance for pairs of layers while its share of the time lasts. Groups are still single
+ * layers: group k - 1 is layer k. */
+static enum vbs_status find_hindrance(struct prover *at)
+{
+    int n = at->lattice.task->n_layers;
+    double now = vbs_clock_s(), until = now + PAIR_SHARE * (at->limits->until_s - now);
+    struct weight *weights = malloc((size_t)n * sizeof *weights);
+    enum vbs_status status = weights ? VBS_OK : vbs_no_memory(at->ctx);
+
+    if (status == VBS_OK)
+        weigh(at, weights);
+    for (int j = 1; status == VBS_OK && j < n; j++)
+        for (int i = 0; status == VBS_OK && i < j && !is_over(at); i++) {
+            int g = weights[i].layer - 1, h = weights[j].layer - 1;
+            int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
+
+            if (vbs_clock_s() > until)
+                break;
+            status = search_pair(at, g, h, NULL, &together);
+            if (status == VBS_OK && together > apart && together < VBS_NEVER_TICKS)
+                at->hindrance[g * n + h] = at->hindrance[h * n + g] = (double)(together - apart);
+        }
+    free(weights);
+    return status;
+}
+
+static double hindrance_of(const struct prover *at, int g, int h)
+{
+    int n = at->lattice.task->n_layers;
+    double sum = 0;
+
+    for (int i = 1; i <= n; i++)
+        for (int j = 1; vbs_layers_have(at->groups[g].layers, i) && j <= n; j++)
+            if (vbs_layers_have(at->groups[h].layers, j))
+                sum += at->hindrance[(i - 1) * n + j - 1];
+    return sum;
+}
+
+/* The two groups that hinder each other most, of those not put off; false: none. */
+static bool choose_pair(const struct prover *at, int *g, int *h)
+{
+    double most = 0;
+
+    for (int i = 0; i < at->n_groups; i++)
+        for (int j = i + 1; j < at->n_groups; j++) {
+            double sum;
+
+            if (at->failed[i * at->lattice.task->n_layers + j])
+                continue;
+            sum = hindrance_of(at, i, j);
+            if (sum > most) {
+                most = sum;
+                *g = i;
+                *h = j;
+            }
+        }
+    return most > 0;
+}
+
+/* Puts the pattern in the place of group g and the last group in that of h. */
+static void replace(struct prover *at, int g, int h, const struct vbs_pattern *pattern)
+{
+    int n = at->lattice.task->n_layers, last = at->n_groups - 1;
+
+    vbs_pattern_clear(&at->groups[g].pattern);
+    vbs_pattern_clear(&at->groups[h].pattern);
+    join_layers(at, at->groups[g].layers, at->groups[h].layers);
+    at->groups[g].pattern = *pattern;
+    at->groups[g].start_ticks = pattern->start_ticks;
+    at->groups[h] = at->groups[last];
+    at->n_groups = last;
+    for (int i = 0; i < last; i++) {
+        at->failed[h * n + i] = at->failed[last * n + i];
+        at->failed[i * n + h] = at->failed[i * n + last];
+    }
+    for (int i = 0; i < last; i++)
+        at->failed[g * n + i] = at->failed[i * n + g] = 0;
+}
+
+/* Merges groups until nothing is left to merge within max_states. */
+static enum vbs_status merge_groups(struct prover *at)
+{
+    int n = at->lattice.task->n_layers, g, h;
+
+    while (!is_over(at) && choose_pair(at, &g, &h)) {
+        struct vbs_pattern pattern;
+        int64_t together;
+        enum vbs_status status = search_pair(at, g, h, &pattern, &together);
+
+        if (status != VBS_OK)
+            return status;
+        if (together < 0)
+            at->failed[g * n + h] = at->failed[h * n + g] = 1;
+        else if (together < VBS_NEVER_TICKS)
+            replace(at, g, h, &pattern);
+        raise_bound(at, groups_ticks(at));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status prover_init(struct prover *at)
+{
+    const struct vbs_task *task = at->lattice.task;
+    size_t n = (size_t)task->n_layers, n_words = (size_t)at->lattice.positions->n_words;
+
+    at->layer_to_go = vbs_arena_alloc(&at->arena, n, sizeof *at->layer_to_go);
+    at->groups = vbs_arena_alloc(&at->arena, n, sizeof *at->groups);
+    at->others = vbs_arena_alloc(&at->arena, n, sizeof *at->others);
+    at->hindrance = vbs_arena_alloc(&at->arena, n * n, sizeof *at->hindrance);
+    at->failed = vbs_arena_alloc(&at->arena, n * n, sizeof *at->failed);
+    if (!at->layer_to_go || !at->groups || !at->others || !at->hindrance || !at->failed)
+        return vbs_no_memory(at->ctx);
+    for (int k = 1; k <= task->n_layers; k++) {
+        int64_t *togo = vbs_arena_alloc(&at->arena, (size_t)task->request + 1, sizeof *togo);
+        uint64_t *layers = vbs_arena_alloc(&at->arena, n_words, sizeof *layers);
+
+        if (!togo || !layers)
+            return vbs_no_memory(at->ctx);
+        vbs_task_to_go(task, k, at->lattice.memory_bytes, togo);
+        vbs_layers_add(layers, k);
+        at->layer_to_go[k - 1] = togo;
+        at->groups[k - 1] = (struct group){.layers = layers, .start_ticks = togo[0]};
+    }
+    at->n_groups = task->n_layers;
+    at->most_states = (int)(MAX_SEARCH_BYTES / (16 * (size_t)((task->request + 3) / 4) + 64));
+    return VBS_OK;
+}
+
+/* Rounds of beams, merges and exact searches, each larger than the one before. */
+static enum vbs_status run_rounds(struct prover *at)
+{
+    size_t n = (size_t)at->lattice.task->n_layers;
+    enum vbs_status status = search_all(at, at->max_states, 0);
+
+    if (status == VBS_OK && !is_over(at))
+        status = find_hindrance(at);
+    while (status == VBS_OK && !is_over(at)) {
+        status = merge_groups(at);
+        if (status == VBS_OK && !is_over(at))
+            status = search_all(at, at->most_states, at->beam_width);
+        if (status == VBS_OK && !is_over(at))
+            status = search_all(at, at->max_states, 0);
+        if (at->max_states == at->most_states)
+            break;
+        at->max_states =
+            at->max_states < at->most_states / 4 ? 4 * at->max_states : at->most_states;
+        at->beam_width *= 4;
+        memset(at->failed, 0, n * n * sizeof *at->failed);
+    }
+    return status;
+}
+
+static void prover_clear(struct prover *at)
+{
+    for (int g = 0; at->groups && g < at->n_groups; g++)
+        vbs_pattern_clear(&at->groups[g].pattern);
+    vbs_arena_clear(&at->arena);
+}
+
+/* Each layer alone. */
+static enum vbs_status prove_plainly(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     int64_t memory_bytes, struct vbs_proof *proof)
+{
+    double bound_us;
+    enum vbs_status status = vbs_task_bound_us(ctx, task, memory_bytes, &bound_us);
+    int64_t ticks = bound_us < VBS_MAX_TIME_US ? vbs_task_ticks(task, bound_us) : VBS_NEVER_TICKS;
+
+    if (status == VBS_OK && ticks > proof->bound_ticks)
+        proof->bound_ticks = ticks;
+    return status;
+}
+
+enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
+                          const struct vbs_positions *positions, int64_t memory_bytes,
+                          const struct vbs_prove_limits *limits, struct vbs_proof *proof)
+{
+    struct prover at = {
+        .ctx = ctx,
+        .lattice = {.task = task, .positions = positions, .memory_bytes = memory_bytes},
+        .limits = limits,
+        .proof = proof,
+        .max_states = FIRST_MAX_STATES,
+        .beam_width = FIRST_BEAM};
+    enum vbs_status status;
+
+    if (!positions)
+        return prove_plainly(ctx, task, memory_bytes, proof);
+    status = prover_init(&at);
+    if (status == VBS_OK) {
+        raise_bound(&at, groups_ticks(&at));
+        if (!is_over(&at))
+            status = run_rounds(&at);
+    }
+    prover_clear(&at);
+    return status;
+}
