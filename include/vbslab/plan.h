@@ -66,7 +66,7 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
 void vbs_solver_free(struct vbs_solver *solver);
 
 /* The schedule for a budget, freed by vbs_schedule_free. VBS_INFEASIBLE: the detail names the least
- * budget that works and the layer with the largest step there. */
+ * budget that works and the layer with the largest step there; vbs_solver_explain tells more. */
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
@@ -74,6 +74,42 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
 /* The least budget for which the planner has a schedule; INT64_MAX when no budget helps, because
  * of the latency. At most O(layers x batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
+
+/*
+ * Why the budgets below vbs_solver_least_bytes are infeasible, and what would help. Budgets are
+ * least ones: with the change that is named it works, with a byte less it does not. Latencies
+ * likewise, to a billionth.
+ */
+struct vbs_certificate {
+    int64_t least_bytes; /* vbs_solver_least_bytes; INT64_MAX: see least_latency_us */
+    /* The largest step of the plan at least_bytes. What it takes and what the planner sets aside
+     * beyond that are least_bytes together. */
+    struct vbs_step step;
+    int64_t tensor_bytes; /* live during the step, its output too */
+    int64_t ws_bytes;
+    int64_t set_aside_bytes;
+    /* The least budget if only this were different; -1: no less than least_bytes. */
+    int64_t without_ws_bytes;        /* no row of that layer had one; -1 too where ws_bytes is 0 */
+    int64_t external_bytes;          /* io external */
+    int64_t without_latency_bytes;   /* no bound of the latency */
+    int64_t other_bytes;             /* another planner, the one that needs least */
+    const struct vbs_planner *other; /* that one, or the one with other_latency_us; or null */
+    /* Where no budget helps: the least bound that can be kept in some budget, and, if only this
+     * were different, what it would be; -1: no less. */
+    double least_latency_us;
+    double external_latency_us;
+    double other_latency_us;
+};
+
+/* Other planners are asked up to this many layers x request^2, with a latency that some budget
+ * keeps up to a fortieth: about a second. */
+#define VBS_EXPLAIN_EFFORT 4000000
+
+/* Fills *certificate. Solves the problem anew for each thing that could be different, mostly
+ * without times or bytes, which is fast; optimal is not asked what it could do instead. VBS_USAGE
+ * (more than VBS_MAX_STEPS), VBS_NO_MEMORY, VBS_INTERRUPTED. */
+enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                   struct vbs_certificate *certificate) VBS_MUST_CHECK;
 
 /* Bytes that the solver held at most so far: curves, tables, states. */
 size_t vbs_solver_peak_bytes(const struct vbs_solver *solver);
@@ -84,7 +120,8 @@ size_t vbs_solver_peak_bytes(const struct vbs_solver *solver);
  */
 struct vbs_frontier_point {
     int64_t memory_bytes;
-    double time_us;
+    double time_us; /* HUGE_VAL: no plan here, only greedy-vbs with a latency (more memory makes it
+                       take larger batches, which may answer too late) */
 };
 
 struct vbs_frontier {
@@ -92,6 +129,7 @@ struct vbs_frontier {
     struct vbs_frontier_point *points;
 };
 
+/* VBS_INFEASIBLE: no budget helps, because of the latency. */
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     struct vbs_frontier **frontier) VBS_MUST_CHECK;
 void vbs_frontier_free(struct vbs_frontier *frontier);

@@ -85,11 +85,12 @@ enum vbs_status vbs_answers_plan(struct vbs_ctx *ctx, void *self, int64_t memory
                                  struct vbs_draft *draft)
 {
     const struct vbs_answers *answers = self;
-    int at = count_at(answers, memory_bytes) - 1;
-    const struct vbs_answer *answer = &answers->list[at];
+    int n = count_at(answers, memory_bytes);
+    const struct vbs_answer *answer;
 
-    if (at < 0)
+    if (n == 0)
         return VBS_INFEASIBLE;
+    answer = &answers->list[n - 1];
     draft->reserved_bytes = answer->bytes;
     for (int64_t s = 0; s < answer->n_steps; s++) {
         const struct vbs_step *step = &answer->steps[s];

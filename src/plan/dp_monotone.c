@@ -35,60 +35,55 @@
  * Complexity: layers x (pairs b | B of the profile's batches) + request x batches sums of curves,
  * each linear in their points. Memory: layers x batches + request curves.
  */
+#include "plan/answers.h"
 #include "plan/curve.h"
 #include "plan/line.h"
-#include "plan/planner.h"
 
 #include "base/fail.h"
 
-#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct monotone {
+struct work {
+    struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_chain line;
     struct vbs_curve *opt;    /* OPT[i, B] at i * n_batches + index of B; cut: b */
     struct vbs_curve *chunks; /* [n_batches] OPT of the last layer, within the latency */
     struct vbs_curve *rest;   /* [request + 1]; cut: the next chunk */
-    struct vbs_curve answers; /* bytes only: REST of the request, but what gains nothing */
     struct vbs_arena arena;
-    size_t peak_bytes;
-};
-
-/* What is only needed while solving. */
-struct work {
-    struct vbs_ctx *ctx;
-    struct monotone *dp;
     struct vbs_envelope envelope;
     struct vbs_arena scratch; /* of the layer at hand */
+    size_t scratch_peak_bytes;
 };
 
-static struct vbs_curve *opt_at(const struct monotone *dp, int i, int batch_index)
+static struct vbs_curve *opt_at(const struct work *work, int i, int batch_index)
 {
-    return &dp->opt[(size_t)i * (size_t)dp->task->n_batches + (size_t)batch_index];
+    return &work->opt[(size_t)i * (size_t)work->task->n_batches + (size_t)batch_index];
 }
 
 /* What `samples` take at most while item i waits for the last of its batch. */
-static int64_t waiting_bytes(const struct monotone *dp, int i, int samples)
+static int64_t waiting_bytes(const struct work *work, int i, int samples)
 {
-    const int64_t *cut = dp->line.cut_bytes;
+    const int64_t *cut = work->line.cut_bytes;
 
     return samples * (cut[i] > cut[0] ? cut[i] : cut[0]);
 }
 
 /* What the other samples of the request take while a chunk runs that leaves `to_come`. */
-static int64_t outside_bytes(const struct monotone *dp, int chunk, int to_come)
+static int64_t outside_bytes(const struct work *work, int chunk, int to_come)
 {
-    const int64_t *cut = dp->line.cut_bytes;
+    const int64_t *cut = work->line.cut_bytes;
+    int done = work->task->request - to_come - chunk;
 
-    return (dp->task->request - to_come - chunk) * cut[dp->line.n_items] + to_come * cut[0];
+    return done * cut[work->line.n_items] + to_come * cut[0];
 }
 
 static enum vbs_status solve_rows(struct work *work, int i, int batch_index, struct vbs_curve *rows)
 {
-    const struct vbs_task *task = work->dp->task;
-    const struct vbs_item *item = &work->dp->line.items[i];
+    const struct vbs_task *task = work->task;
+    const struct vbs_item *item = &work->line.items[i];
     int batch = task->profile->batches[batch_index], n_rows;
     const struct vbs_profile_row *row =
         vbs_profile_rows(task->profile, item->layer, batch_index, &n_rows);
@@ -127,8 +122,7 @@ static enum vbs_status repeat(struct work *work, const struct vbs_curve *curve, 
 static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
                                       const struct vbs_curve *rows)
 {
-    const struct monotone *dp = work->dp;
-    const int *batches = dp->task->profile->batches;
+    const int *batches = work->task->profile->batches;
     int batch = batches[batch_index];
 
     for (int d = batch_index; d >= 0; d--) {
@@ -137,11 +131,11 @@ static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
 
         if (batch % batches[d] != 0)
             continue;
-        status = repeat(work, opt_at(dp, i - 1, d), batch / batches[d], &before);
+        status = repeat(work, opt_at(work, i - 1, d), batch / batches[d], &before);
         if (status == VBS_OK)
             status = vbs_envelope_offer_sum(
                 work->ctx, &work->envelope,
-                (struct vbs_moved){&before, waiting_bytes(dp, i, batch - batches[d])},
+                (struct vbs_moved){&before, waiting_bytes(work, i, batch - batches[d])},
                 VBS_POINTS_ALL, (struct vbs_moved){.curve = rows}, batches[d]);
         if (status != VBS_OK)
             return status;
@@ -149,25 +143,11 @@ static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
     return VBS_OK;
 }
 
-/* Notes the memory in use, which only grows until the scratch is cleared. */
-static void note_peak(struct work *work)
-{
-    const struct vbs_envelope *envelope = &work->envelope;
-    size_t points = (size_t)envelope->best.capacity + (size_t)envelope->gains.capacity +
-                    (size_t)envelope->merged.capacity;
-    size_t bytes = sizeof *work->dp + work->dp->arena.total_bytes + work->scratch.total_bytes +
-                   points * (2 * sizeof(int64_t) + sizeof(int32_t));
-
-    if (bytes > work->dp->peak_bytes)
-        work->dp->peak_bytes = bytes;
-}
-
 static enum vbs_status solve_layer(struct work *work, int i)
 {
-    struct monotone *dp = work->dp;
     enum vbs_status status = VBS_OK;
 
-    for (int index = 0; status == VBS_OK && index < dp->task->n_batches; index++) {
+    for (int index = 0; status == VBS_OK && index < work->task->n_batches; index++) {
         struct vbs_curve rows;
 
         if (vbs_cancelled(work->ctx))
@@ -178,36 +158,36 @@ static enum vbs_status solve_layer(struct work *work, int i)
             status = offer_divisors(work, i, index, &rows);
         }
         if (status == VBS_OK)
-            status =
-                vbs_envelope_curve(work->ctx, &work->envelope, &dp->arena, opt_at(dp, i, index));
+            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                                        opt_at(work, i, index));
     }
-    note_peak(work);
+    if (work->scratch.total_bytes > work->scratch_peak_bytes)
+        work->scratch_peak_bytes = work->scratch.total_bytes;
     vbs_arena_clear(&work->scratch);
     return status;
 }
 
-/* A view of what is no longer than limit: times fall along a curve. */
+/* A view of what takes no longer than limit: times fall along a curve. Its cuts have one sign as
+ * before, so that its runs are the same. */
 static struct vbs_curve within(const struct vbs_curve *curve, int64_t limit_ticks)
 {
-    int late = 0;
+    struct vbs_curve view = *curve;
 
-    while (late < curve->n && curve->ticks[late] > limit_ticks)
-        late++;
-    if (late == 0)
-        return *curve; /* without points there is nothing to move along */
-    return (struct vbs_curve){.n = curve->n - late,
-                              .bytes = curve->bytes + late,
-                              .ticks = curve->ticks + late,
-                              .cut = curve->cut + late};
+    while (view.n > 0 && *view.ticks > limit_ticks) {
+        view.n--;
+        view.bytes++;
+        view.ticks++;
+        view.cut++;
+    }
+    return view;
 }
 
 static enum vbs_status solve_rest(struct work *work, int left)
 {
-    struct monotone *dp = work->dp;
-    const int *batches = dp->task->profile->batches;
+    const int *batches = work->task->profile->batches;
 
     vbs_envelope_reset(&work->envelope);
-    for (int index = dp->task->n_batches - 1; index >= 0; index--) {
+    for (int index = work->task->n_batches - 1; index >= 0; index--) {
         int chunk = batches[index];
         enum vbs_status status;
 
@@ -215,41 +195,53 @@ static enum vbs_status solve_rest(struct work *work, int left)
             continue;
         status = vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
-            (struct vbs_moved){&dp->chunks[index], outside_bytes(dp, chunk, left - chunk)},
-            VBS_POINTS_ALL, (struct vbs_moved){.curve = &dp->rest[left - chunk]}, chunk);
+            (struct vbs_moved){&work->chunks[index], outside_bytes(work, chunk, left - chunk)},
+            VBS_POINTS_ALL, (struct vbs_moved){.curve = &work->rest[left - chunk]}, chunk);
         if (status != VBS_OK)
             return status;
     }
-    return vbs_envelope_curve(work->ctx, &work->envelope, &dp->arena, &dp->rest[left]);
+    return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &work->rest[left]);
+}
+
+/* The line and room for the curves. */
+static enum vbs_status prepare(struct work *work)
+{
+    size_t n = (size_t)work->task->n_layers, n_batches = (size_t)work->task->n_batches;
+    int *order = vbs_arena_alloc(&work->arena, n, sizeof *order);
+
+    work->opt = vbs_arena_alloc(&work->arena, n * n_batches, sizeof *work->opt);
+    work->chunks = vbs_arena_alloc(&work->arena, n_batches, sizeof *work->chunks);
+    work->rest = vbs_arena_alloc(&work->arena, (size_t)work->task->request + 1, sizeof *work->rest);
+    if (!order || !work->opt || !work->chunks || !work->rest)
+        return vbs_no_memory(work->ctx);
+    vbs_line_order_of_ids(work->task, order);
+    return vbs_line_build(work->ctx, work->task, &work->arena, order, &work->line);
 }
 
 static enum vbs_status solve(struct work *work)
 {
-    struct monotone *dp = work->dp;
-    const struct vbs_task *task = dp->task;
-    int last = dp->line.n_items - 1;
-    int64_t chunk_ticks = task->problem.io == VBS_IO_EXTERNAL ? task->latency_ticks : INT64_MAX;
-    enum vbs_status status = VBS_OK;
+    const struct vbs_task *task = work->task;
+    bool by_chunk = task->problem.io == VBS_IO_EXTERNAL;
+    enum vbs_status status = prepare(work);
 
-    for (int i = 0; status == VBS_OK && i <= last; i++)
+    for (int i = 0; status == VBS_OK && i < task->n_layers; i++)
         status = solve_layer(work, i);
-    for (int index = 0; status == VBS_OK && index < task->n_batches; index++)
-        dp->chunks[index] = within(opt_at(dp, last, index), chunk_ticks);
-    dp->rest[0] = VBS_CURVE_ZERO;
-    for (int left = 1; status == VBS_OK && left <= task->request; left++) {
-        if (vbs_cancelled(work->ctx))
-            return vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted");
-        status = solve_rest(work, left);
-    }
-    note_peak(work);
+    if (status != VBS_OK)
+        return status;
+    for (int index = 0; index < task->n_batches; index++)
+        work->chunks[index] = within(opt_at(work, task->n_layers - 1, index),
+                                     by_chunk ? task->latency_ticks : INT64_MAX);
+    work->rest[0] = VBS_CURVE_ZERO;
+    for (int left = 1; status == VBS_OK && left <= task->request; left++)
+        status = vbs_cancelled(work->ctx) ? vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted")
+                                          : solve_rest(work, left);
     return status;
 }
 
 /* One chunk at some memory, layer by layer of the line. */
 struct emission {
-    struct vbs_ctx *ctx;
-    const struct monotone *dp;
-    struct vbs_step_list *steps;
+    const struct work *work;
+    struct vbs_step_list steps;
     int *batches;    /* [n_items] */
     int *algorithms; /* [n_items] */
     int *progress;   /* [n_items] samples of the chunk that are done */
@@ -258,19 +250,19 @@ struct emission {
 /* Batch and algorithm of every layer, from the last to the first. */
 static void choose_steps(struct emission *to, int chunk, int64_t bytes)
 {
-    const struct monotone *dp = to->dp;
+    const struct work *work = to->work;
     int batch = chunk;
 
-    for (int i = dp->line.n_items - 1; i >= 0; i--) {
-        const struct vbs_item *item = &dp->line.items[i];
-        const struct vbs_curve *curve = opt_at(dp, i, dp->task->batch_index[batch]);
+    for (int i = work->line.n_items - 1; i >= 0; i--) {
+        const struct vbs_item *item = &work->line.items[i];
+        const struct vbs_curve *curve = opt_at(work, i, work->task->batch_index[batch]);
         int at = vbs_curve_at(curve, bytes), before = curve->cut[at];
 
         to->batches[i] = batch;
         to->algorithms[i] =
-            vbs_task_row(dp->task, item->layer, batch, batch * item->step_bytes, curve->bytes[at])
+            vbs_task_row(work->task, item->layer, batch, batch * item->step_bytes, curve->bytes[at])
                 ->algorithm;
-        bytes = curve->bytes[at] - waiting_bytes(dp, i, batch - before);
+        bytes = curve->bytes[at] - waiting_bytes(work, i, batch - before);
         batch = before;
     }
 }
@@ -278,21 +270,21 @@ static void choose_steps(struct emission *to, int chunk, int64_t bytes)
 static enum vbs_status emit_step(struct emission *to, int i)
 {
     to->progress[i] += to->batches[i];
-    return vbs_step_list_add(to->ctx, to->steps, to->dp->line.items[i].layer, to->batches[i],
-                             to->algorithms[i]);
+    return vbs_step_list_add(to->work->ctx, &to->steps, to->work->line.items[i].layer,
+                             to->batches[i], to->algorithms[i]);
 }
 
 /* Runs the first layer again and again, and behind it each layer whose batch has come together. */
 static enum vbs_status emit_chunk(struct emission *to, int chunk, int64_t bytes)
 {
-    int n = to->dp->line.n_items;
+    struct vbs_ctx *ctx = to->work->ctx;
+    int n = to->work->line.n_items;
 
     choose_steps(to, chunk, bytes);
     memset(to->progress, 0, (size_t)n * sizeof *to->progress);
     while (to->progress[n - 1] < chunk) {
-        enum vbs_status status = vbs_cancelled(to->ctx)
-                                     ? vbs_fail(to->ctx, VBS_INTERRUPTED, "interrupted")
-                                     : emit_step(to, 0);
+        enum vbs_status status =
+            vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted") : emit_step(to, 0);
 
         for (int i = 1;
              status == VBS_OK && i < n && to->progress[i - 1] - to->progress[i] == to->batches[i];
@@ -304,151 +296,71 @@ static enum vbs_status emit_chunk(struct emission *to, int chunk, int64_t bytes)
     return VBS_OK;
 }
 
-/* The steps at a point of REST of the whole request. */
-static enum vbs_status emit_request(struct vbs_ctx *ctx, const struct monotone *dp, int64_t bytes,
-                                    struct vbs_step_list *steps)
+/* Offers the schedule at a point of REST of the whole request. */
+static enum vbs_status offer_answer(struct emission *to, int64_t least_bytes,
+                                    struct vbs_answers *answers)
 {
-    size_t n = (size_t)dp->line.n_items;
-    int *numbers = calloc(3 * n, sizeof *numbers);
-    struct emission to = {.ctx = ctx, .dp = dp, .steps = steps, .batches = numbers};
+    const struct work *work = to->work;
+    int64_t bytes = least_bytes;
     enum vbs_status status = VBS_OK;
     int chunk;
 
-    if (!numbers)
-        return vbs_no_memory(ctx);
-    to.algorithms = numbers + n;
-    to.progress = numbers + 2 * n;
-    for (int left = dp->task->request; status == VBS_OK && left > 0; left -= chunk) {
-        const struct vbs_curve *curve = &dp->rest[left];
+    to->steps.n_steps = 0;
+    for (int left = work->task->request; status == VBS_OK && left > 0; left -= chunk) {
+        const struct vbs_curve *curve = &work->rest[left];
         int at = vbs_curve_at(curve, bytes);
 
         chunk = curve->cut[at];
         bytes = curve->bytes[at];
-        status = emit_chunk(&to, chunk, bytes - outside_bytes(dp, chunk, left - chunk));
+        status = emit_chunk(to, chunk, bytes - outside_bytes(work, chunk, left - chunk));
     }
-    free(numbers);
+    if (status == VBS_OK)
+        status = vbs_answers_offer(work->ctx, answers, least_bytes, &to->steps);
     return status;
 }
 
-/*
- * Ticks tell times apart that, added up as people see them, are equal or even the other way round
- * by the last bit. Keeps the points at which the reported time falls, so that a larger budget never
- * plans slower.
- */
-static enum vbs_status keep_gains(struct work *work)
+static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answers)
 {
-    struct monotone *dp = work->dp;
-    const struct vbs_task *task = dp->task;
-    struct vbs_curve all = within(&dp->rest[task->request], task->latency_ticks);
-    int64_t *kept = vbs_arena_alloc(&dp->arena, (size_t)all.n, sizeof *kept);
-    double least_us = HUGE_VAL;
-    int n = 0;
+    const struct vbs_task *task = work->task;
+    size_t n = (size_t)task->n_layers;
+    int *numbers = vbs_arena_alloc(&work->arena, 3 * n, sizeof *numbers);
+    bool by_request = task->problem.io == VBS_IO_RESIDENT;
+    struct vbs_curve all =
+        within(&work->rest[task->request], by_request ? task->latency_ticks : INT64_MAX);
+    struct emission to = {.work = work, .batches = numbers};
+    enum vbs_status status = VBS_OK;
 
-    if (!kept)
+    if (!numbers)
         return vbs_no_memory(work->ctx);
-    for (int p = 0; p < all.n; p++) {
-        struct vbs_step_list steps = {0};
-        enum vbs_status status = emit_request(work->ctx, dp, all.bytes[p], &steps);
-        double time_us = status == VBS_OK ? vbs_step_list_us(task, &steps) : 0;
-
-        vbs_step_list_clear(&steps);
-        if (status != VBS_OK)
-            return status;
-        if (time_us >= least_us * (1 - VBS_TIME_NOISE))
-            continue;
-        least_us = time_us;
-        kept[n++] = all.bytes[p];
-    }
-    dp->answers = (struct vbs_curve){.n = n, .bytes = kept};
-    return VBS_OK;
-}
-
-static void monotone_close(void *self)
-{
-    struct monotone *dp = self;
-
-    if (!dp)
-        return;
-    vbs_arena_clear(&dp->arena);
-    free(dp);
-}
-
-/* The line and room for the curves. */
-static enum vbs_status prepare(struct vbs_ctx *ctx, struct monotone *dp)
-{
-    const struct vbs_task *task = dp->task;
-    size_t n = (size_t)task->n_layers, n_batches = (size_t)task->n_batches;
-    int *order = vbs_arena_alloc(&dp->arena, n, sizeof *order);
-
-    dp->opt = vbs_arena_alloc(&dp->arena, n * n_batches, sizeof *dp->opt);
-    dp->chunks = vbs_arena_alloc(&dp->arena, n_batches, sizeof *dp->chunks);
-    dp->rest = vbs_arena_alloc(&dp->arena, (size_t)task->request + 1, sizeof *dp->rest);
-    if (!order || !dp->opt || !dp->chunks || !dp->rest)
-        return vbs_no_memory(ctx);
-    vbs_line_order_of_ids(task, order);
-    return vbs_line_build(ctx, task, &dp->arena, order, &dp->line);
+    to.algorithms = numbers + n;
+    to.progress = numbers + 2 * n;
+    for (int p = 0; status == VBS_OK && p < all.n; p++)
+        status = offer_answer(&to, all.bytes[p], answers);
+    vbs_step_list_clear(&to.steps);
+    return status;
 }
 
 static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct monotone *dp = calloc(1, sizeof *dp);
-    struct work work = {.ctx = ctx, .dp = dp};
+    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct work work = {.ctx = ctx, .task = task};
     enum vbs_status status;
 
-    if (!dp)
+    if (!answers)
         return vbs_no_memory(ctx);
-    dp->task = task;
-    status = prepare(ctx, dp);
+    answers->task = task;
+    status = solve(&work);
     if (status == VBS_OK)
-        status = solve(&work);
-    if (status == VBS_OK)
-        status = keep_gains(&work);
-    note_peak(&work);
+        status = offer_answers(&work, answers);
+    answers->solving_bytes = work.arena.total_bytes + work.scratch_peak_bytes;
     vbs_envelope_clear(&work.envelope);
     vbs_arena_clear(&work.scratch);
+    vbs_arena_clear(&work.arena);
     if (status != VBS_OK) {
-        monotone_close(dp);
+        vbs_answers_close(answers);
         return status;
     }
-    *self = dp;
-    return VBS_OK;
-}
-
-static enum vbs_status monotone_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
-                                     struct vbs_draft *draft)
-{
-    const struct monotone *dp = self;
-    int at = vbs_curve_at(&dp->answers, memory_bytes);
-
-    if (at < 0)
-        return VBS_INFEASIBLE;
-    draft->reserved_bytes = dp->answers.bytes[at];
-    return emit_request(ctx, dp, draft->reserved_bytes, &draft->steps);
-}
-
-static int64_t monotone_least_bytes(const void *self)
-{
-    const struct vbs_curve *answers = &((const struct monotone *)self)->answers;
-
-    return answers->n > 0 ? answers->bytes[0] : INT64_MAX;
-}
-
-static size_t monotone_peak_bytes(const void *self)
-{
-    return ((const struct monotone *)self)->peak_bytes;
-}
-
-static enum vbs_status monotone_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes,
-                                           int *n)
-{
-    const struct vbs_curve *answers = &((const struct monotone *)self)->answers;
-
-    *bytes = calloc((size_t)answers->n + 1, sizeof **bytes); /* also where nothing is in time */
-    if (!*bytes)
-        return vbs_no_memory(ctx);
-    for (int p = 0; p < answers->n; p++)
-        (*bytes)[p] = answers->bytes[p];
-    *n = answers->n;
+    *self = answers;
     return VBS_OK;
 }
 
@@ -456,9 +368,9 @@ const struct vbs_planner vbs_planner_dp_monotone = {
     .name = "dp-monotone",
     .summary = "batches that grow along the network, each a divisor of the next (COMP V-D)",
     .open = monotone_open,
-    .plan = monotone_plan,
-    .least_bytes = monotone_least_bytes,
-    .thresholds = monotone_thresholds,
-    .peak_bytes = monotone_peak_bytes,
-    .close = monotone_close,
+    .plan = vbs_answers_plan,
+    .least_bytes = vbs_answers_least_bytes,
+    .peak_bytes = vbs_answers_peak_bytes,
+    .thresholds = vbs_answers_thresholds,
+    .close = vbs_answers_close,
 };

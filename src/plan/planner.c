@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "plan/explain.h"
 #include "plan/lattice.h"
 #include "vbslab/units.h"
 
@@ -12,8 +13,9 @@
 
 /* In the order of tables and plots: baselines first. */
 static const struct vbs_planner *const PLANNERS[] = {
-    &vbs_planner_fbs,    &vbs_planner_fbs_best,    &vbs_planner_greedy_vbs,
-    &vbs_planner_dp_vbs, &vbs_planner_dp_vbs_plus,
+    &vbs_planner_fbs,         &vbs_planner_fbs_best, &vbs_planner_greedy_vbs,
+    &vbs_planner_dp_monotone, &vbs_planner_dp_vbs,   &vbs_planner_dp_vbs_plus,
+    &vbs_planner_optimal,
 };
 
 #define N_PLANNERS ((int)(sizeof PLANNERS / sizeof PLANNERS[0]))
@@ -60,7 +62,10 @@ struct vbs_solver {
 static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                      const struct vbs_solver_options *options)
 {
-    if (options->table_bytes < 0 || (options->table_bytes && planner != &vbs_planner_dp_vbs))
+    if (options->table_bytes < 0)
+        return vbs_fail(ctx, VBS_USAGE, "a table in steps of %lld bytes is none",
+                        (long long)options->table_bytes);
+    if (options->table_bytes && planner != &vbs_planner_dp_vbs)
         return vbs_fail(ctx, VBS_USAGE, "a table of memory sizes is for dp-vbs, not %s",
                         planner->name);
     if (!(options->time_limit_s >= 0))
@@ -85,11 +90,11 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     made = calloc(1, sizeof *made);
     if (!made)
         return vbs_no_memory(ctx);
-    made->planner = planner;
+    made->planner = options->table_bytes ? &vbs_planner_dp_vbs_table : planner;
     status = vbs_task_init(ctx, &made->task, problem);
     if (status == VBS_OK) {
         made->task.options = *options;
-        status = planner->open(ctx, &made->task, &made->self);
+        status = made->planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)
             vbs_task_clear(&made->task);
     }
@@ -120,40 +125,26 @@ size_t vbs_solver_peak_bytes(const struct vbs_solver *solver)
     return solver->planner->peak_bytes(solver->self);
 }
 
-/* No budget helps: the latency is too short for the planner. */
-static enum vbs_status explain_late(struct vbs_ctx *ctx, const struct vbs_solver *solver)
+static struct vbs_opened_planner opened_by(const struct vbs_solver *solver)
 {
-    return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no schedule of %s answers within %g us in any memory; a longer latency%s "
-                    "would help",
-                    solver->planner->name, solver->task.problem.latency_us,
-                    solver->task.request > 1 ? " or a smaller request" : "");
+    return (struct vbs_opened_planner){
+        .planner = solver->planner, .task = &solver->task, .self = solver->self};
 }
 
-/* Says from which budget on the planner has a schedule, and which layer binds there. */
-static enum vbs_status explain_infeasible(struct vbs_ctx *ctx, struct vbs_solver *solver,
-                                          int64_t memory_bytes)
+enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                   struct vbs_certificate *certificate)
 {
-    int64_t least = vbs_solver_least_bytes(solver);
-    struct vbs_draft draft = {0};
-    struct vbs_walked walked;
-    char have[24], need[48];
-    enum vbs_status status;
+    struct vbs_opened_planner opened = opened_by(solver);
 
-    if (least == INT64_MAX)
-        return explain_late(ctx, solver);
-    status = solver->planner->plan(ctx, solver->self, least, &draft);
-    if (status == VBS_OK)
-        status = vbs_walk_all(ctx, &solver->task, &draft.steps, &walked);
-    vbs_step_list_clear(&draft.steps);
-    if (status != VBS_OK)
-        return status;
-    vbs_format_bytes(memory_bytes, have, sizeof have);
-    vbs_format_exact(least, need, sizeof need);
-    return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no schedule of %s fits %s; the least budget is %s, where layer '%s' binds",
-                    solver->planner->name, have, need,
-                    solver->task.profile->layers[walked.peak_step.layer].name);
+    return vbs_explain(ctx, &opened, certificate);
+}
+
+static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                              int64_t memory_bytes)
+{
+    struct vbs_opened_planner opened = opened_by(solver);
+
+    return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 
 /* The larger of the planner's own bound and the one for every planner, at most what is predicted:
@@ -187,6 +178,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .latency_us = task->problem.latency_us,
         .predicted = {.time_us = vbs_step_list_us(task, &draft->steps),
                       .reserved_bytes = draft->reserved_bytes},
+        .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver)},
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
         .n_steps = draft->steps.n_steps,
@@ -217,7 +209,7 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
 
     if (status == VBS_INFEASIBLE)
-        status = explain_infeasible(ctx, solver, memory_bytes);
+        status = refuse(ctx, solver, memory_bytes);
     else if (status == VBS_OK)
         status = finish(ctx, solver, memory_bytes, &draft, schedule);
     vbs_step_list_clear(&draft.steps);
@@ -233,7 +225,7 @@ static int by_bytes(const void *a, const void *b)
 
 static bool same_time(double a, double b)
 {
-    return fabs(a - b) <= VBS_TIME_NOISE * fabs(b);
+    return a == b || (isfinite(b) && fabs(a - b) <= VBS_TIME_NOISE * fabs(b));
 }
 
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
@@ -249,9 +241,11 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
         status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
         time_us = vbs_step_list_us(&solver->task, &draft.steps);
         vbs_step_list_clear(&draft.steps);
-        if (status == VBS_INFEASIBLE)
+        if (status == VBS_INFEASIBLE && frontier->n_points == 0)
             continue;
-        if (status != VBS_OK)
+        if (status == VBS_INFEASIBLE)
+            time_us = HUGE_VAL;
+        else if (status != VBS_OK)
             return status;
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
@@ -266,12 +260,15 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     struct vbs_frontier **frontier)
 {
-    struct vbs_frontier *made = calloc(1, sizeof *made);
+    struct vbs_frontier *made = NULL;
     int64_t *bytes = NULL;
     int n = 0;
-    enum vbs_status status =
-        made ? solver->planner->thresholds(ctx, solver->self, &bytes, &n) : vbs_no_memory(ctx);
+    enum vbs_status status;
 
+    if (vbs_solver_least_bytes(solver) == INT64_MAX)
+        return refuse(ctx, solver, INT64_MAX);
+    made = calloc(1, sizeof *made);
+    status = made ? solver->planner->thresholds(ctx, solver->self, &bytes, &n) : vbs_no_memory(ctx);
     if (status == VBS_OK) {
         made->points = calloc((size_t)n, sizeof *made->points);
         qsort(bytes, (size_t)n, sizeof *bytes, by_bytes);

@@ -143,5 +143,6 @@ extern const struct vbs_planner vbs_planner_dp_monotone;
 extern const struct vbs_planner vbs_planner_dp_vbs;
 extern const struct vbs_planner vbs_planner_dp_vbs_table; /* dp-vbs with options.table_bytes */
 extern const struct vbs_planner vbs_planner_dp_vbs_plus;
+extern const struct vbs_planner vbs_planner_optimal;
 
 #endif

@@ -45,15 +45,22 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
     vbs_text_addf(text, ", \"request\": %lld,\n  \"memory_bytes\": %lld, \"io\": \"%s\", ",
                   (long long)schedule->request, (long long)schedule->memory_bytes,
                   vbs_io_word(schedule->io));
+    if (schedule->latency_us > 0)
+        add_member(text, "latency_us", schedule->latency_us, ", ");
     vbs_text_add(text, "\"weights\": \"excluded\",\n  \"predicted\": { ");
     add_member(text, "time_us", schedule->predicted.time_us, ", ");
     add_member(text, "per_sample_us", schedule->predicted.time_us / (double)schedule->request,
                ", ");
-    vbs_text_addf(text, "\"peak_bytes\": %lld, \"reserved_bytes\": %lld },\n  \"bound\": { ",
+    vbs_text_addf(text, "\"peak_bytes\": %lld, \"reserved_bytes\": %lld, ",
                   (long long)schedule->predicted.peak_bytes,
                   (long long)schedule->predicted.reserved_bytes);
+    add_member(text, "latency_us", schedule->predicted.latency_us, " },\n  \"bound\": { ");
     add_member(text, "time_us", schedule->bound.time_us, ", ");
-    add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n  \"steps\": [");
+    add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n");
+    if (schedule->solver.peak_bytes > 0)
+        vbs_text_addf(text, "  \"solver\": { \"peak_bytes\": %lld },\n",
+                      (long long)schedule->solver.peak_bytes);
+    vbs_text_add(text, "  \"steps\": [");
 }
 
 static void add_steps(struct vbs_text *text, const struct vbs_schedule *schedule)
@@ -86,7 +93,8 @@ enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_sc
 struct reader {
     struct vbs_ctx *ctx;
     const char *source;
-    size_t step; /* the one that is read, counted from 1; 0: none */
+    size_t step;        /* the one that is read, counted from 1; 0: none */
+    const char *object; /* the member of the schedule that is read; null: the schedule itself */
     struct vbs_schedule draft;
     struct vbs_step *steps;
     const char **algorithms; /* borrowed from the JSON tree */
@@ -98,7 +106,8 @@ static enum vbs_status wrong(struct reader *reader, const char *member, const ch
 
     if (reader->step > 0)
         snprintf(place, sizeof place, "step %zu: ", reader->step);
-    return vbs_fail(reader->ctx, VBS_FORMAT, "%s: %s'%s' %s", reader->source, place, member, what);
+    return vbs_fail(reader->ctx, VBS_FORMAT, "%s: %s'%s%s%s' %s", reader->source, place,
+                    reader->object ? reader->object : "", reader->object ? "." : "", member, what);
 }
 
 /* A whole number from low to high; where it is missing, *value stays unless it is required. */
@@ -128,6 +137,17 @@ static enum vbs_status read_real(struct reader *reader, const json_t *object, co
         return wrong(reader, name, "is not a number");
     *value = json_number_value(member);
     return VBS_OK;
+}
+
+/* A latency: 0 says that there is none, and only the lack of the member says so in a file. */
+static enum vbs_status read_latency(struct reader *reader, const json_t *root, double *latency_us)
+{
+    enum vbs_status status = read_real(reader, root, "latency_us", latency_us);
+
+    if (status == VBS_OK && json_object_get(root, "latency_us") &&
+        !(*latency_us > 0 && *latency_us <= VBS_MAX_TIME_US))
+        status = wrong(reader, "latency_us", "is out of range");
+    return status;
 }
 
 static enum vbs_status read_string(struct reader *reader, const json_t *object, const char *name,
@@ -167,19 +187,11 @@ static enum vbs_status read_words(struct reader *reader, const json_t *root)
     return status;
 }
 
-static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
+static enum vbs_status read_predicted(struct reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
-    const json_t *predicted = json_object_get(root, "predicted");
-    const json_t *bound = json_object_get(root, "bound");
-    enum vbs_status status =
-        read_integer(reader, root, "request", true, 1, VBS_MAX_REQUEST, &draft->request);
+    enum vbs_status status = read_real(reader, predicted, "time_us", &draft->predicted.time_us);
 
-    if (status == VBS_OK)
-        status = read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES,
-                              &draft->memory_bytes);
-    if (status == VBS_OK)
-        status = read_real(reader, predicted, "time_us", &draft->predicted.time_us);
     if (status == VBS_OK)
         status = read_integer(reader, predicted, "peak_bytes", false, 0, VBS_MAX_BYTES,
                               &draft->predicted.peak_bytes);
@@ -187,9 +199,62 @@ static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
         status = read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
                               &draft->predicted.reserved_bytes);
     if (status == VBS_OK)
-        status = read_real(reader, bound, "time_us", &draft->bound.time_us);
+        status = read_real(reader, predicted, "latency_us", &draft->predicted.latency_us);
+    if (status == VBS_OK && draft->predicted.latency_us < 0)
+        status = wrong(reader, "latency_us", "is out of range");
+    return status;
+}
+
+static enum vbs_status read_bound(struct reader *reader, const json_t *bound)
+{
+    enum vbs_status status = read_real(reader, bound, "time_us", &reader->draft.bound.time_us);
+
     if (status == VBS_OK)
-        status = read_real(reader, bound, "gap_percent", &draft->bound.gap_percent);
+        status = read_real(reader, bound, "gap_percent", &reader->draft.bound.gap_percent);
+    return status;
+}
+
+static enum vbs_status read_solver(struct reader *reader, const json_t *solver)
+{
+    return read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
+                        &reader->draft.solver.peak_bytes);
+}
+
+/* A member that is an object of its own, or missing. */
+static enum vbs_status read_object(struct reader *reader, const json_t *root, const char *name,
+                                   enum vbs_status (*read)(struct reader *reader,
+                                                           const json_t *object))
+{
+    const json_t *object = json_object_get(root, name);
+    enum vbs_status status;
+
+    if (!object)
+        return VBS_OK;
+    if (!json_is_object(object))
+        return wrong(reader, name, "is not an object");
+    reader->object = name;
+    status = read(reader, object);
+    reader->object = NULL;
+    return status;
+}
+
+static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
+{
+    struct vbs_schedule *draft = &reader->draft;
+    enum vbs_status status =
+        read_integer(reader, root, "request", true, 1, VBS_MAX_REQUEST, &draft->request);
+
+    if (status == VBS_OK)
+        status = read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES,
+                              &draft->memory_bytes);
+    if (status == VBS_OK)
+        status = read_latency(reader, root, &draft->latency_us);
+    if (status == VBS_OK)
+        status = read_object(reader, root, "predicted", read_predicted);
+    if (status == VBS_OK)
+        status = read_object(reader, root, "bound", read_bound);
+    if (status == VBS_OK)
+        status = read_object(reader, root, "solver", read_solver);
     return status;
 }
 
