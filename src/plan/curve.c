@@ -200,7 +200,7 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
 {
     const struct vbs_curve *a = sum->first.curve;
     int64_t shift = sum->first.by_bytes;
-    int64_t least = sum->second.curve->bytes[0] + sum->second.by_bytes;
+    int64_t least = sum->second.curve->first_bytes + sum->second.by_bytes;
 
     for (int p = from; p < to; p++) {
         int64_t bytes = a->bytes[p] + shift;
@@ -217,26 +217,39 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
     }
 }
 
+/* Puts the sum at its least memory; false when it has nothing to gain there or beyond. */
+static bool start(const struct vbs_points_buffer *best, struct sum *sum)
+{
+    const struct vbs_curve *a = sum->first.curve, *b = sum->second.curve;
+    int64_t from_a = a->first_bytes + sum->first.by_bytes;
+    int64_t from_b = b->first_bytes + sum->second.by_bytes;
+
+    sum->fastest = a->last_ticks + b->last_ticks;
+    sum->at_best = -1;
+    if (best->n > 0) {
+        const struct vbs_curve view = {.n = best->n, .bytes = best->bytes};
+
+        sum->at_best = vbs_curve_at(&view, from_a > from_b ? from_a : from_b);
+    }
+    return !is_hopeless(best, sum);
+}
+
 enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
                                        struct vbs_moved first, enum vbs_points which,
                                        struct vbs_moved second, int32_t cut)
 {
     const struct vbs_curve *a = first.curve, *b = second.curve;
-    struct sum sum = {.first = first, .second = second, .at_best = -1};
-    int stride = which == VBS_POINTS_ALL ? 1 : 2, run = 0;
+    struct sum sum = {.first = first, .second = second};
+    int stride = which == VBS_POINTS_ALL ? 1 : 2;
+    int run = stride == 2 && a->first_negative != (which == VBS_POINTS_NEGATIVE_CUT);
     enum vbs_status status;
 
-    if (a->n == 0 || b->n == 0)
-        return VBS_OK;
-    if (stride == 2 && (a->cut[0] < 0) != (which == VBS_POINTS_NEGATIVE_CUT))
-        run = 1;
-    if (run >= a->n_runs)
+    if (a->n == 0 || b->n == 0 || run >= a->n_runs || !start(&envelope->best, &sum))
         return VBS_OK;
     status = reserve(ctx, &envelope->gains, (int64_t)a->n + b->n);
     if (status != VBS_OK)
         return status;
     envelope->gains.n = 0;
-    sum.fastest = a->ticks[a->n - 1] + b->ticks[b->n - 1];
     for (; run < a->n_runs && !is_hopeless(&envelope->best, &sum); run += stride)
         gain_in_run(envelope, &sum, a->runs[run], run + 1 < a->n_runs ? a->runs[run + 1] : a->n,
                     cut);
@@ -280,6 +293,9 @@ enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelop
     find_runs(best, cut + n);
     *curve = (struct vbs_curve){.n = best->n,
                                 .n_runs = n_runs,
+                                .first_bytes = best->bytes[0],
+                                .last_ticks = best->ticks[n - 1],
+                                .first_negative = best->cut[0] < 0,
                                 .bytes = bytes,
                                 .ticks = bytes + n,
                                 .cut = cut,

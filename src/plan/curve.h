@@ -12,15 +12,19 @@
 #include "base/arena.h"
 #include "vbslab/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct vbs_curve {
     int n;
     int n_runs;
+    int64_t first_bytes;  /* of the first point: what most sums are judged by lies together */
+    int64_t last_ticks;   /* of the last point */
     const int64_t *bytes; /* [n] */
     const int64_t *ticks; /* [n] */
     const int32_t *cut;   /* [n] */
     const int32_t *runs;  /* [n_runs] where points with cuts of one sign begin: few */
+    bool first_negative;  /* the sign of the first */
 };
 
 /* A curve, moved right by some bytes. */
