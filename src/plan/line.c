@@ -2,6 +2,9 @@
 
 #include "base/fail.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* positions[t]: place of layer t in the order; -1 for the network's input. */
 static void find_positions(const struct vbs_task *task, const int *order, int *positions)
 {
@@ -88,6 +91,115 @@ static int append(const struct vbs_chain *chain, int *order, int n)
 void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order)
 {
     append(chain, order, 0);
+}
+
+/* What a branch takes per sample beside the block's input: at most, and when it is done. */
+struct branch_need {
+    int64_t peak_bytes, left_bytes;
+    struct vbs_chain chain;
+};
+
+struct sorting {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    int *order;    /* [n_layers] of one branch */
+    int *place_in; /* [n_layers + 1] place in that branch, -1: not in it */
+};
+
+/* Place of the last reader of a tensor within the branch; n when it is read behind it or final. */
+static int last_in_branch(const struct sorting *at, int tensor, int n)
+{
+    const struct vbs_task *task = at->task;
+    int last = task->n_readers[tensor] > 0 ? 0 : n;
+
+    for (int i = 0; i < task->n_readers[tensor]; i++) {
+        int place = at->place_in[task->readers[tensor][i]];
+
+        if (place < 0)
+            return n;
+        if (place > last)
+            last = place;
+    }
+    return last;
+}
+
+static struct branch_need find_need(const struct sorting *at, const struct vbs_chain *branch)
+{
+    struct branch_need need = {.chain = *branch};
+    int n = append(branch, at->order, 0);
+    int64_t live = 0;
+
+    for (int i = 0; i < n; i++)
+        at->place_in[at->order[i]] = i;
+    for (int i = 0; i < n; i++) {
+        int layer = at->order[i];
+
+        live += vbs_task_bytes(at->task, layer);
+        if (live > need.peak_bytes)
+            need.peak_bytes = live;
+        for (int t = 0; t < at->task->n_inputs[layer]; t++) {
+            int tensor = at->task->inputs[layer][t];
+
+            if (at->place_in[tensor] >= 0 && last_in_branch(at, tensor, n) == i)
+                live -= vbs_task_bytes(at->task, tensor);
+        }
+    }
+    for (int i = 0; i < n; i++)
+        at->place_in[at->order[i]] = -1;
+    need.left_bytes = live;
+    return need;
+}
+
+static int by_need(const void *a, const void *b)
+{
+    const struct branch_need *x = a, *y = b;
+    int64_t over_x = x->peak_bytes - x->left_bytes, over_y = y->peak_bytes - y->left_bytes;
+
+    return (over_x < over_y) - (over_x > over_y);
+}
+
+static enum vbs_status sort_items(const struct sorting *at, struct vbs_chain *chain)
+{
+    for (int i = 0; i < chain->n_items; i++) {
+        struct vbs_item *item = &chain->items[i];
+        struct branch_need *needs;
+        enum vbs_status status = VBS_OK;
+
+        if (item->n_branches == 0)
+            continue;
+        for (int b = 0; status == VBS_OK && b < item->n_branches; b++)
+            status = sort_items(at, &item->branches[b]);
+        needs = malloc((size_t)item->n_branches * sizeof *needs);
+        if (status == VBS_OK && !needs)
+            status = vbs_no_memory(at->ctx);
+        for (int b = 0; status == VBS_OK && b < item->n_branches; b++)
+            needs[b] = find_need(at, &item->branches[b]);
+        if (status == VBS_OK)
+            qsort(needs, (size_t)item->n_branches, sizeof *needs, by_need);
+        for (int b = 0; status == VBS_OK && b < item->n_branches; b++)
+            item->branches[b] = needs[b].chain;
+        free(needs);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_line_sort_branches(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                       struct vbs_chain *chain)
+{
+    size_t n = (size_t)task->n_layers + 1;
+    struct sorting at = {.ctx = ctx, .task = task};
+    enum vbs_status status;
+
+    at.order = malloc(n * sizeof *at.order);
+    at.place_in = malloc(n * sizeof *at.place_in);
+    if (at.place_in)
+        memset(at.place_in, 0xff, n * sizeof *at.place_in);
+    status = at.order && at.place_in ? sort_items(&at, chain) : vbs_no_memory(ctx);
+    free(at.order);
+    free(at.place_in);
+    return status;
 }
 
 /* Folding walks line and chain together; at is the place in the line. */

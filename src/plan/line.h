@@ -22,6 +22,15 @@ void vbs_line_order_of_ids(const struct vbs_task *task, int *order);
 /* The layers in the order in which a chain with special layers runs them: branch after branch. */
 void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order);
 
+/*
+ * Sorts the branches of every special layer so that, run one after the other, they take least
+ * memory: those first that need most beside what they leave behind (Liu, "An application of
+ * generalized tree pebbling to sparse matrix factorization", 1987, for branches as wholes; scratch
+ * left out). dp-vbs does not see the order, for it sets input and output aside.
+ */
+enum vbs_status vbs_line_sort_branches(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                       struct vbs_chain *chain) VBS_MUST_CHECK;
+
 /* The same line with the structure of chain, whose order it has: special layers are parts, chains
  * of their branches, and each branch of several layers is a part again. Shares what line has. */
 enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
