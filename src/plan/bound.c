@@ -63,16 +63,17 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
     return task->floors ? VBS_OK : vbs_no_memory(ctx);
 }
 
-void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo)
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                    int64_t *togo)
 {
     const struct vbs_floor *least = &task->floors[layer];
     int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
     int r = task->request;
 
-    togo[r] = 0;
-    for (int x = r - 1; x >= 0; x--) {
+    togo[goal] = 0;
+    for (int x = goal - 1; x >= 0; x--) {
         togo[x] = VBS_NEVER_TICKS;
-        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= r; i++) {
+        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= goal; i++) {
             int b = task->profile->batches[i];
             int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
                             b * (least->base_bytes + added);
@@ -92,7 +93,7 @@ enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *ta
     if (!togo)
         return vbs_no_memory(ctx);
     for (int k = 1; k <= task->n_layers && total < VBS_NEVER_TICKS; k++) {
-        vbs_task_to_go(task, k, memory_bytes, togo);
+        vbs_task_to_go(task, k, memory_bytes, task->request, togo);
         total += togo[0];
     }
     free(togo);

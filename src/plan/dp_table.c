@@ -48,8 +48,11 @@ struct tables {
 struct work {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    int64_t tot;            /* in steps */
-    const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
+    int64_t tot;      /* in steps */
+    int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
+    int64_t *ticks;   /* room for the tables of all chains, of which some entries are used */
+    uint16_t *choices;
+    size_t n_used;
     struct vbs_arena arena;
 };
 
@@ -222,29 +225,30 @@ static enum vbs_status solve_branches(struct work *work, struct tables *tables, 
     return status;
 }
 
-static size_t n_entries(const struct vbs_task *task, const struct vbs_chain *chain, int64_t tot)
+/* Takes the room for the tables of a chain. */
+static void take_room(struct work *work, struct tables *tables)
 {
-    size_t n = (size_t)chain->n_items;
+    size_t n = (size_t)tables->chain->n_items;
+    size_t entries = n * (n + 1) / 2 * (size_t)work->task->request * ((size_t)work->tot + 1);
 
-    return n * (n + 1) / 2 * (size_t)task->request * ((size_t)tot + 1);
+    tables->opt = work->ticks + 2 * work->n_used;
+    tables->exact = tables->opt + entries;
+    tables->first = work->choices + 2 * work->n_used;
+    tables->whole = tables->first + entries;
+    work->n_used += entries;
 }
 
 static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
                                    struct tables *tables)
 {
-    struct vbs_arena *arena = &work->arena;
-    size_t entries = n_entries(work->task, chain, work->tot);
     enum vbs_status status = VBS_OK;
     int n = chain->n_items;
 
     tables->chain = chain;
-    tables->opt = vbs_arena_alloc(arena, entries, sizeof *tables->opt);
-    tables->exact = vbs_arena_alloc(arena, entries, sizeof *tables->exact);
-    tables->first = vbs_arena_alloc(arena, entries, sizeof *tables->first);
-    tables->whole = vbs_arena_alloc(arena, entries, sizeof *tables->whole);
-    tables->branches = vbs_arena_alloc(arena, (size_t)n, sizeof *tables->branches);
-    if (!tables->opt || !tables->exact || !tables->first || !tables->whole || !tables->branches)
+    tables->branches = vbs_arena_alloc(&work->arena, (size_t)n, sizeof *tables->branches);
+    if (!tables->branches)
         return vbs_no_memory(work->ctx);
+    take_room(work, tables);
     for (int k = 0; status == VBS_OK && k < n; k++)
         if (!chain->items[k].layer)
             status = solve_branches(work, tables, k);
@@ -343,22 +347,22 @@ static enum vbs_status offer_answers(const struct work *work, const struct table
     return status;
 }
 
-/* Bytes of the tables for one size of memory. */
-static double size_bytes(const struct vbs_task *task, const struct vbs_chain *chain)
+/* Rows of the tables of a chain and of its branches; exact below 2^53. */
+static double count_rows(const struct vbs_task *task, const struct vbs_chain *chain)
 {
-    double n = chain->n_items, bytes = n * (n + 1) / 2 * task->request * ENTRY_BYTES;
+    double n = chain->n_items, rows = n * (n + 1) / 2 * task->request;
 
     for (int k = 0; k < chain->n_items; k++)
         for (int branch = 0; branch < chain->items[k].n_branches; branch++)
-            bytes += size_bytes(task, &chain->items[k].branches[branch]);
-    return bytes;
+            rows += count_rows(task, &chain->items[k].branches[branch]);
+    return rows;
 }
 
 /* Refuses tables up to tot that would take too much. */
 static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
 {
     const struct vbs_task *task = dp->task;
-    double n_sizes = MAX_TABLE_BYTES / size_bytes(task, &dp->chain);
+    double n_sizes = MAX_TABLE_BYTES / (count_rows(task, &dp->chain) * ENTRY_BYTES), need_bytes;
     char have[24], need[24];
 
     if (n_sizes < 2)
@@ -369,12 +373,38 @@ static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int6
     if ((double)tot + 1 <= n_sizes)
         return VBS_OK;
     vbs_format_bytes(task->options.table_bytes, have, sizeof have);
-    vbs_format_bytes((int64_t)((double)tot / (n_sizes - 1) * (double)task->options.table_bytes) + 1,
-                     need, sizeof need);
+    need_bytes = (double)tot / (n_sizes - 1) * (double)task->options.table_bytes + 1;
+    vbs_format_bytes((int64_t)fmin(need_bytes, 0x1p62), need, sizeof need);
     return vbs_fail(ctx, VBS_NO_MEMORY,
                     "tables of %lld sizes of memory in steps of %s need more than %.0f GiB; steps "
                     "above %s would help",
                     (long long)tot, have, ldexp(MAX_TABLE_BYTES, -30), need);
+}
+
+/* Room for all tables up to work->tot, which is known not to be too much. */
+static enum vbs_status make_room(struct work *work, const struct vbs_chain *chain)
+{
+    size_t n_sizes = (size_t)work->tot + 1;
+    size_t entries = (size_t)count_rows(work->task, chain) * n_sizes;
+
+    work->nothing = calloc(n_sizes, sizeof *work->nothing);
+    work->ticks = malloc(2 * entries * sizeof *work->ticks);
+    work->choices = malloc(2 * entries * sizeof *work->choices);
+    return work->nothing && work->ticks && work->choices ? VBS_OK : vbs_no_memory(work->ctx);
+}
+
+static size_t work_bytes(const struct work *work)
+{
+    return work->n_used * ENTRY_BYTES + ((size_t)work->tot + 1) * sizeof *work->nothing +
+           work->arena.total_bytes;
+}
+
+static void work_clear(struct work *work)
+{
+    free(work->nothing);
+    free(work->ticks);
+    free(work->choices);
+    vbs_arena_clear(&work->arena);
 }
 
 /* Answers the budgets up to tot. They double, so that rising budgets together take no more than
@@ -396,15 +426,16 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
     if (status != VBS_OK)
         return status;
     work.tot = tot;
-    work.nothing = vbs_arena_alloc(&work.arena, (size_t)tot + 1, sizeof *work.nothing);
-    status = work.nothing ? solve_chain(&work, &dp->chain, &main_path) : vbs_no_memory(ctx);
+    status = make_room(&work, &dp->chain);
+    if (status == VBS_OK)
+        status = solve_chain(&work, &dp->chain, &main_path);
     if (status == VBS_OK)
         status = offer_answers(&work, &main_path, &known->answers);
     if (status == VBS_OK)
         known->tot = tot;
-    if (work.arena.total_bytes > known->answers.solving_bytes)
-        known->answers.solving_bytes = work.arena.total_bytes;
-    vbs_arena_clear(&work.arena);
+    if (work_bytes(&work) > known->answers.solving_bytes)
+        known->answers.solving_bytes = work_bytes(&work);
+    work_clear(&work);
     return status;
 }
 

@@ -9,14 +9,16 @@
  * tightest memory) and take five to ten times as long; the optimum starts from those cuttings.
  * Branches are run in the network's order and, solved once more, in the one that takes least
  * memory. Where the order of the ids is another than branch after branch it is solved too, as a
- * line without structure. So no schedule of fbs, fbs-best, greedy-vbs, dp-monotone and dp-vbs is
- * out of reach.
+ * line without structure; where it is not, the schedules of dp-monotone, which take pieces of
+ * blocks, are offered beside. So no schedule of fbs, fbs-best, greedy-vbs, dp-monotone and dp-vbs
+ * is out of reach.
  */
 #include "plan/guillotine.h"
 #include "plan/line.h"
 
 #include "base/fail.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,39 @@ static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *t
         status =
             vbs_guillotine_solve(ctx, task, structure ? &folded : &line, VBS_CUT_BARRIER, answers);
     vbs_arena_clear(&arena);
+    return status;
+}
+
+static bool has_branches(const struct vbs_chain *chain)
+{
+    for (int i = 0; i < chain->n_items; i++)
+        if (!chain->items[i].layer)
+            return true;
+    return false;
+}
+
+/* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began before
+ * the block. */
+static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                      struct vbs_answers *answers)
+{
+    void *self = NULL;
+    enum vbs_status status = vbs_planner_dp_monotone.open(ctx, task, &self);
+    const struct vbs_answers *monotone = self;
+
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; status == VBS_OK && i < monotone->n; i++) {
+        struct vbs_draft draft = {0};
+
+        status = vbs_answers_plan(ctx, self, monotone->list[i].bytes, &draft);
+        if (status == VBS_OK)
+            status = vbs_answers_offer(ctx, answers, draft.reserved_bytes, &draft.steps);
+        vbs_step_list_clear(&draft.steps);
+    }
+    if (vbs_answers_peak_bytes(self) > answers->solving_bytes)
+        answers->solving_bytes = vbs_answers_peak_bytes(self);
+    vbs_answers_close(self);
     return status;
 }
 
@@ -58,6 +93,8 @@ static enum vbs_status solve_orders(struct vbs_ctx *ctx, const struct vbs_task *
     status = solve_order(ctx, task, by_branch, &chain, answers);
     if (status == VBS_OK && memcmp(by_id, by_branch, bytes) != 0)
         status = solve_order(ctx, task, by_id, NULL, answers);
+    else if (status == VBS_OK && has_branches(&chain))
+        status = offer_monotone(ctx, task, answers);
     if (status == VBS_OK)
         status = vbs_line_sort_branches(ctx, task, &chain);
     if (status != VBS_OK)

@@ -12,7 +12,12 @@
 #include "vbslab/units.h"
 
 #include <stdio.h>
-#include <string.h>
+
+/* What takes long with times and bytes is quick where there is only one of them. */
+static bool searches_long(const struct vbs_planner *planner)
+{
+    return planner == &vbs_planner_optimal;
+}
 
 bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
                       bool timed)
@@ -20,7 +25,7 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
     int64_t request = opened->task->request;
     int64_t effort = opened->task->n_layers * request * request;
 
-    return planner != opened->planner && strcmp(planner->name, "optimal") != 0 &&
+    return planner != opened->planner && !searches_long(planner) &&
            effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 
@@ -99,13 +104,17 @@ struct question {
     int64_t least_bytes;
 };
 
-/* The least budget of the same planner for a changed problem, or -1 where that is no less. */
+/* The least budget of the same planner for a changed problem, or -1 where that is no less or would
+ * take long to find. */
 static enum vbs_status ask_same(struct vbs_ctx *ctx, const struct question *question,
                                 const struct vbs_problem *changed, int64_t *bytes)
 {
-    enum vbs_status status = least_bytes(ctx, question->opened->planner, changed,
-                                         &question->opened->task->options, bytes);
+    const struct vbs_opened_planner *opened = question->opened;
+    enum vbs_status status;
 
+    if (searches_long(opened->planner) && changed->latency_us > 0)
+        return VBS_OK;
+    status = least_bytes(ctx, opened->planner, changed, &opened->task->options, bytes);
     if (status == VBS_OK && *bytes >= question->least_bytes)
         *bytes = -1;
     return status;
@@ -194,7 +203,7 @@ static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct question *quest
 }
 
 /* What the plan at the least budget is made of where it takes most. */
-static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
+static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     struct vbs_certificate *certificate)
 {
     struct vbs_draft draft = {0};
@@ -212,6 +221,48 @@ static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened
     certificate->tensor_bytes = walked.peak_bytes - certificate->ws_bytes;
     certificate->set_aside_bytes = certificate->least_bytes - walked.peak_bytes;
     return VBS_OK;
+}
+
+/* Any plan in the least budget will do, so that a planner that searches long for a fast one is
+ * asked for one without times. */
+static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
+                                    struct vbs_certificate *certificate)
+{
+    const struct vbs_without without = {.times = true};
+    struct vbs_opened_planner untimed = {.planner = opened->planner};
+    struct vbs_problem problem = opened->task->problem;
+    struct vbs_profile *copy;
+    struct vbs_task task;
+    enum vbs_status status = vbs_profile_without(ctx, problem.profile, &without, &copy);
+
+    if (status != VBS_OK)
+        return status;
+    problem.profile = copy;
+    status = vbs_task_init(ctx, &task, &problem);
+    if (status == VBS_OK) {
+        task.options = opened->task->options;
+        untimed.task = &task;
+        status = untimed.planner->open(ctx, &task, &untimed.self);
+        if (status == VBS_OK) {
+            status = find_largest(ctx, &untimed, certificate);
+            untimed.planner->close(untimed.self);
+        }
+        vbs_task_clear(&task);
+    }
+    vbs_profile_free(copy);
+    return status;
+}
+
+static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
+                                    struct vbs_certificate *certificate)
+{
+    enum vbs_status status = VBS_INFEASIBLE;
+
+    if (searches_long(opened->planner) && opened->task->problem.latency_us == 0)
+        status = find_untimed(ctx, opened, certificate);
+    if (status == VBS_INFEASIBLE) /* of the untimed search: it was cut short */
+        status = find_largest(ctx, opened, certificate);
+    return status;
 }
 
 static enum vbs_status explain_bytes(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,

@@ -39,8 +39,9 @@ enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profil
                                     const struct vbs_without *without,
                                     struct vbs_profile **copy) VBS_MUST_CHECK;
 
-/* Whether planner is to be asked what it could do in the place of opened's: not what searches long,
- * and not where answers would take long. timed: on a profile with both times and bytes. */
+/* Whether planner is to be asked what it could do in the place of opened's: not optimal, which
+ * searches long, and not where answers would take long. timed: on a profile with times and bytes.
+ */
 bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
                       bool timed);
 

@@ -194,12 +194,12 @@ static enum vbs_status cut_order(struct vbs_ctx *ctx, struct part *part, const i
     return status;
 }
 
-/* The guillotine cuttings of a part. */
+/* The guillotine cuttings of a part, in each of the orders of dp-vbs+. */
 static enum vbs_status cut(struct vbs_ctx *ctx, struct part *part)
 {
-    size_t n = (size_t)part->task.n_layers;
+    size_t n = (size_t)part->task.n_layers, bytes = n * sizeof(int);
     struct vbs_arena arena = {0};
-    int *orders = vbs_arena_alloc(&arena, 2 * n, sizeof *orders);
+    int *orders = vbs_arena_alloc(&arena, 3 * n, sizeof *orders), *sorted;
     struct vbs_chain chain;
     enum vbs_status status = orders ? VBS_OK : vbs_no_memory(ctx);
 
@@ -209,10 +209,18 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct part *part)
     if (status == VBS_OK) {
         vbs_line_order_of_ids(&part->task, orders);
         vbs_line_order_of_chain(&chain, orders + n);
-        status = cut_order(ctx, part, orders);
+        status = vbs_line_sort_branches(ctx, &part->task, &chain);
     }
-    if (status == VBS_OK && memcmp(orders, orders + n, n * sizeof *orders) != 0)
+    if (status == VBS_OK)
+        status = cut_order(ctx, part, orders);
+    if (status == VBS_OK && memcmp(orders, orders + n, bytes) != 0)
         status = cut_order(ctx, part, orders + n);
+    if (status == VBS_OK) {
+        sorted = orders + 2 * n;
+        vbs_line_order_of_chain(&chain, sorted);
+        if (memcmp(sorted, orders, bytes) != 0 && memcmp(sorted, orders + n, bytes) != 0)
+            status = cut_order(ctx, part, sorted);
+    }
     vbs_arena_clear(&arena);
     return status;
 }
@@ -227,7 +235,7 @@ static int64_t least_by_layers(const struct vbs_task *task, int64_t *togo, int64
         bool feasible = true;
 
         for (int k = 1; feasible && k <= task->n_layers; k++) {
-            vbs_task_to_go(task, k, middle, togo);
+            vbs_task_to_go(task, k, middle, task->request, togo);
             feasible = togo[0] < VBS_NEVER_TICKS;
         }
         if (feasible)
@@ -507,11 +515,23 @@ static enum vbs_status optimal_thresholds(struct vbs_ctx *ctx, const void *self,
     return descend(ctx, optimal, enough_bytes(optimal->task), bytes, n);
 }
 
+/* Of chunks of any size: scratch need not grow with the batch, so that a larger one may need less.
+ */
+static int64_t least_of_parts(const struct optimal *optimal)
+{
+    int64_t least = INT64_MAX;
+
+    for (int p = 0; p < optimal->n_parts; p++)
+        if (optimal->parts[p].least_bytes < least)
+            least = optimal->parts[p].least_bytes;
+    return least;
+}
+
 /* The least budget with a schedule in time: bisection over plans, which get no slower with memory.
  */
 static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    int64_t low = optimal->parts[0].least_bytes - 1, high = enough_bytes(optimal->task);
+    int64_t low = least_of_parts(optimal) - 1, high = enough_bytes(optimal->task);
     struct vbs_draft draft = {0};
     enum vbs_status status = optimal_plan(ctx, optimal, high, &draft);
 

@@ -86,9 +86,10 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
 
 #define VBS_NEVER_TICKS (INT64_MAX / 4) /* the goal cannot be reached */
 
-/* togo[x], x = 0..request: ticks that layer takes at least within memory_bytes once it has done x
- * samples. O(request x batches). */
-void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int64_t *togo);
+/* togo[x], x = 0..goal: ticks that layer takes at least within memory_bytes from x samples done to
+ * goal, which is at most the request. O(goal x batches). */
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                    int64_t *togo);
 
 /* vbs_bound_us of the task's problem. */
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,

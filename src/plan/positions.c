@@ -157,9 +157,21 @@ static enum vbs_status init(struct vbs_ctx *ctx, struct vbs_positions *positions
     positions->n_words = n_words;
     positions->live_bytes = vbs_arena_alloc(arena, (size_t)n, sizeof *positions->live_bytes);
     positions->done = vbs_arena_alloc(arena, (size_t)n, (size_t)n_words * sizeof *positions->done);
+    positions->n_done = vbs_arena_alloc(arena, (size_t)n, sizeof *positions->n_done);
     positions->first_move = vbs_arena_alloc(arena, (size_t)n + 1, sizeof *positions->first_move);
-    return positions->live_bytes && positions->done && positions->first_move ? VBS_OK
-                                                                             : vbs_no_memory(ctx);
+    return positions->live_bytes && positions->done && positions->n_done && positions->first_move
+               ? VBS_OK
+               : vbs_no_memory(ctx);
+}
+
+static void take_sets(struct vbs_positions *positions, const struct listing *listing)
+{
+    size_t n_words = (size_t)listing->n_words;
+
+    memcpy(positions->done, listing->sets, (size_t)listing->n * n_words * sizeof *listing->sets);
+    for (int p = 0; p < listing->n; p++)
+        for (size_t w = 0; w < n_words; w++)
+            positions->n_done[p] += __builtin_popcountll(listing->sets[(size_t)p * n_words + w]);
 }
 
 static struct vbs_move move_of(const struct vbs_task *task, const uint64_t *set, int64_t live,
@@ -231,8 +243,7 @@ enum vbs_status vbs_positions_list(struct vbs_ctx *ctx, const struct vbs_task *t
     if (status == VBS_OK && *listed)
         status = init(ctx, positions, listing.n, listing.n_words);
     if (status == VBS_OK && *listed) {
-        memcpy(positions->done, listing.sets,
-               (size_t)listing.n * (size_t)listing.n_words * sizeof *listing.sets);
+        take_sets(positions, &listing);
         for (int i = 0; i < listing.n; i++)
             positions->live_bytes[i] = live_bytes(task, set_at(&listing, i));
         status = find_moves(task, &listing, positions);
@@ -331,8 +342,7 @@ enum vbs_status vbs_positions_project(struct vbs_ctx *ctx, const struct vbs_posi
     if (status == VBS_OK)
         status = init(ctx, projection, listing.n, listing.n_words);
     if (status == VBS_OK) {
-        memcpy(projection->done, listing.sets,
-               (size_t)listing.n * (size_t)listing.n_words * sizeof *listing.sets);
+        take_sets(projection, &listing);
         status = merge_classes(ctx, all, layers, n_layers, projection);
     }
     listing_clear(&listing);

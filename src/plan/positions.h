@@ -31,6 +31,7 @@ struct vbs_positions {
     int n_words;         /* 64-bit words of a set of layers */
     int64_t *live_bytes; /* [n] that one sample keeps there */
     uint64_t *done;      /* [n][n_words] bit k - 1: layer k is done */
+    int *n_done;         /* [n] layers done */
     int *first_move;     /* [n + 1] */
     struct vbs_move *moves;
     int *projected; /* [n_original] of a projection: each of all positions; else null */

@@ -7,7 +7,8 @@
  * schedule better than the best known one can come. So states are few as long as the bounds are
  * near. The sum of the groups is the lower bound; when one group has all layers its search is
  * exact, and when a search finds no schedule the best known one is proven to be the optimum. In
- * between, beams through the whole lattice, led by the same bounds, look for better schedules.
+ * between, beams around the best schedule, led by the same bounds, and shortest ways between two
+ * states of it (improve.h) look for better ones.
  *
  * Searches that would take more than max_states are put off until nothing else is left to do; then
  * max_states grows. Physical limit: states of the lattice of k layers of a chain, C(k + r, r).
@@ -15,6 +16,7 @@
 #include "plan/prove.h"
 
 #include "base/fail.h"
+#include "plan/improve.h"
 #include "plan/lattice.h"
 #include "plan/pattern.h"
 
@@ -23,12 +25,14 @@
 
 #define FIRST_MAX_STATES 20000
 #define MAX_SEARCH_BYTES ((size_t)1 << 30)
-#define FIRST_BEAM       16
+#define FIRST_BEAM       64
 /* Of the time left, how much goes into finding out which layers hinder each other. */
 #define PAIR_SHARE 0.2
+/* Of the time left, how much goes into a better schedule at once. */
+#define IMPROVE_SHARE 0.2
 
 struct group {
-    struct vbs_pattern pattern; /* n_layers 0: one layer, alone */
+    struct vbs_pattern pattern; /* {0}: one layer, alone */
     uint64_t *layers;
     int64_t start_ticks;
 };
@@ -40,6 +44,7 @@ struct prover {
     struct vbs_proof *proof;
     struct vbs_arena arena;
     int64_t **layer_to_go;
+    uint64_t *all_layers;
     int n_groups;
     struct group *groups; /* [n_layers] at first */
     double *hindrance;    /* [n_layers][n_layers] ticks that two layers cost more than each alone */
@@ -106,68 +111,113 @@ static enum vbs_status take_steps(struct prover *at, struct vbs_step_list *steps
     return status;
 }
 
-static void note_bytes(struct prover *at, const struct vbs_pattern *pattern)
+static void note_bytes(struct prover *at, size_t bytes)
 {
-    size_t bytes = vbs_pattern_bytes(pattern);
-
     for (int g = 0; g < at->n_groups; g++)
         bytes += vbs_pattern_bytes(&at->groups[g].pattern);
     if (bytes > at->proof->peak_bytes)
         at->proof->peak_bytes = bytes;
 }
 
-/* Searches the lattice of layers, led by the groups within them. */
-static enum vbs_status search(struct prover *at, const uint64_t *layers,
-                              const struct vbs_pattern_limits *limits, struct vbs_pattern *pattern,
-                              enum vbs_built *built)
+/* Copies the patterns of all groups side by side; returns their number. */
+static int gather_patterns(struct prover *at)
 {
     int n = 0;
-    enum vbs_status status;
 
     for (int g = 0; g < at->n_groups; g++)
-        if (at->groups[g].pattern.n_layers > 0)
+        if (at->groups[g].pattern.layers)
             at->others[n++] = at->groups[g].pattern;
-    status = vbs_pattern_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others, n,
-                               limits, pattern, built);
-    if (status == VBS_OK && *built == VBS_BUILT)
-        note_bytes(at, pattern);
+    return n;
+}
+
+static enum vbs_status copy_best(struct prover *at, struct vbs_step_list *steps)
+{
+    const struct vbs_step_list *best = &at->proof->steps;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t s = 0; status == VBS_OK && s < best->n_steps; s++)
+        status = vbs_step_list_add(at->ctx, steps, best->steps[s].layer, best->steps[s].batch, 0);
     return status;
 }
 
-/* Looks for a schedule through all layers; narrow, or exact where beam_width is 0. */
-static enum vbs_status search_all(struct prover *at, int max_states, int beam_width)
+/* Improves the best schedule known, piece by piece. */
+static enum vbs_status improve_best(struct prover *at)
 {
-    const struct vbs_pattern_limits limits = {.below_ticks = ceiling(at),
-                                              .max_states = max_states,
-                                              .beam_width = beam_width,
-                                              .until_s = at->limits->until_s};
-    size_t n_words = (size_t)at->lattice.positions->n_words;
-    uint64_t *all = calloc(n_words, sizeof *all);
+    double now = vbs_clock_s();
+    const struct vbs_improve_limits limits = {
+        .max_states = at->max_states, .until_s = now + IMPROVE_SHARE * (at->limits->until_s - now)};
     struct vbs_step_list steps = {0};
-    struct vbs_pattern pattern;
-    enum vbs_built built;
-    enum vbs_status status;
+    bool improved = false;
+    enum vbs_status status = copy_best(at, &steps);
 
-    if (!all)
-        return vbs_no_memory(at->ctx);
-    for (int k = 1; k <= at->lattice.task->n_layers; k++)
-        vbs_layers_add(all, k);
-    status = search(at, all, &limits, &pattern, &built);
-    free(all);
-    if (status != VBS_OK || built == VBS_BUILT_NOT)
+    if (status == VBS_OK && steps.n_steps > 0)
+        status = vbs_improve(at->ctx, &at->lattice, at->all_layers, &limits, &steps, &improved);
+    if (status == VBS_OK && improved)
+        status = take_steps(at, &steps);
+    vbs_step_list_clear(&steps);
+    return status;
+}
+
+/* Sweeps through all layers; takes over the schedule that it finds. */
+static enum vbs_status sweep_all(struct prover *at, const struct vbs_sweep_limits *limits,
+                                 enum vbs_found *found, int64_t *start_ticks)
+{
+    struct vbs_step_list steps = {0};
+    struct vbs_sweep sweep;
+    struct vbs_guide guide;
+    enum vbs_status status = vbs_guide_init(at->ctx, &guide, &at->lattice, at->all_layers,
+                                            at->layer_to_go, at->others, gather_patterns(at));
+
+    if (status != VBS_OK)
         return status;
-    if (built == VBS_BUILT_NONE) {
-        if (beam_width == 0)
-            raise_bound(at, limits.below_ticks);
-        return VBS_OK;
-    }
-    if (beam_width == 0)
-        raise_bound(at, pattern.start_ticks);
-    status = vbs_pattern_emit(at->ctx, &at->lattice, &pattern, &steps);
+    status = vbs_sweep_run(at->ctx, &guide, NULL, NULL, limits, &sweep, found);
+    vbs_guide_clear(&guide);
+    *start_ticks = sweep.start_ticks;
+    if (status != VBS_OK || *found != VBS_FOUND)
+        return status;
+    note_bytes(at, vbs_sweep_bytes(&sweep));
+    status = vbs_sweep_emit(at->ctx, &at->lattice, &sweep, &steps);
+    vbs_sweep_clear(&sweep);
     if (status == VBS_OK)
         status = take_steps(at, &steps);
     vbs_step_list_clear(&steps);
-    vbs_pattern_clear(&pattern);
+    return status;
+}
+
+/* The exact search. */
+static enum vbs_status search_all(struct prover *at)
+{
+    const struct vbs_sweep_limits limits = {
+        .below_ticks = ceiling(at), .max_states = at->max_states, .until_s = at->limits->until_s};
+    enum vbs_found found;
+    int64_t ticks;
+    enum vbs_status status = sweep_all(at, &limits, &found, &ticks);
+
+    if (status == VBS_OK && found != VBS_FOUND_OUT)
+        raise_bound(at, ticks);
+    return status;
+}
+
+/* A beam around the best schedule known. */
+static enum vbs_status search_beam(struct prover *at)
+{
+    struct vbs_step_list steps = {0};
+    struct vbs_states kept = {0};
+    struct vbs_sweep_limits limits = {.below_ticks = at->proof->best_ticks + 1,
+                                      .max_states = at->most_states,
+                                      .until_s = at->limits->until_s,
+                                      .beam_width = at->beam_width,
+                                      .kept = &kept};
+    enum vbs_found found;
+    int64_t ticks;
+    enum vbs_status status = copy_best(at, &steps);
+
+    if (status == VBS_OK)
+        status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);
+    if (status == VBS_OK)
+        status = sweep_all(at, &limits, &found, &ticks);
+    vbs_states_clear(&kept);
+    vbs_step_list_clear(&steps);
     return status;
 }
 
@@ -184,29 +234,32 @@ static enum vbs_status search_pair(struct prover *at, int g, int h, struct vbs_p
 {
     const struct group *a = &at->groups[g], *b = &at->groups[h];
     int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
-    struct vbs_pattern_limits limits = {.below_ticks = ceiling(at) - rest,
-                                        .max_states = at->max_states,
-                                        .until_s = at->limits->until_s};
+    struct vbs_sweep_limits limits = {.below_ticks = ceiling(at) - rest,
+                                      .max_states = at->max_states,
+                                      .until_s = at->limits->until_s};
     uint64_t *layers = calloc((size_t)at->lattice.positions->n_words, sizeof *layers);
     struct vbs_pattern pattern;
-    enum vbs_built built;
+    enum vbs_found found;
     enum vbs_status status;
 
     if (!layers)
         return vbs_no_memory(at->ctx);
     join_layers(at, layers, a->layers);
     join_layers(at, layers, b->layers);
-    status = search(at, layers, &limits, &pattern, &built);
+    status = vbs_pattern_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others,
+                               gather_patterns(at), &limits, &pattern, &found);
     free(layers);
     if (status != VBS_OK)
         return status;
-    *together =
-        built == VBS_BUILT ? pattern.start_ticks : (built == VBS_BUILT_NONE ? VBS_NEVER_TICKS : -1);
-    if (built == VBS_BUILT_NONE)
+    *together = found == VBS_FOUND ? pattern.sweep.start_ticks
+                                   : (found == VBS_FOUND_NONE ? VBS_NEVER_TICKS : -1);
+    if (found == VBS_FOUND)
+        note_bytes(at, vbs_pattern_bytes(&pattern));
+    if (found == VBS_FOUND_NONE)
         raise_bound(at, ceiling(at));
-    if (built == VBS_BUILT && keep)
+    if (found == VBS_FOUND && keep)
         *keep = pattern;
-    else if (built == VBS_BUILT)
+    else if (found == VBS_FOUND)
         vbs_pattern_clear(&pattern);
     return VBS_OK;
 }
@@ -308,7 +361,7 @@ static void replace(struct prover *at, int g, int h, const struct vbs_pattern *p
     vbs_pattern_clear(&at->groups[h].pattern);
     join_layers(at, at->groups[g].layers, at->groups[h].layers);
     at->groups[g].pattern = *pattern;
-    at->groups[g].start_ticks = pattern->start_ticks;
+    at->groups[g].start_ticks = pattern->sweep.start_ticks;
     at->groups[h] = at->groups[last];
     at->n_groups = last;
     for (int i = 0; i < last; i++) {
@@ -346,11 +399,13 @@ static enum vbs_status prover_init(struct prover *at)
     size_t n = (size_t)task->n_layers, n_words = (size_t)at->lattice.positions->n_words;
 
     at->layer_to_go = vbs_arena_alloc(&at->arena, n, sizeof *at->layer_to_go);
+    at->all_layers = vbs_arena_alloc(&at->arena, n_words, sizeof *at->all_layers);
     at->groups = vbs_arena_alloc(&at->arena, n, sizeof *at->groups);
     at->others = vbs_arena_alloc(&at->arena, n, sizeof *at->others);
     at->hindrance = vbs_arena_alloc(&at->arena, n * n, sizeof *at->hindrance);
     at->failed = vbs_arena_alloc(&at->arena, n * n, sizeof *at->failed);
-    if (!at->layer_to_go || !at->groups || !at->others || !at->hindrance || !at->failed)
+    if (!at->layer_to_go || !at->all_layers || !at->groups || !at->others || !at->hindrance ||
+        !at->failed)
         return vbs_no_memory(at->ctx);
     for (int k = 1; k <= task->n_layers; k++) {
         int64_t *togo = vbs_arena_alloc(&at->arena, (size_t)task->request + 1, sizeof *togo);
@@ -358,8 +413,9 @@ static enum vbs_status prover_init(struct prover *at)
 
         if (!togo || !layers)
             return vbs_no_memory(at->ctx);
-        vbs_task_to_go(task, k, at->lattice.memory_bytes, togo);
+        vbs_task_to_go(task, k, at->lattice.memory_bytes, task->request, togo);
         vbs_layers_add(layers, k);
+        vbs_layers_add(at->all_layers, k);
         at->layer_to_go[k - 1] = togo;
         at->groups[k - 1] = (struct group){.layers = layers, .start_ticks = togo[0]};
     }
@@ -368,20 +424,24 @@ static enum vbs_status prover_init(struct prover *at)
     return VBS_OK;
 }
 
-/* Rounds of beams, merges and exact searches, each larger than the one before. */
+/* Rounds, each larger than the one before: better schedules, better bounds, the exact search. */
 static enum vbs_status run_rounds(struct prover *at)
 {
     size_t n = (size_t)at->lattice.task->n_layers;
-    enum vbs_status status = search_all(at, at->max_states, 0);
+    enum vbs_status status = search_all(at);
 
+    if (status == VBS_OK && !is_over(at))
+        status = improve_best(at);
     if (status == VBS_OK && !is_over(at))
         status = find_hindrance(at);
     while (status == VBS_OK && !is_over(at)) {
         status = merge_groups(at);
         if (status == VBS_OK && !is_over(at))
-            status = search_all(at, at->most_states, at->beam_width);
+            status = search_beam(at);
         if (status == VBS_OK && !is_over(at))
-            status = search_all(at, at->max_states, 0);
+            status = improve_best(at);
+        if (status == VBS_OK && !is_over(at))
+            status = search_all(at);
         if (at->max_states == at->most_states)
             break;
         at->max_states =
