@@ -48,12 +48,13 @@ struct tables {
 struct work {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    int64_t tot;      /* in steps */
-    int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
-    int64_t *ticks;   /* room for the tables of all chains, of which some entries are used */
+    int64_t tot;            /* in steps */
+    const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
+    int64_t *ticks;         /* room for the tables of all chains, of which some is taken */
     uint16_t *choices;
-    size_t n_used;
-    struct vbs_arena arena;
+    size_t n_taken;          /* entries */
+    struct vbs_arena arena;  /* of what is small */
+    struct vbs_arena tables; /* ticks and choices, in one block */
 };
 
 /* Where the row (i, j, b) begins; pairs are stored j by j. */
@@ -231,11 +232,11 @@ static void take_room(struct work *work, struct tables *tables)
     size_t n = (size_t)tables->chain->n_items;
     size_t entries = n * (n + 1) / 2 * (size_t)work->task->request * ((size_t)work->tot + 1);
 
-    tables->opt = work->ticks + 2 * work->n_used;
+    tables->opt = work->ticks + 2 * work->n_taken;
     tables->exact = tables->opt + entries;
-    tables->first = work->choices + 2 * work->n_used;
+    tables->first = work->choices + 2 * work->n_taken;
     tables->whole = tables->first + entries;
-    work->n_used += entries;
+    work->n_taken += entries;
 }
 
 static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
@@ -387,24 +388,12 @@ static enum vbs_status make_room(struct work *work, const struct vbs_chain *chai
     size_t n_sizes = (size_t)work->tot + 1;
     size_t entries = (size_t)count_rows(work->task, chain) * n_sizes;
 
-    work->nothing = calloc(n_sizes, sizeof *work->nothing);
-    work->ticks = malloc(2 * entries * sizeof *work->ticks);
-    work->choices = malloc(2 * entries * sizeof *work->choices);
-    return work->nothing && work->ticks && work->choices ? VBS_OK : vbs_no_memory(work->ctx);
-}
-
-static size_t work_bytes(const struct work *work)
-{
-    return work->n_used * ENTRY_BYTES + ((size_t)work->tot + 1) * sizeof *work->nothing +
-           work->arena.total_bytes;
-}
-
-static void work_clear(struct work *work)
-{
-    free(work->nothing);
-    free(work->ticks);
-    free(work->choices);
-    vbs_arena_clear(&work->arena);
+    work->nothing = vbs_arena_alloc(&work->arena, n_sizes, sizeof *work->nothing);
+    work->ticks = vbs_arena_alloc(&work->tables, entries, ENTRY_BYTES);
+    if (!work->nothing || !work->ticks)
+        return vbs_no_memory(work->ctx);
+    work->choices = (uint16_t *)(work->ticks + 2 * entries);
+    return VBS_OK;
 }
 
 /* Answers the budgets up to tot. They double, so that rising budgets together take no more than
@@ -415,6 +404,7 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
     struct work work = {.ctx = ctx, .task = dp->task};
     struct tables main_path = {0};
     enum vbs_status status;
+    size_t bytes;
 
     if (tot > dp->ends.most)
         tot = dp->ends.most;
@@ -433,9 +423,11 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
         status = offer_answers(&work, &main_path, &known->answers);
     if (status == VBS_OK)
         known->tot = tot;
-    if (work_bytes(&work) > known->answers.solving_bytes)
-        known->answers.solving_bytes = work_bytes(&work);
-    work_clear(&work);
+    bytes = work.arena.total_bytes + work.tables.total_bytes;
+    if (bytes > known->answers.solving_bytes)
+        known->answers.solving_bytes = bytes;
+    vbs_arena_clear(&work.tables);
+    vbs_arena_clear(&work.arena);
     return status;
 }
 

@@ -27,6 +27,7 @@
 struct fact {
     int64_t low_bytes, high_bytes;
     int64_t best_ticks, bound_ticks;
+    double limit_s; /* how long the search might take */
     struct vbs_step_list steps;
 };
 
@@ -34,7 +35,7 @@ struct fact {
 struct known {
     int64_t best_ticks, bound_ticks;
     const struct vbs_step_list *steps;
-    bool searched; /* at this very budget */
+    double searched_s; /* how long a search at this very budget might take, 0: there was none */
 };
 
 /* Requests of one size; the whole request, or the chunks of a size when latency is bounded. */
@@ -102,7 +103,8 @@ static struct known look_up(const struct part *part, int64_t memory_bytes)
             known.best_ticks = fact->best_ticks;
             known.steps = &fact->steps;
         }
-        known.searched = known.searched || fact->high_bytes == memory_bytes;
+        if (fact->high_bytes == memory_bytes && fact->limit_s > known.searched_s)
+            known.searched_s = fact->limit_s;
     }
     return known;
 }
@@ -129,7 +131,7 @@ static enum vbs_status start_proof(struct vbs_ctx *ctx, struct part *part, int64
 
 /* Keeps what a proof found; takes its steps. */
 static enum vbs_status add_fact(struct vbs_ctx *ctx, struct part *part, int64_t memory_bytes,
-                                struct vbs_proof *proof)
+                                double limit_s, struct vbs_proof *proof)
 {
     struct vbs_walked walked = {.peak_bytes = INT64_MAX};
     enum vbs_status status = VBS_OK;
@@ -151,6 +153,7 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct part *part, int64_t 
                                                  .high_bytes = memory_bytes,
                                                  .best_ticks = proof->best_ticks,
                                                  .bound_ticks = proof->bound_ticks,
+                                                 .limit_s = limit_s,
                                                  .steps = proof->steps};
     proof->steps = (struct vbs_step_list){0};
     return VBS_OK;
@@ -168,13 +171,14 @@ static enum vbs_status find_out(struct vbs_ctx *ctx, struct optimal *optimal, st
     enum vbs_status status;
 
     *known = look_up(part, memory_bytes);
-    if (known->searched || known->bound_ticks >= known->best_ticks)
+    /* A search that had much less time does not count: find_least is short. */
+    if (2 * known->searched_s > limit_s || known->bound_ticks >= known->best_ticks)
         return VBS_OK;
     status = start_proof(ctx, part, memory_bytes, known, &proof);
     if (status == VBS_OK)
         status = vbs_prove(ctx, &part->task, positions_of(optimal), memory_bytes, &limits, &proof);
     if (status == VBS_OK)
-        status = add_fact(ctx, part, memory_bytes, &proof);
+        status = add_fact(ctx, part, memory_bytes, limit_s, &proof);
     if (proof.peak_bytes > optimal->search_bytes)
         optimal->search_bytes = proof.peak_bytes;
     vbs_step_list_clear(&proof.steps);

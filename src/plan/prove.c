@@ -25,7 +25,9 @@
 
 #define FIRST_MAX_STATES 20000
 #define MAX_SEARCH_BYTES ((size_t)1 << 30)
-#define FIRST_BEAM       64
+/* A merge must close this part of the gap, or the groups stay small for better ones. */
+#define WORTHWHILE 1000
+#define FIRST_BEAM 64
 /* Of the time left, how much goes into finding out which layers hinder each other. */
 #define PAIR_SHARE 0.2
 /* Of the time left, how much goes into a better schedule at once. */
@@ -378,16 +380,21 @@ static enum vbs_status merge_groups(struct prover *at)
     int n = at->lattice.task->n_layers, g, h;
 
     while (!is_over(at) && choose_pair(at, &g, &h)) {
+        int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
         struct vbs_pattern pattern;
-        int64_t together;
         enum vbs_status status = search_pair(at, g, h, &pattern, &together);
 
         if (status != VBS_OK)
             return status;
-        if (together < 0)
-            at->failed[g * n + h] = at->failed[h * n + g] = 1;
-        else if (together < VBS_NEVER_TICKS)
+        if (together >= VBS_NEVER_TICKS)
+            return VBS_OK;
+        if (together - apart > (at->proof->best_ticks - at->proof->bound_ticks) / WORTHWHILE)
             replace(at, g, h, &pattern);
+        else {
+            at->failed[g * n + h] = at->failed[h * n + g] = 1;
+            if (together >= 0)
+                vbs_pattern_clear(&pattern);
+        }
         raise_bound(at, groups_ticks(at));
     }
     return VBS_OK;
