@@ -43,13 +43,16 @@ HEADERS = $(wildcard include/vbslab/*.h)
 
 TESTS       ?= $(wildcard tests/t_*.c)
 TEST_SCRIPTS = $(wildcard tests/*.t)
-TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c,$(wildcard tests/*.c))
+TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c, \
+               $(wildcard tests/*.c))
 TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 # Calls that a test makes fail, by the linker.
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
 LDFLAGS_t_fault_model = $(WRAP_MALLOC)
 LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
+LDFLAGS_t_fault_report = $(WRAP_MALLOC)
+LDFLAGS_t_plan_table  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
@@ -111,8 +114,10 @@ $(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
 $(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.a
 	@echo "  compile $<"
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(TEST_HELPERS:%.c=$(BUILD)/%.o) \
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(filter %.o,$^) \
 	    $(BUILD)/libvbslab.a $(LDFLAGS_$(*F)) $(LIBS)
+
+$(BUILD)/tests/bench: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench_*.c))
 
 ## --- trying ---------------------------------------------------------------------------------
 

@@ -120,7 +120,25 @@ static enum vbs_status list(struct vbs_ctx *ctx, const struct fault_place *place
     return status;
 }
 
-/* Resumes the broken-off run, adds and finishes. */
+/* The samples of the first row of profile id, of which there must be so many. */
+static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                    int n_expected)
+{
+    struct vbs_store_samples *samples = NULL;
+    const struct vbs_sample_source *source;
+    const double *times_us;
+    enum vbs_status status = vbs_store_samples_open(ctx, store, id, &samples);
+    int n = 0;
+
+    if (status != VBS_OK)
+        return status;
+    source = vbs_store_samples_source(samples);
+    status = source->times(ctx, source->self, 1, 1, "direct", &times_us, &n);
+    vbs_store_samples_free(samples);
+    return status == VBS_OK && n != n_expected ? VBS_N_STATUS : status;
+}
+
+/* Resumes the broken-off run, adds, finishes and reads the samples back. */
 static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *place)
 {
     struct plain_session *plain = plain_session_new(2, 2, 1);
@@ -138,6 +156,8 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *pl
         status = feed(ctx, run, 4, 70);
     if (status == VBS_OK)
         status = vbs_store_run_finish(ctx, run, "notes", &id);
+    if (status == VBS_OK)
+        status = read_samples(ctx, store, id, 71);
     vbs_store_run_free(run);
     vbs_store_close(store);
     plain_session_free(plain);
@@ -153,7 +173,7 @@ const struct fault_task FAULT_TASKS[] = {
     {"saving a profile", save, true},
     {"loading a profile", load, true},
     {"listing profiles", list, true},
-    {"resuming and finishing a measurement", measure, true},
+    {"resuming, finishing and reading a measurement", measure, true},
     {0},
 };
 

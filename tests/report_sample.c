@@ -19,9 +19,13 @@ static const double TIMES_MS[SAMPLE_BUDGETS][SAMPLE_PLANNERS] = {
 static const double BOUNDS_MS[SAMPLE_BUDGETS] = {10, 10, 10, 10.5};
 static const int64_t LEAST_BYTES[SAMPLE_PLANNERS] = {12687361, 12687361, 35 << 20, 9 << 20};
 
-static double gain(double ms, double base_ms)
+/* Percent less time, with an interval ten times as wide where the base takes 12 ms. */
+static struct vbs_gain gain(double ms, double base_ms)
 {
-    return base_ms > 0 ? 100 * (1 - ms / base_ms) : NAN;
+    double percent = base_ms > 0 ? 100 * (1 - ms / base_ms) : NAN;
+    double half = base_ms == 12 ? 10 : 1;
+
+    return (struct vbs_gain){percent, percent - half, percent + 0.75 * half};
 }
 
 static void fill_row(struct vbs_compare_row *row, int b, int p)
@@ -34,8 +38,10 @@ static void fill_row(struct vbs_compare_row *row, int b, int p)
     row->per_sample_us = 1e3 * ms;
     row->samples_per_s = 1e3 / ms;
     row->peak_bytes = row->memory_bytes - 1000 * p;
-    row->gain_over_fbs_percent = gain(ms, TIMES_MS[b][0]);
-    row->gain_over_fbs_best_percent = gain(ms, TIMES_MS[b][1]);
+    row->gain_over_fbs = gain(ms, TIMES_MS[b][0]);
+    row->gain_over_fbs_best = gain(ms, TIMES_MS[b][1]);
+    row->noise = b == 2 && p > 0 ? VBS_NOISE_WITHIN : VBS_NOISE_CLEAR;
+    row->latency_us = 1e3 * REQUEST * ms;
     row->gap_percent = 100 * (ms - BOUNDS_MS[b]) / BOUNDS_MS[b];
     row->min_batch = p < 2 ? 2 + b : 1;
     row->max_batch = p < 2 ? 2 + b : 12;
@@ -65,6 +71,7 @@ void report_sample_fill(struct report_sample *sample)
                     .circumstances = CIRCUMSTANCES,
                     .judge = CIRCUMSTANCES,
                     .self_judged = true,
+                    .intervals = VBS_INTERVALS_SAMPLES,
                     .n_budgets = SAMPLE_BUDGETS,
                     .n_planners = SAMPLE_PLANNERS,
                     .budgets = sample->budgets,
@@ -89,6 +96,7 @@ void report_sample_fill(struct report_sample *sample)
 
 void report_sample_starve(struct report_sample *sample)
 {
+    sample->compare.intervals = VBS_INTERVALS_NONE;
     for (int b = 0; b < SAMPLE_BUDGETS; b++) {
         sample->bound_us[b] = HUGE_VAL;
         for (int p = 0; p < SAMPLE_PLANNERS; p++)

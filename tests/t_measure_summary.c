@@ -5,6 +5,7 @@
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define MOST 400
@@ -137,6 +138,20 @@ static void the_interval_covers_what_it_claims(gsl_rng *rng)
     is_near(coverage(rng, 50, 4000), 0.9672, 0.012, "n = 50: 18th to 33rd cover 96.7%");
 }
 
+static void the_tail_is_what_the_interval_leaves_out(void)
+{
+    int n_wrong = 0;
+
+    is_near(vbs_measure_tail(1), 0.5, 1e-12, "one time: the median is as likely on either side");
+    is_near(vbs_measure_tail(5), 1.0 / 32, 1e-12, "n = 5: each side of the range has 1 in 32");
+    is_near(vbs_measure_tail(6), 1.0 / 64, 1e-12, "n = 6: 1 in 64");
+    is_near(1 - 2 * vbs_measure_tail(25), 0.9567, 1e-4, "n = 25: 95.7% are between");
+    for (int n = 6; n <= 20000; n++)
+        n_wrong += !(vbs_measure_tail(n) > 0.003 && vbs_measure_tail(n) <= 0.025);
+    is_int(n_wrong, 0, "at most 0.025 from 6 times on, and not much less");
+    is_near(vbs_measure_tail(INT_MAX), 0.025, 1e-12, "also for more times than anybody takes");
+}
+
 int main(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -147,6 +162,7 @@ int main(void)
     ranks_agree_with_the_summed_binomial();
     mad_agrees_with_sorted_deviations(rng);
     the_interval_covers_what_it_claims(rng);
+    the_tail_is_what_the_interval_leaves_out();
     gsl_rng_free(rng);
     return done_testing();
 }

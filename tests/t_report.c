@@ -125,6 +125,12 @@ static void table_tells_who_judged(void)
     free(text);
 }
 
+/* A gain whose interval is not known. */
+static struct vbs_gain exactly(double percent)
+{
+    return (struct vbs_gain){percent, NAN, NAN};
+}
+
 /* Makes dp-vbs as much slower than fbs as factor says, everywhere. */
 static void let_ours_lose(struct report_sample *sample, double factor)
 {
@@ -134,9 +140,9 @@ static void let_ours_lose(struct report_sample *sample, double factor)
         if (!fbs->feasible)
             continue;
         row->per_sample_us = factor * fbs->per_sample_us;
-        row->gain_over_fbs_percent = 100 * (1 - factor);
-        row->gain_over_fbs_best_percent =
-            100 * (1 - row->per_sample_us / sample->rows[b][1].per_sample_us);
+        row->gain_over_fbs = exactly(100 * (1 - factor));
+        row->gain_over_fbs_best =
+            exactly(100 * (1 - row->per_sample_us / sample->rows[b][1].per_sample_us));
     }
     sample->compare.self_judged = false;
 }
@@ -163,11 +169,67 @@ static void table_admits_losses(void)
     ok(says(text, "no gain over fbs,"), "a gain that is shown as 0.0%% is no gain");
     free(text);
     for (int b = 0; b < SAMPLE_BUDGETS; b++)
-        sample.rows[b][3].gain_over_fbs_percent = NAN;
-    sample.rows[3][3].gain_over_fbs_best_percent = 7;
+        sample.rows[b][3].gain_over_fbs = exactly(NAN);
+    sample.rows[3][3].gain_over_fbs_best = exactly(7);
     text = table_of(&sample.compare, false);
     ok(says(text, "above 35 MiB: no comparison with fbs, 7.0% over fbs-best (40 MiB)"),
        "no comparison is not called no gain");
+    free(text);
+}
+
+static void table_marks_what_is_noise(void)
+{
+    struct report_sample sample;
+    char *text;
+
+    report_sample_fill(&sample);
+    text = table_of(&sample.compare, false);
+    ok(strstr(text, "  ~12.00  ") && strstr(text, "  *11.00  "),
+       "a time within noise of the fastest is marked");
+    ok(strstr(text, "  ~8.3+-10.0%  ") && strstr(text, "  12.0+-1.0%  "),
+       "so is a gain that may be none");
+    ok(says(text, "~ slower than that, but within noise of it"), "and the mark is explained");
+    ok(says(text, "(999 draws from the samples behind the medians)"), "with what was drawn from");
+    free(text);
+    sample.compare.intervals = VBS_INTERVALS_ROWS;
+    text = table_of(&sample.compare, false);
+    ok(says(text, "(999 draws from the intervals of the medians)"), "or from the rows");
+    free(text);
+    sample.compare.intervals = VBS_INTERVALS_NONE;
+    for (int i = 0; i < SAMPLE_BUDGETS * SAMPLE_PLANNERS; i++) {
+        struct vbs_compare_row *row = &sample.rows[0][0] + i;
+
+        row->gain_over_fbs = exactly(row->gain_over_fbs.percent);
+        row->gain_over_fbs_best = exactly(row->gain_over_fbs_best.percent);
+        row->noise = VBS_NOISE_UNKNOWN;
+    }
+    text = table_of(&sample.compare, false);
+    ok(!strstr(text, "+-") && !strstr(text, "~"), "without intervals there are no marks");
+    ok(says(text, "times are taken as exact: the profile has no intervals of them"),
+       "which is said");
+    free(text);
+    sample.rows[3][3].gain_over_fbs = (struct vbs_gain){5, -1e9, 7};
+    text = table_of(&sample.compare, false);
+    ok(strstr(text, "  5.0%  "), "an interval that says nothing is left out");
+    free(text);
+}
+
+static void table_tells_of_latency(void)
+{
+    struct report_sample sample;
+    char *text;
+
+    report_sample_fill(&sample);
+    sample.compare.latency_bound_us = 150e3;
+    sample.rows[0][0].least_bytes = INT64_MAX;
+    sample.rows[0][0].least_latency_us = 151234.56;
+    text = table_of(&sample.compare, false);
+    ok(says(text, "no sample waits longer than 150 ms"), "the bound is in the heading");
+    ok(says(text, "least memory: fbs none that answers within 150000 us, but one within 151235 us, "
+                  "fbs-best 12.10 MiB"),
+       "a planner that cannot keep it in any memory says what it could");
+    ok(says(text, "by the judge's times 3 of 11 schedules have a sample wait longer, up to 186 ms"),
+       "what the judge makes of it is told");
     free(text);
 }
 
@@ -209,6 +271,9 @@ static void wide_table_is_broken_into_blocks(void)
         for (const char *at = text; (at = strstr(at, "  memory  ")); at++)
             n_memory++;
         ok(n_memory > (COUNTS[i] > 6), "%d blocks, each with the memory column", n_memory);
+        if (COUNTS[i] > 4)
+            ok(strstr(text, "batches\n") && strstr(strstr(text, "\n\n  memory  "), "gain over"),
+               "the figures of the best planner stand together in the last");
         if (COUNTS[i] > 7)
             ok(says(text, "those of the best planner, the fastest that is no baseline"),
                "says whose gains are shown");
@@ -333,14 +398,35 @@ static bool row_matches(const json_t *json, const struct vbs_compare_row *row)
            same(real_of(json, "samples_per_s"), row->samples_per_s) &&
            int_of(json, "peak_bytes") == row->peak_bytes &&
            same(real_of(json, "gain_over_fbs_percent"),
-                row->feasible ? row->gain_over_fbs_percent : NAN) &&
+                row->feasible ? row->gain_over_fbs.percent : NAN) &&
            same(real_of(json, "gain_over_fbs_best_percent"),
-                row->feasible ? row->gain_over_fbs_best_percent : NAN) &&
+                row->feasible ? row->gain_over_fbs_best.percent : NAN) &&
            same(real_of(json, "gap_percent"), row->gap_percent) &&
            int_of(json, "max_batch") == row->max_batch &&
            int_of(json, "min_batch") == row->min_batch &&
            same(real_of(json, "plan_us"), row->plan_us) &&
-           int_of(json, "least_bytes") == row->least_bytes;
+           int_of(json, "least_bytes") == row->least_bytes &&
+           same(real_of(json, "latency_us"), row->latency_us);
+}
+
+/* What is known of a feasible row's noise; of another, nothing. */
+static bool noise_matches(const json_t *json, const struct vbs_compare_row *row)
+{
+    static const char *const KEYS[] = {"gain_over_fbs_low_percent", "gain_over_fbs_high_percent",
+                                       "gain_over_fbs_best_low_percent",
+                                       "gain_over_fbs_best_high_percent"};
+    const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
+    const double ends[] = {fbs->low_percent, fbs->high_percent, best->low_percent,
+                           best->high_percent};
+    const json_t *within = json_object_get(json, "within_noise");
+
+    for (int i = 0; i < 4; i++)
+        if (!same(real_of(json, KEYS[i]), row->feasible ? ends[i] : NAN))
+            return false;
+    return row->noise == VBS_NOISE_UNKNOWN
+               ? json_is_null(within)
+               : json_is_boolean(within) &&
+                     json_is_true(within) == (row->noise == VBS_NOISE_WITHIN);
 }
 
 static void json_holds_every_number_exactly(void)
@@ -363,13 +449,47 @@ static void json_holds_every_number_exactly(void)
     is_int((int64_t)json_array_size(rows), SAMPLE_BUDGETS * SAMPLE_PLANNERS,
            "a row per budget and planner");
     for (int i = 0; i < SAMPLE_BUDGETS * SAMPLE_PLANNERS; i++)
-        n_same += row_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i]);
+        n_same += row_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i]) &&
+                  noise_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i]);
     is_int(n_same, SAMPLE_BUDGETS * SAMPLE_PLANNERS,
            "rows come back to the bit, no number as null");
     json_decref(json);
     json = json_of(compares, 2);
     ok(json_is_array(json) && json_array_size(json) == 2 && json_is_object(json_array_get(json, 1)),
        "several profiles are an array of objects");
+    json_decref(json);
+}
+
+static void json_has_null_for_what_is_not_known(void)
+{
+    struct report_sample sample;
+    const struct vbs_compare *compare = &sample.compare;
+    json_t *json, *row;
+
+    report_sample_fill(&sample);
+    sample.rows[0][0].least_bytes = INT64_MAX;
+    sample.rows[0][0].least_latency_us = 1234.5;
+    sample.rows[1][3].gain_over_fbs = exactly(12.5);
+    sample.rows[1][3].noise = VBS_NOISE_UNKNOWN;
+    sample.compare.latency_bound_us = 1000;
+    json = json_of(&compare, 1);
+    is_str(json_string_value(json_object_get(json, "intervals")), "samples",
+           "what intervals come from");
+    is_near(real_of(json, "latency_bound_us"), 1000, 0, "the bound on the latency");
+    row = json_array_get(json_object_get(json, "rows"), 0);
+    ok(json_is_null(json_object_get(row, "least_bytes")) &&
+           real_of(row, "least_latency_us") == 1234.5,
+       "no budget helps, but a longer latency");
+    row = json_array_get(json_object_get(json, "rows"), SAMPLE_PLANNERS + 3);
+    ok(real_of(row, "gain_over_fbs_percent") == 12.5 &&
+           json_is_null(json_object_get(row, "gain_over_fbs_low_percent")) &&
+           json_is_null(json_object_get(row, "within_noise")) &&
+           json_is_null(json_object_get(row, "least_latency_us")),
+       "a gain without an interval");
+    json_decref(json);
+    sample.compare.intervals = VBS_INTERVALS_NONE;
+    json = json_of(&compare, 1);
+    is_str(json_string_value(json_object_get(json, "intervals")), "none", "no intervals");
     json_decref(json);
 }
 
@@ -425,11 +545,14 @@ int main(void)
     table_is_as_agreed();
     table_tells_who_judged();
     table_admits_losses();
+    table_marks_what_is_noise();
+    table_tells_of_latency();
     wide_table_is_broken_into_blocks();
     table_shows_every_size();
     starved_table_is_readable();
     hostile_names_are_harmless_on_a_terminal();
     json_holds_every_number_exactly();
+    json_has_null_for_what_is_not_known();
     json_keeps_hostile_names();
     csv_holds_the_same_fields();
     return done_testing();

@@ -154,6 +154,69 @@ static void a_finished_measurement_is_a_profile(const char *folder)
     free(path);
 }
 
+/* ---- samples ---- */
+
+static bool has_samples(struct vbs_ctx *ctx, const struct vbs_sample_source *source, int layer,
+                        int batch, const char *algorithm, const double *want_us, int n_want)
+{
+    const double *times_us = NULL;
+    int n = -1;
+
+    return source->times(ctx, source->self, layer, batch, algorithm, &times_us, &n) == VBS_OK &&
+           n == n_want && (n == 0 || memcmp(times_us, want_us, (size_t)n * sizeof *times_us) == 0);
+}
+
+/* 100 samples a row are more than the reader has room for at first. */
+static void samples_of_a_profile_come_back(const char *folder)
+{
+    char *path = path_in(folder, "samples.sqlite");
+    struct plain_session *plain = plain_session_new(3, 2, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_profile *imported = example("imported");
+    struct vbs_store_run *run = NULL;
+    struct vbs_store_samples *samples = NULL, *none = NULL;
+    const struct vbs_sample_source *source;
+    int64_t id = 0, imported_id = 0;
+    double times_us[100];
+
+    for (int k = 0; k < 100; k++)
+        times_us[k] = 100 + 6 + k / 16.0; /* of kernel 6: layer 2 batch 2 direct */
+    if (!ok(vbs_store_save(&ctx, store, imported, &imported_id) == VBS_OK &&
+                vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+                feed(&ctx, run, 12, 100) == VBS_OK &&
+                vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK &&
+                vbs_store_samples_open(&ctx, store, id, &samples) == VBS_OK &&
+                vbs_store_samples_open(&ctx, store, imported_id, &none) == VBS_OK,
+            "a measured and an imported profile: %s", ctx.detail))
+        return;
+    source = vbs_store_samples_source(samples);
+    ok(has_samples(&ctx, source, 2, 2, "direct", times_us, 100), "samples are as they were taken");
+    for (int k = 0; k < 100; k++)
+        times_us[k] += 1;
+    ok(has_samples(&ctx, source, 2, 2, "winograd", times_us, 100), "of each algorithm its own");
+    for (int k = 0; k < 100; k++)
+        times_us[k] -= 1;
+    ok(has_samples(&ctx, source, 2, 2, "direct", times_us, 100), "and again");
+    ok(has_samples(&ctx, source, 2, 2, "gemm", NULL, 0) &&
+           has_samples(&ctx, source, 2, 3, "direct", NULL, 0) &&
+           has_samples(&ctx, source, 4, 1, "direct", NULL, 0) &&
+           has_samples(&ctx, source, 2, 2, "' OR 1 --", NULL, 0),
+       "a row that is not there has none");
+    ok(has_samples(&ctx, vbs_store_samples_source(none), 1, 1, "default", NULL, 0),
+       "neither has one that was imported");
+    ok(!run_sql(path, "DELETE FROM profile WHERE completed = 2"), "another process deletes it");
+    ok(has_samples(&ctx, source, 2, 2, "direct", NULL, 0), "then there are none");
+    vbs_store_samples_free(samples);
+    vbs_store_samples_free(none);
+    vbs_store_samples_free(NULL);
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    vbs_profile_free(imported);
+    plain_session_free(plain);
+    free(path);
+}
+
 static void a_session_that_makes_no_profile_is_refused_at_the_start(const char *folder)
 {
     char *path = path_in(folder, "bad-session.sqlite");
@@ -401,6 +464,7 @@ int main(void)
     saved_profiles_come_back_to_the_bit(folder, rng);
     profiles_are_listed_newest_last(folder);
     a_finished_measurement_is_a_profile(folder);
+    samples_of_a_profile_come_back(folder);
     a_session_that_makes_no_profile_is_refused_at_the_start(folder);
     samples_are_committed_after_20_ms_or_256(folder);
     a_broken_off_run_is_resumed_only_by_the_same_measurement(folder);

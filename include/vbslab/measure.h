@@ -115,6 +115,10 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
  * times the interval is their range, which covers less. times is sorted in place. O(n log n). */
 void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
 
+/* Probability that the true median lies below the interval of n times (n >= 1), and that it lies
+ * above: at most 0.025 from 6 times on. */
+double vbs_measure_tail(int n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -75,7 +75,8 @@ struct vbs_profile {
 };
 
 /* The rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >= 1.
- * Owned by the profile. Constant time. */
+ * Owned by the profile, all rows in one array: those of the next batch follow, those of the next
+ * layer after the last batch. Constant time. */
 const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile, int layer,
                                                int batch_index, int *n_rows);
 
@@ -86,6 +87,15 @@ int vbs_profile_batch_index(const struct vbs_profile *profile, int batch);
 int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
 
 void vbs_profile_free(struct vbs_profile *profile);
+
+/* Where the single times behind a profile's rows are kept, if they are (store.h). */
+struct vbs_sample_source {
+    void *self;
+    /* All times of a row, in any order; *n_times is 0 where none are kept. They stay valid until
+     * the next call. */
+    enum vbs_status (*times)(struct vbs_ctx *ctx, void *self, int layer, int batch,
+                             const char *algorithm, const double **times_us, int *n_times);
+};
 
 /*
  * Building a profile: layers in topological order, then rows in any order, then finish. All is

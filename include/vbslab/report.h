@@ -4,6 +4,7 @@
 #ifndef VBSLAB_REPORT_H
 #define VBSLAB_REPORT_H
 
+#include "vbslab/measure.h"
 #include "vbslab/plan.h"
 #include "vbslab/units.h"
 
@@ -14,8 +15,23 @@
 extern "C" {
 #endif
 
+/* Percent less time per sample than a baseline takes, with its 95% interval: NAN where the baseline
+ * is infeasible, and the ends also where some time has no interval. */
+struct vbs_gain {
+    double percent, low_percent, high_percent;
+};
+
+/* How a row's time stands to the fastest of its budget, as far as noise lets see. */
+enum vbs_noise_verdict {
+    VBS_NOISE_UNKNOWN, /* some time has no interval, or the row is not feasible */
+    VBS_NOISE_CLEAR,
+    /* The 95% interval of the difference holds 0. The fastest row has this verdict when some other
+     * row has it; rows that run the same steps as the fastest share the fastest's. */
+    VBS_NOISE_WITHIN,
+};
+
 /* One planner at one budget (INTERFACE "Compare, JSON"). Where it is not feasible all numbers but
- * memory_bytes and least_bytes are 0, gap_percent too: a 0 there is no measurement, ask feasible
+ * memory_bytes and the least ones are 0, gap_percent too: a 0 there is no measurement, ask feasible
  * first. Times come from the replay of the schedule, not from the planner. */
 struct vbs_compare_row {
     int64_t memory_bytes;
@@ -24,13 +40,24 @@ struct vbs_compare_row {
     double per_sample_us;
     double samples_per_s;
     int64_t peak_bytes;
-    double gain_over_fbs_percent; /* percent less time per sample; NAN where fbs is infeasible */
-    double gain_over_fbs_best_percent; /* likewise */
-    double gap_percent;                /* above the lower bound; 0 where that is 0 */
-    int max_batch, min_batch;          /* over the steps */
-    double plan_us;                    /* wall clock of the planning; a solve for all budgets is
-                                          divided among them */
-    int64_t least_bytes;               /* the least budget at which this planner is feasible */
+    struct vbs_gain gain_over_fbs, gain_over_fbs_best;
+    enum vbs_noise_verdict noise;
+    double gap_percent;       /* above the lower bound that its plan has, where the profile judges
+                                 itself; else above the judge's; 0 where that is 0 */
+    int max_batch, min_batch; /* over the steps */
+    double latency_us;        /* longest wait of a sample, by the judge */
+    double plan_us;           /* wall clock of the planning; a solve for all budgets is divided
+                                 among them */
+    int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: none
+                                 is, because of the latency */
+    double least_latency_us;  /* then: the least bound that it keeps in some budget; else 0 */
+};
+
+/* What intervals come from. */
+enum vbs_intervals {
+    VBS_INTERVALS_NONE,    /* times are taken as exact: modelled, or without low_us, high_us */
+    VBS_INTERVALS_ROWS,    /* the 95% interval of each row's median, as a CSV has it */
+    VBS_INTERVALS_SAMPLES, /* the samples of the rows */
 };
 
 struct vbs_compare {
@@ -39,12 +66,15 @@ struct vbs_compare {
     const char *model;
     int64_t request;
     enum vbs_io io;
+    double latency_bound_us; /* of the problem, 0: none */
     /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
     struct vbs_circumstances circumstances, judge;
     bool self_judged;
+    enum vbs_intervals intervals;
     int n_budgets, n_planners;
     const int64_t *budgets; /* ascending */
-    const double *bound_us; /* [n_budgets] lower bound of the whole request; HUGE_VAL: none */
+    /* [n_budgets] lower bound of the whole request, the best that a plan has; HUGE_VAL: none. */
+    const double *bound_us;
     const struct vbs_planner *const *planners;
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
 };
@@ -52,28 +82,54 @@ struct vbs_compare {
 /* True of fbs, fbs-best and greedy-vbs, which VBS and COMP measure their planners against. */
 bool vbs_compare_is_baseline(const struct vbs_planner *planner);
 
+/* How to compare; {0} gives the defaults. */
+struct vbs_compare_options {
+    /* By whose times schedules are judged; null: the problem's profile. A second, independent one
+     * tells how much of a gain is choosing among noisy numbers. */
+    const struct vbs_profile *judge;
+    /* Samples of the judge (of the problem's profile without one); null: none are kept. */
+    const struct vbs_sample_source *samples;
+    const struct vbs_byte_range *budgets;      /* null: those of vbs_compare_default_budgets */
+    const struct vbs_planner *const *planners; /* null: all */
+    int n_planners;
+    double time_limit_s; /* of optimal, per budget; 0: VBS_COMPARE_TIME_LIMIT_S */
+    struct vbs_progress progress;
+};
+
+#define VBS_COMPARE_TIME_LIMIT_S 1
+
 /*
- * Runs planners (null: all) over the budgets (null: those of vbs_compare_default_budgets, which
- * then share the solvers and cost little). Schedules are planned on profile and judged by replay on
- * judge (null: profile itself): a second, independent profile tells how much of a gain is choosing
- * among noisy numbers; bounds and gaps are the judge's too. Gains need the plans of fbs and
- * fbs-best and make them when planners has them not.
+ * Runs planners over budgets (without options or null: all, over the default ones, which then share
+ * the solvers and cost little). Schedules are planned on the problem's profile and judged by replay
+ * on the judge; bounds and gaps are the judge's too. Gains need the plans of fbs and fbs-best and
+ * make them when planners has them not.
+ *
+ * Intervals show the noise of the judge's times, plans being what they are: in each of 999 draws
+ * every row's median is drawn anew from its samples (or from its own interval), the same for all
+ * schedules that run the row; the 95% interval goes from the 25th smallest to the 25th largest
+ * gain. The same judge gives the same intervals to the byte, whatever else is compared. Two things
+ * are not in them. What differs from one run of the measurement to the next on the same machine: of
+ * gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that the other
+ * run gives, where noise within a run alone would leave 83% (experiments/noise). And where the
+ * profile judges itself, luck: planners chose the times that came out low, by which those gains are
+ * 0.4 points too high on average. A second profile as judge tells.
  *
  * VBS_USAGE: no planner, an empty range or more than VBS_MAX_BUDGETS, what vbs_solver_new refuses.
- * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses.
- * VBS_OVER_BUDGET: a schedule breaks its budget in the replay, an error of the planner unless judge
- * counts other workspaces. VBS_INTERRUPTED, VBS_NO_MEMORY.
+ * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses, or
+ * the samples are not its own. VBS_INFEASIBLE: default budgets are asked for and no budget helps,
+ * because of the latency. VBS_OVER_BUDGET: a schedule breaks its budget or latency in the replay,
+ * an error of the planner unless judge counts other workspaces; a latency only counts where the
+ * profile judges itself. VBS_INTERRUPTED, VBS_NO_MEMORY, errors of samples.
  */
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
-                                const struct vbs_profile *judge,
-                                const struct vbs_byte_range *budgets,
-                                const struct vbs_planner *const *planners, int n_planners,
+                                const struct vbs_compare_options *options,
                                 struct vbs_compare **compare) VBS_MUST_CHECK;
 void vbs_compare_free(struct vbs_compare *compare);
 
 /* A range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...) from the least
  * that any planner needs to the least with which the fastest plan is reached, or one within a
- * thousandth of it. Plans some ten times with every planner. Errors as vbs_compare_run. */
+ * thousandth of it. optimal has no say, for its answers depend on how far it gets in its time.
+ * Plans some ten times with every other planner. Errors as vbs_compare_run. */
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets) VBS_MUST_CHECK;
 
@@ -84,8 +140,9 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  * The table is for people: at most 100 columns, control characters of names made visible; colour
  * adds ANSI sequences. JSON is INTERFACE's object for one comparison and an array of them for
  * several; CSV has its fields, the outer ones repeated in each line. Numbers there are exact;
- * gains over an infeasible baseline, or of an infeasible row, are null or empty. An infeasible row
- * keeps 0 for its other numbers, as struct vbs_compare_row does; its feasible is false.
+ * what is not known, or of an infeasible row (gains, intervals, noise, a least budget where none
+ * helps), is null or empty. An infeasible row keeps 0 for its other numbers, as struct
+ * vbs_compare_row does; its feasible is false.
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   bool colour, char **text) VBS_MUST_CHECK;

@@ -58,6 +58,18 @@ enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int
 enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
                                  int64_t *id) VBS_MUST_CHECK;
 
+/*
+ * The samples of a complete profile, read from the store row by row. A profile that was imported
+ * has none, and neither has one that was deleted meanwhile. Borrows store until free, and source is
+ * valid as long; its errors are those of the store. VBS_NO_MEMORY, VBS_STORE.
+ */
+struct vbs_store_samples;
+
+enum vbs_status vbs_store_samples_open(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       struct vbs_store_samples **samples) VBS_MUST_CHECK;
+const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_samples *samples);
+void vbs_store_samples_free(struct vbs_store_samples *samples);
+
 /* Stores a finished profile in one transaction. */
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;

@@ -1,5 +1,6 @@
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct comparisons {
     struct vbs_compare **compares;
     const struct vbs_planner **planners;
     int n_planners;
+    double time_limit_s;
 };
 
 static void release(struct comparisons *all)
@@ -139,25 +141,45 @@ static enum vbs_status choose_planners(struct cli *cli, const char *const *value
     return status;
 }
 
-/* Loads profile i and compares. */
+/* Loads profile i and compares, over the range or (null) the default budgets. */
 static enum vbs_status compare_profile(struct cli *cli, const char *word,
                                        const struct vbs_problem *asked,
                                        const struct vbs_byte_range *range, struct comparisons *all,
                                        int i)
 {
     struct vbs_problem problem = *asked;
-    int64_t id;
+    struct vbs_compare_options options = {
+        .judge = all->judge,
+        .budgets = range,
+        .planners = all->planners,
+        .n_planners = all->n_planners,
+        .time_limit_s = all->time_limit_s,
+        .progress = cli_progress(cli),
+    };
+    struct vbs_store *store = NULL;
+    struct vbs_store_samples *samples = NULL;
+    int64_t id, judge_id;
     enum vbs_status status = cli_load_profile(cli, word, &all->profiles[i], &id);
 
     if (status != VBS_OK)
         return status;
     problem.profile = all->profiles[i];
-    status = vbs_compare_run(&cli->ctx, &problem, all->judge, range, all->planners, all->n_planners,
-                             &all->compares[i]);
+    judge_id = all->judge ? all->judge_id : id;
+    if (judge_id != 0)
+        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+    if (status == VBS_OK && store)
+        status = vbs_store_samples_open(&cli->ctx, store, judge_id, &samples);
+    if (samples)
+        options.samples = vbs_store_samples_source(samples);
+    if (status == VBS_OK)
+        status = vbs_compare_run(&cli->ctx, &problem, &options, &all->compares[i]);
     if (status == VBS_OK) {
         all->compares[i]->profile_id = id;
-        all->compares[i]->judge_id = all->judge ? all->judge_id : id;
+        all->compares[i]->judge_id = judge_id;
     }
+    cli_progress_end(cli);
+    vbs_store_samples_free(samples);
+    vbs_store_close(store);
     return status;
 }
 
@@ -207,6 +229,32 @@ static enum vbs_status name_plot(struct vbs_ctx *ctx, const char *item, void *se
     return VBS_OK;
 }
 
+/* What would help where nothing fits. */
+static enum vbs_status fail_infeasible(struct cli *cli, const struct vbs_problem *problem,
+                                       const struct vbs_compare_row *least)
+{
+    const char *name = vbs_planner_name(least->planner);
+    char asked[48], needed[48];
+
+    if (least->least_bytes < INT64_MAX)
+        return vbs_fail(&cli->ctx, VBS_INFEASIBLE,
+                        "no planner fits any of the budgets; the least that works is %s, with %s",
+                        vbs_format_exact(least->least_bytes, needed, sizeof needed), name);
+    return vbs_fail(
+        &cli->ctx, VBS_INFEASIBLE,
+        "no planner answers within %s us in any memory; the least latency that works is %s us, "
+        "with %s",
+        cli_format_typed(problem->latency_us, asked, sizeof asked),
+        cli_format_typed(cli_round_up(least->least_latency_us), needed, sizeof needed), name);
+}
+
+/* Where no budget helps, the shorter latency counts. */
+static bool needs_less(const struct vbs_compare_row *a, const struct vbs_compare_row *b)
+{
+    return a->least_bytes != b->least_bytes ? a->least_bytes < b->least_bytes
+                                            : a->least_latency_us < b->least_latency_us;
+}
+
 /* The row that tells the least budget of all when nothing fits anywhere; else null. */
 static const struct vbs_compare_row *find_least(const struct comparisons *all)
 {
@@ -218,7 +266,7 @@ static const struct vbs_compare_row *find_least(const struct comparisons *all)
         for (int r = 0; r < compare->n_budgets * compare->n_planners; r++) {
             if (compare->rows[r].feasible)
                 return NULL;
-            if (!least || compare->rows[r].least_bytes < least->least_bytes)
+            if (!least || needs_less(&compare->rows[r], least))
                 least = &compare->rows[r];
         }
     }
@@ -265,7 +313,6 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
     enum vbs_status status = compare_all(cli, values, problem, words, all), plotted = VBS_OK;
     const struct vbs_compare_row *least = status == VBS_OK ? find_least(all) : NULL;
-    char bytes[48];
 
     /* Before the table, so that a name that cannot be plotted to is told first and alone; what
      * fails otherwise must not cost the table. */
@@ -276,11 +323,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     if (status == VBS_OK)
         status = print(cli, values, all);
     if (status == VBS_OK && least)
-        return vbs_fail(&cli->ctx, VBS_INFEASIBLE,
-                        "no planner fits any of the budgets; the least that works is %s, "
-                        "with %s",
-                        vbs_format_exact(least->least_bytes, bytes, sizeof bytes),
-                        vbs_planner_name(least->planner));
+        return fail_infeasible(cli, problem, least);
     if (status == VBS_OK && plotted == VBS_OK && plots && table)
         status = for_each(&cli->ctx, plots, name_plot, NULL);
     return status == VBS_OK ? plotted : status;
@@ -289,6 +332,7 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
 static int run(struct cli *cli, const char *const *values, int n_arguments,
                const char *const *arguments)
 {
+    const char *limit = cli_value(cli, values, "time-limit");
     struct comparisons all = {.n = n_arguments};
     struct vbs_problem problem = {0};
     enum vbs_status status;
@@ -303,6 +347,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
                               ".pdf, with commas between them");
     status = cli_read_problem(cli, values, &problem);
+    if (status == VBS_OK && limit)
+        status = cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &all.time_limit_s);
     if (status == VBS_OK)
         status = compare(cli, values, &problem, arguments, &all);
     release(&all);
@@ -319,6 +365,10 @@ static const struct cli_option OPTIONS[] = {
     {"memory", "RANGE", "budgets: 15MiB..40MiB:1MiB, or one (default: about 25 that matter)"},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {CLI_OPTION_LATENCY},
+    {"time-limit", "SECONDS",
+     "planner optimal: end the search of each budget after this time with the best schedule so far "
+     "(default 1)"},
     {"judge", "PROFILE", "replay on this profile what was planned on the other"},
     {"json", NULL, "print JSON; several profiles make an array"},
     {"csv", NULL, "print CSV"},

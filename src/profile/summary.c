@@ -15,6 +15,7 @@
 #include <math.h>
 
 #define TAIL 0.025
+#define MANY 10000 /* values, among which one more or less is nothing */
 
 static double coverage_lost(int k, int n)
 {
@@ -33,6 +34,11 @@ static int interval_rank(int n)
     while (k < n / 2 && coverage_lost(k + 1, n) <= TAIL)
         k++;
     return k;
+}
+
+double vbs_measure_tail(int n)
+{
+    return n < MANY ? coverage_lost(interval_rank(n), n) : TAIL;
 }
 
 /*

@@ -2,6 +2,7 @@
  * The budgets that a comparison takes when nobody says which: an even range in round steps over
  * the part of the memory axis where the choice of planner matters.
  */
+#include "report/form.h"
 #include "report/solvers.h"
 
 #include "base/fail.h"
@@ -21,9 +22,9 @@
 /* One planner's view of the memory axis. */
 struct view {
     struct vbs_solver *solver; /* borrowed */
-    int64_t least_bytes;       /* that it needs */
+    int64_t least_bytes;       /* that it needs; INT64_MAX: no budget helps */
     int64_t enough_bytes;      /* that its plan for unlimited memory takes */
-    double best_us;            /* time of that plan */
+    double best_us;            /* time of that plan; HUGE_VAL: there is none */
 };
 
 static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
@@ -50,9 +51,13 @@ static enum vbs_status fill_views(struct vbs_ctx *ctx, const struct vbs_solvers 
     for (int i = 0; i < solvers->n && status == VBS_OK; i++) {
         struct view *view = &views[i];
 
-        view->solver = solvers->at[i].solver;
+        *view = (struct view){
+            .solver = solvers->at[i].solver, .least_bytes = INT64_MAX, .best_us = HUGE_VAL};
+        if (!view->solver)
+            continue;
         view->least_bytes = vbs_solver_least_bytes(view->solver);
-        status = plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes);
+        if (view->least_bytes < INT64_MAX)
+            status = plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes);
     }
     return status;
 }
@@ -124,36 +129,89 @@ static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_by
     return best;
 }
 
-/* The range where the n planners differ. */
+/* No planner keeps the bound on the latency in any budget. */
+static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *solvers)
+{
+    double least_us = HUGE_VAL, own_us;
+    char needed[VBS_FORM_US_SIZE];
+    int least = 0;
+
+    for (int i = 0; i < solvers->n; i++) {
+        enum vbs_status status = vbs_solvers_least_latency(ctx, solvers->at[i].solver, &own_us);
+
+        if (status != VBS_OK)
+            return status;
+        if (own_us < least_us) {
+            least_us = own_us;
+            least = i;
+        }
+    }
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "no planner answers within %g us in any memory; the least latency that works "
+                    "is %s us, with %s",
+                    solvers->problem->latency_us, vbs_form_us_up(least_us, needed),
+                    vbs_planner_name(vbs_planner_at(least)));
+}
+
+/* The range where the n planners differ; empty where none has a schedule. */
 static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views, int n,
                                   struct vbs_byte_range *budgets)
 {
-    int64_t least_bytes = VBS_MAX_BYTES, enough_bytes = VBS_MAX_BYTES;
+    int64_t least_bytes = INT64_MAX, enough_bytes = VBS_MAX_BYTES;
     double fastest_us = HUGE_VAL;
     enum vbs_status status = VBS_OK;
 
+    *budgets = (struct vbs_byte_range){1, 0, 1};
     for (int i = 0; i < n; i++) {
         least_bytes = views[i].least_bytes < least_bytes ? views[i].least_bytes : least_bytes;
         fastest_us = fmin(fastest_us, views[i].best_us);
     }
+    if (least_bytes == INT64_MAX)
+        return VBS_OK;
     for (int i = 0; i < n && status == VBS_OK; i++)
-        if (views[i].best_us <= CLOSE * fastest_us)
+        if (views[i].least_bytes < INT64_MAX && views[i].best_us <= CLOSE * fastest_us)
             status = find_enough(ctx, &views[i], CLOSE * fastest_us, &enough_bytes);
     if (status == VBS_OK)
         *budgets = choose_range(least_bytes, enough_bytes);
     return status;
 }
 
+/* Only a planner with a time limit keeps the latency, if any: from what it needs, as much again. */
+static enum vbs_status find_timed_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                        struct vbs_byte_range *budgets)
+{
+    int64_t least_bytes = INT64_MAX;
+    enum vbs_status status = vbs_solvers_open(ctx, solvers, true);
+
+    for (int i = 0; i < solvers->n && status == VBS_OK; i++) {
+        int64_t own_bytes = vbs_solver_least_bytes(solvers->at[i].solver);
+
+        least_bytes = own_bytes < least_bytes ? own_bytes : least_bytes;
+    }
+    if (status != VBS_OK)
+        return status;
+    if (least_bytes == INT64_MAX)
+        return fail_late(ctx, solvers);
+    *budgets = choose_range(least_bytes,
+                            least_bytes < VBS_MAX_BYTES / 2 ? 2 * least_bytes : VBS_MAX_BYTES);
+    return VBS_OK;
+}
+
 enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                     struct vbs_byte_range *budgets)
 {
     struct view *views = calloc((size_t)solvers->n, sizeof *views);
-    enum vbs_status status = views ? vbs_solvers_open(ctx, solvers) : vbs_no_memory(ctx);
+    enum vbs_status status = views ? vbs_solvers_open(ctx, solvers, false) : vbs_no_memory(ctx);
+    struct vbs_byte_range range;
 
     if (status == VBS_OK)
         status = fill_views(ctx, solvers, views);
     if (status == VBS_OK)
-        status = find_range(ctx, views, solvers->n, budgets);
+        status = find_range(ctx, views, solvers->n, &range);
+    if (status == VBS_OK && range.from_bytes > range.to_bytes)
+        status = find_timed_range(ctx, solvers, &range);
+    if (status == VBS_OK)
+        *budgets = range;
     free(views);
     return status;
 }
@@ -162,7 +220,7 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
                                             struct vbs_byte_range *budgets)
 {
     struct vbs_solvers solvers;
-    enum vbs_status status = vbs_solvers_init(ctx, &solvers, problem);
+    enum vbs_status status = vbs_solvers_init(ctx, &solvers, problem, 0);
 
     if (status == VBS_OK)
         status = vbs_solvers_budgets(ctx, &solvers, budgets);

@@ -1,16 +1,21 @@
 /*
- * Runs planners over budgets and lets the replay judge what they plan. No number of a planner
- * itself enters a comparison, but how long it took.
+ * Runs planners over budgets and lets the replay judge what they plan. Of a planner's own numbers
+ * only two enter a comparison: how long it took, and the lower bound that it proved.
  */
-#include "report/solvers.h"
-
 #include "base/arena.h"
 #include "base/fail.h"
+#include "report/form.h"
+#include "report/gains.h"
+#include "report/judge.h"
+#include "report/solvers.h"
 #include "vbslab/replay.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define QUIET_US 500e3 /* of wall clock before progress is reported */
 
 /* What the public struct points into lives in the arena. */
 struct owned_compare {
@@ -20,20 +25,19 @@ struct owned_compare {
     struct vbs_compare_row *rows;
 };
 
-/* What every planner is asked. */
+/* What every planner is asked, and what gathers meanwhile. */
 struct question {
     const struct vbs_problem *problem;
     const struct vbs_profile *judge;
+    struct vbs_noise *noise;
     struct vbs_solvers *solvers;
+    const struct vbs_progress *progress;
     const int64_t *budgets;
-    const double *bound_us;
+    double *bound_us; /* raised by what planners prove */
     int n_budgets;
-};
-
-/* The rows of one planner: at[b * stride] is that of budget b. */
-struct row_column {
-    struct vbs_compare_row *at;
-    int stride;
+    bool self_judged;
+    double start_us;
+    int n_done, n_all; /* plans */
 };
 
 bool vbs_compare_is_baseline(const struct vbs_planner *planner)
@@ -44,29 +48,6 @@ bool vbs_compare_is_baseline(const struct vbs_planner *planner)
         if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
             return true;
     return false;
-}
-
-static double gap_percent(double time_us, double bound_us)
-{
-    double gap;
-
-    if (!(bound_us > 0))
-        return 0;
-    gap = 100 * (time_us - bound_us) / bound_us;
-    /* The two sum the same numbers in different orders. */
-    return gap < 0 && gap > -1e-9 ? 0 : gap;
-}
-
-/* Percent less time than base takes; both infeasible or base in no time: not a number. */
-static double gain_percent(const struct vbs_compare_row *row, const struct vbs_compare_row *base)
-{
-    if (!row->feasible)
-        return 0;
-    if (!base->feasible)
-        return NAN;
-    if (!(base->per_sample_us > 0))
-        return row->per_sample_us > 0 ? NAN : 0;
-    return 100 * (1 - row->per_sample_us / base->per_sample_us);
 }
 
 static void set_batches(struct vbs_compare_row *row, const struct vbs_schedule *schedule)
@@ -86,43 +67,63 @@ static enum vbs_status fail_over_budget(struct vbs_ctx *ctx, const struct questi
                                         const struct vbs_compare_row *row,
                                         const struct vbs_replay *replay)
 {
-    bool self_judged = question->judge == question->problem->profile;
-
     return vbs_fail(ctx, VBS_OVER_BUDGET, "schedule of %s for %lld bytes takes %lld in step %lld%s",
                     vbs_planner_name(row->planner), (long long)row->memory_bytes,
                     (long long)replay->peak_bytes, (long long)replay->peak_step,
-                    self_judged ? ": this is an error of the planner"
-                                : " of the judging profile, which counts other bytes; judge by a "
-                                  "profile of the same library and network");
+                    question->self_judged
+                        ? ": this is an error of the planner"
+                        : " of the judging profile, which counts other bytes; judge by a "
+                          "profile of the same library and network");
+}
+
+/* A bound on the latency is kept by the times that were planned with; another's may exceed it. */
+static enum vbs_status check_replay(struct vbs_ctx *ctx, const struct question *question,
+                                    const struct vbs_compare_row *row,
+                                    const struct vbs_replay *replay)
+{
+    if (!replay->fits)
+        return fail_over_budget(ctx, question, row, replay);
+    if (!replay->in_time && question->self_judged)
+        return vbs_fail(ctx, VBS_OVER_BUDGET,
+                        "schedule of %s for %lld bytes has a sample wait %g us, beyond the bound "
+                        "of %g: this is an error of the planner",
+                        vbs_planner_name(row->planner), (long long)row->memory_bytes,
+                        replay->latency_us, replay->latency_bound_us);
+    return VBS_OK;
 }
 
 static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question *question,
-                                      const struct vbs_schedule *schedule, double bound_us,
-                                      struct vbs_compare_row *row)
+                                      const struct vbs_schedule *schedule, double *bound_us,
+                                      struct vbs_compare_row *row, const struct vbs_mix **mix)
 {
     struct vbs_replay *replay = NULL;
+    double own_us = question->self_judged ? schedule->bound.time_us : 0;
     enum vbs_status status =
         vbs_replay_run(ctx, question->judge, schedule, row->memory_bytes, false, &replay);
 
     if (status != VBS_OK)
         return vbs_fail_within(ctx, status, vbs_planner_name(row->planner));
-    if (replay->fits) {
+    status = check_replay(ctx, question, row, replay);
+    if (status == VBS_OK)
+        status = vbs_noise_mix(ctx, question->noise, schedule, replay->time_us, mix);
+    if (status == VBS_OK) {
         row->feasible = true;
         row->per_sample_us = replay->time_us / (double)question->problem->request;
         row->samples_per_s = 1e6 / row->per_sample_us;
         row->peak_bytes = replay->peak_bytes;
-        row->gap_percent = gap_percent(replay->time_us, bound_us);
+        row->latency_us = replay->latency_us;
+        row->gap_percent =
+            vbs_form_gap_percent(replay->time_us, question->self_judged ? own_us : *bound_us);
         set_batches(row, schedule);
-    } else {
-        status = fail_over_budget(ctx, question, row, replay);
+        *bound_us = fmax(*bound_us, own_us);
     }
     vbs_replay_free(replay);
     return status;
 }
 
 static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *question,
-                                   struct vbs_solver *solver, double bound_us,
-                                   struct vbs_compare_row *row)
+                                   struct vbs_solver *solver, double *bound_us,
+                                   struct vbs_compare_row *row, const struct vbs_mix **mix)
 {
     struct vbs_schedule *schedule = NULL;
     double start_us = vbs_solvers_clock_us(), plan_us;
@@ -135,164 +136,136 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
     if (status == VBS_INFEASIBLE)
         return VBS_OK;
     if (status == VBS_OK)
-        status = judge_schedule(ctx, question, schedule, bound_us, row);
+        status = judge_schedule(ctx, question, schedule, bound_us, row, mix);
     if (status == VBS_OK)
         row->plan_us = plan_us;
     vbs_schedule_free(schedule);
     return status;
 }
 
+/* What is over at once needs no bar. */
+static void report_progress(struct question *question, const struct vbs_planner *planner)
+{
+    const struct vbs_progress *progress = question->progress;
+    char text[80];
+
+    question->n_done++;
+    if (!progress->report || vbs_solvers_clock_us() - question->start_us < QUIET_US)
+        return;
+    snprintf(text, sizeof text, "%.60s plans", vbs_planner_name(planner));
+    progress->report(progress->self, fmin((double)question->n_done / question->n_all, 1), -1, text);
+}
+
 /* Fills all rows of one planner except the gains, which need the baselines' rows. */
-static enum vbs_status run_planner(struct vbs_ctx *ctx, const struct question *question,
-                                   const struct vbs_planner *planner, struct row_column rows)
+static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *question,
+                                   const struct vbs_planner *planner, struct vbs_row_column rows)
 {
     struct vbs_opened opened;
     enum vbs_status status = vbs_solvers_take(ctx, question->solvers, planner, &opened);
-    double share_us = opened.open_us / question->n_budgets;
+    double share_us = opened.open_us / question->n_budgets, least_latency_us = 0;
 
+    if (status == VBS_OK)
+        status = vbs_solvers_least_latency(ctx, opened.solver, &least_latency_us);
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++) {
-        struct vbs_compare_row *row = &rows.at[(size_t)b * (size_t)rows.stride];
+        size_t at = (size_t)b * (size_t)rows.stride;
+        struct vbs_compare_row *row = &rows.at[at];
 
         *row = (struct vbs_compare_row){
             .memory_bytes = question->budgets[b],
             .planner = planner,
             .least_bytes = vbs_solver_least_bytes(opened.solver),
+            .least_latency_us = least_latency_us,
         };
         if (vbs_cancelled(ctx))
             status = vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while %s planned",
                               vbs_planner_name(planner));
         else
-            status = plan_budget(ctx, question, opened.solver, question->bound_us[b], row);
+            status = plan_budget(ctx, question, opened.solver, &question->bound_us[b], row,
+                                 &rows.mixes[at]);
         if (row->feasible)
             row->plan_us += share_us;
+        report_progress(question, planner);
     }
     vbs_solver_free(opened.solver);
     return status;
 }
 
 /* The rows of the baseline called name: those in compare, or else planned into spare. */
-static enum vbs_status find_baseline(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *question,
                                      const char *name, const struct vbs_compare *compare,
-                                     struct vbs_compare_row *rows, struct vbs_compare_row *spare,
-                                     struct row_column *baseline)
+                                     const struct vbs_row_column *columns,
+                                     struct vbs_row_column *baseline)
 {
     const struct vbs_planner *planner;
     enum vbs_status status;
 
     for (int p = 0; p < compare->n_planners; p++) {
         if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
-            *baseline = (struct row_column){rows + p, compare->n_planners};
+            *baseline = columns[p];
             return VBS_OK;
         }
     }
-    *baseline = (struct row_column){spare, 1};
     status = vbs_planner_find(ctx, name, &planner);
     if (status == VBS_OK)
         status = run_planner(ctx, question, planner, *baseline);
     return status;
 }
 
-static void set_gains(const struct vbs_compare *compare, struct vbs_compare_row *rows,
-                      struct row_column fbs, struct row_column fbs_best)
+/* Columns for the planners of compare in its own rows, and two more for the baselines. */
+static struct vbs_row_column *make_columns(struct owned_compare *owned)
 {
-    for (int b = 0; b < compare->n_budgets; b++) {
-        for (int p = 0; p < compare->n_planners; p++) {
-            struct vbs_compare_row *row =
-                &rows[(size_t)b * (size_t)compare->n_planners + (size_t)p];
+    size_t n_budgets = (size_t)owned->compare.n_budgets, n = (size_t)owned->compare.n_planners;
+    struct vbs_row_column *columns = vbs_arena_alloc(&owned->arena, n + 2, sizeof *columns);
+    struct vbs_compare_row *spare = vbs_arena_alloc(&owned->arena, 2 * n_budgets, sizeof *spare);
+    const struct vbs_mix **mixes =
+        vbs_arena_alloc(&owned->arena, (n + 2) * n_budgets, sizeof *mixes);
 
-            row->gain_over_fbs_percent = gain_percent(row, &fbs.at[(size_t)b * (size_t)fbs.stride]);
-            row->gain_over_fbs_best_percent =
-                gain_percent(row, &fbs_best.at[(size_t)b * (size_t)fbs_best.stride]);
-        }
-    }
+    if (!columns || !spare || !mixes)
+        return NULL;
+    for (size_t p = 0; p < n; p++)
+        columns[p] = (struct vbs_row_column){owned->rows + p, mixes + p, (int)n};
+    for (size_t i = 0; i < 2; i++)
+        columns[n + i] =
+            (struct vbs_row_column){spare + i * n_budgets, mixes + (n + i) * n_budgets, 1};
+    return columns;
 }
 
-static enum vbs_status run_planners(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *question,
                                     struct owned_compare *owned)
 {
     const struct vbs_compare *compare = &owned->compare;
-    struct vbs_compare_row *rows = owned->rows;
-    struct vbs_compare_row *spare =
-        vbs_arena_alloc(&owned->arena, 2 * (size_t)compare->n_budgets, sizeof *spare);
-    struct row_column fbs, fbs_best;
+    struct vbs_row_column *columns = make_columns(owned);
+    int n = compare->n_planners;
     enum vbs_status status = VBS_OK;
 
-    if (!spare)
+    if (!columns)
         return vbs_no_memory(ctx);
-    for (int p = 0; p < compare->n_planners && status == VBS_OK; p++)
-        status = run_planner(ctx, question, compare->planners[p],
-                             (struct row_column){rows + p, compare->n_planners});
+    question->n_all = n * compare->n_budgets;
+    for (int p = 0; p < n && status == VBS_OK; p++)
+        status = run_planner(ctx, question, compare->planners[p], columns[p]);
     if (status == VBS_OK)
-        status = find_baseline(ctx, question, "fbs", compare, rows, spare, &fbs);
+        status = find_baseline(ctx, question, "fbs", compare, columns, &columns[n]);
     if (status == VBS_OK)
-        status = find_baseline(ctx, question, "fbs-best", compare, rows, spare + compare->n_budgets,
-                               &fbs_best);
+        status = find_baseline(ctx, question, "fbs-best", compare, columns, &columns[n + 1]);
     if (status == VBS_OK)
-        set_gains(compare, rows, fbs, fbs_best);
+        status = vbs_gains_set(ctx, question->noise, compare, columns, columns[n], columns[n + 1]);
     return status;
 }
 
 /* Bounds come from the judge's rows: those are the times that the schedules are held against. */
-static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *question,
-                                  double *bound_us)
+static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *question)
 {
     struct vbs_problem judged = *question->problem;
     enum vbs_status status = VBS_OK;
 
     judged.profile = question->judge;
+    if (!question->self_judged)
+        judged.latency_us = 0; /* the schedules need not keep it by the judge's times */
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++)
         status = vbs_cancelled(ctx)
                      ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
-                     : vbs_bound_us(ctx, &judged, question->budgets[b], &bound_us[b]);
+                     : vbs_bound_us(ctx, &judged, question->budgets[b], &question->bound_us[b]);
     return status;
-}
-
-/* A schedule of one network means nothing on another; the replay would stumble over it late. */
-static enum vbs_status check_judge(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                   const struct vbs_profile *judge)
-{
-    if (judge->n_layers != profile->n_layers)
-        return vbs_fail(ctx, VBS_INVALID,
-                        "the judging profile is of another network: it has %d layers, not %d",
-                        judge->n_layers, profile->n_layers);
-    for (int k = 0; k <= profile->n_layers; k++)
-        if (judge->layers[k].out_bytes != profile->layers[k].out_bytes)
-            return vbs_fail(ctx, VBS_INVALID,
-                            "the judging profile is of another network or input: layer %d '%s' "
-                            "gives %lld bytes per sample, not %lld",
-                            k, k > 0 ? judge->layers[k].name : "input",
-                            (long long)judge->layers[k].out_bytes,
-                            (long long)profile->layers[k].out_bytes);
-    return VBS_OK;
-}
-
-static bool same_rows(const struct vbs_profile *a, const struct vbs_profile *b, int layer,
-                      int batch)
-{
-    int n_a, n_b;
-    const struct vbs_profile_row *rows_a = vbs_profile_rows(a, layer, batch, &n_a);
-    const struct vbs_profile_row *rows_b = vbs_profile_rows(b, layer, batch, &n_b);
-
-    if (n_a != n_b)
-        return false;
-    for (int i = 0; i < n_a; i++)
-        if (rows_a[i].time_us != rows_b[i].time_us || rows_a[i].ws_bytes != rows_b[i].ws_bytes)
-            return false;
-    return true;
-}
-
-/* A profile that was exported or copied is no second opinion. */
-static bool same_measurements(const struct vbs_profile *a, const struct vbs_profile *b)
-{
-    if (a == b)
-        return true;
-    if (a->n_layers != b->n_layers || a->n_batches != b->n_batches)
-        return false;
-    for (int layer = 1; layer <= a->n_layers; layer++)
-        for (int batch = 0; batch < a->n_batches; batch++)
-            if (!same_rows(a, b, layer, batch))
-                return false;
-    return true;
 }
 
 static const char *copy_text(struct vbs_arena *arena, const char *text, bool *failed)
@@ -370,9 +343,10 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
     owned->compare = (struct vbs_compare){
         .request = problem->request,
         .io = problem->io,
+        .latency_bound_us = problem->latency_us,
         .circumstances = copy_circumstances(arena, &problem->profile->circumstances, &failed),
         .judge = copy_circumstances(arena, &judge->circumstances, &failed),
-        .self_judged = same_measurements(problem->profile, judge),
+        .self_judged = vbs_judge_is_same(problem->profile, judge),
         .n_budgets = n_budgets,
         .budgets = list_budgets(arena, range, n_budgets),
         .planners = copy_planners(arena, planners, &n_planners),
@@ -392,55 +366,70 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
     return owned;
 }
 
-/* The comparison of a question that has all but bounds and budgets. */
+/* The comparison of a question that has all but noise, bounds and budgets. */
 static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *question,
+                                    const struct vbs_compare_options *options,
                                     const struct vbs_byte_range *range,
-                                    const struct vbs_planner *const *planners, int n_planners,
                                     struct vbs_compare **compare)
 {
-    struct owned_compare *owned =
-        new_compare(question->problem, question->judge, range, planners, n_planners);
+    struct owned_compare *owned = new_compare(question->problem, question->judge, range,
+                                              options->planners, options->n_planners);
     enum vbs_status status;
 
-    if (!owned)
-        return vbs_no_memory(ctx);
+    question->noise = vbs_noise_new(question->judge, options->samples);
+    if (!owned || !question->noise) {
+        status = vbs_no_memory(ctx);
+        goto clean_up;
+    }
     question->n_budgets = owned->compare.n_budgets;
     question->budgets = owned->compare.budgets;
     question->bound_us = owned->bound_us;
-    status = set_bounds(ctx, question, owned->bound_us);
+    question->self_judged = owned->compare.self_judged;
+    status = set_bounds(ctx, question);
     if (status == VBS_OK)
         status = run_planners(ctx, question, owned);
-    if (status == VBS_OK)
-        *compare = &owned->compare;
-    else
+    if (status != VBS_OK)
+        goto clean_up;
+    owned->compare.intervals = vbs_noise_intervals(question->noise);
+    *compare = &owned->compare;
+    owned = NULL;
+
+clean_up:
+    if (owned)
         vbs_compare_free(&owned->compare);
+    vbs_noise_free(question->noise);
     return status;
 }
 
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
-                                const struct vbs_profile *judge,
-                                const struct vbs_byte_range *budgets,
-                                const struct vbs_planner *const *planners, int n_planners,
+                                const struct vbs_compare_options *options,
                                 struct vbs_compare **compare)
 {
+    static const struct vbs_compare_options DEFAULTS = {0};
     struct vbs_solvers solvers = {0};
     struct question question = {
-        .problem = problem, .judge = judge ? judge : problem->profile, .solvers = &solvers};
+        .problem = problem, .solvers = &solvers, .start_us = vbs_solvers_clock_us()};
     struct vbs_byte_range range;
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
 
-    if (planners && n_planners < 1)
+    if (!options)
+        options = &DEFAULTS;
+    question.judge = options->judge ? options->judge : problem->profile;
+    question.progress = &options->progress;
+    if (options->planners && options->n_planners < 1)
         return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
-    status = budgets ? check_range(ctx, budgets) : VBS_OK;
+    if (options->budgets) {
+        range = *options->budgets;
+        status = check_range(ctx, &range);
+    }
     if (status == VBS_OK)
-        status = check_judge(ctx, problem->profile, question.judge);
+        status = vbs_judge_check(ctx, problem->profile, question.judge);
     if (status == VBS_OK)
-        status = vbs_solvers_init(ctx, &solvers, problem);
-    if (status == VBS_OK && !budgets)
+        status = vbs_solvers_init(ctx, &solvers, problem, options->time_limit_s);
+    if (status == VBS_OK && !options->budgets)
         status = vbs_solvers_budgets(ctx, &solvers, &range);
     if (status == VBS_OK)
-        status =
-            compare_over(ctx, &question, budgets ? budgets : &range, planners, n_planners, compare);
+        status = compare_over(ctx, &question, options, &range, compare);
     vbs_solvers_clear(&solvers);
     return status;
 }

@@ -12,6 +12,29 @@ static void add_number(struct vbs_text *text, double value)
         vbs_text_add_double(text, value);
 }
 
+/* A gain of an infeasible row is none. */
+static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
+{
+    add_number(text, row->feasible ? percent : NAN);
+}
+
+/* The columns that came later stand at the end. */
+static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
+                      const struct vbs_compare_row *row)
+{
+    static const char *const VERDICTS[] = {
+        [VBS_NOISE_UNKNOWN] = "", [VBS_NOISE_CLEAR] = "false", [VBS_NOISE_WITHIN] = "true"};
+
+    add_gain(text, row, row->gain_over_fbs.low_percent);
+    add_gain(text, row, row->gain_over_fbs.high_percent);
+    add_gain(text, row, row->gain_over_fbs_best.low_percent);
+    add_gain(text, row, row->gain_over_fbs_best.high_percent);
+    vbs_text_addf(text, ",%s,%s", VERDICTS[row->noise], vbs_form_intervals(compare->intervals));
+    add_number(text, row->latency_us);
+    add_number(text, row->least_latency_us > 0 ? row->least_latency_us : NAN);
+    add_number(text, compare->latency_bound_us);
+}
+
 static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
                     const struct vbs_compare_row *row)
 {
@@ -24,12 +47,16 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     add_number(text, row->per_sample_us);
     add_number(text, row->samples_per_s);
     vbs_text_addf(text, ",%lld", (long long)row->peak_bytes);
-    add_number(text, row->feasible ? row->gain_over_fbs_percent : NAN);
-    add_number(text, row->feasible ? row->gain_over_fbs_best_percent : NAN);
+    add_gain(text, row, row->gain_over_fbs.percent);
+    add_gain(text, row, row->gain_over_fbs_best.percent);
     add_number(text, row->gap_percent);
     vbs_text_addf(text, ",%d,%d", row->max_batch, row->min_batch);
     add_number(text, row->plan_us);
-    vbs_text_addf(text, ",%lld\n", (long long)row->least_bytes);
+    vbs_text_add(text, ",");
+    if (row->least_bytes < INT64_MAX)
+        vbs_text_addf(text, "%lld", (long long)row->least_bytes);
+    add_noise(text, compare, row);
+    vbs_text_add(text, "\n");
 }
 
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
@@ -40,7 +67,9 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
     vbs_text_add(&out, "profile,judge,self_judged,model,request,io,memory_bytes,planner,feasible,"
                        "per_sample_us,samples_per_s,peak_bytes,gain_over_fbs_percent,"
                        "gain_over_fbs_best_percent,gap_percent,max_batch,min_batch,plan_us,"
-                       "least_bytes\n");
+                       "least_bytes,gain_over_fbs_low_percent,gain_over_fbs_high_percent,"
+                       "gain_over_fbs_best_low_percent,gain_over_fbs_best_high_percent,"
+                       "within_noise,intervals,latency_us,least_latency_us,latency_bound_us\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
             add_row(&out, compares[i], &compares[i]->rows[r]);

@@ -2,7 +2,9 @@
 
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_continuation(char byte)
@@ -84,6 +86,34 @@ char *vbs_form_bytes_up(int64_t bytes, char *buffer, size_t size)
     else
         snprintf(buffer, size, "%lld.%02lld %s", (long long)(bytes / unit), (long long)hundredths,
                  NAMES[i]);
+    return buffer;
+}
+
+const char *vbs_form_intervals(enum vbs_intervals intervals)
+{
+    static const char *const WORDS[] = {[VBS_INTERVALS_NONE] = "none",
+                                        [VBS_INTERVALS_ROWS] = "rows",
+                                        [VBS_INTERVALS_SAMPLES] = "samples"};
+
+    return WORDS[intervals];
+}
+
+double vbs_form_gap_percent(double time_us, double bound_us)
+{
+    double gap;
+
+    if (!(bound_us > 0))
+        return 0;
+    gap = 100 * (time_us - bound_us) / bound_us;
+    /* The two sum the same numbers in different orders. */
+    return gap < 0 && gap > -1e-9 ? 0 : gap;
+}
+
+char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE])
+{
+    snprintf(buffer, VBS_FORM_US_SIZE, "%.6g", us);
+    if (strtod(buffer, NULL) < us)
+        snprintf(buffer, VBS_FORM_US_SIZE, "%.6g", us + pow(10, floor(log10(us)) - 5) / 2);
     return buffer;
 }
 

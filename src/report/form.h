@@ -25,6 +25,17 @@ struct vbs_form_unit vbs_form_budget_unit(const struct vbs_compare *compare);
  * budget, suffices: "12.11 MiB". 24 bytes suffice; returns buffer. */
 char *vbs_form_bytes_up(int64_t bytes, char *buffer, size_t size);
 
+/* "none", "rows", "samples". */
+const char *vbs_form_intervals(enum vbs_intervals intervals);
+
+/* Percent that time_us is above a lower bound; 0 where that is 0. */
+double vbs_form_gap_percent(double time_us, double bound_us);
+
+/* Microseconds rounded up to six digits, so that the text, given as a bound, suffices: "46750.2".
+ * Returns buffer. */
+#define VBS_FORM_US_SIZE 32
+char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE]);
+
 /* Row of budget b and planner p. */
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p);
 
@@ -41,7 +52,8 @@ struct vbs_form_cell {
 struct vbs_form_column {
     const char *top, *bottom; /* the two lines of the heading */
     struct vbs_form_cell *cells;
-    int width; /* set by vbs_form_add_columns */
+    bool begins_group; /* it and those up to the next such column are kept together if possible */
+    int width;         /* set by vbs_form_add_columns */
 };
 
 /* Appends the columns, in as many blocks beneath each other as width asks for; the first column is

@@ -31,8 +31,20 @@ static json_t *string(const char *value)
     return made;
 }
 
+/* A gain of an infeasible row is none. */
+static bool set_gain(json_t *object, const char *key, double percent, bool feasible)
+{
+    return set(object, key, feasible ? number(percent) : json_null());
+}
+
+static json_t *verdict(enum vbs_noise_verdict noise)
+{
+    return noise == VBS_NOISE_UNKNOWN ? json_null() : json_boolean(noise == VBS_NOISE_WITHIN);
+}
+
 static json_t *make_row(const struct vbs_compare_row *row)
 {
+    const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
     json_t *made = json_object();
 
     if (set(made, "memory_bytes", json_integer(row->memory_bytes)) &&
@@ -41,15 +53,22 @@ static json_t *make_row(const struct vbs_compare_row *row)
         set(made, "per_sample_us", number(row->per_sample_us)) &&
         set(made, "samples_per_s", number(row->samples_per_s)) &&
         set(made, "peak_bytes", json_integer(row->peak_bytes)) &&
-        set(made, "gain_over_fbs_percent",
-            row->feasible ? number(row->gain_over_fbs_percent) : json_null()) &&
-        set(made, "gain_over_fbs_best_percent",
-            row->feasible ? number(row->gain_over_fbs_best_percent) : json_null()) &&
+        set_gain(made, "gain_over_fbs_percent", fbs->percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_percent", best->percent, row->feasible) &&
         set(made, "gap_percent", number(row->gap_percent)) &&
         set(made, "max_batch", json_integer(row->max_batch)) &&
         set(made, "min_batch", json_integer(row->min_batch)) &&
         set(made, "plan_us", number(row->plan_us)) &&
-        set(made, "least_bytes", json_integer(row->least_bytes)))
+        set(made, "least_bytes",
+            row->least_bytes < INT64_MAX ? json_integer(row->least_bytes) : json_null()) &&
+        set_gain(made, "gain_over_fbs_low_percent", fbs->low_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_high_percent", fbs->high_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_low_percent", best->low_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_high_percent", best->high_percent, row->feasible) &&
+        set(made, "within_noise", verdict(row->noise)) &&
+        set(made, "latency_us", number(row->latency_us)) &&
+        set(made, "least_latency_us",
+            row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()))
         return made;
     json_decref(made);
     return NULL;
@@ -79,6 +98,8 @@ static json_t *make_compare(const struct vbs_compare *compare)
         set(made, "model", string(compare->model)) &&
         set(made, "request", json_integer(compare->request)) &&
         set(made, "io", json_string(vbs_io_word(compare->io))) &&
+        set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
+        set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
         set(made, "rows", make_rows(compare)))
         return made;
     json_decref(made);

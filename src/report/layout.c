@@ -77,6 +77,33 @@ static void add_block(struct vbs_text *text, const struct block *block, int n_ro
     }
 }
 
+/* Columns of the terminal that the group which begins at from takes. */
+static int group_width(const struct vbs_form_column *columns, int from, int n_columns)
+{
+    int width = 0, i = from;
+
+    do
+        width += GAP + columns[i++].width;
+    while (i < n_columns && !columns[i].begins_group);
+    return width;
+}
+
+/* The end of the block of at most width that begins at column from: at least one column. A group
+ * that would be torn waits for the next block, when it fits there. */
+static int end_block(const struct vbs_form_column *columns, int from, int n_columns, int width)
+{
+    int first = GAP + columns[0].width, used = first, i = from;
+
+    while (i < n_columns && (i == from || used + GAP + columns[i].width <= width)) {
+        int group = columns[i].begins_group ? group_width(columns, i, n_columns) : 0;
+
+        if (i > from && used + group > width && first + group <= width)
+            break;
+        used += GAP + columns[i++].width;
+    }
+    return i;
+}
+
 void vbs_form_add_columns(struct vbs_text *text, struct vbs_form_column *columns, int n_columns,
                           int n_rows, int width, bool colour)
 {
@@ -85,12 +112,8 @@ void vbs_form_add_columns(struct vbs_text *text, struct vbs_form_column *columns
     for (int i = 0; i < n_columns; i++)
         set_width(&columns[i], n_rows);
     do {
-        int used = GAP + columns[0].width;
-
         block.from = block.to;
-        while (block.to < n_columns &&
-               (block.to == block.from || used + GAP + columns[block.to].width <= width))
-            used += GAP + columns[block.to++].width;
+        block.to = end_block(columns, block.from, n_columns, width);
         if (block.from > 1)
             vbs_text_add(text, "\n");
         add_block(text, &block, n_rows, colour);

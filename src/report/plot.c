@@ -302,6 +302,10 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
             if (vbs_form_row(compares[i], 0, p)->least_bytes < least->least_bytes)
                 least = vbs_form_row(compares[i], 0, p);
     }
+    if (least->least_bytes == INT64_MAX)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "nothing to plot: no planner answers within %g us in any memory",
+                        compares[0]->latency_bound_us);
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "nothing to plot: no planner fits any of the budgets; the least that works is "
                     "%s, with %s",

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "report/form.h"
+#include "report/noise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 /* VBS Table II gives the largest gain below 30 and above 35 of its MB, which are MiB. */
 #define LOW_BYTES  (INT64_C(30) << 20)
 #define HIGH_BYTES (INT64_C(35) << 20)
+
+#define LATE 1.000000001 /* times the bound; below it is rounding */
 
 /* In which unit and how exactly times are shown: four figures of the longest. */
 struct time_form {
@@ -55,6 +58,19 @@ static void set_percent(struct vbs_form_cell *cell, double percent)
         snprintf(cell->text, sizeof cell->text, "%.1f%%", round(10 * percent) / 10 + 0.0);
     else
         snprintf(cell->text, sizeof cell->text, "%.0e%%", percent);
+}
+
+/* "12.3+-0.4%", with a ~ before it when it may as well be 0; the larger half of the interval. */
+static void set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain)
+{
+    double half = fmax(gain->high_percent - gain->percent, gain->percent - gain->low_percent);
+    bool noise = gain->low_percent <= 0 && gain->high_percent >= 0;
+
+    if (!isfinite(half) || half >= 1e5 || fabs(gain->percent) >= 1e5)
+        set_percent(cell, gain->percent);
+    else
+        snprintf(cell->text, sizeof cell->text, "%s%.1f+-%.1f%%", noise ? "~" : "",
+                 round(10 * gain->percent) / 10 + 0.0, half);
 }
 
 static bool ties(double a, double b)
@@ -129,25 +145,38 @@ static bool add_planner(struct table *table, int p)
         }
         cells[b].strong =
             ties(row->per_sample_us, vbs_form_fastest(compare, b, false)->per_sample_us);
-        set_time(&cells[b], &table->time, cells[b].strong ? "*" : "", row->per_sample_us);
+        set_time(&cells[b], &table->time,
+                 cells[b].strong                  ? "*"
+                 : row->noise == VBS_NOISE_WITHIN ? "~"
+                                                  : "",
+                 row->per_sample_us);
     }
     return cells != NULL;
 }
 
 enum figure { GAIN_FBS, GAIN_FBS_BEST, GAP, BATCHES, OF_PLANNER };
 
-static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare_row *row,
-                       enum figure figure)
+/* The gap that the row itself has is to the bound that its planner proved; others may know better.
+ */
+static double gap_percent(const struct vbs_compare *compare, const struct vbs_compare_row *row,
+                          int b)
+{
+    return vbs_form_gap_percent(row->per_sample_us * (double)compare->request,
+                                compare->bound_us[b]);
+}
+
+static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare *compare, int b,
+                       const struct vbs_compare_row *row, enum figure figure)
 {
     switch (figure) {
     case GAIN_FBS:
-        set_percent(cell, row->gain_over_fbs_percent);
+        set_gain(cell, &row->gain_over_fbs);
         break;
     case GAIN_FBS_BEST:
-        set_percent(cell, row->gain_over_fbs_best_percent);
+        set_gain(cell, &row->gain_over_fbs_best);
         break;
     case GAP:
-        set_percent(cell, row->gap_percent);
+        set_percent(cell, gap_percent(compare, row, b));
         break;
     case BATCHES:
         if (row->min_batch == row->max_batch)
@@ -170,7 +199,7 @@ static bool add_figure(struct table *table, const char *top, const char *bottom,
         const struct vbs_compare_row *row = vbs_form_fastest(table->compare, b, true);
 
         if (row)
-            set_figure(&cells[b], row, figure);
+            set_figure(&cells[b], table->compare, b, row, figure);
         else
             strcpy(cells[b].text, "-");
     }
@@ -181,12 +210,14 @@ static bool fill_columns(struct table *table)
 {
     const struct vbs_compare *compare = table->compare;
     bool filled;
+    int n_times;
 
     table->columns =
         vbs_arena_alloc(&table->arena, (size_t)compare->n_planners + 7, sizeof *table->columns);
     filled = table->columns && add_budgets(table) && add_bounds(table);
     for (int p = 0; p < compare->n_planners && filled; p++)
         filled = add_planner(table, p);
+    n_times = table->n_columns;
     if (table->n_ours > 1)
         filled = filled && add_figure(table, "best", "planner", OF_PLANNER);
     if (table->n_ours > 0)
@@ -194,6 +225,8 @@ static bool fill_columns(struct table *table)
                  add_figure(table, "gain over", "fbs-best", GAIN_FBS_BEST) &&
                  add_figure(table, "above", "bound", GAP) &&
                  add_figure(table, "", "batches", BATCHES);
+    if (filled)
+        table->columns[n_times].begins_group = true;
     return filled;
 }
 
@@ -255,6 +288,9 @@ static void add_header(struct vbs_text *text, const struct table *table)
     vbs_text_addf(&line, ", request of %lld %s, io %s (inputs and outputs %s the budget)",
                   (long long)compare->request, compare->request == 1 ? "sample" : "samples",
                   vbs_io_word(compare->io), compare->io == VBS_IO_EXTERNAL ? "outside" : "inside");
+    if (compare->latency_bound_us > 0)
+        vbs_text_addf(&line, ", no sample waits longer than %.6g ms",
+                      compare->latency_bound_us / 1e3);
     end_paragraph(text, &line);
     add_circumstances(text, modelled ? "modelled by" : "measured with", compare->profile_id,
                       &compare->circumstances);
@@ -271,14 +307,14 @@ static bool is_gain(double percent)
 
 /* The largest gains over both baselines among the budgets from..to. */
 struct best_gain {
-    double over[2]; /* fbs, fbs-best; not a number when there is none */
+    struct vbs_gain over[2]; /* fbs, fbs-best; percent is not a number when there is none */
     int64_t at_bytes[2];
 };
 
 static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_t from_bytes,
                                        int64_t to_bytes)
 {
-    struct best_gain best = {.over = {NAN, NAN}};
+    struct best_gain best = {.over = {{.percent = NAN}, {.percent = NAN}}};
 
     for (int b = 0; b < compare->n_budgets; b++) {
         const struct vbs_compare_row *row = vbs_form_fastest(compare, b, true);
@@ -286,10 +322,10 @@ static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_
         if (!row || compare->budgets[b] < from_bytes || compare->budgets[b] > to_bytes)
             continue;
         for (int i = 0; i < 2; i++) {
-            double gain = i == 0 ? row->gain_over_fbs_percent : row->gain_over_fbs_best_percent;
+            const struct vbs_gain *gain = i == 0 ? &row->gain_over_fbs : &row->gain_over_fbs_best;
 
-            if (isfinite(gain) && !(gain <= best.over[i])) {
-                best.over[i] = gain;
+            if (isfinite(gain->percent) && !(gain->percent <= best.over[i].percent)) {
+                best.over[i] = *gain;
                 best.at_bytes[i] = compare->budgets[b];
             }
         }
@@ -306,10 +342,10 @@ static void add_gains(struct vbs_text *line, const char *where, const struct bes
         struct vbs_form_cell cell;
 
         vbs_text_add(line, i == 0 ? where : ", ");
-        set_percent(&cell, best->over[i]);
-        if (!isfinite(best->over[i]))
+        set_gain(&cell, &best->over[i]);
+        if (!isfinite(best->over[i].percent))
             vbs_text_addf(line, "no comparison with %s", BASELINES[i]);
-        else if (!is_gain(best->over[i]))
+        else if (!is_gain(best->over[i].percent))
             vbs_text_addf(line, "no gain over %s", BASELINES[i]);
         else
             vbs_text_addf(line, "%s over %s (%s)", cell.text, BASELINES[i],
@@ -326,7 +362,7 @@ static void add_summary(struct vbs_text *text, const struct table *table)
     struct best_gain all = find_best_gain(compare, 0, VBS_MAX_BYTES);
     struct vbs_text line = {0};
 
-    if (!isfinite(all.over[0]) && !isfinite(all.over[1]))
+    if (!isfinite(all.over[0].percent) && !isfinite(all.over[1].percent))
         return;
     vbs_text_add(&line, "largest gain");
     if (compare->budgets[0] < LOW_BYTES && compare->budgets[compare->n_budgets - 1] > HIGH_BYTES) {
@@ -357,8 +393,8 @@ static bool has_loss(const struct vbs_compare *compare)
     for (int b = 0; b < compare->n_budgets; b++) {
         const struct vbs_compare_row *row = vbs_form_fastest(compare, b, true);
 
-        if (row && (round(10 * row->gain_over_fbs_percent) < 0 ||
-                    round(10 * row->gain_over_fbs_best_percent) < 0))
+        if (row && (round(10 * row->gain_over_fbs.percent) < 0 ||
+                    round(10 * row->gain_over_fbs_best.percent) < 0))
             return true;
     }
     return false;
@@ -367,19 +403,23 @@ static bool has_loss(const struct vbs_compare *compare)
 static void add_legend(struct vbs_text *text, const struct table *table)
 {
     const struct vbs_compare *compare = table->compare;
+    bool noisy = compare->intervals != VBS_INTERVALS_NONE;
     struct vbs_text line = {0};
 
-    vbs_text_add(&line, "* fastest of the row; - nothing fits or nothing to compare with; lower "
-                        "bound: no schedule in that memory takes less");
+    vbs_text_addf(&line,
+                  "* fastest of the row;%s - nothing fits or nothing to compare with; lower bound: "
+                  "no schedule in that memory takes less",
+                  noisy ? " ~ slower than that, but within noise of it;" : "");
     end_paragraph(text, &line);
     if (table->n_ours == 0)
         return;
     vbs_text_addf(&line,
                   "gain: percent less time per sample%s than fbs (the largest uniform batch that "
-                  "fits) and fbs-best (the fastest uniform batch that fits%s); gains, percent "
+                  "fits) and fbs-best (the fastest uniform batch that fits%s)%s; gains, percent "
                   "above bound and batch sizes are those of ",
                   has_loss(compare) ? " (below 0: more)" : "",
-                  compare->self_judged ? "" : ", by the first profile");
+                  compare->self_judged ? "" : ", by the first profile",
+                  noisy ? ", +- to the further end of its 95% interval, ~ where that holds 0" : "");
     add_ours(&line, table);
     end_paragraph(text, &line);
 }
@@ -389,17 +429,69 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare)
 {
     struct vbs_text line = {0};
     const char *separator = "least memory: ";
-    char bytes[24];
+    char least[VBS_FORM_US_SIZE];
 
     for (int p = 0; p < compare->n_planners; p++) {
         const struct vbs_compare_row *row = vbs_form_row(compare, 0, p);
 
         if (row->feasible)
             continue;
-        vbs_text_addf(&line, "%s%s %s", separator, vbs_planner_name(row->planner),
-                      vbs_form_bytes_up(row->least_bytes, bytes, sizeof bytes));
+        vbs_text_addf(&line, "%s%s ", separator, vbs_planner_name(row->planner));
+        if (row->least_bytes < INT64_MAX)
+            vbs_text_add(&line, vbs_form_bytes_up(row->least_bytes, least, sizeof least));
+        else
+            vbs_text_addf(&line, "none that answers within %.6g us, but one within %s us",
+                          compare->latency_bound_us, vbs_form_us_up(row->least_latency_us, least));
         separator = ", ";
     }
+    end_paragraph(text, &line);
+}
+
+/* A bound is kept by the times that were planned with; what becomes of it by the judge's. */
+static void add_latency(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    struct vbs_text line = {0};
+    double longest_us = 0;
+    int n = 0, n_late = 0;
+
+    for (int i = 0; i < compare->n_budgets * compare->n_planners; i++) {
+        n += compare->rows[i].feasible;
+        n_late += compare->rows[i].latency_us > LATE * compare->latency_bound_us;
+        longest_us = fmax(longest_us, compare->rows[i].latency_us);
+    }
+    if (compare->latency_bound_us > 0 && n_late > 0)
+        vbs_text_addf(&line,
+                      "by the judge's times %d of %d schedules have a sample wait longer, up to "
+                      "%.6g ms",
+                      n_late, n, longest_us / 1e3);
+    end_paragraph(text, &line);
+}
+
+/* True when something fits somewhere. */
+static bool is_feasible(const struct vbs_compare *compare)
+{
+    for (int b = 0; b < compare->n_budgets; b++)
+        if (vbs_form_fastest(compare, b, false))
+            return true;
+    return false;
+}
+
+/* What the intervals hold, and what they do not. */
+static void add_noise(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    static const char *const SOURCES[] = {
+        [VBS_INTERVALS_ROWS] = "intervals of the medians",
+        [VBS_INTERVALS_SAMPLES] = "samples behind the medians",
+    };
+    struct vbs_text line = {0};
+
+    if (compare->intervals != VBS_INTERVALS_NONE)
+        vbs_text_addf(&line,
+                      "intervals show the noise within one run of the measurement (%d draws from "
+                      "the %s), not what differs from run to run",
+                      VBS_NOISE_REPLICATES, SOURCES[compare->intervals]);
+    else if (is_feasible(compare) && strcmp(compare->judge.backend, "analytic") != 0)
+        vbs_text_add(&line, "times are taken as exact: the profile has no intervals of them");
     end_paragraph(text, &line);
 }
 
@@ -418,6 +510,7 @@ static void add_caution(struct vbs_text *text, const struct vbs_compare *compare
         vbs_text_add(&line, "planned on the first profile, judged by the second: luck in the "
                             "first does not count");
     end_paragraph(text, &line);
+    add_noise(text, compare);
 }
 
 static int count_ours(const struct vbs_compare *compare)
@@ -448,6 +541,7 @@ enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare 
         if (table.n_ours > 0)
             add_summary(&out, &table);
         add_least(&out, compare);
+        add_latency(&out, compare);
         add_caution(&out, compare);
         vbs_text_add(&out, "\n");
         add_legend(&out, &table);
