@@ -214,7 +214,8 @@ static enum vbs_status prepare(struct work *work)
     work->rest = vbs_arena_alloc(&work->arena, (size_t)work->task->request + 1, sizeof *work->rest);
     if (!order || !work->opt || !work->chunks || !work->rest)
         return vbs_no_memory(work->ctx);
-    vbs_line_order_of_ids(work->task, order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i + 1;
     return vbs_line_build(work->ctx, work->task, &work->arena, order, &work->line);
 }
 

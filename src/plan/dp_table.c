@@ -91,12 +91,13 @@ static void fill_layer(const struct work *work, const struct vbs_item *item, int
 {
     const struct vbs_task *task = work->task;
     const struct vbs_profile_row *rows;
-    int n_rows = 0;
+    int n_rows;
 
     for (int64_t mem = 0; mem <= work->tot; mem++)
         exact[mem] = INFINITE;
-    if (task->batch_index[b] >= 0)
-        rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
+    if (task->batch_index[b] < 0)
+        return;
+    rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
     for (int a = 0; a < n_rows; a++) {
         int64_t need = vbs_table_steps(task, b * item->step_bytes + rows[a].ws_bytes);
         int64_t ticks = vbs_task_ticks(task, rows[a].time_us);

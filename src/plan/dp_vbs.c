@@ -21,7 +21,7 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
     answers->task = task;
     status = vbs_chain_build(ctx, task, &arena, &chain);
     if (status == VBS_OK)
-        status = vbs_guillotine_solve(ctx, task, &chain, VBS_CUT_PIVOT, answers);
+        status = vbs_guillotine_solve(ctx, task, &chain, VBS_CUT_PIVOT, answers, 1);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
         vbs_answers_close(answers);

@@ -20,100 +20,38 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* structure: null for none. */
 static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                   const int *order, const struct vbs_chain *structure,
+                                   const struct vbs_orders *orders, int at,
                                    struct vbs_answers *answers)
 {
+    const struct vbs_chain *structure = &orders->at[at].structure;
     struct vbs_arena arena = {0};
     struct vbs_chain line, folded;
-    enum vbs_status status = vbs_line_build(ctx, task, &arena, order, &line);
+    enum vbs_status status = vbs_line_build(ctx, task, &arena, orders->at[at].layers, &line);
 
-    if (status == VBS_OK && structure)
+    if (status == VBS_OK && structure->n_items > 0)
         status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
     if (status == VBS_OK)
-        status =
-            vbs_guillotine_solve(ctx, task, structure ? &folded : &line, VBS_CUT_BARRIER, answers);
+        status = vbs_guillotine_solve(ctx, task, structure->n_items > 0 ? &folded : &line,
+                                      VBS_CUT_BARRIER, answers, 1);
     vbs_arena_clear(&arena);
     return status;
-}
-
-static bool has_branches(const struct vbs_chain *chain)
-{
-    for (int i = 0; i < chain->n_items; i++)
-        if (!chain->items[i].layer)
-            return true;
-    return false;
-}
-
-/* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began before
- * the block. */
-static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                      struct vbs_answers *answers)
-{
-    void *self = NULL;
-    enum vbs_status status = vbs_planner_dp_monotone.open(ctx, task, &self);
-    const struct vbs_answers *monotone = self;
-
-    if (status != VBS_OK)
-        return status;
-    for (int i = 0; status == VBS_OK && i < monotone->n; i++) {
-        struct vbs_draft draft = {0};
-
-        status = vbs_answers_plan(ctx, self, monotone->list[i].bytes, &draft);
-        if (status == VBS_OK)
-            status = vbs_answers_offer(ctx, answers, draft.reserved_bytes, &draft.steps);
-        vbs_step_list_clear(&draft.steps);
-    }
-    if (vbs_answers_peak_bytes(self) > answers->solving_bytes)
-        answers->solving_bytes = vbs_answers_peak_bytes(self);
-    vbs_answers_close(self);
-    return status;
-}
-
-static enum vbs_status solve_orders(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                    struct vbs_arena *arena, struct vbs_answers *answers)
-{
-    size_t n = (size_t)task->n_layers, bytes = n * sizeof(int);
-    int *by_id = vbs_arena_alloc(arena, n, sizeof *by_id);
-    int *by_branch = vbs_arena_alloc(arena, n, sizeof *by_branch);
-    int *sorted = vbs_arena_alloc(arena, n, sizeof *sorted);
-    struct vbs_chain chain;
-    enum vbs_status status;
-
-    if (!by_id || !by_branch || !sorted)
-        return vbs_no_memory(ctx);
-    status = vbs_chain_build(ctx, task, arena, &chain);
-    if (status != VBS_OK)
-        return status;
-    vbs_line_order_of_ids(task, by_id);
-    vbs_line_order_of_chain(&chain, by_branch);
-    status = solve_order(ctx, task, by_branch, &chain, answers);
-    if (status == VBS_OK && memcmp(by_id, by_branch, bytes) != 0)
-        status = solve_order(ctx, task, by_id, NULL, answers);
-    else if (status == VBS_OK && has_branches(&chain))
-        status = offer_monotone(ctx, task, answers);
-    if (status == VBS_OK)
-        status = vbs_line_sort_branches(ctx, task, &chain);
-    if (status != VBS_OK)
-        return status;
-    vbs_line_order_of_chain(&chain, sorted);
-    return memcmp(sorted, by_branch, bytes) == 0 ? VBS_OK
-                                                 : solve_order(ctx, task, sorted, &chain, answers);
 }
 
 static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_answers *answers = calloc(1, sizeof *answers);
     struct vbs_arena arena = {0};
+    struct vbs_orders orders;
     enum vbs_status status;
 
     if (!answers)
         return vbs_no_memory(ctx);
     answers->task = task;
-    status = solve_orders(ctx, task, &arena, answers);
+    status = vbs_orders_find(ctx, task, &arena, &orders);
+    for (int i = 0; status == VBS_OK && i < orders.n; i++)
+        status = solve_order(ctx, task, &orders, i, answers);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
         vbs_answers_close(answers);

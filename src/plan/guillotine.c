@@ -407,31 +407,57 @@ static enum vbs_status compose_chunks(struct work *work, const struct solved *wh
     return VBS_OK;
 }
 
+/* The schedules of every point of a curve of b samples in one chunk. */
+static enum vbs_status offer_all(struct work *work, const struct solved *whole, int b,
+                                 struct vbs_answers *answers)
+{
+    int last = whole->chain->n_items - 1;
+    const struct vbs_curve *curve = opt_at(work, whole, 0, last, b);
+    enum vbs_status status = VBS_OK;
+
+    for (int p = 0; status == VBS_OK && p < curve->n; p++) {
+        struct emission to = {.work = work};
+
+        status = emit(&to, whole, 0, last, b, curve->bytes[p]);
+        if (status == VBS_OK)
+            status = vbs_answers_offer(work->ctx, answers, curve->bytes[p], &to.steps);
+        vbs_step_list_clear(&to.steps);
+    }
+    return status;
+}
+
+static enum vbs_status offer_request(struct work *work, const struct solved *whole,
+                                     struct vbs_answers *answers)
+{
+    int r = work->task->request;
+    struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
+    enum vbs_status status =
+        chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx);
+
+    for (int p = 0; status == VBS_OK && p < chunks[r].n; p++)
+        status = offer_chunks(work, whole, chunks, chunks[r].bytes[p], answers);
+    return status;
+}
+
 static enum vbs_status solve_whole(struct work *work, const struct vbs_chain *chain,
-                                   struct vbs_answers *answers)
+                                   struct vbs_answers *answers, int n_answers)
 {
     struct solved whole;
-    struct vbs_curve *chunks =
-        vbs_arena_alloc(&work->arena, (size_t)work->task->request + 1, sizeof *chunks);
-    const struct vbs_curve *all;
-    enum vbs_status status = chunks ? solve(work, chain, &whole) : vbs_no_memory(work->ctx);
+    enum vbs_status status = solve(work, chain, &whole);
 
-    if (status == VBS_OK)
-        status = compose_chunks(work, &whole, chunks);
-    if (status != VBS_OK)
-        return status;
-    all = &chunks[work->task->request];
-    for (int p = 0; status == VBS_OK && p < all->n; p++)
-        status = offer_chunks(work, &whole, chunks, all->bytes[p], answers);
+    if (status == VBS_OK && n_answers == 1)
+        return offer_request(work, &whole, answers);
+    for (int b = 1; status == VBS_OK && b <= n_answers; b++)
+        status = offer_all(work, &whole, b, &answers[b - 1]);
     return status;
 }
 
 enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
-                                     struct vbs_answers *answers)
+                                     struct vbs_answers *answers, int n_answers)
 {
     struct work work = {.ctx = ctx, .task = task, .rule = rule};
-    enum vbs_status status = solve_whole(&work, chain, answers);
+    enum vbs_status status = solve_whole(&work, chain, answers, n_answers);
     size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
 
     if (used > answers->solving_bytes)

@@ -17,7 +17,7 @@ struct path {
     struct vbs_step_list *steps;
     int64_t capacity;
     uint16_t *states; /* [capacity + 1][request] */
-    int64_t *ticks;   /* [capacity] of each step */
+    int64_t *ticks;   /* [capacity + 1] of each step */
     int64_t **to_go;  /* [n_layers] to the end of a piece */
     struct vbs_arena arena;
 };
@@ -72,12 +72,12 @@ static enum vbs_status make_room(struct path *path)
     uint16_t *states;
     int64_t *ticks;
 
-    if (path->steps->n_steps <= path->capacity)
+    if (path->states && path->steps->n_steps <= path->capacity)
         return VBS_OK;
     states = realloc(path->states, (n + 1) * r * sizeof *states);
     if (states)
         path->states = states;
-    ticks = realloc(path->ticks, n * sizeof *ticks);
+    ticks = realloc(path->ticks, (n + 1) * sizeof *ticks);
     if (ticks)
         path->ticks = ticks;
     if (!states || !ticks)

@@ -68,12 +68,6 @@ enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
     return VBS_OK;
 }
 
-void vbs_line_order_of_ids(const struct vbs_task *task, int *order)
-{
-    for (int i = 0; i < task->n_layers; i++)
-        order[i] = i + 1;
-}
-
 /* Appends the layers of chain to order at n; returns their number so far. */
 static int append(const struct vbs_chain *chain, int *order, int n)
 {
@@ -86,11 +80,6 @@ static int append(const struct vbs_chain *chain, int *order, int n)
             n = append(&item->branches[branch], order, n);
     }
     return n;
-}
-
-void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order)
-{
-    append(chain, order, 0);
 }
 
 /* What a branch takes per sample beside the block's input: at most, and when it is done. */
@@ -185,8 +174,8 @@ static enum vbs_status sort_items(const struct sorting *at, struct vbs_chain *ch
     return VBS_OK;
 }
 
-enum vbs_status vbs_line_sort_branches(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                       struct vbs_chain *chain)
+static enum vbs_status sort_branches(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     struct vbs_chain *chain)
 {
     size_t n = (size_t)task->n_layers + 1;
     struct sorting at = {.ctx = ctx, .task = task};
@@ -200,6 +189,48 @@ enum vbs_status vbs_line_sort_branches(struct vbs_ctx *ctx, const struct vbs_tas
     free(at.order);
     free(at.place_in);
     return status;
+}
+
+/* Appends an order unless it is among those found. */
+static void add_order(const struct vbs_task *task, struct vbs_orders *orders, int *layers,
+                      const struct vbs_chain *structure)
+{
+    size_t bytes = (size_t)task->n_layers * sizeof *layers;
+
+    for (int i = 0; i < orders->n; i++)
+        if (memcmp(orders->at[i].layers, layers, bytes) == 0)
+            return;
+    orders->at[orders->n].layers = layers;
+    if (structure)
+        orders->at[orders->n].structure = *structure;
+    orders->n++;
+}
+
+enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                struct vbs_arena *arena, struct vbs_orders *orders)
+{
+    size_t n = (size_t)task->n_layers;
+    int *layers = vbs_arena_alloc(arena, 3 * n, sizeof *layers);
+    struct vbs_chain chain, sorted;
+    enum vbs_status status = layers ? VBS_OK : vbs_no_memory(ctx);
+
+    *orders = (struct vbs_orders){0};
+    if (status == VBS_OK)
+        status = vbs_chain_build(ctx, task, arena, &chain);
+    if (status == VBS_OK)
+        status = vbs_chain_build(ctx, task, arena, &sorted);
+    if (status == VBS_OK)
+        status = sort_branches(ctx, task, &sorted);
+    if (status != VBS_OK)
+        return status;
+    append(&chain, layers, 0);
+    for (int k = 1; k <= task->n_layers; k++)
+        layers[n + (size_t)k - 1] = k;
+    append(&sorted, layers + 2 * n, 0);
+    add_order(task, orders, layers, &chain);
+    add_order(task, orders, layers + n, NULL);
+    add_order(task, orders, layers + 2 * n, &sorted);
+    return VBS_OK;
 }
 
 /* Folding walks line and chain together; at is the place in the line. */

@@ -16,20 +16,24 @@ enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
                                struct vbs_arena *arena, const int *order,
                                struct vbs_chain *chain) VBS_MUST_CHECK;
 
-/* Layers 1..n. */
-void vbs_line_order_of_ids(const struct vbs_task *task, int *order);
-
-/* The layers in the order in which a chain with special layers runs them: branch after branch. */
-void vbs_line_order_of_chain(const struct vbs_chain *chain, int *order);
+/* Topological orders worth a line. */
+struct vbs_orders {
+    int n;
+    struct {
+        int *layers;                /* [n_layers] */
+        struct vbs_chain structure; /* whose order it is, branch after branch; no items: none */
+    } at[3];
+};
 
 /*
- * Sorts the branches of every special layer so that, run one after the other, they take least
- * memory: those first that need most beside what they leave behind (Liu, "An application of
- * generalized tree pebbling to sparse matrix factorization", 1987, for branches as wholes; scratch
- * left out). dp-vbs does not see the order, for it sets input and output aside.
+ * Branch after branch in the network's order; the ids, where that is another; branches sorted so
+ * that, run one after the other, they take least memory, where that is another: those first that
+ * need most beside what they leave behind (Liu, "An application of generalized tree pebbling to
+ * sparse matrix factorization", 1987, for branches as wholes, scratch left out). dp-vbs does not
+ * see the order of branches, for it sets input and output aside.
  */
-enum vbs_status vbs_line_sort_branches(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                       struct vbs_chain *chain) VBS_MUST_CHECK;
+enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                struct vbs_arena *arena, struct vbs_orders *orders) VBS_MUST_CHECK;
 
 /* The same line with the structure of chain, whose order it has: special layers are parts, chains
  * of their branches, and each branch of several layers is a part again. Shares what line has. */

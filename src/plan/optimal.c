@@ -18,9 +18,9 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a search found at the budget high_bytes: a bound for all up to it, and a schedule (unless
  * best_ticks is VBS_NEVER_TICKS) for all from low_bytes on. */
@@ -52,6 +52,7 @@ struct optimal {
     struct vbs_positions positions;
     bool listed;
     bool in_chunks;
+    struct vbs_task whole; /* the task without its latency; shares its arena */
     int n_parts;
     struct part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
     int64_t least_bytes;
@@ -153,7 +154,7 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct part *part, int64_t 
                                                  .high_bytes = memory_bytes,
                                                  .best_ticks = proof->best_ticks,
                                                  .bound_ticks = proof->bound_ticks,
-                                                 .limit_s = limit_s,
+                                                 .limit_s = fmax(limit_s, 1e-9),
                                                  .steps = proof->steps};
     proof->steps = (struct vbs_step_list){0};
     return VBS_OK;
@@ -172,7 +173,8 @@ static enum vbs_status find_out(struct vbs_ctx *ctx, struct optimal *optimal, st
 
     *known = look_up(part, memory_bytes);
     /* A search that had much less time does not count: find_least is short. */
-    if (2 * known->searched_s > limit_s || known->bound_ticks >= known->best_ticks)
+    if ((known->searched_s > 0 && 2 * known->searched_s > limit_s) ||
+        known->bound_ticks >= known->best_ticks)
         return VBS_OK;
     status = start_proof(ctx, part, memory_bytes, known, &proof);
     if (status == VBS_OK)
@@ -186,45 +188,51 @@ static enum vbs_status find_out(struct vbs_ctx *ctx, struct optimal *optimal, st
     return status;
 }
 
-static enum vbs_status cut_order(struct vbs_ctx *ctx, struct part *part, const int *order)
+/* Cuttings without regard to the structure cost the square of the layers: where that would take
+ * more than a few seconds the structure is kept. */
+static bool cuts_freely(const struct vbs_task *task)
 {
-    struct vbs_arena arena = {0};
-    struct vbs_chain line;
-    enum vbs_status status = vbs_line_build(ctx, &part->task, &arena, order, &line);
+    double n = task->n_layers, r = task->request;
 
+    return n * n * r * (n + r) < 2e7;
+}
+
+static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *optimal,
+                                 const struct vbs_orders *orders, int at,
+                                 struct vbs_answers *answers)
+{
+    const struct vbs_chain *structure = &orders->at[at].structure;
+    bool fold = structure->n_items > 0 && !cuts_freely(optimal->task);
+    struct vbs_arena arena = {0};
+    struct vbs_chain line, folded;
+    enum vbs_status status =
+        vbs_line_build(ctx, optimal->task, &arena, orders->at[at].layers, &line);
+
+    if (status == VBS_OK && fold)
+        status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
     if (status == VBS_OK)
-        status = vbs_guillotine_solve(ctx, &part->task, &line, VBS_CUT_BARRIER, &part->cuttings);
+        status = vbs_guillotine_solve(ctx, &optimal->whole, fold ? &folded : &line, VBS_CUT_BARRIER,
+                                      answers, optimal->n_parts);
     vbs_arena_clear(&arena);
     return status;
 }
 
-/* The guillotine cuttings of a part, in each of the orders of dp-vbs+. */
-static enum vbs_status cut(struct vbs_ctx *ctx, struct part *part)
+/* The guillotine cuttings of all parts. */
+static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    size_t n = (size_t)part->task.n_layers, bytes = n * sizeof(int);
+    struct vbs_answers *answers = calloc((size_t)optimal->n_parts, sizeof *answers);
     struct vbs_arena arena = {0};
-    int *orders = vbs_arena_alloc(&arena, 3 * n, sizeof *orders), *sorted;
-    struct vbs_chain chain;
-    enum vbs_status status = orders ? VBS_OK : vbs_no_memory(ctx);
+    struct vbs_orders orders;
+    enum vbs_status status =
+        answers ? vbs_orders_find(ctx, optimal->task, &arena, &orders) : vbs_no_memory(ctx);
 
-    part->cuttings.task = &part->task;
-    if (status == VBS_OK)
-        status = vbs_chain_build(ctx, &part->task, &arena, &chain);
-    if (status == VBS_OK) {
-        vbs_line_order_of_ids(&part->task, orders);
-        vbs_line_order_of_chain(&chain, orders + n);
-        status = vbs_line_sort_branches(ctx, &part->task, &chain);
-    }
-    if (status == VBS_OK)
-        status = cut_order(ctx, part, orders);
-    if (status == VBS_OK && memcmp(orders, orders + n, bytes) != 0)
-        status = cut_order(ctx, part, orders + n);
-    if (status == VBS_OK) {
-        sorted = orders + 2 * n;
-        vbs_line_order_of_chain(&chain, sorted);
-        if (memcmp(sorted, orders, bytes) != 0 && memcmp(sorted, orders + n, bytes) != 0)
-            status = cut_order(ctx, part, sorted);
-    }
+    for (int p = 0; answers && p < optimal->n_parts; p++)
+        answers[p].task = &optimal->parts[p].task;
+    for (int i = 0; status == VBS_OK && i < orders.n; i++)
+        status = cut_order(ctx, optimal, &orders, i, answers);
+    for (int p = 0; answers && p < optimal->n_parts; p++)
+        optimal->parts[p].cuttings = answers[p];
+    free(answers);
     vbs_arena_clear(&arena);
     return status;
 }
@@ -276,36 +284,36 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, struct optimal *optimal, 
     return status;
 }
 
-static enum vbs_status open_part(struct vbs_ctx *ctx, struct optimal *optimal, struct part *part,
-                                 int request)
+/* The task of a part: the same network and ticks, fewer samples, no latency. */
+static struct vbs_task part_task(const struct vbs_task *task, int request)
 {
-    enum vbs_status status;
+    struct vbs_task part = *task;
 
-    part->task = *optimal->task;
-    part->task.request = request;
-    part->task.problem.request = request;
-    part->task.latency_ticks = INT64_MAX;
-    while (part->task.n_batches > 0 &&
-           part->task.profile->batches[part->task.n_batches - 1] > request)
-        part->task.n_batches--;
-    status = cut(ctx, part);
-    return status == VBS_OK ? find_least(ctx, optimal, part) : status;
+    part.request = request;
+    part.problem.request = request;
+    part.latency_ticks = INT64_MAX;
+    while (part.profile->batches[part.n_batches - 1] > request) /* ends: batches[0] is 1 */
+        part.n_batches--;
+    return part;
 }
 
 /* One part for the request; or, where chunks are bounded, one for each size of a chunk. */
 static enum vbs_status open_parts(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     const struct vbs_task *task = optimal->task;
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
 
     optimal->in_chunks = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
     optimal->n_parts = optimal->in_chunks ? task->request : 1;
+    optimal->whole = part_task(task, task->request);
     optimal->parts = calloc((size_t)optimal->n_parts, sizeof *optimal->parts);
     if (!optimal->parts)
         return vbs_no_memory(ctx);
+    for (int p = 0; p < optimal->n_parts; p++)
+        optimal->parts[p].task = part_task(task, optimal->in_chunks ? p + 1 : task->request);
+    status = cut(ctx, optimal);
     for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
-        status =
-            open_part(ctx, optimal, &optimal->parts[p], optimal->in_chunks ? p + 1 : task->request);
+        status = find_least(ctx, optimal, &optimal->parts[p]);
     return status;
 }
 

@@ -49,8 +49,8 @@ struct prover {
     uint64_t *all_layers;
     int n_groups;
     struct group *groups; /* [n_layers] at first */
-    double *hindrance;    /* [n_layers][n_layers] ticks that two layers cost more than each alone */
-    int *failed;          /* [n_layers][n_layers] by group: 1: put off */
+    float *hindrance; /* [n_layers][n_layers] by group: ticks that two cost more than each alone */
+    unsigned char *failed;      /* [n_layers][n_layers] by group: 1: put off */
     struct vbs_pattern *others; /* [n_layers] scratch */
     int max_states, most_states;
     int beam_width;
@@ -315,42 +315,25 @@ static enum vbs_status find_hindrance(struct prover *at)
                 break;
             status = search_pair(at, g, h, NULL, &together);
             if (status == VBS_OK && together > apart && together < VBS_NEVER_TICKS)
-                at->hindrance[g * n + h] = at->hindrance[h * n + g] = (double)(together - apart);
+                at->hindrance[g * n + h] = at->hindrance[h * n + g] = (float)(together - apart);
         }
     free(weights);
     return status;
 }
 
-static double hindrance_of(const struct prover *at, int g, int h)
-{
-    int n = at->lattice.task->n_layers;
-    double sum = 0;
-
-    for (int i = 1; i <= n; i++)
-        for (int j = 1; vbs_layers_have(at->groups[g].layers, i) && j <= n; j++)
-            if (vbs_layers_have(at->groups[h].layers, j))
-                sum += at->hindrance[(i - 1) * n + j - 1];
-    return sum;
-}
-
 /* The two groups that hinder each other most, of those not put off; false: none. */
 static bool choose_pair(const struct prover *at, int *g, int *h)
 {
-    double most = 0;
+    int n = at->lattice.task->n_layers;
+    float most = 0;
 
     for (int i = 0; i < at->n_groups; i++)
-        for (int j = i + 1; j < at->n_groups; j++) {
-            double sum;
-
-            if (at->failed[i * at->lattice.task->n_layers + j])
-                continue;
-            sum = hindrance_of(at, i, j);
-            if (sum > most) {
-                most = sum;
+        for (int j = i + 1; j < at->n_groups; j++)
+            if (at->hindrance[i * n + j] > most && !at->failed[i * n + j]) {
+                most = at->hindrance[i * n + j];
                 *g = i;
                 *h = j;
             }
-        }
     return most > 0;
 }
 
@@ -366,12 +349,15 @@ static void replace(struct prover *at, int g, int h, const struct vbs_pattern *p
     at->groups[g].start_ticks = pattern->sweep.start_ticks;
     at->groups[h] = at->groups[last];
     at->n_groups = last;
-    for (int i = 0; i < last; i++) {
-        at->failed[h * n + i] = at->failed[last * n + i];
-        at->failed[i * n + h] = at->failed[i * n + last];
-    }
-    for (int i = 0; i < last; i++)
+    for (int i = 0; i <= last; i++) {
+        at->hindrance[g * n + i] += at->hindrance[h * n + i];
+        at->hindrance[i * n + g] = at->hindrance[g * n + i];
         at->failed[g * n + i] = at->failed[i * n + g] = 0;
+    }
+    for (int i = 0; i < last; i++) {
+        at->hindrance[h * n + i] = at->hindrance[i * n + h] = at->hindrance[last * n + i];
+        at->failed[h * n + i] = at->failed[i * n + h] = at->failed[last * n + i];
+    }
 }
 
 /* Merges groups until nothing is left to merge within max_states. */
