@@ -52,7 +52,7 @@ LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
 LDFLAGS_t_fault_model = $(WRAP_MALLOC)
 LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_report = $(WRAP_MALLOC)
-LDFLAGS_t_plan_table  = $(WRAP_MALLOC)
+LDFLAGS_t_plan_table_refusals = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
@@ -141,8 +141,8 @@ check: all tests
 bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench
 
-plots: all ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
-	@VBSLAB=$(abspath $(BUILD)/vbslab) experiments/run
+plots: all $(BUILD)/tests/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
+	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/misses) experiments/run
 
 ASAN  = --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" \
         LDFLAGS="-fsanitize=address"

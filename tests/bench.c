@@ -4,10 +4,10 @@
  *
  *   bench [SECONDS]   time for measuring each network (default 20)
  */
+#include "bench.h"
 #include "brute_force.h"
 #include "profile/measure_internal.h"
 #include "random_profile.h"
-#include "vbslab/vbslab.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -18,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_s(void)
+const int BENCH_TO_12[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+
+double bench_now_s(void)
 {
     struct timespec time;
 
@@ -26,7 +28,7 @@ static double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void fail(const char *what, const struct vbs_ctx *ctx)
+void bench_fail(const char *what, const struct vbs_ctx *ctx)
 {
     fprintf(stderr, "bench: %s: %s\n", what, vbs_detail(ctx));
     exit(1);
@@ -75,14 +77,6 @@ static enum vbs_status keep(struct vbs_ctx *ctx, void *self, int kernel, int rou
     return VBS_OK;
 }
 
-/* A network prepared and measured. */
-struct measured {
-    struct vbs_network *network;
-    struct vbs_session *session;
-    struct vbs_profile *profile;
-    struct vbs_measure_report report;
-};
-
 static struct vbs_profile *build_profile(struct vbs_ctx *ctx, const struct vbs_session *session,
                                          struct samples *kernels)
 {
@@ -103,13 +97,13 @@ static struct vbs_profile *build_profile(struct vbs_ctx *ctx, const struct vbs_s
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(ctx, builder, &profile);
     if (status != VBS_OK)
-        fail("profile", ctx);
+        bench_fail("profile", ctx);
     vbs_profile_builder_free(builder);
     return profile;
 }
 
-static void measure(const char *model, const char *backend_name, const int *batches, int n_batches,
-                    double seconds, struct measured *made)
+void bench_measure(const char *model, const char *backend_name, const int *batches, int n_batches,
+                   double seconds, struct measured *made)
 {
     struct vbs_ctx ctx = {0};
     const struct vbs_backend *backend;
@@ -121,19 +115,19 @@ static void measure(const char *model, const char *backend_name, const int *batc
     if (vbs_backend_find(&ctx, backend_name, &backend) != VBS_OK ||
         vbs_network_load(&ctx, model, NULL, &made->network) != VBS_OK ||
         backend->open(&ctx, made->network, &options, &made->session) != VBS_OK)
-        fail(model, &ctx);
+        bench_fail(model, &ctx);
     keeper.kernels = calloc((size_t)made->session->n_kernels, sizeof *keeper.kernels);
     if (!keeper.kernels)
-        fail(model, &ctx);
+        bench_fail(model, &ctx);
     if (vbs_measure(&ctx, made->session, &how, &sink, &made->report) != VBS_OK)
-        fail(model, &ctx);
+        bench_fail(model, &ctx);
     made->profile = build_profile(&ctx, made->session, keeper.kernels);
     for (int i = 0; i < made->session->n_kernels; i++)
         free(keeper.kernels[i].times_us);
     free(keeper.kernels);
 }
 
-static void release(struct measured *made)
+void bench_release(struct measured *made)
 {
     vbs_profile_free(made->profile);
     made->session->ops->close(made->session);
@@ -142,7 +136,26 @@ static void release(struct measured *made)
 
 /* ---- Planning ---- */
 
-static const int TO_12[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+const struct vbs_planner *bench_planner(const char *name)
+{
+    const struct vbs_planner *planner;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_planner_find(&ctx, name, &planner) != VBS_OK)
+        bench_fail(name, &ctx);
+    return planner;
+}
+
+struct vbs_solver *bench_solver(const char *planner, const struct vbs_problem *problem,
+                                const struct vbs_solver_options *options)
+{
+    struct vbs_solver *solver;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_solver_new(&ctx, bench_planner(planner), problem, options, &solver) != VBS_OK)
+        bench_fail(planner, &ctx);
+    return solver;
+}
 
 /* The budget at which a plan is neither trivial nor infeasible. */
 static int64_t middle_budget(struct vbs_solver *solver)
@@ -152,7 +165,7 @@ static int64_t middle_budget(struct vbs_solver *solver)
     int64_t bytes;
 
     if (vbs_solver_frontier(&ctx, solver, &frontier) != VBS_OK)
-        fail("frontier", &ctx);
+        bench_fail("frontier", &ctx);
     bytes = frontier->points[frontier->n_points / 2].memory_bytes;
     vbs_frontier_free(frontier);
     return bytes;
@@ -162,17 +175,17 @@ static int64_t middle_budget(struct vbs_solver *solver)
 static double replay_speed(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
 {
     struct vbs_ctx ctx = {0};
-    double start = now_s(), end = start;
+    double start = bench_now_s(), end = start;
     int64_t n = 0;
 
     while (end - start < 0.2) {
         struct vbs_replay *replay;
 
         if (vbs_replay_run(&ctx, profile, schedule, -1, false, &replay) != VBS_OK)
-            fail("replay", &ctx);
+            bench_fail("replay", &ctx);
         n += schedule->n_steps;
         vbs_replay_free(replay);
-        end = now_s();
+        end = bench_now_s();
     }
     return (double)n / (end - start);
 }
@@ -180,7 +193,7 @@ static double replay_speed(const struct vbs_profile *profile, const struct vbs_s
 /* What no replay of the steps can beat: reading them and adding their times up. */
 static double reading_speed(const struct vbs_schedule *schedule)
 {
-    double start = now_s(), end = start;
+    double start = bench_now_s(), end = start;
     volatile double sum = 0;
     int64_t n = 0;
 
@@ -191,7 +204,7 @@ static double reading_speed(const struct vbs_schedule *schedule)
             total += schedule->steps[s].batch;
         sum = sum + total;
         n += schedule->n_steps;
-        end = now_s();
+        end = bench_now_s();
     }
     return (double)n / (end - start);
 }
@@ -201,29 +214,25 @@ static void bench_network(const char *model)
     struct measured made = {0};
     struct vbs_problem problem = {.request = 12};
     struct vbs_ctx ctx = {0};
-    const struct vbs_planner *planner;
     struct vbs_solver *solver;
     struct vbs_schedule *schedule;
     double start, solve_s, plan_s;
 
-    measure(model, "analytic", TO_12, 12, 1, &made);
+    bench_measure(model, "analytic", BENCH_TO_12, 12, 1, &made);
     problem.profile = made.profile;
-    if (vbs_planner_find(&ctx, "dp-vbs", &planner) != VBS_OK)
-        fail(model, &ctx);
-    start = now_s();
-    if (vbs_solver_new(&ctx, planner, &problem, NULL, &solver) != VBS_OK)
-        fail(model, &ctx);
-    solve_s = now_s() - start;
-    start = now_s();
+    start = bench_now_s();
+    solver = bench_solver("dp-vbs", &problem, NULL);
+    solve_s = bench_now_s() - start;
+    start = bench_now_s();
     if (vbs_solver_plan(&ctx, solver, middle_budget(solver), &schedule) != VBS_OK)
-        fail(model, &ctx);
-    plan_s = now_s() - start;
+        bench_fail(model, &ctx);
+    plan_s = bench_now_s() - start;
     printf("%-18s %6d %9.2f %9.3f %12.1f %12.1f\n", model, made.profile->n_layers, 1e3 * solve_s,
            1e3 * plan_s, replay_speed(made.profile, schedule) / 1e6,
            reading_speed(schedule) / replay_speed(made.profile, schedule));
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
-    release(&made);
+    bench_release(&made);
 }
 
 static void bench_planning(void)
@@ -246,12 +255,12 @@ static double reference_s(const struct vbs_problem *problem, struct vbs_solver *
     double start;
 
     if (vbs_solver_frontier(&ctx, solver, &frontier) != VBS_OK)
-        fail("frontier", &ctx);
-    start = now_s();
+        bench_fail("frontier", &ctx);
+    start = bench_now_s();
     for (int i = 0; i < frontier->n_points; i++)
         brute_dp_vbs_us(problem, frontier->points[i].memory_bytes);
     vbs_frontier_free(frontier);
-    return now_s() - start;
+    return bench_now_s() - start;
 }
 
 /* dp-vbs on curves against the same recurrences byte by byte. */
@@ -265,7 +274,6 @@ static void bench_reference(void)
     while (n < (int)(sizeof ratios / sizeof ratios[0])) {
         struct vbs_profile *profile = random_profile(rng, RANDOM_LINEAR, 7);
         struct vbs_problem problem = {.profile = profile, .request = 6};
-        const struct vbs_planner *planner;
         struct vbs_solver *solver;
         double start, fast_s;
 
@@ -273,11 +281,9 @@ static void bench_reference(void)
             vbs_profile_free(profile);
             continue;
         }
-        start = now_s();
-        if (vbs_planner_find(NULL, "dp-vbs", &planner) != VBS_OK ||
-            vbs_solver_new(NULL, planner, &problem, NULL, &solver) != VBS_OK)
-            exit(1);
-        fast_s = now_s() - start;
+        start = bench_now_s();
+        solver = bench_solver("dp-vbs", &problem, NULL);
+        fast_s = bench_now_s() - start;
         ratios[n++] = reference_s(&problem, solver) / fast_s;
         vbs_solver_free(solver);
         vbs_profile_free(profile);
@@ -325,7 +331,7 @@ static double run_pass(const struct measured *made, const struct vbs_pass_buffer
 {
     const struct vbs_session *session = made->session;
     struct vbs_ctx ctx = {0};
-    double start = now_s();
+    double start = bench_now_s();
 
     for (int k = 1; k <= session->n_layers; k++) {
         const struct vbs_profile_layer *layer = &session->layers[k];
@@ -337,9 +343,9 @@ static double run_pass(const struct measured *made, const struct vbs_pass_buffer
         if (session->ops->run(&ctx, made->session, kernels[k], src,
                               buffers->slots[buffers->slot_of[k]], buffers->scratch,
                               &time_us) != VBS_OK)
-            fail(layer->name, &ctx);
+            bench_fail(layer->name, &ctx);
     }
-    return 1e6 * (now_s() - start);
+    return 1e6 * (bench_now_s() - start);
 }
 
 #define MAX_PASSES 31
@@ -348,16 +354,16 @@ static double median_pass(const struct measured *made, int batch, const int *ker
 {
     struct vbs_pass_buffers buffers;
     struct vbs_ctx ctx = {0};
-    double passes_us[MAX_PASSES], start = now_s();
+    double passes_us[MAX_PASSES], start = bench_now_s();
     int n = 0;
 
     if (vbs_pass_buffers_init(&ctx, made->session, batch, VBS_SHARE_ABOVE_BYTES, &buffers) !=
             VBS_OK ||
         made->session->ops->fill(&ctx, made->session, 0, batch,
                                  buffers.slots[buffers.slot_of[0]]) != VBS_OK)
-        fail("buffers", &ctx);
+        bench_fail("buffers", &ctx);
     run_pass(made, &buffers, kernels);
-    while (n < MAX_PASSES && (n < 5 || now_s() - start < 2))
+    while (n < MAX_PASSES && (n < 5 || bench_now_s() - start < 2))
         passes_us[n++] = run_pass(made, &buffers, kernels);
     vbs_pass_buffers_release(made->session, &buffers);
     gsl_sort(passes_us, 1, (size_t)n);
@@ -382,7 +388,7 @@ static void bench_prediction(double seconds)
         struct measured made = {0};
         int *kernels;
 
-        measure(MODELS[i], "onednn", BATCHES, 3, seconds, &made);
+        bench_measure(MODELS[i], "onednn", BATCHES, 3, seconds, &made);
         kernels = calloc((size_t)made.session->n_layers + 1, sizeof *kernels);
         for (int b = 0; kernels && b < 3; b++) {
             double predicted_us = choose_kernels(&made, BATCHES[b], kernels);
@@ -396,7 +402,7 @@ static void bench_prediction(double seconds)
         overheads[m++] = made.report.total_s / made.report.timed_s;
         fflush(stdout);
         free(kernels);
-        release(&made);
+        bench_release(&made);
     }
     gsl_sort(errors, 1, (size_t)n);
     gsl_sort(overheads, 1, (size_t)m);
@@ -417,6 +423,8 @@ int main(int argc, char **argv)
     printf("vbslab %s on %s, %s\n\n", vbs_version(), info.device, info.library);
     bench_planning();
     bench_reference();
+    bench_table();
+    bench_ilp();
     if (info.usable)
         bench_prediction(seconds > 0 ? seconds : 20);
     else

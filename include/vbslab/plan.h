@@ -106,8 +106,9 @@ struct vbs_certificate {
 #define VBS_EXPLAIN_EFFORT 4000000
 
 /* Fills *certificate. Solves the problem anew for each thing that could be different, mostly
- * without times or bytes, which is fast; optimal is not asked what it could do instead. VBS_USAGE
- * (more than VBS_MAX_STEPS), VBS_NO_MEMORY, VBS_INTERRUPTED. */
+ * without times or bytes, which is fast; optimal is not asked what it could do instead, nor what it
+ * could do with a change and a latency. VBS_USAGE (more than VBS_MAX_STEPS), VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. */
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                    struct vbs_certificate *certificate) VBS_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cli/number.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -124,6 +125,7 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
 {
     const char *request = cli_value(cli, values, "request");
     const char *io = cli_value(cli, values, "io");
+    const char *latency = cli_value(cli, values, "latency-us");
     enum vbs_status status = VBS_OK;
 
     problem->request = 12;
@@ -133,6 +135,9 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
             vbs_parse_int(&cli->ctx, "--request", request, 1, VBS_MAX_REQUEST, &problem->request);
     if (status == VBS_OK && io)
         status = vbs_io_parse(&cli->ctx, io, &problem->io);
+    if (status == VBS_OK && latency)
+        status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
+                                    &problem->latency_us);
     return status;
 }
 

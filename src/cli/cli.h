@@ -54,6 +54,12 @@ struct cli_argument {
 
 extern const struct cli_argument cli_profile_help[]; /* PROFILE and SIZE */
 
+/* An option of several commands, for an initializer. */
+#define CLI_OPTION_LATENCY                                                                         \
+    "latency-us", "L",                                                                             \
+        "no sample waits longer than L microseconds, from the start of its chunk (io resident: "   \
+        "of the request) to the end of its last layer"
+
 struct cli_command {
     const char *name;
     const char *summary;                  /* one line for `vbslab --help` */
@@ -91,7 +97,8 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
 /* The value of an option in the command's table by name, so that run need not count them. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
 
-/* --request and --io into *problem (defaults 12 and external); VBS_USAGE. */
+/* --request, --io and --latency-us, those that the command knows, into *problem, which is {0}
+ * (defaults 12, external and no bound); VBS_USAGE. */
 enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
                                  struct vbs_problem *problem) VBS_MUST_CHECK;
 

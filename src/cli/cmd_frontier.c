@@ -1,78 +1,202 @@
 #include "base/fail.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/number.h"
+#include "cli/solving.h"
 #include "cli/table.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-static enum vbs_status write_csv(struct cli *cli, const struct vbs_frontier *frontier,
-                                 int64_t request, const char *path)
+/* A frontier with what it is of. */
+struct curve {
+    const struct vbs_problem *problem;
+    const struct vbs_planner *planner;
+    const struct vbs_frontier *frontier;
+    size_t solver_bytes;
+};
+
+/* A point, as the forms print it. */
+struct numbers {
+    int64_t memory_bytes;
+    bool feasible; /* else the times say nothing */
+    double time_us, per_sample_us;
+    double samples_per_s; /* 0 where nothing takes time */
+};
+
+static struct numbers numbers_of(const struct curve *curve, int i)
 {
-    struct vbs_text text = {0};
-    enum vbs_status status;
+    const struct vbs_frontier_point *point = &curve->frontier->points[i];
+    struct numbers numbers = {.memory_bytes = point->memory_bytes,
+                              .feasible = point->time_us < HUGE_VAL,
+                              .time_us = point->time_us,
+                              .per_sample_us = point->time_us / (double)curve->problem->request};
 
-    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s\n");
-    for (int i = 0; i < frontier->n_points; i++) {
-        const struct vbs_frontier_point *point = &frontier->points[i];
-        double per_sample_us = point->time_us / (double)request;
+    if (numbers.per_sample_us > 0)
+        numbers.samples_per_s = 1e6 / numbers.per_sample_us;
+    return numbers;
+}
 
-        vbs_text_addf(&text, "%lld,", (long long)point->memory_bytes);
-        vbs_text_add_double(&text, point->time_us);
-        vbs_text_add(&text, ",");
-        vbs_text_add_double(&text, per_sample_us);
-        vbs_text_add(&text, ",");
-        vbs_text_add_double(&text, per_sample_us > 0 ? 1e6 / per_sample_us : 0);
-        vbs_text_add(&text, "\n");
-    }
-    status = text.failed ? vbs_no_memory(&cli->ctx)
-                         : vbs_write_file(&cli->ctx, path, text.data, text.length);
-    vbs_text_clear(&text);
+static enum vbs_status write_text(struct cli *cli, struct vbs_text *text, const char *path)
+{
+    enum vbs_status status = text->failed
+                                 ? vbs_no_memory(&cli->ctx)
+                                 : vbs_write_file(&cli->ctx, path, text->data, text->length);
+
+    vbs_text_clear(text);
     return status;
 }
 
-static enum vbs_status print_table(struct cli *cli, const struct vbs_frontier *frontier,
-                                   int64_t request)
+static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, const char *path)
+{
+    struct vbs_text text = {0};
+
+    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s\n");
+    for (int i = 0; i < curve->frontier->n_points; i++) {
+        struct numbers numbers = numbers_of(curve, i);
+
+        vbs_text_addf(&text, "%lld,", (long long)numbers.memory_bytes);
+        if (numbers.feasible) {
+            vbs_text_add_double(&text, numbers.time_us);
+            vbs_text_add(&text, ",");
+            vbs_text_add_double(&text, numbers.per_sample_us);
+            vbs_text_add(&text, ",");
+            vbs_text_add_double(&text, numbers.samples_per_s);
+        } else {
+            vbs_text_add(&text, ",,");
+        }
+        vbs_text_add(&text, "\n");
+    }
+    return write_text(cli, &text, path);
+}
+
+static json_t *point_json(const struct numbers *numbers)
+{
+    if (!numbers->feasible)
+        return json_pack("{s:I, s:n, s:n, s:n}", "memory_bytes", (json_int_t)numbers->memory_bytes,
+                         "time_us", "per_sample_us", "samples_per_s");
+    return json_pack("{s:I, s:f, s:f, s:f}", "memory_bytes", (json_int_t)numbers->memory_bytes,
+                     "time_us", numbers->time_us, "per_sample_us", numbers->per_sample_us,
+                     "samples_per_s", numbers->samples_per_s);
+}
+
+static json_t *points_json(const struct curve *curve, bool *failed)
+{
+    json_t *points = json_array();
+
+    for (int i = 0; i < curve->frontier->n_points; i++) {
+        struct numbers numbers = numbers_of(curve, i);
+
+        cli_json_append(points, point_json(&numbers), failed);
+    }
+    return points;
+}
+
+static enum vbs_status write_json(struct cli *cli, const struct curve *curve, const char *path)
+{
+    const struct vbs_problem *problem = curve->problem;
+    struct vbs_text text = {0};
+    json_t *json = json_pack("{s:s, s:s, s:s, s:I, s:s}", "format", "vbslab-frontier-1", "model",
+                             problem->profile->circumstances.model, "planner",
+                             vbs_planner_name(curve->planner), "request",
+                             (json_int_t)problem->request, "io", vbs_io_word(problem->io));
+
+    cli_json_put(json, "latency_us",
+                 problem->latency_us > 0 ? json_real(problem->latency_us) : json_null(),
+                 &text.failed);
+    cli_json_put(json, "solver", json_pack("{s:I}", "peak_bytes", (json_int_t)curve->solver_bytes),
+                 &text.failed);
+    cli_json_put(json, "points", points_json(curve, &text.failed), &text.failed);
+    vbs_text_add_json(&text, json, JSON_INDENT(2));
+    vbs_text_add(&text, "\n");
+    json_decref(json);
+    return write_text(cli, &text, path);
+}
+
+static void print_head(const struct curve *curve)
+{
+    const struct vbs_problem *problem = curve->problem;
+    const char *model = problem->profile->circumstances.model;
+    char number[32];
+
+    cli_print_name(model);
+    printf("%s%lld sample%s, io %s, planner %s", model[0] ? ": " : "", (long long)problem->request,
+           problem->request == 1 ? "" : "s", vbs_io_word(problem->io),
+           vbs_planner_name(curve->planner));
+    if (problem->latency_us > 0)
+        printf(", latency at most %s us",
+               cli_format_typed(problem->latency_us, number, sizeof number));
+    printf("\n\n");
+}
+
+static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
 {
     static const struct cli_column COLUMNS[] = {
         {"bytes", true}, {"memory", true}, {"ms/sample", true}, {"samples/s", true}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 4};
+    char bytes[24];
+    enum vbs_status status;
 
-    for (int i = 0; i < frontier->n_points; i++) {
-        const struct vbs_frontier_point *point = &frontier->points[i];
-        double per_sample_us = point->time_us / (double)request;
-        char memory[24];
+    for (int i = 0; i < curve->frontier->n_points; i++) {
+        struct numbers numbers = numbers_of(curve, i);
 
-        cli_table_add(&table, "%lld", (long long)point->memory_bytes);
-        cli_table_add(&table, "%s", vbs_format_bytes(point->memory_bytes, memory, sizeof memory));
-        cli_table_add(&table, "%.4f", per_sample_us / 1e3);
-        if (per_sample_us > 0)
-            cli_table_add(&table, "%.2f", 1e6 / per_sample_us);
+        cli_table_add(&table, "%lld", (long long)numbers.memory_bytes);
+        cli_table_add(&table, "%s", vbs_format_bytes(numbers.memory_bytes, bytes, sizeof bytes));
+        if (numbers.feasible)
+            cli_table_add(&table, "%.4f", numbers.per_sample_us / 1e3);
+        else
+            cli_table_add(&table, "no plan");
+        if (numbers.feasible && numbers.samples_per_s > 0)
+            cli_table_add(&table, "%.2f", numbers.samples_per_s);
         else
             cli_table_add(&table, "-");
     }
-    return cli_table_print(&cli->ctx, &table);
+    print_head(curve);
+    status = cli_table_print(&cli->ctx, &table);
+    if (status == VBS_OK)
+        printf("\n  solver   held %s at most\n",
+               vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
+    return status;
+}
+
+static enum vbs_status report(struct cli *cli, const char *const *values, const struct curve *curve)
+{
+    const char *csv = cli_value(cli, values, "csv"), *json = cli_value(cli, values, "json");
+
+    if (csv)
+        return write_csv(cli, curve, csv);
+    if (json)
+        return write_json(cli, curve, json);
+    return print_table(cli, curve);
 }
 
 static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                 const struct vbs_problem *problem)
 {
-    const char *csv = cli_value(cli, values, "csv");
     const struct vbs_planner *planner;
+    struct vbs_solver_options options = {0};
     struct vbs_solver *solver = NULL;
-    struct vbs_frontier *curve = NULL;
+    struct vbs_frontier *found = NULL;
     enum vbs_status status =
         vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
 
     if (status == VBS_OK)
-        status = vbs_solver_new(&cli->ctx, planner, problem, NULL, &solver);
+        status = cli_read_solver_options(cli, values, planner, &options);
     if (status == VBS_OK)
-        status = vbs_solver_frontier(&cli->ctx, solver, &curve);
-    if (status == VBS_OK && csv)
-        status = write_csv(cli, curve, problem->request, csv);
-    if (status == VBS_OK && !csv)
-        status = print_table(cli, curve, problem->request);
-    vbs_frontier_free(curve);
+        status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
+    if (status == VBS_OK)
+        status = vbs_solver_frontier(&cli->ctx, solver, &found);
+    if (status == VBS_INFEASIBLE)
+        status = cli_explain(cli, planner, problem, solver, INT64_MAX);
+    if (status == VBS_OK)
+        status = report(cli, values,
+                        &(struct curve){.problem = problem,
+                                        .planner = planner,
+                                        .frontier = found,
+                                        .solver_bytes = vbs_solver_peak_bytes(solver)});
+    vbs_frontier_free(found);
     vbs_solver_free(solver);
     return status;
 }
@@ -89,6 +213,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
     if (!cli_value(cli, values, "planner"))
         return cli_usage(cli, "needs --planner");
+    if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
+        return cli_usage(cli, "takes one of --json and --csv");
     status = cli_read_problem(cli, values, &problem);
     if (status == VBS_OK)
         status = cli_load_profile(cli, arguments[0], &profile, &id);
@@ -104,7 +230,11 @@ static const struct cli_option OPTIONS[] = {
     {"planner", "P", "one of " CLI_PLANNERS},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {CLI_OPTION_LATENCY},
+    {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_TABLE},
     {"csv", "FILE", "write the curve as CSV; - is standard output"},
+    {"json", "FILE", "write the curve as JSON; - is standard output"},
     {0},
 };
 

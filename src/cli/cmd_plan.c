@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/number.h"
+#include "cli/solving.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -96,28 +97,48 @@ static void collect(const struct vbs_profile *profile, const struct vbs_schedule
         close_run(&uses[k]);
 }
 
-static void print_summary(const struct vbs_schedule *schedule)
+static void print_head(const struct vbs_schedule *schedule)
 {
-    char bytes[48], time[32], number[32];
-    double time_us = schedule->predicted.time_us;
-    double per_sample_us = time_us / (double)schedule->request;
+    char bytes[48];
 
     cli_print_name(schedule->model);
     printf("%s%lld sample%s in %s, io %s, planner %s\n\n", schedule->model[0] ? ": " : "",
            (long long)schedule->request, schedule->request == 1 ? "" : "s",
            vbs_format_exact(schedule->memory_bytes, bytes, sizeof bytes), vbs_io_word(schedule->io),
            schedule->planner);
-    printf("  time   %s, ", cli_format_time(time_us, time, sizeof time));
+}
+
+static void print_times(const struct vbs_schedule *schedule)
+{
+    char time[32], number[32];
+    double time_us = schedule->predicted.time_us;
+    double per_sample_us = time_us / (double)schedule->request;
+
+    printf("  time     %s, ", cli_format_time(time_us, time, sizeof time));
     printf("%s per sample", cli_format_time(per_sample_us, time, sizeof time));
     if (per_sample_us > 0)
         printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
-    printf("\n  peak   %s", vbs_format_exact(schedule->predicted.peak_bytes, bytes, sizeof bytes));
+    if (schedule->latency_us > 0) {
+        printf("\n  latency  %s; ",
+               cli_format_time(schedule->predicted.latency_us, time, sizeof time));
+        printf("no sample may wait longer than %s us",
+               cli_format_typed(schedule->latency_us, number, sizeof number));
+    }
+    printf("\n  bound    %s: no schedule is faster; this one takes %.2f%% longer\n",
+           cli_format_time(schedule->bound.time_us, time, sizeof time),
+           schedule->bound.gap_percent);
+}
+
+static void print_memory(const struct vbs_schedule *schedule)
+{
+    char bytes[48];
+
+    printf("  peak     %s", vbs_format_exact(schedule->predicted.peak_bytes, bytes, sizeof bytes));
     if (schedule->predicted.reserved_bytes > schedule->predicted.peak_bytes)
         printf("; the planner had set %s aside",
                vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
-    printf("\n  bound  %s: no schedule is faster; this one takes %.2f%% longer\n\n",
-           cli_format_time(schedule->bound.time_us, time, sizeof time),
-           schedule->bound.gap_percent);
+    printf("\n  solver   held %s at most\n\n",
+           vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
 
 static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
@@ -142,26 +163,41 @@ static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *p
     return cli_table_print(&cli->ctx, &table);
 }
 
+static enum vbs_status print_schedule(struct cli *cli, const struct vbs_profile *profile,
+                                      const struct vbs_schedule *schedule)
+{
+    print_head(schedule);
+    print_times(schedule);
+    print_memory(schedule);
+    return print_layers(cli, profile, schedule);
+}
+
 /* Plans, and writes what was asked for. */
 static enum vbs_status plan(struct cli *cli, const char *const *values,
                             const struct vbs_problem *problem, int64_t memory_bytes)
 {
     const char *name = cli_value(cli, values, "planner"), *json = cli_value(cli, values, "json");
     const struct vbs_planner *planner;
+    struct vbs_solver_options options = {0};
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
     enum vbs_status status = vbs_planner_find(&cli->ctx, name, &planner);
 
     if (status == VBS_OK)
-        status = vbs_solver_new(&cli->ctx, planner, problem, NULL, &solver);
+        status = cli_read_solver_options(cli, values, planner, &options);
+    if (status == VBS_OK && options.table_bytes > memory_bytes)
+        status = vbs_fail(&cli->ctx, VBS_USAGE, "--table %.40s is more than --memory %.40s",
+                          cli_value(cli, values, "table"), cli_value(cli, values, "memory"));
+    if (status == VBS_OK)
+        status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
+    if (status == VBS_INFEASIBLE)
+        status = cli_explain(cli, planner, problem, solver, memory_bytes);
     if (status == VBS_OK && json)
         status = vbs_schedule_write_json(&cli->ctx, schedule, json);
-    if (status == VBS_OK && !(json && strcmp(json, "-") == 0)) {
-        print_summary(schedule);
-        status = print_layers(cli, problem->profile, schedule);
-    }
+    if (status == VBS_OK && !(json && strcmp(json, "-") == 0))
+        status = print_schedule(cli, problem->profile, schedule);
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
     return status;
@@ -214,6 +250,9 @@ static const struct cli_option OPTIONS[] = {
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
     {"weights", "WHERE", "excluded (default): weights live outside the budget"},
+    {CLI_OPTION_LATENCY},
+    {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_TABLE},
     {"json", "FILE", "write the schedule; - is standard output, instead of the table"},
     {0},
 };

@@ -1,7 +1,10 @@
 #include "cli/number.h"
 
+#include "base/fail.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Decimals that make four digits of value, at most six. */
@@ -30,4 +33,46 @@ char *cli_format_time(double time_us, char *buffer, size_t size)
     cli_format_number(value, buffer, size);
     strncat(buffer, unit, size - strlen(buffer) - 1);
     return buffer;
+}
+
+char *cli_format_typed(double value, char *buffer, size_t size)
+{
+    int before = value > 0 ? (int)floor(log10(value)) + 1 : 1, after = 6 - before;
+    size_t length;
+
+    if (after > 12)
+        snprintf(buffer, size, "%.6g", value);
+    else
+        snprintf(buffer, size, "%.*f", after > 0 ? after : 0, value);
+    length = strlen(buffer);
+    if (after <= 0 || after > 12)
+        return buffer;
+    while (length > 0 && buffer[length - 1] == '0')
+        buffer[--length] = '\0';
+    if (length > 0 && buffer[length - 1] == '.')
+        buffer[length - 1] = '\0';
+    return buffer;
+}
+
+/* A sum of times may exceed what it stands for by its last bits. */
+double cli_round_up(double value)
+{
+    double unit = value > 0 ? pow(10, floor(log10(value)) - 5) : 1;
+
+    return unit * ceil(value / unit * (1 - 1e-12));
+}
+
+/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+enum vbs_status cli_parse_positive(struct vbs_ctx *ctx, const char *what, const char *text,
+                                   const char *unit, double *value)
+{
+    char *end;
+    double parsed = strtod(text, &end);
+
+    if (text[0] == '\0' || text[strspn(text, "0123456789.eE+-")] || *end != '\0' ||
+        !(parsed > 0 && isfinite(parsed)))
+        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s above 0", what, text,
+                        unit);
+    *value = parsed;
+    return VBS_OK;
 }

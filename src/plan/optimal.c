@@ -56,13 +56,9 @@ struct optimal {
     int n_parts;
     struct part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
     int64_t least_bytes;
+    double limit_s; /* of a plan */
     size_t search_bytes;
 };
-
-static double time_limit_s(const struct vbs_task *task)
-{
-    return task->options.time_limit_s > 0 ? task->options.time_limit_s : VBS_TIME_LIMIT_S;
-}
 
 static const struct vbs_positions *positions_of(const struct optimal *optimal)
 {
@@ -166,8 +162,8 @@ static enum vbs_status find_out(struct vbs_ctx *ctx, struct optimal *optimal, st
                                 int64_t memory_bytes, double limit_s, int64_t below_ticks,
                                 struct known *known)
 {
-    const struct vbs_prove_limits limits = {.until_s = vbs_clock_s() + limit_s,
-                                            .below_ticks = below_ticks};
+    const struct vbs_prove_limits limits = {
+        .until_s = vbs_clock_s() + limit_s, .below_ticks = below_ticks, .seeds = &part->cuttings};
     struct vbs_proof proof = {0};
     enum vbs_status status;
 
@@ -262,7 +258,7 @@ static int64_t least_by_layers(const struct vbs_task *task, int64_t *togo, int64
 static enum vbs_status find_least(struct vbs_ctx *ctx, struct optimal *optimal, struct part *part)
 {
     int64_t *togo = malloc(((size_t)part->task.request + 1) * sizeof *togo), floor;
-    double until_s = vbs_clock_s() + time_limit_s(optimal->task) / 10;
+    double until_s = vbs_clock_s() + optimal->limit_s / 10;
     enum vbs_status status = VBS_OK;
 
     part->least_bytes = vbs_answers_least_bytes(&part->cuttings);
@@ -351,7 +347,7 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
 {
     int r = optimal->n_parts;
     int64_t limit = optimal->task->latency_ticks;
-    double until_s = vbs_clock_s() + time_limit_s(optimal->task);
+    double until_s = vbs_clock_s() + optimal->limit_s;
 
     for (int b = 1; b <= r; b++) {
         struct known known;
@@ -434,7 +430,7 @@ static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
     int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
     struct known known;
     enum vbs_status status =
-        find_out(ctx, optimal, &optimal->parts[0], memory_bytes, time_limit_s(optimal->task),
+        find_out(ctx, optimal, &optimal->parts[0], memory_bytes, optimal->limit_s,
                  limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
 
     if (status != VBS_OK)
@@ -539,24 +535,17 @@ static int64_t least_of_parts(const struct optimal *optimal)
     return least;
 }
 
-/* The least budget with a schedule in time: bisection over plans, which get no slower with memory.
- */
-static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
+/* Narrows the least budget with a schedule in time down from a feasible one: plans get no slower
+ * with memory. */
+static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    int64_t low = least_of_parts(optimal) - 1, high = enough_bytes(optimal->task);
-    struct vbs_draft draft = {0};
-    enum vbs_status status = optimal_plan(ctx, optimal, high, &draft);
+    int64_t low = least_of_parts(optimal) - 1;
+    enum vbs_status status = VBS_OK;
 
-    optimal->least_bytes = draft.reserved_bytes;
-    vbs_step_list_clear(&draft.steps);
-    if (status == VBS_INFEASIBLE) {
-        optimal->least_bytes = INT64_MAX;
-        return VBS_OK;
-    }
     while (status == VBS_OK && optimal->least_bytes - low > 1) {
         int64_t middle = low + (optimal->least_bytes - low) / 2;
+        struct vbs_draft draft = {0};
 
-        draft = (struct vbs_draft){0};
         status = optimal_plan(ctx, optimal, middle, &draft);
         vbs_step_list_clear(&draft.steps);
         if (status == VBS_OK)
@@ -569,6 +558,24 @@ static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *o
     return status;
 }
 
+/* All its plans together take at most a fifth of the time limit of one. */
+static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
+{
+    double limit_s = optimal->limit_s;
+    struct vbs_draft draft = {0};
+    enum vbs_status status;
+
+    optimal->limit_s = limit_s / 10;
+    status = optimal_plan(ctx, optimal, enough_bytes(optimal->task), &draft);
+    vbs_step_list_clear(&draft.steps);
+    optimal->least_bytes = status == VBS_OK ? draft.reserved_bytes : INT64_MAX;
+    optimal->limit_s = limit_s / 10 / 40;
+    if (status == VBS_OK)
+        status = bisect_least(ctx, optimal);
+    optimal->limit_s = limit_s;
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
 static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct optimal *optimal = calloc(1, sizeof *optimal);
@@ -577,6 +584,8 @@ static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *
     if (!optimal)
         return vbs_no_memory(ctx);
     optimal->task = task;
+    optimal->limit_s =
+        task->options.time_limit_s > 0 ? task->options.time_limit_s : VBS_TIME_LIMIT_S;
     status = vbs_positions_list(ctx, task, &optimal->positions, &optimal->listed);
     if (status == VBS_OK)
         status = open_parts(ctx, optimal);

@@ -32,6 +32,7 @@
 #define PAIR_SHARE 0.2
 /* Of the time left, how much goes into a better schedule at once. */
 #define IMPROVE_SHARE 0.2
+#define N_SEEDS       12
 
 struct group {
     struct vbs_pattern pattern; /* {0}: one layer, alone */
@@ -132,31 +133,60 @@ static int gather_patterns(struct prover *at)
     return n;
 }
 
-static enum vbs_status copy_best(struct prover *at, struct vbs_step_list *steps)
+static enum vbs_status copy_steps(struct prover *at, const struct vbs_step *from, int64_t n,
+                                  struct vbs_step_list *steps)
 {
-    const struct vbs_step_list *best = &at->proof->steps;
     enum vbs_status status = VBS_OK;
 
-    for (int64_t s = 0; status == VBS_OK && s < best->n_steps; s++)
-        status = vbs_step_list_add(at->ctx, steps, best->steps[s].layer, best->steps[s].batch, 0);
+    for (int64_t s = 0; status == VBS_OK && s < n; s++)
+        status = vbs_step_list_add(at->ctx, steps, from[s].layer, from[s].batch, 0);
     return status;
 }
 
-/* Improves the best schedule known, piece by piece. */
-static enum vbs_status improve_best(struct prover *at)
+/* Improves a schedule piece by piece and takes it over when it is better than the best known. */
+static enum vbs_status improve(struct prover *at, const struct vbs_step *from, int64_t n,
+                               double until_s)
 {
-    double now = vbs_clock_s();
-    const struct vbs_improve_limits limits = {
-        .max_states = at->max_states, .until_s = now + IMPROVE_SHARE * (at->limits->until_s - now)};
+    const struct vbs_improve_limits limits = {.max_states = at->max_states, .until_s = until_s};
     struct vbs_step_list steps = {0};
     bool improved = false;
-    enum vbs_status status = copy_best(at, &steps);
+    enum vbs_status status = copy_steps(at, from, n, &steps);
 
     if (status == VBS_OK && steps.n_steps > 0)
         status = vbs_improve(at->ctx, &at->lattice, at->all_layers, &limits, &steps, &improved);
     if (status == VBS_OK && improved)
         status = take_steps(at, &steps);
     vbs_step_list_clear(&steps);
+    return status;
+}
+
+static double share_of_time(const struct prover *at, double share)
+{
+    double now = vbs_clock_s();
+
+    return now + share * (at->limits->until_s - now);
+}
+
+static enum vbs_status improve_best(struct prover *at)
+{
+    const struct vbs_step_list *best = &at->proof->steps;
+
+    return improve(at, best->steps, best->n_steps, share_of_time(at, IMPROVE_SHARE));
+}
+
+/* The best schedules of smaller budgets are others in kind, and one of them may end lower. */
+static enum vbs_status improve_seeds(struct prover *at)
+{
+    const struct vbs_answers *seeds = at->limits->seeds;
+    double until_s = share_of_time(at, IMPROVE_SHARE);
+    enum vbs_status status = VBS_OK;
+    int last = seeds ? seeds->n - 1 : -1;
+
+    while (last >= 0 && seeds->list[last].bytes > at->lattice.memory_bytes)
+        last--;
+    for (int i = last; status == VBS_OK && i >= 0 && i > last - N_SEEDS; i--)
+        if (!is_over(at) && vbs_clock_s() < until_s)
+            status = improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until_s);
     return status;
 }
 
@@ -212,7 +242,8 @@ static enum vbs_status search_beam(struct prover *at)
                                       .kept = &kept};
     enum vbs_found found;
     int64_t ticks;
-    enum vbs_status status = copy_best(at, &steps);
+    enum vbs_status status =
+        copy_steps(at, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
 
     if (status == VBS_OK)
         status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);
@@ -425,6 +456,8 @@ static enum vbs_status run_rounds(struct prover *at)
 
     if (status == VBS_OK && !is_over(at))
         status = improve_best(at);
+    if (status == VBS_OK && !is_over(at))
+        status = improve_seeds(at);
     if (status == VBS_OK && !is_over(at))
         status = find_hindrance(at);
     while (status == VBS_OK && !is_over(at)) {

@@ -4,6 +4,7 @@
 #ifndef VBS_PLAN_PROVE_H
 #define VBS_PLAN_PROVE_H
 
+#include "plan/answers.h"
 #include "plan/positions.h"
 
 struct vbs_proof {
@@ -17,6 +18,8 @@ struct vbs_proof {
 struct vbs_prove_limits {
     double until_s;      /* of vbs_clock_s */
     int64_t below_ticks; /* schedules that take this or more are of no interest */
+    /* Schedules for this and smaller budgets that may be near the optimum too; null: none. */
+    const struct vbs_answers *seeds;
 };
 
 /*
