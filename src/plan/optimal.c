@@ -11,41 +11,16 @@
  * so that chunks of 1..r samples are searched one by one and the best sequence put together.
  */
 #include "plan/guillotine.h"
+#include "plan/known.h"
 #include "plan/lattice.h"
 #include "plan/line.h"
 #include "plan/pattern.h"
-#include "plan/prove.h"
 
 #include "base/fail.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-
-/* What a search found at the budget high_bytes: a bound for all up to it, and a schedule (unless
- * best_ticks is VBS_NEVER_TICKS) for all from low_bytes on. */
-struct fact {
-    int64_t low_bytes, high_bytes;
-    int64_t best_ticks, bound_ticks;
-    double limit_s; /* how long the search might take */
-    struct vbs_step_list steps;
-};
-
-/* The best of all facts for a budget; steps belong to a fact, null: none. */
-struct known {
-    int64_t best_ticks, bound_ticks;
-    const struct vbs_step_list *steps;
-    double searched_s; /* how long a search at this very budget might take, 0: there was none */
-};
-
-/* Requests of one size; the whole request, or the chunks of a size when latency is bounded. */
-struct part {
-    struct vbs_task task; /* shares the arena of the solver's task */
-    struct vbs_answers cuttings;
-    int n_facts, capacity;
-    struct fact *facts;
-    int64_t least_bytes;
-};
 
 struct optimal {
     const struct vbs_task *task;
@@ -54,134 +29,14 @@ struct optimal {
     bool in_chunks;
     struct vbs_task whole; /* the task without its latency; shares its arena */
     int n_parts;
-    struct part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
+    struct vbs_part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
     int64_t least_bytes;
     double limit_s; /* of a plan */
-    size_t search_bytes;
 };
 
 static const struct vbs_positions *positions_of(const struct optimal *optimal)
 {
     return optimal->listed ? &optimal->positions : NULL;
-}
-
-static enum vbs_status copy_steps(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
-                                  struct vbs_step_list *to)
-{
-    for (int64_t s = 0; s < n; s++) {
-        enum vbs_status status =
-            vbs_step_list_add(ctx, to, steps[s].layer, steps[s].batch, steps[s].algorithm);
-
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
-}
-
-static int64_t ticks_of(const struct vbs_task *task, const struct vbs_step_list *steps)
-{
-    int64_t ticks = 0;
-
-    for (int64_t s = 0; s < steps->n_steps; s++)
-        ticks += vbs_task_ticks(task, vbs_task_step_row(task, &steps->steps[s])->time_us);
-    return ticks;
-}
-
-static struct known look_up(const struct part *part, int64_t memory_bytes)
-{
-    struct known known = {.best_ticks = VBS_NEVER_TICKS};
-
-    for (int f = 0; f < part->n_facts; f++) {
-        const struct fact *fact = &part->facts[f];
-
-        if (fact->high_bytes >= memory_bytes && fact->bound_ticks > known.bound_ticks)
-            known.bound_ticks = fact->bound_ticks;
-        if (fact->low_bytes <= memory_bytes && fact->best_ticks < known.best_ticks) {
-            known.best_ticks = fact->best_ticks;
-            known.steps = &fact->steps;
-        }
-        if (fact->high_bytes == memory_bytes && fact->limit_s > known.searched_s)
-            known.searched_s = fact->limit_s;
-    }
-    return known;
-}
-
-/* Begins with what is known, or with a cutting that is better. */
-static enum vbs_status start_proof(struct vbs_ctx *ctx, struct part *part, int64_t memory_bytes,
-                                   const struct known *known, struct vbs_proof *proof)
-{
-    struct vbs_draft draft = {0};
-    enum vbs_status status = vbs_answers_plan(ctx, &part->cuttings, memory_bytes, &draft);
-
-    *proof = (struct vbs_proof){
-        .best_ticks = VBS_NEVER_TICKS, .bound_ticks = known->bound_ticks, .steps = draft.steps};
-    if (status == VBS_OK)
-        proof->best_ticks = ticks_of(&part->task, &proof->steps);
-    else if (status != VBS_INFEASIBLE)
-        return status;
-    if (known->best_ticks >= proof->best_ticks)
-        return VBS_OK;
-    proof->best_ticks = known->best_ticks;
-    proof->steps.n_steps = 0;
-    return copy_steps(ctx, known->steps->steps, known->steps->n_steps, &proof->steps);
-}
-
-/* Keeps what a proof found; takes its steps. */
-static enum vbs_status add_fact(struct vbs_ctx *ctx, struct part *part, int64_t memory_bytes,
-                                double limit_s, struct vbs_proof *proof)
-{
-    struct vbs_walked walked = {.peak_bytes = INT64_MAX};
-    enum vbs_status status = VBS_OK;
-
-    if (part->n_facts == part->capacity) {
-        int capacity = part->capacity ? 2 * part->capacity : 16;
-        struct fact *more = realloc(part->facts, (size_t)capacity * sizeof *more);
-
-        if (!more)
-            return vbs_no_memory(ctx);
-        part->facts = more;
-        part->capacity = capacity;
-    }
-    if (proof->best_ticks < VBS_NEVER_TICKS)
-        status = vbs_walk_all(ctx, &part->task, &proof->steps, &walked);
-    if (status != VBS_OK)
-        return status;
-    part->facts[part->n_facts++] = (struct fact){.low_bytes = walked.peak_bytes,
-                                                 .high_bytes = memory_bytes,
-                                                 .best_ticks = proof->best_ticks,
-                                                 .bound_ticks = proof->bound_ticks,
-                                                 .limit_s = fmax(limit_s, 1e-9),
-                                                 .steps = proof->steps};
-    proof->steps = (struct vbs_step_list){0};
-    return VBS_OK;
-}
-
-/* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
- * not count. Valid until the next call. */
-static enum vbs_status find_out(struct vbs_ctx *ctx, struct optimal *optimal, struct part *part,
-                                int64_t memory_bytes, double limit_s, int64_t below_ticks,
-                                struct known *known)
-{
-    const struct vbs_prove_limits limits = {
-        .until_s = vbs_clock_s() + limit_s, .below_ticks = below_ticks, .seeds = &part->cuttings};
-    struct vbs_proof proof = {0};
-    enum vbs_status status;
-
-    *known = look_up(part, memory_bytes);
-    /* A search that had much less time does not count: find_least is short. */
-    if ((known->searched_s > 0 && 2 * known->searched_s > limit_s) ||
-        known->bound_ticks >= known->best_ticks)
-        return VBS_OK;
-    status = start_proof(ctx, part, memory_bytes, known, &proof);
-    if (status == VBS_OK)
-        status = vbs_prove(ctx, &part->task, positions_of(optimal), memory_bytes, &limits, &proof);
-    if (status == VBS_OK)
-        status = add_fact(ctx, part, memory_bytes, limit_s, &proof);
-    if (proof.peak_bytes > optimal->search_bytes)
-        optimal->search_bytes = proof.peak_bytes;
-    vbs_step_list_clear(&proof.steps);
-    *known = look_up(part, memory_bytes);
-    return status;
 }
 
 /* Cuttings without regard to the structure cost the square of the layers: where that would take
@@ -233,53 +88,6 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
     return status;
 }
 
-/* The least budget at which every layer alone has a schedule. */
-static int64_t least_by_layers(const struct vbs_task *task, int64_t *togo, int64_t high)
-{
-    int64_t low = -1;
-
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        bool feasible = true;
-
-        for (int k = 1; feasible && k <= task->n_layers; k++) {
-            vbs_task_to_go(task, k, middle, task->request, togo);
-            feasible = togo[0] < VBS_NEVER_TICKS;
-        }
-        if (feasible)
-            high = middle;
-        else
-            low = middle;
-    }
-    return high;
-}
-
-/* Lowers least_bytes of a part below that of its cuttings while there is a schedule. */
-static enum vbs_status find_least(struct vbs_ctx *ctx, struct optimal *optimal, struct part *part)
-{
-    int64_t *togo = malloc(((size_t)part->task.request + 1) * sizeof *togo), floor;
-    double until_s = vbs_clock_s() + optimal->limit_s / 10;
-    enum vbs_status status = VBS_OK;
-
-    part->least_bytes = vbs_answers_least_bytes(&part->cuttings);
-    if (!togo)
-        return vbs_no_memory(ctx);
-    floor = least_by_layers(&part->task, togo, part->least_bytes);
-    free(togo);
-    while (status == VBS_OK && part->least_bytes > floor && vbs_clock_s() < until_s) {
-        struct vbs_walked walked;
-        struct known known;
-
-        status = find_out(ctx, optimal, part, part->least_bytes - 1, until_s - vbs_clock_s(),
-                          VBS_NEVER_TICKS, &known);
-        if (status != VBS_OK || !known.steps)
-            break;
-        status = vbs_walk_all(ctx, &part->task, known.steps, &walked);
-        part->least_bytes = walked.peak_bytes;
-    }
-    return status;
-}
-
 /* The task of a part: the same network and ticks, fewer samples, no latency. */
 static struct vbs_task part_task(const struct vbs_task *task, int request)
 {
@@ -309,16 +117,9 @@ static enum vbs_status open_parts(struct vbs_ctx *ctx, struct optimal *optimal)
         optimal->parts[p].task = part_task(task, optimal->in_chunks ? p + 1 : task->request);
     status = cut(ctx, optimal);
     for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
-        status = find_least(ctx, optimal, &optimal->parts[p]);
+        status = vbs_part_find_least(ctx, &optimal->parts[p], positions_of(optimal),
+                                     optimal->limit_s / 10);
     return status;
-}
-
-static void part_clear(struct part *part)
-{
-    for (int f = 0; f < part->n_facts; f++)
-        vbs_step_list_clear(&part->facts[f].steps);
-    free(part->facts);
-    vbs_answers_clear(&part->cuttings);
 }
 
 static void optimal_close(void *self)
@@ -328,7 +129,7 @@ static void optimal_close(void *self)
     if (!optimal)
         return;
     for (int p = 0; optimal->parts && p < optimal->n_parts; p++)
-        part_clear(&optimal->parts[p]);
+        vbs_part_clear(&optimal->parts[p]);
     free(optimal->parts);
     vbs_positions_clear(&optimal->positions);
     free(optimal);
@@ -350,10 +151,11 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
     double until_s = vbs_clock_s() + optimal->limit_s;
 
     for (int b = 1; b <= r; b++) {
-        struct known known;
+        struct vbs_known known;
         double limit_s = (until_s - vbs_clock_s()) / (r + 1 - b);
-        enum vbs_status status = find_out(ctx, optimal, &optimal->parts[b - 1], memory_bytes,
-                                          limit_s, limit + 1, &known);
+        enum vbs_status status =
+            vbs_part_find_out(ctx, &optimal->parts[b - 1], positions_of(optimal), memory_bytes,
+                              limit_s, limit + 1, &known);
         int64_t best, bound;
 
         if (status != VBS_OK)
@@ -389,7 +191,8 @@ static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *s
         int first = sequence->first[b];
 
         if (first == b)
-            return copy_steps(ctx, sequence->steps[b]->steps, sequence->steps[b]->n_steps, steps);
+            return vbs_step_list_copy(ctx, sequence->steps[b]->steps, sequence->steps[b]->n_steps,
+                                      steps);
         status = emit_chunks(ctx, sequence, first, steps);
         b -= first;
     }
@@ -428,17 +231,17 @@ static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
                                   int64_t memory_bytes, struct vbs_draft *draft)
 {
     int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
-    struct known known;
-    enum vbs_status status =
-        find_out(ctx, optimal, &optimal->parts[0], memory_bytes, optimal->limit_s,
-                 limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
+    struct vbs_known known;
+    enum vbs_status status = vbs_part_find_out(
+        ctx, &optimal->parts[0], positions_of(optimal), memory_bytes, optimal->limit_s,
+        limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
 
     if (status != VBS_OK)
         return status;
     if (known.best_ticks > limit || !known.steps)
         return VBS_INFEASIBLE;
     draft->bound_us = vbs_task_us(optimal->task, known.bound_ticks);
-    return copy_steps(ctx, known.steps->steps, known.steps->n_steps, &draft->steps);
+    return vbs_step_list_copy(ctx, known.steps->steps, known.steps->n_steps, &draft->steps);
 }
 
 static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
@@ -609,11 +412,14 @@ static int64_t optimal_least_bytes(const void *self)
 static size_t optimal_peak_bytes(const void *self)
 {
     const struct optimal *optimal = self;
-    size_t bytes = optimal->search_bytes + optimal->positions.arena.total_bytes;
+    size_t bytes = optimal->positions.arena.total_bytes, search = 0;
 
-    for (int p = 0; p < optimal->n_parts; p++)
+    for (int p = 0; p < optimal->n_parts; p++) {
         bytes += vbs_answers_peak_bytes(&optimal->parts[p].cuttings);
-    return bytes;
+        if (optimal->parts[p].search_bytes > search)
+            search = optimal->parts[p].search_bytes;
+    }
+    return bytes + search;
 }
 
 const struct vbs_planner vbs_planner_optimal = {
