@@ -33,6 +33,16 @@ struct vbs_moved {
     int64_t by_bytes;
 };
 
+static inline struct vbs_moved vbs_moved_by(const struct vbs_curve *curve, int64_t bytes)
+{
+    return (struct vbs_moved){.curve = curve, .by_bytes = bytes};
+}
+
+static inline struct vbs_moved vbs_unmoved(const struct vbs_curve *curve)
+{
+    return vbs_moved_by(curve, 0);
+}
+
 /* No bytes, no ticks. */
 extern const struct vbs_curve VBS_CURVE_ZERO;
 

@@ -135,8 +135,8 @@ static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
         if (status == VBS_OK)
             status = vbs_envelope_offer_sum(
                 work->ctx, &work->envelope,
-                (struct vbs_moved){&before, waiting_bytes(work, i, batch - batches[d])},
-                VBS_POINTS_ALL, (struct vbs_moved){.curve = rows}, batches[d]);
+                vbs_moved_by(&before, waiting_bytes(work, i, batch - batches[d])), VBS_POINTS_ALL,
+                vbs_unmoved(rows), batches[d]);
         if (status != VBS_OK)
             return status;
     }
@@ -195,8 +195,8 @@ static enum vbs_status solve_rest(struct work *work, int left)
             continue;
         status = vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
-            (struct vbs_moved){&work->chunks[index], outside_bytes(work, chunk, left - chunk)},
-            VBS_POINTS_ALL, (struct vbs_moved){.curve = &work->rest[left - chunk]}, chunk);
+            vbs_moved_by(&work->chunks[index], outside_bytes(work, chunk, left - chunk)),
+            VBS_POINTS_ALL, vbs_unmoved(&work->rest[left - chunk]), chunk);
         if (status != VBS_OK)
             return status;
     }

@@ -82,7 +82,7 @@ static enum vbs_status walk_budget(struct vbs_ctx *ctx, const struct vbs_opened_
                                    int64_t memory_bytes, double *latency_us)
 {
     struct vbs_draft draft = {0};
-    struct vbs_walked walked;
+    struct vbs_walked walked = {0};
     enum vbs_status status = opened->planner->plan(ctx, opened->self, memory_bytes, &draft);
 
     if (status == VBS_OK)

@@ -89,9 +89,8 @@ static enum vbs_status offer_branches(struct work *work, const struct vbs_item *
         enum vbs_status status;
 
         vbs_envelope_reset(&work->envelope);
-        status =
-            vbs_envelope_offer_sum(work->ctx, &work->envelope, (struct vbs_moved){.curve = &sum},
-                                   VBS_POINTS_ALL, added, k);
+        status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&sum),
+                                        VBS_POINTS_ALL, added, k);
         if (status == VBS_OK)
             status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &sum);
         if (status != VBS_OK)
@@ -124,9 +123,9 @@ static enum vbs_status offer_barriers(struct work *work, const struct solved *so
 {
     for (int c = i; c < j; c++) {
         enum vbs_status status = vbs_envelope_offer_sum(
-            work->ctx, &work->envelope, (struct vbs_moved){.curve = opt_at(work, solved, i, c, b)},
+            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, c, b)),
             c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT,
-            (struct vbs_moved){.curve = opt_at(work, solved, c + 1, j, b)}, c);
+            vbs_unmoved(opt_at(work, solved, c + 1, j, b)), c);
 
         if (status != VBS_OK)
             return status;
@@ -140,17 +139,16 @@ static enum vbs_status offer_pivots(struct work *work, const struct solved *solv
 {
     size_t r = (size_t)work->task->request;
     struct vbs_curve *first = &from[(size_t)i * r + (size_t)b - 1];
-    enum vbs_status status = vbs_envelope_offer_sum(
-        work->ctx, &work->envelope, (struct vbs_moved){.curve = step_at(work, solved, i, b)},
-        VBS_POINTS_ALL, (struct vbs_moved){.curve = opt_at(work, solved, i + 1, j, b)}, i);
+    enum vbs_status status =
+        vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(step_at(work, solved, i, b)),
+                               VBS_POINTS_ALL, vbs_unmoved(opt_at(work, solved, i + 1, j, b)), i);
 
     if (status == VBS_OK)
         status = vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, first);
     for (int k = i + 1; status == VBS_OK && k <= j; k++)
         status = vbs_envelope_offer_sum(
-            work->ctx, &work->envelope,
-            (struct vbs_moved){.curve = opt_at(work, solved, i, k - 1, b)}, VBS_POINTS_NEGATIVE_CUT,
-            (struct vbs_moved){.curve = &from[(size_t)k * r + (size_t)b - 1]}, k);
+            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, k - 1, b)),
+            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[(size_t)k * r + (size_t)b - 1]), k);
     return status;
 }
 
@@ -162,9 +160,8 @@ static enum vbs_status offer_splits(struct work *work, const struct solved *solv
     for (int b1 = b - 1; b1 >= 1; b1--) {
         enum vbs_status status = vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
-            (struct vbs_moved){opt_at(work, solved, i, j, b1), cut[i] * (b - b1)},
-            VBS_POINTS_OTHER_CUT,
-            (struct vbs_moved){opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1}, -b1);
+            vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), VBS_POINTS_OTHER_CUT,
+            vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1);
 
         if (status != VBS_OK)
             return status;
@@ -187,9 +184,9 @@ static enum vbs_status solve_cell(struct work *work, const struct solved *solved
     else if (i < j)
         status = offer_barriers(work, solved, i, j, b);
     else
-        status = vbs_envelope_offer_sum(
-            work->ctx, &work->envelope, (struct vbs_moved){.curve = &VBS_CURVE_ZERO},
-            VBS_POINTS_ALL, (struct vbs_moved){.curve = step_at(work, solved, i, b)}, i);
+        status =
+            vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&VBS_CURVE_ZERO),
+                                   VBS_POINTS_ALL, vbs_unmoved(step_at(work, solved, i, b)), i);
     if (status == VBS_OK)
         status = offer_splits(work, solved, i, j, b);
     if (status == VBS_OK)
@@ -396,9 +393,8 @@ static enum vbs_status compose_chunks(struct work *work, const struct solved *wh
 
         vbs_envelope_reset(&work->envelope);
         for (int b1 = b; status == VBS_OK && b1 >= 1; b1--)
-            status = vbs_envelope_offer_sum(
-                work->ctx, &work->envelope, (struct vbs_moved){.curve = &single[b1]},
-                VBS_POINTS_ALL, (struct vbs_moved){.curve = &chunks[b - b1]}, b1);
+            status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&single[b1]),
+                                            VBS_POINTS_ALL, vbs_unmoved(&chunks[b - b1]), b1);
         if (status == VBS_OK)
             status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]);
         if (status != VBS_OK)
