@@ -253,7 +253,7 @@ static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
     enum vbs_status status = VBS_OK;
 
     *solved = (struct solved){.chain = chain};
-    if (m * (m + 1) / 2 * r > MAX_SOLVER_BYTES / sizeof *solved->opt)
+    if (m * (m + 1) / 2 * r > MAX_SOLVER_BYTES / 4 / sizeof *solved->opt) /* points follow */
         return too_large(work, solved);
     solved->inside = vbs_arena_alloc(&work->arena, m, sizeof *solved->inside);
     solved->step = vbs_arena_alloc(&work->arena, m * r, sizeof *solved->step);

@@ -80,7 +80,7 @@ static int64_t groups_ticks(const struct prover *at)
 {
     int64_t ticks = 0;
 
-    for (int g = 0; g < at->n_groups; g++)
+    for (int g = 0; g < at->n_groups && ticks < VBS_NEVER_TICKS; g++)
         ticks += at->groups[g].start_ticks;
     return ticks < VBS_NEVER_TICKS ? ticks : VBS_NEVER_TICKS;
 }
