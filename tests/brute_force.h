@@ -39,6 +39,19 @@ int brute_optimum_path(const struct brute_lattice *lattice, int64_t memory_bytes
 int64_t brute_least_bytes(const struct brute_lattice *lattice);
 
 /*
+ * The optimum with a bound of the latency (0: none), HUGE_VAL: there is none. io external: a path
+ * falls into chunks that share nothing; of the ways to divide the request into chunks that each
+ * take no longer than the bound, the one that takes least. resident: the request is one chunk.
+ */
+struct brute_chunks;
+
+struct brute_chunks *brute_chunks_new(const struct vbs_problem *problem);
+void brute_chunks_free(struct brute_chunks *chunks);
+double brute_chunks_us(const struct brute_chunks *chunks, int64_t memory_bytes, double latency_us);
+
+/*
+ * The planners below obey the problem's latency bound.
+ *
  * DP-VBS of a chain (each layer reads the one before): recurrences 1, 2 and 3 of VBS III as a
  * recursion over exact budgets. io external: inputs that wait at layer 1 and finished outputs of
  * layer n take nothing. HUGE_VAL: infeasible.
@@ -46,8 +59,8 @@ int64_t brute_least_bytes(const struct brute_lattice *lattice);
 double brute_dp_vbs_us(const struct vbs_problem *problem, int64_t memory_bytes);
 
 /* Fixed batch: the largest batch of the profile, up to the request, with which chunk after chunk
- * runs through all layers; what is left over runs in the largest batches that do not exceed it.
- * fbs_best: the fastest of all batches that fit. HUGE_VAL: infeasible. */
+ * runs through all layers in time; what is left over runs in the largest batches that do not exceed
+ * it. fbs_best: the fastest of all batches that fit and are in time. HUGE_VAL: infeasible. */
 double brute_fbs_us(const struct vbs_problem *problem, int64_t memory_bytes);
 double brute_fbs_best_us(const struct vbs_problem *problem, int64_t memory_bytes);
 
@@ -56,7 +69,8 @@ double brute_fbs_best_us(const struct vbs_problem *problem, int64_t memory_bytes
  * its reservation: the whole request of every tensor that is still read, and of the output. io
  * external: the network's input and final outputs are reserved only for the samples of a step. In
  * place, when no later layer reads the first input: the output is reserved in its place, but not
- * one that stays in the place of external samples, which are lent for a step. HUGE_VAL: infeasible.
+ * one that stays in the place of external samples, which are lent for a step. HUGE_VAL: infeasible,
+ * or later than the latency.
  */
 double brute_greedy_us(const struct vbs_problem *problem, int64_t memory_bytes);
 

@@ -187,3 +187,66 @@ int64_t brute_least_bytes(const struct brute_lattice *lattice)
     free(least);
     return answer;
 }
+
+struct brute_chunks {
+    enum vbs_io io;
+    int request;
+    struct brute_lattice **lattices; /* [1..request]: of so many samples */
+};
+
+struct brute_chunks *brute_chunks_new(const struct vbs_problem *problem)
+{
+    struct brute_chunks *chunks = brute_alloc(1, sizeof *chunks);
+    struct vbs_problem part = *problem;
+
+    chunks->io = problem->io;
+    chunks->request = (int)problem->request;
+    chunks->lattices = brute_alloc((size_t)chunks->request + 1, sizeof *chunks->lattices);
+    for (int c = 1; c <= chunks->request; c++) {
+        part.request = c;
+        if (c == chunks->request || problem->io == VBS_IO_EXTERNAL)
+            chunks->lattices[c] = brute_lattice_new(&part);
+    }
+    return chunks;
+}
+
+void brute_chunks_free(struct brute_chunks *chunks)
+{
+    if (!chunks)
+        return;
+    for (int c = 1; c <= chunks->request; c++)
+        brute_lattice_free(chunks->lattices[c]);
+    free(chunks->lattices);
+    free(chunks);
+}
+
+/* Of chunk samples at once; HUGE_VAL where that is later than the bound. A path that is several
+ * chunks does no harm: then each of them is in time. */
+static double chunk_in_time_us(const struct brute_chunks *chunks, int chunk, int64_t memory_bytes,
+                               double latency_us)
+{
+    double time = brute_optimum_us(chunks->lattices[chunk], memory_bytes);
+
+    return latency_us > 0 && time > latency_us ? HUGE_VAL : time;
+}
+
+double brute_chunks_us(const struct brute_chunks *chunks, int64_t memory_bytes, double latency_us)
+{
+    int request = chunks->request;
+    double *chunk_us, *best, answer;
+
+    if (chunks->io == VBS_IO_RESIDENT)
+        return chunk_in_time_us(chunks, request, memory_bytes, latency_us);
+    chunk_us = brute_alloc((size_t)request + 1, sizeof *chunk_us);
+    best = brute_alloc((size_t)request + 1, sizeof *best);
+    for (int c = 1; c <= request; c++) {
+        chunk_us[c] = chunk_in_time_us(chunks, c, memory_bytes, latency_us);
+        best[c] = HUGE_VAL;
+        for (int last = 1; last <= c; last++)
+            best[c] = fmin(best[c], best[c - last] + chunk_us[last]);
+    }
+    answer = best[request];
+    free(chunk_us);
+    free(best);
+    return answer;
+}

@@ -1,4 +1,4 @@
-/* The definition of DESIGN 3, sample by sample. */
+/* The definition of DESIGN 3, sample by sample, and that of the latency. */
 #include "brute_parts.h"
 
 #include <math.h>
@@ -137,4 +137,33 @@ double brute_fastest_us(const struct vbs_problem *problem, int layer, int batch,
     const struct vbs_profile_row *row = brute_fastest_row(problem, layer, batch, left_bytes);
 
     return row ? row->time_us : HUGE_VAL;
+}
+
+static bool is_between_chunks(const struct brute_clock *clock)
+{
+    if (clock->problem->io == VBS_IO_RESIDENT)
+        return false;
+    for (int k = 2; k <= clock->problem->profile->n_layers; k++)
+        if (clock->done[k] != clock->done[1])
+            return false;
+    return true;
+}
+
+void brute_clock_step(struct brute_clock *clock, int layer, int batch, double time_us)
+{
+    if (!clock->done)
+        clock->done = brute_alloc((size_t)clock->problem->profile->n_layers + 1, sizeof(int));
+    clock->done[layer] += batch;
+    clock->chunk_us += time_us;
+    if (clock->chunk_us > clock->longest_us)
+        clock->longest_us = clock->chunk_us;
+    if (is_between_chunks(clock))
+        clock->chunk_us = 0;
+}
+
+bool brute_in_time(const struct brute_clock *clock)
+{
+    double latency_us = clock->problem->latency_us;
+
+    return latency_us == 0 || clock->longest_us <= latency_us;
 }

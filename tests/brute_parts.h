@@ -26,4 +26,16 @@ const struct vbs_profile_row *brute_fastest_row(const struct vbs_problem *proble
 double brute_fastest_us(const struct vbs_problem *problem, int layer, int batch,
                         int64_t left_bytes);
 
+/* The wait of the samples, step by step as plan.h defines it. Start with the problem and the rest
+ * {0}; free(clock.done). */
+struct brute_clock {
+    const struct vbs_problem *problem;
+    int *done; /* [1..n] samples each layer has finished */
+    double chunk_us, longest_us;
+};
+
+void brute_clock_step(struct brute_clock *clock, int layer, int batch, double time_us);
+/* Is no wait so far above the problem's bound? */
+bool brute_in_time(const struct brute_clock *clock);
+
 #endif

@@ -95,6 +95,13 @@ static void memo_keep(struct recurrence *dp, const struct memo *entry)
     dp->used++;
 }
 
+/* VBS III, end: what runs b1 samples through all layers is a chunk where io is external. */
+static bool is_late_chunk(const struct recurrence *dp, int i, int j, double time)
+{
+    return i == 1 && j == dp->problem->profile->n_layers && dp->problem->io == VBS_IO_EXTERNAL &&
+           dp->problem->latency_us > 0 && time > dp->problem->latency_us;
+}
+
 /* Recurrence 2: first b1 samples, then the others beside the b1 finished ones. */
 static double opt(struct recurrence *dp, int i, int j, int b, int64_t memory_bytes)
 {
@@ -113,6 +120,8 @@ static double opt(struct recurrence *dp, int i, int j, int b, int64_t memory_byt
     for (int b1 = 1; b1 <= b; b1++) {
         double time = opt_exact(dp, i, j, b1, memory_bytes - waiting_bytes(dp, i, b - b1));
 
+        if (is_late_chunk(dp, i, j, time))
+            time = HUGE_VAL;
         if (time < HUGE_VAL)
             time += opt(dp, i, j, b - b1, memory_bytes - finished_bytes(dp, j, b1));
         if (time < entry.time_us)
@@ -126,9 +135,11 @@ double brute_dp_vbs_us(const struct vbs_problem *problem, int64_t memory_bytes)
 {
     struct recurrence dp = {.problem = problem};
     double time = opt(&dp, 1, problem->profile->n_layers, (int)problem->request, memory_bytes);
+    bool late =
+        problem->io == VBS_IO_RESIDENT && problem->latency_us > 0 && time > problem->latency_us;
 
     free(dp.memo);
-    return time;
+    return late ? HUGE_VAL : time;
 }
 
 /* The baselines. */
@@ -144,16 +155,18 @@ static int largest_batch(const struct vbs_problem *problem, int limit)
 }
 
 /* All layers, one after the other, on one batch. */
-static double chunk_us(const struct vbs_problem *problem, int64_t memory_bytes, int *done,
-                       int batch)
+static double chunk_us(struct brute_clock *clock, int64_t memory_bytes, int *done, int batch)
 {
+    const struct vbs_problem *problem = clock->problem;
     double time = 0.0;
 
     for (int k = 1; k <= problem->profile->n_layers; k++) {
         int64_t bytes = brute_step_bytes(problem, done, k, batch);
+        double step_us = brute_fastest_us(problem, k, batch, memory_bytes - bytes);
 
-        time += brute_fastest_us(problem, k, batch, memory_bytes - bytes);
+        time += step_us;
         done[k] += batch;
+        brute_clock_step(clock, k, batch, step_us);
     }
     return time;
 }
@@ -161,13 +174,17 @@ static double chunk_us(const struct vbs_problem *problem, int64_t memory_bytes, 
 static double fixed_us(const struct vbs_problem *problem, int64_t memory_bytes, int batch)
 {
     int *done = brute_alloc((size_t)problem->profile->n_layers + 1, sizeof *done);
+    struct brute_clock clock = {.problem = problem};
     double time = 0.0;
 
     for (int left = (int)problem->request; left > 0; left -= batch) {
         if (batch > left)
             batch = largest_batch(problem, left);
-        time += chunk_us(problem, memory_bytes, done, batch);
+        time += chunk_us(&clock, memory_bytes, done, batch);
     }
+    if (!brute_in_time(&clock))
+        time = HUGE_VAL;
+    free(clock.done);
     free(done);
     return time;
 }
@@ -245,31 +262,52 @@ static int64_t greedy_reserved(const struct vbs_problem *problem, int layer, int
     return bytes - greedy_shared(problem, layer, batch);
 }
 
-static double greedy_layer_us(const struct vbs_problem *problem, int64_t memory_bytes, int layer,
-                              int batch)
+static double greedy_layer_us(struct brute_clock *clock, int64_t memory_bytes, int layer, int batch)
 {
+    const struct vbs_problem *problem = clock->problem;
     double time = 0.0;
 
     for (int left = (int)problem->request; left > 0; left -= batch) {
+        double step_us;
+
         if (batch > left)
             batch = largest_batch(problem, left);
-        time += brute_fastest_us(problem, layer, batch,
-                                 memory_bytes - greedy_reserved(problem, layer, batch));
+        step_us = brute_fastest_us(problem, layer, batch,
+                                   memory_bytes - greedy_reserved(problem, layer, batch));
+        time += step_us;
+        brute_clock_step(clock, layer, batch, step_us);
     }
     return time;
 }
 
+/* The largest batch that fits, 0: none. */
+static int greedy_batch(const struct vbs_problem *problem, int64_t memory_bytes, int layer)
+{
+    for (int i = problem->profile->n_batches - 1; i >= 0; i--) {
+        struct brute_clock unused = {.problem = problem};
+        int batch = problem->profile->batches[i];
+        bool fits = batch <= problem->request &&
+                    greedy_layer_us(&unused, memory_bytes, layer, batch) < HUGE_VAL;
+
+        free(unused.done);
+        if (fits)
+            return batch;
+    }
+    return 0;
+}
+
 double brute_greedy_us(const struct vbs_problem *problem, int64_t memory_bytes)
 {
+    struct brute_clock clock = {.problem = problem};
     double total = 0.0;
 
     for (int k = 1; k <= problem->profile->n_layers; k++) {
-        double time = HUGE_VAL;
+        int batch = greedy_batch(problem, memory_bytes, k);
 
-        for (int i = problem->profile->n_batches - 1; i >= 0 && time == HUGE_VAL; i--)
-            if (problem->profile->batches[i] <= problem->request)
-                time = greedy_layer_us(problem, memory_bytes, k, problem->profile->batches[i]);
-        total += time;
+        total += batch > 0 ? greedy_layer_us(&clock, memory_bytes, k, batch) : HUGE_VAL;
     }
+    if (!brute_in_time(&clock))
+        total = HUGE_VAL;
+    free(clock.done);
     return total;
 }

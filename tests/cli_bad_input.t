@@ -32,6 +32,23 @@ refuses "unknown weights" 2 "--weights 'inside' is neither excluded nor included
     plan example.csv $plan --weights inside
 refuses "weights that this version cannot count" 1 "--weights included" \
     plan example.csv $plan --weights included
+for limit in 0 -1 nan inf '' soon 0x10 10s 1,5 ' 5'; do
+    refuses "a latency of '$limit'" 2 "--latency-us '$limit' is not a number of microseconds above 0" \
+        plan example.csv $plan --latency-us "$limit"
+    refuses "a frontier with a latency of '$limit'" 2 "--latency-us '$limit' is not a number" \
+        frontier example.csv --planner fbs --latency-us "$limit"
+    refuses "a time limit of '$limit'" 2 "--time-limit '$limit' is not a number of seconds above 0" \
+        plan example.csv --planner optimal --memory 7 --time-limit "$limit"
+done
+refuses "a latency beyond all times" 2 "a latency of 1e+19 us is out of range" \
+    plan example.csv $plan --latency-us 1e19
+for command in plan frontier; do
+    memory=
+    [ $command = frontier ] || memory='--memory 7'
+    refuses "a time limit of a planner that needs none ($command)" 2 \
+        "--time-limit is for planner optimal; dp-vbs does not search" \
+        $command example.csv --planner dp-vbs $memory --time-limit 5
+done
 refuses "an unknown part of models" 2 "write 'models' or 'models show MODEL'" models list
 refuses "an .onnx file" 1 "ONNX files are not read by this version" models show net.onnx
 
@@ -44,13 +61,16 @@ refuses "no budget" 2 "needs --memory" plan example.csv --planner fbs
 refuses "a frontier without a planner" 2 "needs --planner" frontier example.csv
 refuses "a comparison of nothing" 2 "needs at least one PROFILE" compare
 refuses "two forms at once" 2 "one of --json and --csv" compare example.csv --json --csv
+refuses "two forms of a frontier" 2 "one of --json and --csv" \
+    frontier example.csv --planner fbs --json a --csv b
 refuses "two judges' worth of profiles" 2 "--judge judges one PROFILE" \
     compare example.csv example.csv --judge example.csv
 
 # --- budgets ---
 
 for budget in 0 1 5 5.9 0MiB; do
-    refuses "a budget of $budget" 3 "the least budget is 6 bytes, where layer 'L2' binds" \
+    refuses "a budget of $budget" 3 "the least budget is 6 bytes, where layer 'L2' binds: 2 bytes of \
+tensors and 4 of workspace at batch 1; 3 bytes would do without that workspace" \
         plan example.csv --planner fbs --memory $budget --request 2
 done
 prints "the largest budget" '2 samples in 9223372036854775807 bytes (8 EiB)' plan example.csv --planner dp-vbs --request 2 \
@@ -196,7 +216,7 @@ bad_schedule "a schedule of another format" 1 "bad.json: 'format' is not \"vbsla
     's/schedule-1/schedule-9/'
 bad_schedule "a schedule cut off" 1 "bad.json:" '$d'
 bad_schedule "no steps" 1 "bad.json: 'steps' is missing" 's/"steps"/"stops"/'
-bad_schedule "steps that are no list" 1 "bad.json: 'steps' is not an array" '5,$d;4s/$/ "steps": 7 }/'
+bad_schedule "steps that are no list" 1 "bad.json: 'steps' is not an array" '6,$d;5s/$/ "steps": 7 }/'
 bad_schedule "a request of 0" 1 "bad.json: 'request' is out of range" 's/"request": 2/"request": 0/'
 bad_schedule "a request of 10^9" 1 "bad.json: 'request' is out of range" \
     's/"request": 2/"request": 1000000000/'
@@ -204,23 +224,35 @@ bad_schedule "a budget beyond 64 bits" 1 "bad.json:2: too big integer" \
     's/"memory_bytes": 7/"memory_bytes": 9223372036854775808/'
 bad_schedule "a negative budget" 1 "bad.json: 'memory_bytes' is out of range" \
     's/"memory_bytes": 7/"memory_bytes": -7/'
+bad_schedule "a latency of nothing" 1 "bad.json: 'latency_us' is out of range" \
+    's/"io"/"latency_us": 0, "io"/'
+bad_schedule "a negative latency" 1 "bad.json: 'latency_us' is out of range" \
+    's/"io"/"latency_us": -1, "io"/'
+bad_schedule "a latency in words" 1 "bad.json: 'latency_us' is not a number" \
+    's/"io"/"latency_us": "20", "io"/'
+bad_schedule "a negative prediction of the latency" 1 "bad.json: 'predicted.latency_us' is out of range" \
+    's/"latency_us": 20 }/"latency_us": -20 }/'
+bad_schedule "a prediction that is a number" 1 "bad.json: 'predicted' is not an object" \
+    's/"predicted": {.*}/"predicted": 5/'
+bad_schedule "a solver of negative size" 1 "bad.json: 'solver.peak_bytes' is out of range" \
+    's/"solver": { "peak_bytes": /&-/'
 bad_schedule "weights inside" 1 "bad.json: 'weights' is not \"excluded\"" 's/excluded/included/'
 bad_schedule "a member that is there twice" 1 "duplicate object key" 's/"io"/"model"/'
 bad_schedule "a transfer step" 1 "bad.json: step 2: 'op' is not \"compute\"" \
-    '7s/"layer"/"op": "load", "layer"/'
-bad_schedule "a batch of 0" 1 "bad.json: step 1: 'batch' is out of range" '6s/"batch": 2/"batch": 0/'
+    '8s/"layer"/"op": "load", "layer"/'
+bad_schedule "a batch of 0" 1 "bad.json: step 1: 'batch' is out of range" '7s/"batch": 2/"batch": 0/'
 bad_schedule "a batch of 10^9" 1 "bad.json: step 1: 'batch' is out of range" \
-    '6s/"batch": 2/"batch": 1000000000/'
+    '7s/"batch": 2/"batch": 1000000000/'
 bad_schedule "a batch that is no whole number" 1 "step 1: 'batch' is not a whole number" \
-    '6s/"batch": 2/"batch": 2.0/'
+    '7s/"batch": 2/"batch": 2.0/'
 bad_schedule "a layer of another network" 1 "step 4 of 4: the profile has no layer 4" \
     's/"layer": 3/"layer": 4/'
 bad_schedule "a batch of another profile" 1 "layer 1 'L1' at batch 3: the profile has no batch 3" \
-    '6s/"batch": 2/"batch": 3/'
-bad_schedule "an unknown algorithm" 1 "has no row with algorithm 'winograd'" '9s/default/winograd/'
-bad_schedule "a step too many" 1 "runs past the request" '8{p;p}'
-bad_schedule "a step too few" 1 "step 3 of 3, layer 3 'L3' at batch 2: reads up to sample 2 of layer 2" 7d
-bad_schedule "the last step missing" 1 "layer 3 'L3' has finished 0 of 2 samples" '8s/,$//;9d'
+    '7s/"batch": 2/"batch": 3/'
+bad_schedule "an unknown algorithm" 1 "has no row with algorithm 'winograd'" '10s/default/winograd/'
+bad_schedule "a step too many" 1 "runs past the request" '9{p;p}'
+bad_schedule "a step too few" 1 "step 3 of 3, layer 3 'L3' at batch 2: reads up to sample 2 of layer 2" 8d
+bad_schedule "the last step missing" 1 "layer 3 'L3' has finished 0 of 2 samples" '9s/,$//;10d'
 sed 's/"steps"/"stops"/' good.json >"$long/bad.json"
 refuses "a long path to a schedule leaves room for the reason" 1 "bad.json: 'steps' is missing" \
     replay example.csv "$long/bad.json"

@@ -3,7 +3,9 @@
 # members of JSON, columns of CSV, and that one command's numbers are another's. VBSLAB: the program.
 . "$(dirname "$0")/cli_lib.sh"
 
-PLANNERS='fbs fbs-best greedy-vbs dp-vbs'
+# Those that are quick on every network; optimal searches, and is asked of small things.
+PLANNERS='fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+'
+QUICK='--planners dp-monotone,dp-vbs,dp-vbs+'
 write_example >example.csv
 VBSLAB_DB=store.sqlite
 export VBSLAB_DB
@@ -19,14 +21,15 @@ plan_to()
 # --- the example of VBS III: 10 against 12 ---
 
 for io in external resident; do
-    for pair in dp-vbs:10 fbs:12 fbs-best:12; do
+    for pair in dp-vbs:10 fbs:12 fbs-best:12 dp-vbs+:10 optimal:10; do
         plan_to plan.json example.csv --planner ${pair%:*} --memory 7 --request 2 --io $io
         [ $code -eq 0 ] && [ "$(member plan.json per_sample_us)" = ${pair#*:} ]
         report $? "the example takes ${pair#*:} per sample with ${pair%:*}, io $io"
     done
     run compare example.csv --baselines all --memory 7 --request 2 --io $io --csv
     [ $code -eq 0 ] && [ "$(awk -F, '{ print $8, $10 }' out | tr '\n' ';')" = \
-        'planner per_sample_us;fbs 12;fbs-best 12;greedy-vbs 0;dp-vbs 10;' ]
+        'planner per_sample_us;fbs 12;fbs-best 12;greedy-vbs 0;dp-monotone 11;dp-vbs 10;dp-vbs+ 10;'`
+        `'optimal 10;' ]
     report $? "and compare says the same, io $io"
 done
 
@@ -106,7 +109,7 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 END
 plan_to plan.json outputs.csv --planner dp-vbs --memory 64 --request 2
 run replay outputs.csv plan.json
-[ $code -eq 0 ] && grep -q 'fits   yes' out
+[ $code -eq 0 ] && grep -q 'fits     yes' out
 report $? "several outputs, several inputs, in place, quoted names"
 
 # --- sizes ---
@@ -116,8 +119,8 @@ for pair in 15MB:15000000 15MiB:15728640 512KiB:524288 1048576:1048576 1.5GiB:16
     [ "$(member plan.json memory_bytes)" = ${pair#*:} ]
     report $? "$pair bytes"
 done
-run compare squeezenet-v1.0 --memory 15MiB..40MiB:1MiB --csv
-[ $code -eq 0 ] && [ "$(wc -l <out)" -eq $((1 + 26 * 4)) ] &&
+run compare squeezenet-v1.0 --memory 15MiB..40MiB:1MiB $QUICK --csv
+[ $code -eq 0 ] && [ "$(wc -l <out)" -eq $((1 + 26 * 6)) ] &&
     [ "$(awk -F, 'NR > 1 { print $7 }' out | sort -nu | sed -n '1p;$p' | tr '\n' ' ')" = \
         '15728640 41943040 ' ]
 report $? "a range of budgets, both ends included"
@@ -129,12 +132,13 @@ plan_to plan.json example.csv --planner dp-vbs --memory 64
     '12 "external" "excluded" "vbslab-schedule-1" ' ]
 report $? "12 samples, external, excluded by default"
 missing=
-for key in model planner memory_bytes time_us per_sample_us peak_bytes gap_percent layer batch \
-    algorithm; do
+for key in model planner memory_bytes time_us per_sample_us peak_bytes reserved_bytes latency_us \
+    gap_percent layer batch algorithm; do
     [ -n "$(member plan.json $key)" ] || missing="$missing $key"
 done
 [ -z "$missing" ] && grep -q '"predicted": {' plan.json && grep -q '"bound": {' plan.json &&
-    grep -q '"steps": \[' plan.json
+    grep -q '"steps": \[' plan.json &&
+    grep -q '"solver": { "peak_bytes": [1-9]' plan.json && [ "$(member plan.json latency_us | wc -l)" = 1 ]
 report $? "a schedule has all its members"
 rm plan.json
 refuses "an infeasible plan" 3 "the least budget is 6 bytes" \
@@ -163,8 +167,8 @@ prints "an algorithm whose name is a part of another's is listed too" 'im2col-ge
 for profile in resnet-56-cifar squeezenet-v1.0; do
     for io in external resident; do
         bad='' n_plans=0
-        least=$("$VBSLAB" compare $profile --memory 0 --io $io --csv 2>/dev/null |
-            awk -F, 'NR > 1 { print $8 ":" $NF }')
+        least=$("$VBSLAB" compare $profile --memory 0 --io $io $QUICK --csv 2>/dev/null |
+            awk -F, 'NR > 1 { print $8 ":" $19 }')
         for item in $least; do
             bytes=${item#*:}
             for memory in $bytes $((bytes + bytes / 7)) $((2 * bytes)) 1GiB; do
@@ -177,14 +181,24 @@ for profile in resnet-56-cifar squeezenet-v1.0; do
             run plan $profile --planner ${item%:*} --memory $((bytes - 1)) --io $io
             [ $code -eq 3 ] && grep -q "budget is ${bytes} bytes" err || bad="$bad $item/less"
         done
-        [ -z "$bad" ] && [ $n_plans -eq 16 ]
+        [ -z "$bad" ] && [ $n_plans -eq 24 ]
         report $? "$profile, $io: plans of all planners are accepted as predicted;$bad"
     done
 done
 
+bad=
+for memory in 6 7 9 12 64; do
+    plan_to plan.json example.csv --planner optimal --memory $memory --request 3 --time-limit 60
+    [ $code -eq 0 ] && [ "$(member plan.json gap_percent)" = 0 ] || bad="$bad $memory"
+    run replay example.csv plan.json
+    [ $code -eq 0 ] && ! grep -q predicted out || bad="$bad $memory(replay)"
+done
+[ -z "$bad" ]
+report $? "optimal: plans of the example are proven and accepted as predicted;$bad"
+
 # --- compare's numbers are plan's ---
 
-run compare 1 --memory 1MiB..9MiB:4MiB --csv
+run compare 1 --memory 1MiB..9MiB:4MiB $QUICK --csv
 cp out rows.csv
 bad=
 for row in $(awk -F, 'NR > 1 { print $7 ":" $8 ":" $9 ":" $10 ":" $12 ":" $15 }' rows.csv); do
@@ -193,15 +207,15 @@ $row
 END
     plan_to plan.json 1 --planner "$planner" --memory "$memory"
     case $feasible in
-    true) [ "$(member plan.json per_sample_us):$(member plan.json peak_bytes):$(
+    true) [ "$(member plan.json per_sample_us):$(member plan.json peak_bytes | head -1):$(
         member plan.json gap_percent)" = "$per_sample:$peak:$gap" ] || bad="$bad $row" ;;
     false) [ $code -eq 3 ] || bad="$bad $row" ;;
     esac
 done
-[ -z "$bad" ] && [ "$(wc -l <rows.csv)" -eq 13 ] && grep -q ,true, rows.csv &&
+[ -z "$bad" ] && [ "$(wc -l <rows.csv)" -eq 19 ] && grep -q ,true, rows.csv &&
     grep -q ,false, rows.csv
 report $? "per_sample_us, peak_bytes and gap_percent of compare are those of plan;$bad"
-run compare 1 --memory 1MiB..9MiB:4MiB --json
+run compare 1 --memory 1MiB..9MiB:4MiB $QUICK --json
 for key in format profile model request io memory_bytes planner feasible per_sample_us samples_per_s \
     peak_bytes gain_over_fbs_percent gain_over_fbs_best_percent gap_percent max_batch min_batch \
     plan_us; do
@@ -237,11 +251,27 @@ for planner in $PLANNERS; do
     report $? "the frontier of $planner is where its plans change, to the byte;$bad"
 done
 
+run frontier 1 --planner dp-vbs+ --json curve.json
+[ $code -eq 0 ] && [ ! -s out ] && [ "$(member curve.json format)" = '"vbslab-frontier-1"' ] &&
+    [ "$(member curve.json planner)" = '"dp-vbs+"' ] && [ "$(member curve.json request)" = 12 ] &&
+    [ "$(member curve.json peak_bytes)" -gt 0 ] &&
+    [ "$(member curve.json memory_bytes | tr '\n' ' ')" = \
+        "$(awk -F, 'NR > 1 { printf "%s ", $1 }' curve.csv)" ]
+report $? "the JSON of a frontier has the points of its CSV, and the solver's memory"
+prints "as text it ends with the solver's memory" 'solver   held ' frontier 1 --planner dp-vbs+
+prints "and begins with what it is of" ': 12 samples, io external, planner dp-vbs+' \
+    frontier 1 --planner dp-vbs+
+run frontier example.csv --planner optimal --request 3 --csv -
+cp out optimal.csv
+run frontier example.csv --planner dp-vbs+ --request 3 --csv -
+[ $code -eq 0 ] && cmp -s out optimal.csv
+report $? "the frontier of optimal, where dp-vbs+ cannot be bettered"
+
 # --- replay ---
 
 plan_to plan.json 1 --planner dp-vbs --memory 4MiB
 run replay 1 - <plan.json
-[ $code -eq 0 ] && grep -q 'fits   yes' out
+[ $code -eq 0 ] && grep -q 'fits     yes' out
 report $? "a schedule from standard input"
 run replay - plan.json <three.csv
 [ $code -eq 0 ] || [ $code -eq 1 ] && grep -q . out err

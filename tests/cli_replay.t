@@ -36,11 +36,14 @@ whole="$(step 1 2), $(step 2 1), $(step 2 1), $(step 3 2)"
 schedule 20.0 "$whole" >good.json
 schedule 25.0 "$whole" >hoped.json
 schedule 20.0 "$(step 1 1), $(step 2 2)" >early.json
+sed 's/"io"/"latency_us": 20, "io"/' good.json >bounded.json
+sed 's/"io"/"latency_us": 19, "io"/' good.json >late.json
+sed 's/"peak_bytes": 7/"peak_bytes": 7, "latency_us": 17/' good.json >missed.json
 
-judges 'a schedule that fits' 0 'fits   yes, with 0 bytes to spare' example.csv good.json
-judges 'the peak and where it is' 0 "peak   7 bytes in step 2 of 4, layer 2 'L2 \$(id)' at batch 1" \
+judges 'a schedule that fits' 0 'fits     yes, with 0 bytes to spare' example.csv good.json
+judges 'the peak and where it is' 0 "peak     7 bytes in step 2 of 4, layer 2 'L2 \$(id)' at batch 1" \
     example.csv good.json
-judges 'another budget' 0 'fits   yes, with 1 byte to spare' example.csv good.json --memory 8
+judges 'another budget' 0 'fits     yes, with 1 byte to spare' example.csv good.json --memory 8
 run example.csv good.json
 [ $code -eq 0 ] && ! grep -q predicted out
 report $? 'a prediction that was met is not mentioned'
@@ -48,14 +51,57 @@ judges 'a prediction that was missed is' 0 \
     'time was predicted as 0.025 ms, replayed as 0.02 ms' example.csv hoped.json
 judges 'a budget that is broken' 3 "breaks its budget of 6 bytes: step 2, layer 'L2 \$(id)' at batch 1, \
 is 1 byte over; the least budget that works is 7 bytes" example.csv good.json --memory 6
-judges 'the first step above it' 3 "fits   no, first in step 1 of 4, layer 1 'L1' at batch 2 by 1 byte" \
+judges 'the first step above it' 3 "fits     no, first in step 1 of 4, layer 1 'L1' at batch 2 by 1 byte" \
     example.csv good.json --memory 5
 judges 'the verdict as JSON' 0 '"peak_bytes": 7,' example.csv good.json --json
 judges 'a broken budget as JSON' 3 '"over_bytes": 2' example.csv good.json --json --memory 4
-judges 'a trace' 0 '2,2,L2 $(id),1,default,0,6,10,2,1,4,7,2,0' example.csv good.json --trace -
+judges 'a trace' 0 '2,2,L2 $(id),1,default,0,6,10,2,1,4,7,2,0,1,10' example.csv good.json --trace -
 judges 'a trace in a file' 0 '0 bytes to spare' example.csv good.json --trace trace.csv
 [ "$(wc -l <trace.csv)" -eq 5 ]
 report $? 'with a row for every step'
+
+# --- latency ---
+
+judges 'the longest wait, and whose it is' 0 'latency  20.00 us, samples 1 to 2' example.csv good.json
+run example.csv good.json
+[ $code -eq 0 ] && ! grep -q 'in time' out
+report $? 'without a bound it is not judged'
+judges "the schedule's own bound" 0 'in time  yes, with 0 us to spare' example.csv bounded.json
+judges 'another bound' 0 'in time  yes, with 5.000 us to spare' example.csv late.json --latency-us 25
+judges 'a bound that is broken' 3 "schedule breaks its latency of 19 us: step 4, layer 'L3' at batch 2, \
+ends 1.000 us late for samples 1 to 2; the least latency that works is 20 us" example.csv late.json
+judges 'the first step beyond it' 3 "in time  no, first in step 3 of 4, layer 2 'L2 \$(id)' at batch 1 \
+by 0.5000 us" example.csv bounded.json --latency-us 13.5
+judges 'budget and latency broken' 3 "the least budget that works is 7 bytes; it breaks its latency too" \
+    example.csv late.json --memory 6
+judges 'the least bound that is named works' 0 'in time  yes' example.csv late.json --latency-us 20
+judges 'a prediction of the latency that was missed' 0 \
+    'latency was predicted as 0.017 ms, replayed as 0.02 ms' example.csv missed.json
+run example.csv late.json --json
+[ $code -eq 3 ] && [ "$(member out latency_us | head -1)" = 20.0 ] &&
+    [ "$(member out latency_bound_us)" = 19.0 ] && [ "$(member out in_time)" = false ] &&
+    [ "$(member out fits)" = true ] && [ "$(member out late_us)" = 1.0 ] &&
+    [ "$(member out first_sample)$(member out last_sample)" = 12 ]
+report $? 'the verdict as JSON'
+run example.csv good.json --json
+[ $code -eq 0 ] && [ "$(member out in_time)" = true ] && [ "$(member out latency_bound_us)" = null ] &&
+    [ "$(member out late)" = null ]
+report $? 'the verdict as JSON without a bound'
+for bound in 0 -3 nan much ''; do
+    refuses "a bound of '$bound'" 2 "--latency-us '$bound' is not a number of microseconds above 0" \
+        example.csv good.json --latency-us "$bound"
+done
+schedule 24.0 "$(step 1 1), $(step 2 1), $(step 3 1), $(step 1 1), $(step 2 1), $(step 3 1)" >single.json
+judges 'chunks of one sample' 0 'latency  12.00 us, sample 1' example.csv single.json
+sed 's/external/resident/' single.json >resident.json
+judges 'which io resident makes one' 0 'latency  24.00 us, samples 1 to 2' example.csv resident.json
+run example.csv single.json --trace -
+[ $code -eq 0 ] && [ "$(awk -F, '{ printf "%s ", $15 }' out)" = 'chunk 1 1 1 2 2 2 ' ] &&
+    [ "$(awk -F, '{ printf "%s ", $16 }' out)" = 'wait_us 4 8 12 4 8 12 ' ]
+report $? 'chunks and waits in the trace'
+
+# --- what it refuses ---
+
 refuses 'a trace that cannot be written' 1 'no/trace.csv' example.csv good.json --trace no/trace.csv
 refuses 'a schedule of another network' 1 "step 2 of 2, layer 2 'L2 \$(id)' at batch 2: reads up to \
 sample 2 of layer 1 'L1', which has finished 1" example.csv early.json

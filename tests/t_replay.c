@@ -1,4 +1,4 @@
-/* Replay: memory counted by hand, budgets, schedules that are refused, the trace. */
+/* Replay: memory and latency counted by hand, limits, schedules that are refused, the trace. */
 #include "random_profile.h"
 #include "tap.h"
 
@@ -305,6 +305,76 @@ static void test_budgets(void)
     vbs_profile_free(profile);
 }
 
+/* VBS III: 4 us for one sample, 6 for two. */
+static void test_latency(void)
+{
+    static const struct vbs_step ONE_BY_ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0},
+                                                 {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    /* Three samples: two at once, then one; the second layer lets a sample wait for the next. */
+    static const struct vbs_step UNEVEN[] = {{1, 2, 0}, {2, 2, 0}, {3, 2, 0},
+                                             {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct vbs_step AHEAD[] = {{1, 1, 0}, {1, 1, 0}, {2, 1, 0},
+                                            {3, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct {
+        const char *name;
+        const struct vbs_step *steps;
+        int n_steps;
+        int64_t request;
+        enum vbs_io io;
+        double bound_us, latency_us;
+        int64_t latency_step, late_step, n_chunks;
+    } CASES[] = {
+        {"two at once", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 0, 20, 3, -1, 1},
+        {"two at once, in time", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 20, 20, 3, -1, 1},
+        {"two at once, late", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 19, 20, 3, 3, 1},
+        {"a billionth is rounding", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 20 - 1e-8, 20, 3, -1, 1},
+        {"more is late", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 20 - 1e-7, 20, 3, 3, 1},
+        {"two at once, late earlier", VBS_STEPS, 4, 2, VBS_IO_EXTERNAL, 13, 20, 3, 2, 1},
+        {"one by one", ONE_BY_ONE, 6, 2, VBS_IO_EXTERNAL, 12, 12, 2, -1, 2},
+        {"one by one, late", ONE_BY_ONE, 6, 2, VBS_IO_EXTERNAL, 11.5, 12, 2, 2, 2},
+        {"one by one, resident", ONE_BY_ONE, 6, 2, VBS_IO_RESIDENT, 24, 24, 5, -1, 1},
+        {"one by one, resident, late", ONE_BY_ONE, 6, 2, VBS_IO_RESIDENT, 17, 24, 5, 4, 1},
+        {"the longest chunk counts", UNEVEN, 6, 3, VBS_IO_EXTERNAL, 18, 18, 2, -1, 2},
+        {"none of its steps ends the chunk early", AHEAD, 6, 2, VBS_IO_EXTERNAL, 23, 24, 5, 5, 1},
+    };
+    struct vbs_profile *profile = example_profile();
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct vbs_schedule schedule =
+            make_schedule(CASES[i].request, CASES[i].io, CASES[i].steps, CASES[i].n_steps);
+        struct vbs_replay *replay = NULL;
+
+        schedule.latency_us = CASES[i].bound_us;
+        ok(vbs_replay_run(NULL, profile, &schedule, -1, true, &replay) == VBS_OK &&
+               replay->latency_us == CASES[i].latency_us &&
+               replay->latency_step == CASES[i].latency_step &&
+               replay->latency_bound_us == CASES[i].bound_us &&
+               replay->late_step == CASES[i].late_step &&
+               replay->in_time == (CASES[i].late_step < 0) && replay->fits &&
+               replay->steps[CASES[i].n_steps - 1].chunk == CASES[i].n_chunks,
+           "latency: %s", CASES[i].name);
+        vbs_replay_free(replay);
+    }
+    vbs_profile_free(profile);
+}
+
+/* A layer alone: each of its steps is a chunk. */
+static void test_latency_of_one_layer(void)
+{
+    static const struct hand_layer ALONE[] = {{1, {0}, 3, 0, false}};
+    static const struct vbs_step STEPS[] = {{1, 1, 0}, {1, 2, 0}, {1, 1, 0}};
+    struct vbs_profile *profile = make_profile(2, ALONE, 1);
+    struct vbs_schedule schedule = make_schedule(4, VBS_IO_EXTERNAL, STEPS, 3);
+    struct vbs_replay *replay = NULL;
+
+    ok(vbs_replay_run(NULL, profile, &schedule, -1, true, &replay) == VBS_OK &&
+           replay->latency_us == 2 && replay->latency_step == 1 && replay->steps[2].chunk == 3 &&
+           replay->steps[2].wait_us == 1 && replay->steps[2].end_us == 4,
+       "each step of a layer alone is a chunk");
+    vbs_replay_free(replay);
+    vbs_profile_free(profile);
+}
+
 static void check_refused(const char *name, const struct vbs_profile *profile,
                           const struct vbs_schedule *schedule, const char *want)
 {
@@ -440,9 +510,9 @@ static void test_trace(void)
     static const char *const ALGORITHMS[] = {"odd, \"name\""};
     static const char WANT[] =
         "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,"
-        "ws_bytes,memory_bytes,after_bytes,over_budget\n"
-        "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1\n"
-        "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1\n";
+        "ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us\n"
+        "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1,1,0.25\n"
+        "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1,2,0.25\n";
     static const int INPUT = 0;
     static const struct vbs_step TWO[] = {{1, 1, 0}, {1, 1, 0}};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -498,6 +568,8 @@ int main(void)
     test_in_place_on_the_network_input();
     test_concat_and_outputs();
     test_budgets();
+    test_latency();
+    test_latency_of_one_layer();
     test_refused();
     test_overflow();
     test_cancel();

@@ -1,9 +1,11 @@
 /* Replay against the definition, sample by sample, on random schedules of random profiles. */
-#include "brute_force.h"
+#include "brute_parts.h"
 #include "random_profile.h"
 #include "tap.h"
 
 #include "vbslab/replay.h"
+
+#include <stdlib.h>
 
 #define SEED       20201
 #define N_PROFILES 2000 /* per kind of graph */
@@ -52,6 +54,46 @@ static bool agrees_with_definition(const struct vbs_problem *problem,
            replay->time_us == clock_us;
 }
 
+static double step_us(const struct vbs_problem *problem, const struct vbs_step *step)
+{
+    int n_rows;
+    const struct vbs_profile_row *row = brute_rows(problem, step->layer, step->batch, &n_rows);
+
+    while (row->algorithm != step->algorithm)
+        row++;
+    return row->time_us;
+}
+
+/* The wait of the samples by its definition, and the bound of the schedule. */
+static bool agrees_with_clock(const struct vbs_problem *problem,
+                              const struct vbs_schedule *schedule, const struct vbs_replay *replay)
+{
+    struct brute_clock clock = {.problem = problem};
+    int64_t late_step = -1, latency_step = -1;
+    bool same = true;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        double before_us = clock.chunk_us, longest_us = clock.longest_us;
+        double time_us = step_us(problem, &schedule->steps[i]);
+
+        brute_clock_step(&clock, schedule->steps[i].layer, schedule->steps[i].batch, time_us);
+        same = same && replay->steps[i].wait_us == before_us + time_us;
+        if (clock.longest_us > longest_us)
+            latency_step = i;
+        if (schedule->latency_us > 0 && before_us + time_us > schedule->latency_us && late_step < 0)
+            late_step = i;
+    }
+    /* Steps that take no time may follow the one that makes a chunk the longest. */
+    same = same && replay->latency_us == clock.longest_us && replay->late_step == late_step &&
+           replay->in_time == (late_step < 0) && replay->latency_step >= latency_step &&
+           replay->steps[replay->latency_step].wait_us == clock.longest_us;
+    if (!same)
+        printf("# latency %g, not %g; late in step %" PRId64 ", not %" PRId64 "\n",
+               replay->latency_us, clock.longest_us, replay->late_step, late_step);
+    free(clock.done);
+    return same;
+}
+
 /* Without a trace the answer is the same. */
 static bool agrees_without_trace(const struct vbs_problem *problem,
                                  const struct vbs_schedule *schedule,
@@ -62,7 +104,9 @@ static bool agrees_without_trace(const struct vbs_problem *problem,
         vbs_replay_run(NULL, problem->profile, schedule, traced->memory_bytes, false, &replay) ==
             VBS_OK &&
         replay->peak_bytes == traced->peak_bytes && replay->peak_step == traced->peak_step &&
-        replay->violation_step == traced->violation_step && replay->time_us == traced->time_us;
+        replay->violation_step == traced->violation_step && replay->time_us == traced->time_us &&
+        replay->latency_us == traced->latency_us && replay->latency_step == traced->latency_step &&
+        replay->late_step == traced->late_step && replay->in_time == traced->in_time;
 
     vbs_replay_free(replay);
     return same;
@@ -74,12 +118,17 @@ static bool random_replay_agrees(gsl_rng *rng, const struct vbs_profile *profile
     struct vbs_schedule *schedule = random_schedule(rng, profile, (int)problem.request, io);
     struct vbs_replay *replay = NULL;
     struct vbs_ctx ctx = {0};
-    bool same = schedule && vbs_replay_run(&ctx, profile, schedule, random_int(rng, 0, 150), true,
-                                           &replay) == VBS_OK;
+    bool same;
+
+    if (schedule && random_once_in(rng, 2))
+        schedule->latency_us = random_int(rng, 1, 300);
+    same = schedule && vbs_replay_run(&ctx, profile, schedule, random_int(rng, 0, 150), true,
+                                      &replay) == VBS_OK;
 
     if (!same)
         printf("# %s\n", vbs_detail(&ctx));
     same = same && agrees_with_definition(&problem, schedule, replay) &&
+           agrees_with_clock(&problem, schedule, replay) &&
            agrees_without_trace(&problem, schedule, replay);
     vbs_replay_free(replay);
     vbs_schedule_free(schedule);

@@ -59,6 +59,9 @@ static const char *const TOKENS[] = {
     "\"request\": 3, ",
     "\"steps\": [], ",
     "\"format\": \"vbslab-schedule-2\", ",
+    "\"latency_us\": 12.5, ",
+    "\"latency_us\": 0, ",
+    "\"solver\": {\"peak_bytes\": 7}, ",
     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 };
 
@@ -122,7 +125,10 @@ static bool is_sound(const struct vbs_schedule *schedule)
                  (schedule->io == VBS_IO_EXTERNAL || schedule->io == VBS_IO_RESIDENT) &&
                  isfinite(schedule->predicted.time_us) && isfinite(schedule->bound.time_us) &&
                  isfinite(schedule->bound.gap_percent) && schedule->predicted.peak_bytes >= 0 &&
-                 schedule->predicted.reserved_bytes >= 0 && schedule->n_steps >= 0;
+                 schedule->predicted.reserved_bytes >= 0 && schedule->n_steps >= 0 &&
+                 schedule->latency_us >= 0 && schedule->latency_us <= VBS_MAX_TIME_US &&
+                 schedule->predicted.latency_us >= 0 && isfinite(schedule->predicted.latency_us) &&
+                 schedule->solver.peak_bytes >= 0;
 
     for (int64_t i = 0; sound && i < schedule->n_steps; i++) {
         const struct vbs_step *step = &schedule->steps[i];
@@ -136,13 +142,15 @@ static bool is_sound(const struct vbs_schedule *schedule)
 
 static bool same(const struct vbs_schedule *a, const struct vbs_schedule *b)
 {
-    bool equal = strcmp(a->model, b->model) == 0 && strcmp(a->planner, b->planner) == 0 &&
-                 a->request == b->request && a->memory_bytes == b->memory_bytes && a->io == b->io &&
-                 a->predicted.time_us == b->predicted.time_us &&
-                 a->predicted.peak_bytes == b->predicted.peak_bytes &&
-                 a->predicted.reserved_bytes == b->predicted.reserved_bytes &&
-                 a->bound.time_us == b->bound.time_us &&
-                 a->bound.gap_percent == b->bound.gap_percent && a->n_steps == b->n_steps;
+    bool equal =
+        strcmp(a->model, b->model) == 0 && strcmp(a->planner, b->planner) == 0 &&
+        a->request == b->request && a->memory_bytes == b->memory_bytes && a->io == b->io &&
+        a->predicted.time_us == b->predicted.time_us &&
+        a->predicted.peak_bytes == b->predicted.peak_bytes &&
+        a->predicted.reserved_bytes == b->predicted.reserved_bytes &&
+        a->latency_us == b->latency_us && a->predicted.latency_us == b->predicted.latency_us &&
+        a->solver.peak_bytes == b->solver.peak_bytes && a->bound.time_us == b->bound.time_us &&
+        a->bound.gap_percent == b->bound.gap_percent && a->n_steps == b->n_steps;
 
     for (int64_t i = 0; equal && i < a->n_steps; i++)
         equal =
@@ -192,6 +200,11 @@ static void make_texts(gsl_rng *rng, const char *path, struct texts *texts)
         struct vbs_schedule *schedule =
             random_schedule(rng, texts->profile, 1 + i, i % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL);
 
+        if (schedule && i / 2 == 1) {
+            schedule->latency_us = 40;
+            schedule->predicted.latency_us = 30.5;
+            schedule->solver.peak_bytes = 4096;
+        }
         if (!schedule || vbs_schedule_write_json(NULL, schedule, path) != VBS_OK) {
             printf("Bail out! no schedule\n");
             exit(1);
@@ -292,6 +305,54 @@ static void check_algorithms(const char *path, int n_algorithms, enum vbs_status
     free(names);
 }
 
+/* What members of newer versions may say, and what not; without them a file is read as ever. */
+static void check_members(void)
+{
+    static const struct {
+        const char *member, *detail; /* null: it is read */
+    } CASES[] = {
+        {"", NULL},
+        {"\"latency_us\": 20,", NULL},
+        {"\"latency_us\": 0.5,", NULL},
+        {"\"latency_us\": 0,", "'latency_us' is out of range"},
+        {"\"latency_us\": -1,", "'latency_us' is out of range"},
+        {"\"latency_us\": 2e18,", "'latency_us' is out of range"},
+        {"\"latency_us\": \"20\",", "'latency_us' is not a number"},
+        {"\"latency_us\": null,", "'latency_us' is not a number"},
+        {"\"predicted\": {\"latency_us\": 0},", NULL},
+        {"\"predicted\": {\"latency_us\": -1},", "'predicted.latency_us' is out of range"},
+        {"\"predicted\": {\"latency_us\": []},", "'predicted.latency_us' is not a number"},
+        {"\"predicted\": {\"reserved_bytes\": 1.5},",
+         "'predicted.reserved_bytes' is not a whole number"},
+        {"\"predicted\": 7,", "'predicted' is not an object"},
+        {"\"bound\": [],", "'bound' is not an object"},
+        {"\"bound\": {\"time_us\": true},", "'bound.time_us' is not a number"},
+        {"\"solver\": {},", NULL},
+        {"\"solver\": {\"peak_bytes\": 4096, \"name\": \"x\"},", NULL},
+        {"\"solver\": {\"peak_bytes\": -1},", "'solver.peak_bytes' is out of range"},
+        {"\"solver\": 4096,", "'solver' is not an object"},
+        {"\"unknown\": 1,", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct vbs_schedule *schedule = NULL;
+        struct vbs_ctx ctx = {0};
+        char text[512], want[128];
+        enum vbs_status status;
+
+        snprintf(text, sizeof text,
+                 "{ \"format\": \"vbslab-schedule-1\", \"request\": 1, \"memory_bytes\": 7, %s "
+                 "\"steps\": [] }",
+                 CASES[i].member);
+        snprintf(want, sizeof want, SOURCE ": %s", CASES[i].detail ? CASES[i].detail : "");
+        status = vbs_schedule_parse_json(&ctx, SOURCE, text, strlen(text), &schedule);
+        ok(CASES[i].detail ? status == VBS_FORMAT && strcmp(ctx.detail, want) == 0
+                           : status == VBS_OK,
+           "%s %s", CASES[i].member, CASES[i].detail ? CASES[i].detail : "is read");
+        vbs_schedule_free(schedule);
+    }
+}
+
 int main(int argc, char **argv)
 {
     unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
@@ -303,6 +364,7 @@ int main(int argc, char **argv)
     gsl_rng_set(rng, seed);
     texts.profile = random_profile(rng, RANDOM_BRANCHED, 4);
     make_texts(rng, path, &texts);
+    check_members();
     check_truncations(&texts, path);
     check_mutations(rng, &texts, path);
     check_algorithms(path, VBS_MAX_ALGORITHMS, VBS_OK);

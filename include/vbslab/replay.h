@@ -2,7 +2,8 @@
  * vbslab/replay.h - the simulator that judges schedules. It knows no planner.
  *
  * Replays a schedule on the lattice of progress (DESIGN 2, 3, 7): live samples per tensor, the
- * memory of every step to the byte, the clock. Shares no code with anything that plans.
+ * memory of every step to the byte, the clock, the wait of the samples. Shares no code with
+ * anything that plans.
  */
 #ifndef VBSLAB_REPLAY_H
 #define VBSLAB_REPLAY_H
@@ -20,6 +21,8 @@ extern "C" {
 struct vbs_replay_step {
     int64_t done_before; /* samples of this layer finished before the step */
     double start_us, end_us;
+    int64_t chunk;       /* 1, 2, ...: the chunk that the step belongs to */
+    double wait_us;      /* from the start of that chunk to the end of the step */
     int64_t live_bytes;  /* of all samples live before the step, the step's inputs among them */
     int64_t added_bytes; /* for the output: all of it, or what in-place leaves of it */
     int64_t ws_bytes;
@@ -34,16 +37,25 @@ struct vbs_replay {
     int64_t peak_step;      /* index of the first step that reaches the peak */
     bool fits;              /* peak <= budget */
     int64_t violation_step; /* first step above the budget, or -1 */
+    /* Latency: the longest wait of a sample, which is the time of the longest chunk. With external
+     * io a chunk ends with each step after which all layers have done the same samples; with
+     * resident io the whole request is one. */
+    double latency_us;
+    int64_t latency_step;    /* the last step of the first chunk that takes longest */
+    double latency_bound_us; /* the bound that was judged: the schedule's; 0: none */
+    bool in_time;            /* latency <= bound, or a billionth above it (rounding), or no bound */
+    int64_t late_step;       /* first step that ends beyond the bound, or -1 */
     int64_t n_steps;
     struct vbs_replay_step *steps; /* the trace; null unless asked for */
 };
 
 /*
- * memory_bytes: the budget to judge by, or -1 for the schedule's own. A schedule that breaks its
- * budget is a result (fits is false), not a failure. VBS_INVALID: a step runs before its inputs
- * exist, overruns the request, or has no row in the profile, or the end is not reached; the detail
- * names step and layer. *replay is freed by vbs_replay_free. O(steps x
- * inputs x readers of those).
+ * memory_bytes: the budget to judge by, or -1 for the schedule's own. The latency is judged by the
+ * schedule's latency_us; to judge by another, set that in a copy of the struct. A schedule that
+ * breaks its budget or its latency is a result (fits or in_time is false), not a failure.
+ * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
+ * profile, or the end is not reached; the detail names step and layer. *replay is freed by
+ * vbs_replay_free. O(steps x inputs x readers of those).
  */
 enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, int64_t memory_bytes,
@@ -51,8 +63,9 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
 void vbs_replay_free(struct vbs_replay *replay);
 
 /* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
- * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget ("-": standard output). Steps count
- * from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE: there is no trace. */
+ * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us ("-": standard output).
+ * Steps count from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE: there is no
+ * trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                      const struct vbs_schedule *schedule,
                                      const struct vbs_replay *replay,

@@ -48,6 +48,9 @@ struct vbs_schedule {
         double time_us;     /* no schedule of this request in this budget takes less */
         double gap_percent; /* 100 (predicted - bound) / bound; 0 when the bound is 0 */
     } bound;
+    struct {
+        int64_t peak_bytes; /* that planning held at most (vbs_solver_peak_bytes); 0: not known */
+    } solver;
     int n_algorithms;
     const char *const *algorithms;
     int64_t n_steps;

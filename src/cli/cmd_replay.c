@@ -64,40 +64,117 @@ static void print_prediction(const struct judged *judged)
         printf("  peak was predicted as %s, replayed as %s\n",
                vbs_format_exact(schedule->predicted.peak_bytes, predicted, sizeof predicted),
                vbs_format_exact(judged->replay->peak_bytes, replayed, sizeof replayed));
+    if (schedule->predicted.latency_us > 0 &&
+        schedule->predicted.latency_us != judged->replay->latency_us)
+        printf("  latency was predicted as %.6g ms, replayed as %.6g ms\n",
+               schedule->predicted.latency_us / 1e3, judged->replay->latency_us / 1e3);
 }
 
-/* The violating step's memory is only in a trace. */
+/* The steps beyond a limit are only in a trace. */
 static int64_t over_bytes(const struct vbs_replay *replay)
 {
     return replay->steps[replay->violation_step].memory_bytes - replay->memory_bytes;
 }
 
-static void print_verdict(const struct judged *judged)
+static double late_us(const struct vbs_replay *replay)
+{
+    return replay->steps[replay->late_step].wait_us - replay->latency_bound_us;
+}
+
+/* The samples of the chunk that step index belongs to, counted from 1. */
+struct samples {
+    int64_t first, last;
+};
+
+static struct samples samples_of(const struct judged *judged, int64_t index)
+{
+    const struct vbs_replay_step *steps = judged->replay->steps;
+    int64_t first = index, last = index;
+
+    while (first > 0 && steps[first - 1].chunk == steps[index].chunk)
+        first--;
+    while (last + 1 < judged->replay->n_steps && steps[last + 1].chunk == steps[index].chunk)
+        last++;
+    return (struct samples){.first = steps[first].done_before + 1,
+                            .last = steps[last].done_before + judged->schedule->steps[last].batch};
+}
+
+/* "samples 1 to 4", "sample 5", "the only sample" */
+static void name_samples(const struct judged *judged, int64_t index, char *buffer, size_t size)
+{
+    struct samples samples = samples_of(judged, index);
+
+    if (judged->schedule->request == 1)
+        snprintf(buffer, size, "the only sample");
+    else if (samples.first == samples.last)
+        snprintf(buffer, size, "sample %lld", (long long)samples.first);
+    else
+        snprintf(buffer, size, "samples %lld to %lld", (long long)samples.first,
+                 (long long)samples.last);
+}
+
+static void print_times(const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
     double per_sample_us = replay->time_us / (double)judged->schedule->request;
-    char number[32];
+    char number[32], samples[64];
 
-    print_head(judged);
-    printf("  time   %s, ", cli_format_time(replay->time_us, number, sizeof number));
+    printf("  time     %s, ", cli_format_time(replay->time_us, number, sizeof number));
     printf("%s per sample", cli_format_time(per_sample_us, number, sizeof number));
     if (per_sample_us > 0)
         printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
-    printf("\n  peak   ");
-    print_bytes(replay->peak_bytes);
-    printf(" in ");
-    print_step(judged, replay->peak_step);
+    name_samples(judged, replay->latency_step, samples, sizeof samples);
+    printf("\n  latency  %s, %s\n", cli_format_time(replay->latency_us, number, sizeof number),
+           samples);
+}
+
+static void print_fits(const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+
     if (replay->fits) {
-        printf("\n  fits   yes, with ");
+        printf("  fits     yes, with ");
         print_bytes(replay->memory_bytes - replay->peak_bytes);
         printf(" to spare\n");
     } else {
-        printf("\n  fits   no, first in ");
+        printf("  fits     no, first in ");
         print_step(judged, replay->violation_step);
         printf(" by ");
         print_bytes(over_bytes(replay));
         printf("\n");
     }
+}
+
+/* Nothing where no latency was bounded. */
+static void print_in_time(const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+    double spare_us = replay->latency_bound_us - replay->latency_us;
+    char number[32];
+
+    if (replay->latency_bound_us == 0)
+        return;
+    if (replay->in_time) {
+        printf("  in time  yes, with %s to spare\n",
+               cli_format_time(spare_us > 0 ? spare_us : 0, number, sizeof number));
+    } else {
+        printf("  in time  no, first in ");
+        print_step(judged, replay->late_step);
+        printf(" by %s\n", cli_format_time(late_us(replay), number, sizeof number));
+    }
+}
+
+static void print_verdict(const struct judged *judged)
+{
+    print_head(judged);
+    print_times(judged);
+    printf("  peak     ");
+    print_bytes(judged->replay->peak_bytes);
+    printf(" in ");
+    print_step(judged, judged->replay->peak_step);
+    printf("\n");
+    print_fits(judged);
+    print_in_time(judged);
     print_prediction(judged);
 }
 
@@ -110,18 +187,46 @@ static json_t *step_json(const struct judged *judged, int64_t index)
                      step->batch, "algorithm", judged->schedule->algorithms[step->algorithm]);
 }
 
+/* The step that breaks a limit first, and by how much; null where none does. */
 static json_t *violation_json(const struct judged *judged)
 {
+    const struct vbs_replay *replay = judged->replay;
     json_t *object;
 
-    if (judged->replay->fits)
+    if (replay->fits)
         return json_null();
-    object = step_json(judged, judged->replay->violation_step);
-    if (json_object_set_new(object, "over_bytes", json_integer(over_bytes(judged->replay))) != 0) {
+    object = step_json(judged, replay->violation_step);
+    if (json_object_set_new(object, "over_bytes", json_integer(over_bytes(replay))) != 0) {
         json_decref(object);
         return NULL;
     }
     return object;
+}
+
+static json_t *late_json(const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+    json_t *object;
+
+    if (replay->in_time)
+        return json_null();
+    object = step_json(judged, replay->late_step);
+    if (json_object_set_new(object, "late_us", json_real(late_us(replay))) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* The chunk that takes longest. */
+static json_t *longest_json(const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+    struct samples samples = samples_of(judged, replay->latency_step);
+
+    return json_pack("{s:I, s:I, s:I}", "chunk",
+                     (json_int_t)replay->steps[replay->latency_step].chunk, "first_sample",
+                     (json_int_t)samples.first, "last_sample", (json_int_t)samples.last);
 }
 
 /* Null when memory is out. */
@@ -129,17 +234,26 @@ static json_t *verdict_json(const struct judged *judged)
 {
     const struct vbs_schedule *schedule = judged->schedule;
     const struct vbs_replay *replay = judged->replay;
+    bool failed = false;
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:f, s:f, s:I, s:b, s:{s:f, s:I}}", "format",
-        "vbslab-replay-1", "model", schedule->model, "planner", schedule->planner, "request",
-        (json_int_t)schedule->request, "io", vbs_io_word(schedule->io), "memory_bytes",
+        "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:b, s:{s:f, s:I, s:f}}",
+        "format", "vbslab-replay-1", "model", schedule->model, "planner", schedule->planner,
+        "request", (json_int_t)schedule->request, "io", vbs_io_word(schedule->io), "memory_bytes",
         (json_int_t)replay->memory_bytes, "n_steps", (json_int_t)replay->n_steps, "time_us",
-        replay->time_us, "per_sample_us", replay->time_us / (double)schedule->request, "peak_bytes",
-        (json_int_t)replay->peak_bytes, "fits", (int)replay->fits, "predicted", "time_us",
-        schedule->predicted.time_us, "peak_bytes", (json_int_t)schedule->predicted.peak_bytes);
+        replay->time_us, "per_sample_us", replay->time_us / (double)schedule->request, "latency_us",
+        replay->latency_us, "peak_bytes", (json_int_t)replay->peak_bytes, "fits", (int)replay->fits,
+        "in_time", (int)replay->in_time, "predicted", "time_us", schedule->predicted.time_us,
+        "peak_bytes", (json_int_t)schedule->predicted.peak_bytes, "latency_us",
+        schedule->predicted.latency_us);
 
-    if (json_object_set_new(object, "peak", step_json(judged, replay->peak_step)) != 0 ||
-        json_object_set_new(object, "violation", violation_json(judged)) != 0) {
+    cli_json_put(object, "latency_bound_us",
+                 replay->latency_bound_us > 0 ? json_real(replay->latency_bound_us) : json_null(),
+                 &failed);
+    cli_json_put(object, "peak", step_json(judged, replay->peak_step), &failed);
+    cli_json_put(object, "longest", longest_json(judged), &failed);
+    cli_json_put(object, "violation", violation_json(judged), &failed);
+    cli_json_put(object, "late", late_json(judged), &failed);
+    if (failed) {
         json_decref(object);
         return NULL;
     }
@@ -147,7 +261,7 @@ static json_t *verdict_json(const struct judged *judged)
 }
 
 /* The error that names the least budget of this schedule: its peak. */
-static enum vbs_status refuse(struct cli *cli, const struct judged *judged)
+static enum vbs_status refuse_memory(struct cli *cli, const struct judged *judged)
 {
     const struct vbs_replay *replay = judged->replay;
     const struct vbs_step *step = &judged->schedule->steps[replay->violation_step];
@@ -158,9 +272,28 @@ static enum vbs_status refuse(struct cli *cli, const struct judged *judged)
     vbs_format_exact(replay->peak_bytes, least, sizeof least);
     return vbs_fail(&cli->ctx, VBS_OVER_BUDGET,
                     "schedule breaks its budget of %s: step %lld, layer '%s' at batch %d, is %s "
-                    "over; the least budget that works is %s",
+                    "over; the least budget that works is %s%s",
                     budget, (long long)replay->violation_step + 1,
-                    judged->profile->layers[step->layer].name, step->batch, over, least);
+                    judged->profile->layers[step->layer].name, step->batch, over, least,
+                    replay->in_time ? "" : "; it breaks its latency too");
+}
+
+/* Likewise the least bound of the latency. */
+static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+    const struct vbs_step *step = &judged->schedule->steps[replay->late_step];
+    char bound[32], late[32], least[32], samples[64];
+
+    cli_format_typed(replay->latency_bound_us, bound, sizeof bound);
+    cli_format_time(late_us(replay), late, sizeof late);
+    cli_format_typed(cli_round_up(replay->latency_us), least, sizeof least);
+    name_samples(judged, replay->late_step, samples, sizeof samples);
+    return vbs_fail(&cli->ctx, VBS_OVER_BUDGET,
+                    "schedule breaks its latency of %s us: step %lld, layer '%s' at batch %d, ends "
+                    "%s late for %s; the least latency that works is %s us",
+                    bound, (long long)replay->late_step + 1,
+                    judged->profile->layers[step->layer].name, step->batch, late, samples, least);
 }
 
 /* Says the verdict in the form that was asked for; a trace on standard output stands alone. */
@@ -178,16 +311,42 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
     else if (status == VBS_OK && !is_standard_output(trace))
         print_verdict(judged);
     if (status == VBS_OK && !judged->replay->fits)
-        status = refuse(cli, judged);
+        status = refuse_memory(cli, judged);
+    else if (status == VBS_OK && !judged->replay->in_time)
+        status = refuse_latency(cli, judged);
+    return status;
+}
+
+/* What a schedule is judged by; -1: by its own. */
+struct limits {
+    int64_t memory_bytes;
+    double latency_us;
+};
+
+static enum vbs_status judge(struct cli *cli, const char *const *values,
+                             const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                             const struct limits *limits)
+{
+    struct vbs_schedule bounded = *schedule;
+    struct vbs_replay *replay = NULL;
+    enum vbs_status status;
+
+    if (limits->latency_us >= 0)
+        bounded.latency_us = limits->latency_us;
+    status = vbs_replay_run(&cli->ctx, profile, &bounded, limits->memory_bytes, true, &replay);
+    if (status == VBS_OK)
+        status =
+            report(cli, values,
+                   &(struct judged){.profile = profile, .schedule = &bounded, .replay = replay});
+    vbs_replay_free(replay);
     return status;
 }
 
 static enum vbs_status replay_file(struct cli *cli, const char *const *values,
                                    const struct vbs_profile *profile, const char *path,
-                                   int64_t memory_bytes)
+                                   const struct limits *limits)
 {
     struct vbs_schedule *schedule = NULL;
-    struct vbs_replay *replay = NULL;
     enum vbs_status status = vbs_schedule_read_json(&cli->ctx, path, &schedule);
 
     if (status == VBS_OK && schedule->model[0] && profile->circumstances.model[0] &&
@@ -195,23 +354,34 @@ static enum vbs_status replay_file(struct cli *cli, const char *const *values,
         cli_warn(cli, "the schedule is for '%s', the profile of '%s'", schedule->model,
                  profile->circumstances.model);
     if (status == VBS_OK)
-        status = vbs_replay_run(&cli->ctx, profile, schedule, memory_bytes, true, &replay);
-    if (status == VBS_OK)
-        status =
-            report(cli, values,
-                   &(struct judged){.profile = profile, .schedule = schedule, .replay = replay});
-    vbs_replay_free(replay);
+        status = judge(cli, values, profile, schedule, limits);
     vbs_schedule_free(schedule);
+    return status;
+}
+
+static enum vbs_status read_limits(struct cli *cli, const char *const *values,
+                                   struct limits *limits)
+{
+    const char *memory = cli_value(cli, values, "memory");
+    const char *latency = cli_value(cli, values, "latency-us");
+    enum vbs_status status = VBS_OK;
+
+    *limits = (struct limits){.memory_bytes = -1, .latency_us = -1};
+    if (memory)
+        status = vbs_parse_bytes(&cli->ctx, memory, &limits->memory_bytes);
+    if (status == VBS_OK && latency)
+        status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
+                                    &limits->latency_us);
     return status;
 }
 
 static int run(struct cli *cli, const char *const *values, int n_arguments,
                const char *const *arguments)
 {
-    const char *memory = cli_value(cli, values, "memory");
     struct vbs_profile *profile = NULL;
-    int64_t memory_bytes = -1, id;
-    enum vbs_status status = VBS_OK;
+    struct limits limits;
+    int64_t id;
+    enum vbs_status status;
 
     if (n_arguments != 2)
         return cli_usage(cli, "needs PROFILE and SCHEDULE.json, got %d argument%s", n_arguments,
@@ -220,18 +390,18 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "profile and schedule cannot both come from standard input");
     if (cli_value(cli, values, "json") && is_standard_output(cli_value(cli, values, "trace")))
         return cli_usage(cli, "--json and --trace cannot both go to standard output");
-    if (memory)
-        status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
+    status = read_limits(cli, values, &limits);
     if (status == VBS_OK)
         status = cli_load_profile(cli, arguments[0], &profile, &id);
     if (status == VBS_OK)
-        status = replay_file(cli, values, profile, arguments[1], memory_bytes);
+        status = replay_file(cli, values, profile, arguments[1], &limits);
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {
     {"memory", "SIZE", "the budget to judge by (default: the schedule's own)"},
+    {"latency-us", "L", "the latency to judge by (default: the schedule's own, if it has one)"},
     {"trace", "FILE.csv", "write every step: bytes, times; - is standard output, alone"},
     {"json", NULL, "the verdict as JSON"},
     {0},
@@ -239,7 +409,7 @@ static const struct cli_option OPTIONS[] = {
 
 const struct cli_command cli_replay = {
     .name = "replay",
-    .summary = "judge a schedule: peak, time, first step above the budget",
+    .summary = "judge a schedule: peak, time, latency, first step above the budget",
     .usage = "PROFILE SCHEDULE.json [--memory SIZE] [options]",
     .options = OPTIONS,
     .arguments =

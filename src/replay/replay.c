@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #define STEPS_BETWEEN_CANCEL_CHECKS 65536
+/* Part of a latency bound that sums of times, added up in different orders, may differ by. */
+#define ROUNDING 1e-9
 
 /* A layer and the tensor that it writes; [0] is the network's input, which no layer writes. */
 struct tensor {
@@ -38,6 +40,11 @@ struct sim {
     int *algorithms; /* from the schedule's to the profile's, -1: not there */
     int64_t live_bytes;
     double clock_us;
+    int64_t front;      /* most samples that any layer has finished */
+    int n_at_front;     /* layers that have finished as many */
+    int64_t chunk;      /* 1, 2, ...: the one that runs */
+    double chunk_us;    /* since it began */
+    bool ends_by_state; /* chunks end where all layers have done the same: io external */
 };
 
 /* The readers of every tensor. A layer that names an input twice is its reader twice, which changes
@@ -119,7 +126,11 @@ static enum vbs_status sim_init(struct vbs_ctx *ctx, struct sim *sim,
                                 const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule)
 {
-    *sim = (struct sim){.profile = profile, .schedule = schedule};
+    *sim = (struct sim){.profile = profile,
+                        .schedule = schedule,
+                        .n_at_front = profile->n_layers,
+                        .chunk = 1,
+                        .ends_by_state = schedule->io == VBS_IO_EXTERNAL};
     if (schedule->request < 1)
         return vbs_fail(ctx, VBS_INVALID, "a request of %" PRId64 " samples", schedule->request);
     sim->tensors =
@@ -259,6 +270,17 @@ static enum vbs_status refuse_overflow(struct vbs_ctx *ctx, const struct sim *si
     return refuse_step(ctx, sim, step);
 }
 
+/* A layer has gone on to done samples: at the front stand those that no layer is ahead of. */
+static void move_front(struct sim *sim, int64_t done)
+{
+    if (done > sim->front) {
+        sim->front = done;
+        sim->n_at_front = 0;
+    }
+    if (done == sim->front)
+        sim->n_at_front++;
+}
+
 /*
  * Runs one step. Only the sums that make its memory can overflow: whatever is released was part of
  * the live bytes, and what is live afterwards is at most the step's memory.
@@ -286,6 +308,7 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
 
     record->done_before = layer->done;
     layer->done += step->batch;
+    move_front(sim, layer->done);
     released = release_inputs(sim, layer, record->done_before);
     record->added_bytes = out_bytes;
     if (layer->in_place)
@@ -302,7 +325,39 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
     record->start_us = sim->clock_us;
     sim->clock_us += row->time_us;
     record->end_us = sim->clock_us;
+    sim->chunk_us += row->time_us;
+    record->chunk = sim->chunk;
+    record->wait_us = sim->chunk_us;
     return VBS_OK;
+}
+
+/* What step i, just run, says of peak, latency and their limits. */
+static void judge_step(struct vbs_replay *replay, int64_t i, const struct vbs_replay_step *record)
+{
+    if (i == 0 || record->memory_bytes > replay->peak_bytes) {
+        replay->peak_bytes = record->memory_bytes;
+        replay->peak_step = i;
+    }
+    if (record->memory_bytes > replay->memory_bytes && replay->violation_step < 0)
+        replay->violation_step = i;
+    if (replay->latency_bound_us > 0 && replay->late_step < 0 &&
+        record->wait_us > replay->latency_bound_us * (1 + ROUNDING))
+        replay->late_step = i;
+}
+
+/* After step i: with external io the next step begins a chunk where all layers have come as far. */
+static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
+{
+    bool at_state = sim->ends_by_state && sim->n_at_front == sim->profile->n_layers;
+
+    if (!at_state && i + 1 < sim->schedule->n_steps)
+        return;
+    if (replay->latency_step < 0 || sim->chunk_us > replay->latency_us) {
+        replay->latency_us = sim->chunk_us;
+        replay->latency_step = i;
+    }
+    sim->chunk++;
+    sim->chunk_us = 0;
 }
 
 static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vbs_replay *replay)
@@ -319,12 +374,8 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
         status = run_step(ctx, sim, &schedule->steps[i], &record);
         if (status != VBS_OK)
             return status;
-        if (i == 0 || record.memory_bytes > replay->peak_bytes) {
-            replay->peak_bytes = record.memory_bytes;
-            replay->peak_step = i;
-        }
-        if (record.memory_bytes > replay->memory_bytes && replay->violation_step < 0)
-            replay->violation_step = i;
+        judge_step(replay, i, &record);
+        end_chunk(sim, replay, i);
         if (replay->steps)
             replay->steps[i] = record;
     }
@@ -360,7 +411,8 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
         goto clean_up;
     }
     replay->memory_bytes = memory_bytes < 0 ? schedule->memory_bytes : memory_bytes;
-    replay->violation_step = -1;
+    replay->latency_bound_us = schedule->latency_us;
+    replay->violation_step = replay->late_step = replay->latency_step = -1;
     replay->n_steps = schedule->n_steps;
     if (with_trace) {
         replay->steps = calloc((size_t)schedule->n_steps + 1, sizeof *replay->steps);
@@ -376,6 +428,7 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
         goto clean_up;
     replay->time_us = sim.clock_us;
     replay->fits = replay->violation_step < 0;
+    replay->in_time = replay->late_step < 0;
     *result = replay;
     replay = NULL;
 clean_up:

@@ -8,7 +8,7 @@
 
 #define HEADER                                                                                     \
     "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,ws_bytes," \
-    "memory_bytes,after_bytes,over_budget\n"
+    "memory_bytes,after_bytes,over_budget,chunk,wait_us\n"
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_schedule *schedule, const struct vbs_replay *replay,
@@ -25,9 +25,12 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
     vbs_text_add_double(text, at->start_us);
     vbs_text_add(text, ",");
     vbs_text_add_double(text, at->end_us);
-    vbs_text_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d\n",
+    vbs_text_addf(text,
+                  ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",",
                   at->live_bytes, at->added_bytes, at->ws_bytes, at->memory_bytes, at->after_bytes,
-                  at->memory_bytes > replay->memory_bytes);
+                  at->memory_bytes > replay->memory_bytes, at->chunk);
+    vbs_text_add_double(text, at->wait_us);
+    vbs_text_add(text, "\n");
 }
 
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
