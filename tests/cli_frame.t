@@ -42,8 +42,11 @@ for command in plan frontier replay compare 'profiles show'; do
 done
 [ -z "$missing" ]
 report $? "what takes a PROFILE says what that is;$missing"
-[ "$("$VBSLAB" frontier --help | grep '^  --planner ')" = \
-    '  --planner P  one of fbs, fbs-best, greedy-vbs, dp-vbs' ]
+for planner in fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal; do
+    "$VBSLAB" frontier --help | sed -n '/^  --planner /,/^  --request /p' |
+        grep -q "[ ,]$planner\(,\|$\)" || missing="$missing $planner"
+done
+[ -z "$missing" ]
 report $? "--planner lists the planners"
 
 # --- completion ---
@@ -67,7 +70,8 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "an option" --batches measure --bat
     completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
     completes "a planner" "fbs fbs-best" plan alexnet --planner f
-    completes "planners of a comparison" "all fbs fbs-best greedy-vbs dp-vbs" compare 1 --planners ''
+    completes "planners of a comparison" \
+        "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal" compare 1 --planners ''
     completes "a file for plan --json" one.csv plan alexnet --json o
     completes "a model after the switch --json" "googlenet" compare --json goo
     completes "no file after models --csv" "show" models --csv ''

@@ -12,7 +12,10 @@ bool fault_strikes(struct faults *faults)
     if (faults->countdown == 1) {
         faults->hit = true;
         faults->countdown = faults->lasting;
-        return true;
+        if (!faults->stop)
+            return true;
+        *faults->stop = 1;
+        return false;
     }
     faults->countdown--;
     return false;

@@ -5,12 +5,14 @@
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 struct faults {
-    long countdown; /* calls until the first that fails; 0: none */
-    bool lasting;   /* and then all */
-    bool hit;       /* one has failed */
+    long countdown;              /* calls until the first that fails; 0: none */
+    bool lasting;                /* and then all */
+    bool hit;                    /* one has failed */
+    volatile sig_atomic_t *stop; /* that one sets this instead of failing; null: it fails */
 };
 
 /* To be asked at each call of the kind: whether it is to fail. */

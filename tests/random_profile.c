@@ -15,12 +15,14 @@ struct wire {
 struct draft {
     gsl_rng *rng;
     int n_layers, max_layers;
+    bool is_large;
     struct {
         int n_inputs;
         int inputs[MAX_WIRE + 1];
         int64_t out_bytes, in_bytes;
         bool in_place;
-    } layers[RANDOM_MAX_LAYERS + 1];
+        bool is_free; /* a concat that costs nothing */
+    } layers[RANDOM_LARGE_LAYERS + 1];
 };
 
 int random_int(gsl_rng *rng, int low, int high)
@@ -83,7 +85,7 @@ static struct wire side_by_side(const struct wire *branches, int n)
 /* Ends a block of branches in one of the ways that networks do. */
 static struct wire join(struct draft *draft, const struct wire *branches, int n)
 {
-    struct wire all = side_by_side(branches, n);
+    struct wire all = side_by_side(branches, n), wire;
     int64_t sum_bytes = 0;
 
     if (draft->n_layers == draft->max_layers)
@@ -91,8 +93,10 @@ static struct wire join(struct draft *draft, const struct wire *branches, int n)
     for (int i = 0; i < all.n; i++)
         sum_bytes += draft->layers[all.tensors[i]].out_bytes;
     switch (random_int(draft->rng, 0, 3)) {
-    case 0:
-        return one(add_layer(draft, &all, sum_bytes, false));
+    case 0: /* concat */
+        wire = one(add_layer(draft, &all, sum_bytes, false));
+        draft->layers[wire.tensors[0]].is_free = random_once_in(draft->rng, 2);
+        return wire;
     case 1: /* add: as large as its first input */
         return one(add_layer(draft, &all, draft->layers[all.tensors[0]].out_bytes, true));
     case 2: /* in place, the other way round */
@@ -144,27 +148,58 @@ static struct wire add_series(struct draft *draft, struct wire wire, int n_layer
     return wire;
 }
 
-/* Any one to three tensors before the next layer, now and then one of them twice. */
-static struct wire any_before(struct draft *draft)
+/* Any one to three tensors of the last few before the next layer, now and then one of them twice.
+ */
+static struct wire any_before(struct draft *draft, int few)
 {
-    struct wire picks[3], wire;
-    int n = random_int(draft->rng, 1, 3);
+    struct wire picks[3];
+    int n = random_int(draft->rng, 1, 3), first = draft->n_layers > few ? draft->n_layers - few : 0;
 
     for (int i = 0; i < n; i++)
-        picks[i] = one(random_int(draft->rng, 0, draft->n_layers));
-    wire = side_by_side(picks, n);
-    return wire;
+        picks[i] = one(random_int(draft->rng, first, draft->n_layers));
+    return side_by_side(picks, n);
+}
+
+/* True when all inputs of a layer have a new number. */
+static bool is_ready(const struct draft *draft, const int *numbers, int id)
+{
+    for (int i = 0; i < draft->layers[id].n_inputs; i++)
+        if (draft->layers[id].inputs[i] && !numbers[draft->layers[id].inputs[i]])
+            return false;
+    return !numbers[id];
+}
+
+/* Numbers the layers anew, in any topological order: branches then run in turns. */
+static void shuffle(struct draft *draft)
+{
+    const struct draft old = *draft;
+    int numbers[RANDOM_LARGE_LAYERS + 1] = {0}; /* new ones of the old */
+
+    for (int id = 1; id <= old.n_layers; id++) {
+        int from = random_int(draft->rng, 1, old.n_layers);
+
+        while (!is_ready(&old, numbers, from))
+            from = from % old.n_layers + 1;
+        numbers[from] = id;
+        draft->layers[id] = old.layers[from];
+        for (int i = 0; i < old.layers[from].n_inputs; i++)
+            draft->layers[id].inputs[i] = numbers[old.layers[from].inputs[i]];
+    }
 }
 
 static void draft_graph(struct draft *draft, enum random_graph graph)
 {
+    int few = random_int(draft->rng, 2, RANDOM_LARGE_LAYERS);
+
     draft->layers[0].out_bytes = random_size(draft->rng);
     if (graph == RANDOM_BRANCHED) {
         add_series(draft, one(0), draft->max_layers, 0);
+        if (random_once_in(draft->rng, 3))
+            shuffle(draft);
         return;
     }
     while (draft->n_layers < draft->max_layers) {
-        struct wire wire = graph == RANDOM_DAG ? any_before(draft) : one(draft->n_layers);
+        struct wire wire = graph == RANDOM_DAG ? any_before(draft, few) : one(draft->n_layers);
 
         add_plain(draft, &wire);
     }
@@ -214,9 +249,10 @@ struct curve {
     int base, slope;
 };
 
-static struct curve random_curve(gsl_rng *rng, int lowest_shape)
+/* One in so many is nothing; slope 0 is the same at every batch. */
+static struct curve random_curve(gsl_rng *rng, int nothing_once_in)
 {
-    return (struct curve){.shape = random_int(rng, lowest_shape, 3),
+    return (struct curve){.shape = random_once_in(rng, nothing_once_in) ? 0 : random_int(rng, 1, 3),
                           .base = random_int(rng, 0, 9),
                           .slope = random_int(rng, 0, 7)};
 }
@@ -238,21 +274,31 @@ static int curve_at(gsl_rng *rng, const struct curve *curve, int batch)
 static const char *const ALGORITHMS[] = {"direct", "gemm", "winograd"};
 #define MAX_ALGORITHMS 3
 
-static enum vbs_status build_rows(struct vbs_ctx *ctx, gsl_rng *rng,
+/* Whole numbers, of large profiles any fraction of them. */
+static double random_time(const struct draft *draft, const struct curve *curve, int batch)
+{
+    double time_us = curve_at(draft->rng, curve, batch);
+
+    return draft->is_large ? time_us * (0.5 + gsl_rng_uniform(draft->rng)) : time_us;
+}
+
+static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct draft *draft,
                                   struct vbs_profile_builder *builder, int layer,
                                   const int *batches, int n_batches)
 {
-    int n_algorithms = random_once_in(rng, 2) ? 1 : random_int(rng, 1, MAX_ALGORITHMS);
+    gsl_rng *rng = draft->rng;
+    bool is_free = draft->layers[layer].is_free;
+    int n_algorithms = is_free || random_once_in(rng, 2) ? 1 : random_int(rng, 1, MAX_ALGORITHMS);
     int first = random_int(rng, 0, MAX_ALGORITHMS - 1);
     struct curve time[MAX_ALGORITHMS], ws[MAX_ALGORITHMS];
 
     for (int a = 0; a < n_algorithms; a++) {
-        time[a] = random_curve(rng, 1);
-        ws[a] = random_curve(rng, 0);
+        time[a] = random_curve(rng, is_free ? 1 : 20);
+        ws[a] = random_curve(rng, is_free ? 1 : 4);
     }
     for (int i = 0; i < n_batches; i++)
         for (int a = 0; a < n_algorithms; a++) {
-            struct vbs_profile_row row = {.time_us = curve_at(rng, &time[a], batches[i]),
+            struct vbs_profile_row row = {.time_us = random_time(draft, &time[a], batches[i]),
                                           .ws_bytes = curve_at(rng, &ws[a], batches[i])};
             enum vbs_status status;
 
@@ -266,15 +312,15 @@ static enum vbs_status build_rows(struct vbs_ctx *ctx, gsl_rng *rng,
     return VBS_OK;
 }
 
-static int pick_batches(gsl_rng *rng, const int **batches)
+static int pick_batches(const struct draft *draft, const int **batches)
 {
-    static const int DENSE[] = {1, 2, 3, 4, 5, 6}, POWERS[] = {1, 2, 4}, ODD[] = {1, 3},
-                     GAPS[] = {1, 2, 3, 5};
+    static const int DENSE[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, POWERS[] = {1, 2, 4, 8},
+                     ODD[] = {1, 3}, GAPS[] = {1, 2, 3, 5};
 
-    switch (random_int(rng, 0, 4)) {
+    switch (random_int(draft->rng, 0, 4)) {
     case 0:
         *batches = POWERS;
-        return 3;
+        return draft->is_large ? 4 : 3;
     case 1:
         *batches = ODD;
         return 2;
@@ -283,32 +329,45 @@ static int pick_batches(gsl_rng *rng, const int **batches)
         return 4;
     default:
         *batches = DENSE;
-        return random_int(rng, 1, 6);
+        return random_int(draft->rng, 1, draft->is_large ? 12 : 6);
     }
 }
 
-struct vbs_profile *random_profile(gsl_rng *rng, enum random_graph graph, int max_layers)
+static struct vbs_profile *build(struct draft *draft, enum random_graph graph)
 {
-    struct draft draft = {.rng = rng, .max_layers = random_int(rng, 1, max_layers)};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *profile = NULL;
     struct vbs_ctx ctx = {0};
     const int *batches;
-    int n_batches = pick_batches(rng, &batches);
+    int n_batches = pick_batches(draft, &batches);
     enum vbs_status status;
 
     if (!builder)
         return NULL;
-    draft_graph(&draft, graph);
-    status = build_layers(&ctx, &draft, builder);
-    for (int id = 1; id <= draft.n_layers && status == VBS_OK; id++)
-        status = build_rows(&ctx, rng, builder, id, batches, n_batches);
+    draft_graph(draft, graph);
+    status = build_layers(&ctx, draft, builder);
+    for (int id = 1; id <= draft->n_layers && status == VBS_OK; id++)
+        status = build_rows(&ctx, draft, builder, id, batches, n_batches);
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&ctx, builder, &profile);
     if (status != VBS_OK)
         printf("# no random profile: %s\n", vbs_detail(&ctx));
     vbs_profile_builder_free(builder);
     return profile;
+}
+
+struct vbs_profile *random_profile(gsl_rng *rng, enum random_graph graph, int max_layers)
+{
+    struct draft draft = {.rng = rng, .max_layers = random_int(rng, 1, max_layers)};
+
+    return build(&draft, graph);
+}
+
+struct vbs_profile *random_large_profile(gsl_rng *rng, enum random_graph graph, int n_layers)
+{
+    struct draft draft = {.rng = rng, .max_layers = n_layers, .is_large = true};
+
+    return build(&draft, graph);
 }
 
 struct vbs_profile *example_profile(void)
@@ -373,8 +432,8 @@ static int possible_steps(const struct vbs_profile *profile, const int *done, in
 struct vbs_schedule *random_schedule(gsl_rng *rng, const struct vbs_profile *profile, int request,
                                      enum vbs_io io)
 {
-    int done[RANDOM_MAX_LAYERS + 1] = {0};
-    struct vbs_step possible[RANDOM_MAX_LAYERS * 6];
+    int done[RANDOM_LARGE_LAYERS + 1] = {0};
+    struct vbs_step possible[RANDOM_LARGE_LAYERS * 12];
     struct vbs_step *steps = calloc((size_t)profile->n_layers * (size_t)request, sizeof *steps);
     struct vbs_schedule *schedule = NULL;
     struct vbs_schedule draft = {

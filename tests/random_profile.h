@@ -7,13 +7,15 @@
 
 #include <gsl/gsl_rng.h>
 
-#define RANDOM_MAX_LAYERS 12
+#define RANDOM_MAX_LAYERS   12
+#define RANDOM_LARGE_LAYERS 40
 
 enum random_graph {
     RANDOM_LINEAR,   /* a chain: each layer reads the one before */
     RANDOM_BRANCHED, /* series-parallel blocks, nested; joined by concat layers, in-place adds or
-                        by a reader of all branches; skip connections, side outputs */
-    RANDOM_DAG,      /* each layer reads any of those before it */
+                        by a reader of all branches; skip connections, side outputs; some with
+                        ids that go from branch to branch */
+    RANDOM_DAG,      /* each layer reads any of those before it, or any of the last few */
     RANDOM_N_GRAPHS
 };
 
@@ -30,6 +32,10 @@ bool random_once_in(gsl_rng *rng, int n);
  * printed as a TAP comment.
  */
 struct vbs_profile *random_profile(gsl_rng *rng, enum random_graph graph, int max_layers);
+
+/* One of n_layers (1..RANDOM_LARGE_LAYERS), with batches up to 12 and times of any fraction, for
+ * what needs no slow reference. Null as above. */
+struct vbs_profile *random_large_profile(gsl_rng *rng, enum random_graph graph, int n_layers);
 
 /* The example of VBS III: three layers, in = out = 1, scratch 1, 4, 1 a sample, 4 us for one sample
  * and 6 for two. Null as above. */

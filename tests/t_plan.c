@@ -1,5 +1,4 @@
 /* Planners by worked examples, and schedules as JSON. Properties are in t_plan_properties.c. */
-#include "plan/curve.h"
 #include "plan/planner.h"
 #include "plan/structure.h"
 #include "tap.h"
@@ -264,34 +263,6 @@ static void shared_input_is_not_freed(void)
     vbs_profile_free(profile);
 }
 
-static void envelopes(void)
-{
-    static const struct vbs_point A[] = {{.bytes = 3, .ticks = 10}, {.bytes = 7, .ticks = 4}};
-    static const struct vbs_point B[] = {{.bytes = 1, .ticks = 5}, {.bytes = 9, .ticks = 1}};
-    const struct vbs_curve a = {.n = 2, .points = A}, b = {.n = 2, .points = B}, none = {0};
-    const struct vbs_moved both[] = {{&a, 0}, {&b, 4}}, with_none[] = {{&a, 0}, {&none, 0}};
-    struct vbs_envelope envelope = {0};
-
-    ok(vbs_envelope_offer_sum(NULL, &envelope, both, 2, 1, 2) == VBS_OK && envelope.n_best == 3,
-       "a sum has the steps of both");
-    ok(envelope.best[0].bytes == 5 && envelope.best[0].ticks == 15 && envelope.best[1].bytes == 7 &&
-           envelope.best[1].ticks == 9 && envelope.best[2].bytes == 13 &&
-           envelope.best[2].ticks == 5,
-       "at the right memory");
-    ok(vbs_envelope_offer_sum(NULL, &envelope, with_none, 2, 1, 2) == VBS_OK &&
-           envelope.n_best == 3,
-       "what is feasible nowhere adds nothing");
-    ok(vbs_envelope_offer(NULL, &envelope, (struct vbs_point){.bytes = 6, .ticks = 9}) == VBS_OK &&
-           envelope.n_best == 3 && envelope.best[1].bytes == 6,
-       "a point of equal time and less memory takes the other's place");
-    ok(vbs_envelope_offer(NULL, &envelope, (struct vbs_point){.bytes = 6, .ticks = 20}) == VBS_OK &&
-           envelope.n_best == 3,
-       "a worse point changes nothing");
-    vbs_envelope_clear(&envelope);
-    ok(!vbs_curve_at(&a, 2) && vbs_curve_at(&a, 3)->ticks == 10 && vbs_curve_at(&a, 8)->ticks == 4,
-       "a point holds from its bytes on");
-}
-
 static void bound_and_gap(void)
 {
     struct vbs_profile *profile = profile_of(WORKED_EXAMPLE);
@@ -400,7 +371,6 @@ int main(void)
     structures();
     special_layers_reserve();
     shared_input_is_not_freed();
-    envelopes();
     bound_and_gap();
     json_round_trip();
     bad_json();

@@ -7,7 +7,7 @@ _vbslab_models()
 _vbslab_planners()
 {
     vbslab plan --help 2> /dev/null |
-        sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;s/,/ /g;p}'
+        sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;s/,/ /g;p}' | tr -s ' \n' ' '
 }
 
 _vbslab()
@@ -31,7 +31,7 @@ _vbslab()
     */--io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
     */--weights) COMPREPLY=($(compgen -W "excluded" -- "$word")); return ;;
     */--judge) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
-    plan/--json | frontier/--csv | */--db | */--plot | */--trace)
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace)
         COMPREPLY=($(compgen -f -- "$word")); return ;;
     esac
     if [[ -z $command ]]; then

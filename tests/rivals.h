@@ -1,0 +1,63 @@
+/*
+ * All planners at work on one problem, side by side, and the budgets at which to compare them.
+ */
+#ifndef TESTS_RIVALS_H
+#define TESTS_RIVALS_H
+
+#include "vbslab/plan.h"
+
+#include <stdbool.h>
+
+#define MAX_RIVALS        16
+#define MAX_RIVAL_BUDGETS 600
+
+struct rival {
+    const char *name;
+    struct vbs_solver *solver;
+    struct vbs_frontier *frontier; /* null: no budget helps, because of the latency */
+    int64_t least_bytes;
+};
+
+struct rivals {
+    struct vbs_problem problem;
+    int n;
+    struct rival list[MAX_RIVALS]; /* in the order of vbs_planner_at */
+    int n_budgets;
+    int64_t budgets[MAX_RIVAL_BUDGETS]; /* ascending after rivals_sort_budgets */
+};
+
+/* time_limit_s is that of optimal, 0: the default, and then optimal gives a frontier too. On
+ * failure nothing is left open; *which is the planner that failed, or null. */
+enum vbs_status rivals_open(struct vbs_ctx *ctx, struct rivals *rivals,
+                            const struct vbs_problem *problem, double time_limit_s,
+                            const char **which);
+void rivals_close(struct rivals *rivals);
+
+/* The index of a planner in list; ends the program when there is no such planner. */
+int rivals_find(const struct rivals *rivals, const char *name);
+
+/* Budgets below 0 and those beyond MAX_RIVAL_BUDGETS are left out. */
+void rivals_add_budget(struct rivals *rivals, int64_t budget);
+/* Every breakpoint of every planner, and one byte below each; returns the largest. */
+int64_t rivals_add_breakpoints(struct rivals *rivals);
+/* Sorted, each once. */
+void rivals_sort_budgets(struct rivals *rivals);
+
+/* What a frontier says of a budget; HUGE_VAL: infeasible. */
+double rival_frontier_us(const struct rival *rival, int64_t budget);
+
+/* A plan, judged by the replay. */
+struct outcome {
+    enum vbs_status status;
+    double time_us; /* HUGE_VAL: infeasible */
+    double bound_us, gap_percent, latency_us;
+    int64_t peak_bytes, reserved_bytes;
+    bool is_valid; /* the replay ran it */
+    bool fits;     /* replayed peak = predicted peak <= reserved <= budget */
+    bool in_time;  /* replayed latency = predicted latency <= the bound */
+    bool is_timed; /* replayed time = predicted time */
+};
+
+struct outcome rival_plan(const struct rivals *rivals, int planner, int64_t budget);
+
+#endif
