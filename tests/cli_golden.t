@@ -70,7 +70,7 @@ golden replay-example.txt replay 3 plan.json
 golden replay-example.json replay 3 plan.json --json
 golden replay-example.csv replay 3 plan.json --trace -
 
-golden compare-alexnet.txt compare alexnet --baselines all
+golden compare-alexnet.txt compare alexnet --baselines all --time-limit 300
 # optimal would need more time than its limit: what it finds by then differs from run to run.
 golden compare-googlenet.txt compare googlenet --memory 10MiB..40MiB:5MiB --io resident \
     --planners dp-monotone,dp-vbs,dp-vbs+
