@@ -70,8 +70,12 @@ static int64_t ceiling(const struct prover *at)
                                                            : at->limits->below_ticks;
 }
 
+/* Searches leave out what reaches the ceiling, so that nothing is proven beyond it: a smaller
+ * budget may have its optimum just there. */
 static void raise_bound(struct prover *at, int64_t ticks)
 {
+    if (ticks > ceiling(at))
+        ticks = ceiling(at);
     if (ticks > at->proof->bound_ticks)
         at->proof->bound_ticks = ticks;
 }
@@ -230,7 +234,7 @@ static enum vbs_status search_all(struct prover *at)
     return status;
 }
 
-/* A beam around the best schedule known. */
+/* A beam around the best schedule known, if there is one. */
 static enum vbs_status search_beam(struct prover *at)
 {
     struct vbs_step_list steps = {0};
@@ -245,8 +249,10 @@ static enum vbs_status search_beam(struct prover *at)
     enum vbs_status status =
         copy_steps(at, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
 
-    if (status == VBS_OK)
+    if (status == VBS_OK && steps.n_steps > 0)
         status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);
+    else if (status == VBS_OK)
+        status = vbs_states_init(at->ctx, &kept, at->lattice.task->request);
     if (status == VBS_OK)
         status = sweep_all(at, &limits, &found, &ticks);
     vbs_states_clear(&kept);
@@ -507,7 +513,7 @@ enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
         .lattice = {.task = task, .positions = positions, .memory_bytes = memory_bytes},
         .limits = limits,
         .proof = proof,
-        .max_states = FIRST_MAX_STATES,
+        .max_states = limits->first_states ? limits->first_states : FIRST_MAX_STATES,
         .beam_width = FIRST_BEAM};
     enum vbs_status status;
 
