@@ -54,8 +54,8 @@ struct outcome {
     int64_t peak_bytes, reserved_bytes;
     bool is_valid; /* the replay ran it */
     bool fits;     /* replayed peak = predicted peak <= reserved <= budget */
-    bool in_time;  /* replayed latency = predicted latency <= the bound */
-    bool is_timed; /* replayed time = predicted time */
+    bool in_time;  /* by the replay */
+    bool is_timed; /* replayed time and latency are the predicted ones */
 };
 
 struct outcome rival_plan(const struct rivals *rivals, int planner, int64_t budget);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define SEED        299792
-#define N_NETWORKS  150 /* of each kind, each with both io */
+#define N_NETWORKS  300 /* of each kind, each with both io */
 #define MAX_LAYERS  40  /* of blocks; there are fewer */
 #define MANY_LAYERS 6   /* from here on no further block begins */
 #define LINE_LAYERS 5

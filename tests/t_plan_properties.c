@@ -13,10 +13,11 @@
 #include <stdlib.h>
 
 #define SEED        31415
-#define N_PROFILES  400 /* per kind of graph, each with both io */
+#define N_PROFILES  300 /* per kind of graph, each with both io */
 #define MAX_LAYERS  7
 #define MAX_REQUEST 6
 #define MAX_CODES   20000 /* states of a lattice, reachable or not */
+#define N_ORDERED   4     /* budgets in any order */
 
 /* What is checked of every problem and budget; each becomes one line of the report. */
 #define PROPERTY_LIST(X)                                                                           \
@@ -29,13 +30,14 @@
     X(FRONTIER_SHAPE, "frontier points rise in bytes and start at the least budget")               \
     X(FALLING, "a larger budget never plans slower: all but fbs and greedy-vbs")                   \
     X(REPLAY, "the replay accepts the plan")                                                       \
-    X(TIME, "replayed time is the predicted time")                                                 \
+    X(TIME, "replayed time and latency are the predicted ones")                                    \
     X(PEAK, "replayed peak = predicted peak <= reserved <= budget")                                \
     X(EXACT, "dp-vbs+ and optimal reserve the peak, no more")                                      \
     X(PATH, "the optimum is had by a schedule that the replay accepts")                            \
     X(OPTIMUM, "no plan beats the optimum over the lattice")                                       \
     X(REACHED, "optimal is the optimum, where there is one")                                       \
     X(PROVEN, "and proves it")                                                                     \
+    X(ANY_ORDER, "whatever budgets it was asked for before")                                       \
     X(LEAST_REACHED, "optimal has a plan from the least budget of the lattice on")                 \
     X(PLUS, "dp-vbs+ is as fast as every planner but optimal, and feasible where they are")        \
     X(FBS, "fbs is its definition")                                                                \
@@ -239,6 +241,32 @@ static void choose_budgets(gsl_rng *rng, struct subject *subject)
     check(subject, LEAST_REACHED, rivals->list[subject->optimal].least_bytes == least);
 }
 
+/* A solver that nothing was asked of yet, and then some budgets. */
+static void check_any_order(gsl_rng *rng, struct subject *subject)
+{
+    const struct rivals *rivals = &subject->rivals;
+    struct vbs_solver *solver = NULL;
+    bool had = vbs_solver_new(NULL, vbs_planner_at(subject->optimal), &rivals->problem, NULL,
+                              &solver) == VBS_OK;
+
+    subject->planner = "optimal";
+    for (int i = 0; had && i < N_ORDERED; i++) {
+        struct vbs_schedule *schedule = NULL;
+        double optimum_us;
+
+        subject->budget = rivals->budgets[random_int(rng, 0, rivals->n_budgets - 1)];
+        optimum_us = brute_optimum_us(subject->lattice, subject->budget);
+        if (vbs_solver_plan(NULL, solver, subject->budget, &schedule) == VBS_OK)
+            check(subject, ANY_ORDER,
+                  schedule->predicted.time_us == optimum_us &&
+                      schedule->bound.time_us == optimum_us);
+        else
+            check(subject, ANY_ORDER, optimum_us == HUGE_VAL);
+        vbs_schedule_free(schedule);
+    }
+    vbs_solver_free(solver);
+}
+
 static void check_problem(gsl_rng *rng, struct subject *subject, const struct vbs_problem *problem)
 {
     struct rivals *rivals = &subject->rivals;
@@ -264,6 +292,7 @@ static void check_problem(gsl_rng *rng, struct subject *subject, const struct vb
         subject->budget = rivals->budgets[i];
         check_budget(subject, before_us);
     }
+    check_any_order(rng, subject);
     subject->n_problems++;
     brute_lattice_free(subject->lattice);
     rivals_close(rivals);

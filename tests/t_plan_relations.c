@@ -24,9 +24,9 @@
 #define PROPERTY_LIST(X)                                                                           \
     X(SOLVED, "solvers, frontiers and plans are had without errors")                               \
     X(REPLAY, "the replay accepts the plan")                                                       \
-    X(TIME, "replayed time is the predicted time")                                                 \
+    X(TIME, "replayed time and latency are the predicted ones")                                    \
     X(PEAK, "replayed peak = predicted peak <= reserved <= budget")                                \
-    X(LATENCY, "replayed latency = predicted latency <= its bound")                                \
+    X(LATENCY, "the bound of the latency is kept")                                                 \
     X(EXACT, "dp-vbs+ and optimal reserve the peak, no more")                                      \
     X(LEAST, "feasible from the solver's least budget on, never below but optimal")                \
     X(LEAST_ORDER, "none needs less than optimal, none but optimal less than dp-vbs+")             \

@@ -369,8 +369,9 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
         enum vbs_status status;
 
         if (i % STEPS_BETWEEN_CANCEL_CHECKS == 0 && vbs_cancelled(ctx))
-            return vbs_fail(ctx, VBS_INTERRUPTED, "replay stopped at step %" PRId64 " of %" PRId64,
-                            i + 1, schedule->n_steps);
+            return vbs_fail(ctx, VBS_INTERRUPTED,
+                            "interrupted at step %" PRId64 " of %" PRId64 " of the replay", i + 1,
+                            schedule->n_steps);
         status = run_step(ctx, sim, &schedule->steps[i], &record);
         if (status != VBS_OK)
             return status;
