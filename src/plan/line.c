@@ -112,6 +112,12 @@ static int last_in_branch(const struct sorting *at, int tensor, int n)
     return last;
 }
 
+/* Scratch of the fastest row at batch 1. */
+static int64_t wanted_scratch(const struct vbs_task *task, int layer)
+{
+    return vbs_task_row(task, layer, 1, 0, INT64_MAX)->ws_bytes;
+}
+
 static struct branch_need find_need(const struct sorting *at, const struct vbs_chain *branch)
 {
     struct branch_need need = {.chain = *branch};
@@ -124,8 +130,8 @@ static struct branch_need find_need(const struct sorting *at, const struct vbs_c
         int layer = at->order[i];
 
         live += vbs_task_bytes(at->task, layer);
-        if (live > need.peak_bytes)
-            need.peak_bytes = live;
+        if (live + wanted_scratch(at->task, layer) > need.peak_bytes)
+            need.peak_bytes = live + wanted_scratch(at->task, layer);
         for (int t = 0; t < at->task->n_inputs[layer]; t++) {
             int tensor = at->task->inputs[layer][t];
 

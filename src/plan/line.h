@@ -29,8 +29,9 @@ struct vbs_orders {
  * Branch after branch in the network's order; the ids, where that is another; branches sorted so
  * that, run one after the other, they take least memory, where that is another: those first that
  * need most beside what they leave behind (Liu, "An application of generalized tree pebbling to
- * sparse matrix factorization", 1987, for branches as wholes, scratch left out). dp-vbs does not
- * see the order of branches, for it sets input and output aside.
+ * sparse matrix factorization", 1987, for branches as wholes), each layer with the scratch of its
+ * fastest algorithm on one sample. dp-vbs does not see the order of branches, for it sets input and
+ * output aside.
  */
 enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 struct vbs_arena *arena, struct vbs_orders *orders) VBS_MUST_CHECK;
