@@ -263,6 +263,82 @@ static void shared_input_is_not_freed(void)
     vbs_profile_free(profile);
 }
 
+/* 1 -> (2 | 3 4) -> 5, where only 4 and 5 gain by a batch of 2 and the output of 1 fits once: the
+ * batch grows within the block, behind layers before it. */
+static struct vbs_profile *within_a_block(void)
+{
+    return profile_of("1,L1,conv,0,1,a,4,1,10,0,0,0\n"
+                      "1,L1,conv,0,2,a,8,2,20,0,0,0\n"
+                      "2,L2,conv,1,1,a,4,10,1,0,0,0\n"
+                      "2,L2,conv,1,2,a,8,20,2,0,0,0\n"
+                      "3,L3,conv,1,1,a,4,10,1,0,0,0\n"
+                      "3,L3,conv,1,2,a,8,20,2,0,0,0\n"
+                      "4,L4,conv,3,1,a,4,1,1,0,0,0\n"
+                      "4,L4,conv,3,2,a,4,2,2,0,0,0\n"
+                      "5,L5,conv,2;4,1,a,4,2,1,0,0,0\n"
+                      "5,L5,conv,2;4,2,a,4,4,2,0,0,0\n");
+}
+
+static void monotone_within_a_block(void)
+{
+    struct vbs_profile *profile = within_a_block();
+    static const struct {
+        const char *planner;
+        double time_us;
+    } WANT[] = {{"dp-vbs", 40}, {"dp-monotone", 32}, {"dp-vbs+", 32}, {"optimal", 32}};
+
+    for (size_t i = 0; i < sizeof WANT / sizeof WANT[0]; i++) {
+        struct vbs_ctx ctx = {0};
+        struct vbs_schedule *plan =
+            plan_with(profile, WANT[i].planner, 2, VBS_IO_EXTERNAL, 14, &ctx);
+
+        ok(plan && plan->predicted.time_us == WANT[i].time_us,
+           "a batch that grows within a block: %s takes %g us", WANT[i].planner, WANT[i].time_us);
+        vbs_schedule_free(plan);
+    }
+    vbs_profile_free(profile);
+}
+
+/* With so many samples optimal cuts no more freely than dp-vbs+, and in so little time it goes no
+ * further. */
+static void hasty_optimal(void)
+{
+    struct vbs_profile *profile = within_a_block();
+    struct vbs_problem problem = {.profile = profile, .request = 1200};
+    struct vbs_solver_options options = {.time_limit_s = 1e-4};
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *plan = NULL;
+
+    ok(vbs_planner_find(NULL, "optimal", &planner) == VBS_OK &&
+           vbs_solver_new(NULL, planner, &problem, &options, &solver) == VBS_OK &&
+           vbs_solver_plan(NULL, solver, 14, &plan) == VBS_OK &&
+           plan->predicted.time_us == 1200 * 16,
+       "optimal does not lose to dp-vbs+ where it has no time");
+    vbs_schedule_free(plan);
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
+/* Two samples at once are slower than one by one, but need no scratch: chunks of one are no guide
+ * to the least budget. */
+static void least_by_a_larger_chunk(void)
+{
+    struct vbs_profile *profile = profile_of("1,L1,conv,0,1,a,1,1,1,20,0,0\n"
+                                             "1,L1,conv,0,2,a,5,2,2,0,0,0\n");
+    struct vbs_problem problem = {.profile = profile, .request = 2, .latency_us = 10};
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver = NULL;
+
+    if (vbs_planner_find(NULL, "optimal", &planner) == VBS_OK &&
+        vbs_solver_new(NULL, planner, &problem, NULL, &solver) == VBS_OK)
+        is_int(vbs_solver_least_bytes(solver), 4, "the least budget is that of a larger chunk");
+    else
+        ok(0, "a solver");
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
 static void bound_and_gap(void)
 {
     struct vbs_profile *profile = profile_of(WORKED_EXAMPLE);
@@ -371,6 +447,9 @@ int main(void)
     structures();
     special_layers_reserve();
     shared_input_is_not_freed();
+    monotone_within_a_block();
+    hasty_optimal();
+    least_by_a_larger_chunk();
     bound_and_gap();
     json_round_trip();
     bad_json();

@@ -236,6 +236,8 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
                                       .beam_width = random_int(subject->rng, 1, 4),
                                       .kept = &kept};
     struct vbs_sweep sweep = {0};
+    struct vbs_step_list made = {0};
+    int done[STATES_MAX_LAYERS + 1] = {0};
     struct vbs_guide guide;
     enum vbs_found found = VBS_FOUND_OUT;
     bool had = vbs_path_states(NULL, &states->lattice, steps, &kept) == VBS_OK &&
@@ -246,8 +248,13 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
         had = vbs_sweep_run(NULL, &guide, NULL, NULL, &limits, &sweep, &found) == VBS_OK;
         vbs_guide_clear(&guide);
     }
+    had = had && found == VBS_FOUND &&
+          vbs_sweep_emit(NULL, &states->lattice, &sweep, &made) == VBS_OK;
     check(subject, HAD, had);
-    check(subject, BEAM, found == VBS_FOUND && sweep.start_ticks <= ticks);
+    check(subject, BEAM,
+          sweep.start_ticks <= ticks && walk(states, &made, done) == sweep.start_ticks &&
+              lattice_states_code(states, done) == states->n_codes - 1);
+    vbs_step_list_clear(&made);
     vbs_sweep_clear(&sweep);
     vbs_states_clear(&kept);
 }

@@ -6,7 +6,7 @@
  * 0..r; the sum over the layers bounds every schedule. With resident io, where waiting inputs fill
  * the memory, this is several times nearer than each layer's fastest batches taken alone.
  *
- * Sums are in ticks, so the bound never exceeds a plan by rounding beyond the last bit.
+ * Sums are in ticks, less what rounding to them can make, so that the bound never exceeds a plan.
  */
 #include "plan/positions.h"
 
@@ -97,7 +97,9 @@ enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *ta
         total += togo[0];
     }
     free(togo);
-    *time_us = total < VBS_NEVER_TICKS ? vbs_task_us(task, total) : HUGE_VAL;
+    *time_us = total < VBS_NEVER_TICKS
+                   ? fmax(vbs_task_us(task, total - vbs_task_slack_ticks(task)), 0)
+                   : HUGE_VAL;
     return VBS_OK;
 }
 

@@ -35,7 +35,7 @@
  * Complexity: layers x (pairs b | B of the profile's batches) + request x batches sums of curves,
  * each linear in their points. Memory: layers x batches + request curves.
  */
-#include "plan/answers.h"
+#include "plan/dp_monotone.h"
 #include "plan/curve.h"
 #include "plan/line.h"
 
@@ -341,22 +341,33 @@ static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answ
     return status;
 }
 
+enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                   struct vbs_answers *answers)
+{
+    struct work work = {.ctx = ctx, .task = task};
+    enum vbs_status status = solve(&work);
+    size_t used;
+
+    if (status == VBS_OK)
+        status = offer_answers(&work, answers);
+    used = work.arena.total_bytes + work.scratch_peak_bytes;
+    if (used > answers->solving_bytes)
+        answers->solving_bytes = used;
+    vbs_envelope_clear(&work.envelope);
+    vbs_arena_clear(&work.scratch);
+    vbs_arena_clear(&work.arena);
+    return status;
+}
+
 static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_answers *answers = calloc(1, sizeof *answers);
-    struct work work = {.ctx = ctx, .task = task};
     enum vbs_status status;
 
     if (!answers)
         return vbs_no_memory(ctx);
     answers->task = task;
-    status = solve(&work);
-    if (status == VBS_OK)
-        status = offer_answers(&work, answers);
-    answers->solving_bytes = work.arena.total_bytes + work.scratch_peak_bytes;
-    vbs_envelope_clear(&work.envelope);
-    vbs_arena_clear(&work.scratch);
-    vbs_arena_clear(&work.arena);
+    status = vbs_monotone_offer(ctx, task, answers);
     if (status != VBS_OK) {
         vbs_answers_close(answers);
         return status;

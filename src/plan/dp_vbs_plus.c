@@ -13,12 +13,12 @@
  * blocks, are offered beside. So no schedule of fbs, fbs-best, greedy-vbs, dp-monotone and dp-vbs
  * is out of reach.
  */
+#include "plan/dp_monotone.h"
 #include "plan/guillotine.h"
 #include "plan/line.h"
 
 #include "base/fail.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *task,
@@ -39,43 +39,6 @@ static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *t
     return status;
 }
 
-/* True when a line without blocks in the order of the ids was cut: it has all of dp-monotone. */
-static bool has_plain_line(const struct vbs_task *task, const struct vbs_orders *orders)
-{
-    for (int i = 0; i < orders->n; i++) {
-        int n_items = orders->at[i].structure.n_items;
-
-        if (n_items == 0 || n_items == task->n_layers)
-            return true;
-    }
-    return false;
-}
-
-/* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began before
- * the block. */
-static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                      struct vbs_answers *answers)
-{
-    void *self = NULL;
-    enum vbs_status status = vbs_planner_dp_monotone.open(ctx, task, &self);
-    const struct vbs_answers *monotone = self;
-
-    if (status != VBS_OK)
-        return status;
-    for (int i = 0; status == VBS_OK && i < monotone->n; i++) {
-        struct vbs_draft draft = {0};
-
-        status = vbs_answers_plan(ctx, self, monotone->list[i].bytes, &draft);
-        if (status == VBS_OK)
-            status = vbs_answers_offer(ctx, answers, draft.reserved_bytes, &draft.steps);
-        vbs_step_list_clear(&draft.steps);
-    }
-    if (vbs_answers_peak_bytes(self) > answers->solving_bytes)
-        answers->solving_bytes = vbs_answers_peak_bytes(self);
-    vbs_answers_close(self);
-    return status;
-}
-
 static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_answers *answers = calloc(1, sizeof *answers);
@@ -89,8 +52,10 @@ static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *tas
     status = vbs_orders_find(ctx, task, &arena, &orders);
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
         status = solve_order(ctx, task, &orders, i, answers);
-    if (status == VBS_OK && !has_plain_line(task, &orders))
-        status = offer_monotone(ctx, task, answers);
+    /* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began
+     * before the block. */
+    if (status == VBS_OK && !vbs_orders_have_plain_ids(task, &orders))
+        status = vbs_monotone_offer(ctx, task, answers);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
         vbs_answers_close(answers);

@@ -112,10 +112,18 @@ static int last_in_branch(const struct sorting *at, int tensor, int n)
     return last;
 }
 
-/* Scratch of the fastest row at batch 1. */
+/* The largest scratch at batch 1: fast algorithms want much. That of the fastest would make what fits
+ * depend on times. */
 static int64_t wanted_scratch(const struct vbs_task *task, int layer)
 {
-    return vbs_task_row(task, layer, 1, 0, INT64_MAX)->ws_bytes;
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, 0, &n_rows);
+    int64_t most = 0;
+
+    for (int a = 0; a < n_rows; a++)
+        if (rows[a].ws_bytes > most)
+            most = rows[a].ws_bytes;
+    return most;
 }
 
 static struct branch_need find_need(const struct sorting *at, const struct vbs_chain *branch)
@@ -237,6 +245,17 @@ enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task
     add_order(task, orders, layers + n, NULL);
     add_order(task, orders, layers + 2 * n, &sorted);
     return VBS_OK;
+}
+
+bool vbs_orders_have_plain_ids(const struct vbs_task *task, const struct vbs_orders *orders)
+{
+    for (int i = 0; i < orders->n; i++) {
+        int n_items = orders->at[i].structure.n_items;
+
+        if (n_items == 0 || n_items == task->n_layers)
+            return true;
+    }
+    return false;
 }
 
 /* Folding walks line and chain together; at is the place in the line. */

@@ -10,6 +10,7 @@
  * With a latency and external io a schedule is a sequence of chunks between which nothing is alive,
  * so that chunks of 1..r samples are searched one by one and the best sequence put together.
  */
+#include "plan/dp_monotone.h"
 #include "plan/guillotine.h"
 #include "plan/known.h"
 #include "plan/lattice.h"
@@ -68,6 +69,17 @@ static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *opti
     return status;
 }
 
+/* What dp-vbs+ has beside its cuttings, where they keep the structure as its do. */
+static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal *optimal,
+                                      struct vbs_answers *answers)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
+        status = vbs_monotone_offer(ctx, &optimal->parts[p].task, &answers[p]);
+    return status;
+}
+
 /* The guillotine cuttings of all parts. */
 static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 {
@@ -81,6 +93,9 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
         answers[p].task = &optimal->parts[p].task;
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
         status = cut_order(ctx, optimal, &orders, i, answers);
+    if (status == VBS_OK && !cuts_freely(optimal->task) &&
+        !vbs_orders_have_plain_ids(optimal->task, &orders))
+        status = offer_monotone(ctx, optimal, answers);
     for (int p = 0; answers && p < optimal->n_parts; p++)
         optimal->parts[p].cuttings = answers[p];
     free(answers);

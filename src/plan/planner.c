@@ -147,19 +147,22 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solv
     return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 
-/* The larger of the planner's own bound and the one for every planner, at most what is predicted:
- * rounding may lift a bound above the plan that meets it by the last bit. */
+/* The larger of the planner's own bound, less what rounding to ticks can make, and the one for
+ * every planner. A plan that meets its bound but for the last bits is proven. */
 static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                  int64_t memory_bytes, double proven_us,
                                  struct vbs_schedule *schedule)
 {
-    double bound_us;
+    double slack_us = vbs_task_us(&solver->task, vbs_task_slack_ticks(&solver->task));
+    double time_us = schedule->predicted.time_us, bound_us;
     enum vbs_status status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &bound_us);
 
-    bound_us = fmin(fmax(bound_us, proven_us), schedule->predicted.time_us);
+    bound_us = fmax(bound_us, proven_us - slack_us);
+    if (bound_us > time_us * (1 - VBS_TIME_NOISE))
+        bound_us = time_us;
     schedule->bound.time_us = bound_us;
     if (bound_us > 0)
-        schedule->bound.gap_percent = 100 * (schedule->predicted.time_us - bound_us) / bound_us;
+        schedule->bound.gap_percent = 100 * (time_us - bound_us) / bound_us;
     return status;
 }
 

@@ -49,6 +49,13 @@ void vbs_task_clear(struct vbs_task *task);
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
 double vbs_task_us(const struct vbs_task *task, int64_t ticks);
 
+/* By how much the ticks of a whole schedule can differ from its time: half a tick a step. Far below
+ * the last bit unless some row takes ages. */
+static inline int64_t vbs_task_slack_ticks(const struct vbs_task *task)
+{
+    return (int64_t)task->n_layers * task->request;
+}
+
 /* Bytes of one sample of tensor t. */
 static inline int64_t vbs_task_bytes(const struct vbs_task *task, int tensor)
 {

@@ -101,12 +101,17 @@ static void choose_ticks(struct vbs_task *task)
     task->tick_shift = 61 - exponent;
 }
 
-/* Schedules whose reported time is the bound to the last bit are within it. */
+/* Schedules whose reported time is the bound to the last bit are within it; but none that only
+ * rounding to ticks brings there. */
 static int64_t latency_ticks(const struct vbs_task *task)
 {
-    double ticks = ldexp(task->problem.latency_us * (1 + VBS_TIME_NOISE), task->tick_shift);
+    double ticks = ldexp(task->problem.latency_us, task->tick_shift);
+    double slack = (double)vbs_task_slack_ticks(task);
 
-    return task->problem.latency_us == 0 || ticks >= 0x1p62 ? INT64_MAX : (int64_t)ticks;
+    if (task->problem.latency_us == 0 || ticks >= 0x1p62)
+        return INT64_MAX;
+    return (int64_t)(ticks * VBS_TIME_NOISE > slack ? ticks * (1 + VBS_TIME_NOISE)
+                                                    : fmax(ticks - slack, 0));
 }
 
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
