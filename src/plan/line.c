@@ -112,8 +112,8 @@ static int last_in_branch(const struct sorting *at, int tensor, int n)
     return last;
 }
 
-/* The largest scratch at batch 1: fast algorithms want much. That of the fastest would make what fits
- * depend on times. */
+/* The largest scratch at batch 1: fast algorithms want much. That of the fastest would make what
+ * fits depend on times. */
 static int64_t wanted_scratch(const struct vbs_task *task, int layer)
 {
     int n_rows;
