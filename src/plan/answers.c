@@ -92,15 +92,7 @@ enum vbs_status vbs_answers_plan(struct vbs_ctx *ctx, void *self, int64_t memory
         return VBS_INFEASIBLE;
     answer = &answers->list[n - 1];
     draft->reserved_bytes = answer->bytes;
-    for (int64_t s = 0; s < answer->n_steps; s++) {
-        const struct vbs_step *step = &answer->steps[s];
-        enum vbs_status status =
-            vbs_step_list_add(ctx, &draft->steps, step->layer, step->batch, step->algorithm);
-
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
+    return vbs_step_list_copy(ctx, answer->steps, answer->n_steps, &draft->steps);
 }
 
 int64_t vbs_answers_least_bytes(const void *self)

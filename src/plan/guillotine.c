@@ -84,8 +84,8 @@ static enum vbs_status offer_branches(struct work *work, const struct vbs_item *
 
     for (int branch = 0; branch < item->n_branches; branch++) {
         const struct solved *one = &branches[branch];
-        struct vbs_moved added = {opt_at(work, one, 0, one->chain->n_items - 1, b),
-                                  b * item->step_bytes};
+        struct vbs_moved added =
+            vbs_moved_by(opt_at(work, one, 0, one->chain->n_items - 1, b), b * item->step_bytes);
         enum vbs_status status;
 
         vbs_envelope_reset(&work->envelope);

@@ -91,14 +91,13 @@ static enum vbs_status replace(struct path *path, int64_t from, int64_t to,
                                const struct vbs_step_list *piece)
 {
     struct vbs_step_list made = {0};
-    const struct vbs_step_list *parts[] = {path->steps, piece, path->steps};
-    int64_t begin[] = {0, 0, to}, end[] = {from, piece->n_steps, path->steps->n_steps};
-    enum vbs_status status = VBS_OK;
+    const struct vbs_step *steps = path->steps->steps;
+    enum vbs_status status = vbs_step_list_copy(path->ctx, steps, from, &made);
 
-    for (int p = 0; p < 3; p++)
-        for (int64_t s = begin[p]; status == VBS_OK && s < end[p]; s++)
-            status = vbs_step_list_add(path->ctx, &made, parts[p]->steps[s].layer,
-                                       parts[p]->steps[s].batch, 0);
+    if (status == VBS_OK)
+        status = vbs_step_list_copy(path->ctx, piece->steps, piece->n_steps, &made);
+    if (status == VBS_OK)
+        status = vbs_step_list_copy(path->ctx, steps + to, path->steps->n_steps - to, &made);
     if (status != VBS_OK) {
         vbs_step_list_clear(&made);
         return status;

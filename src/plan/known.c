@@ -8,19 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
-                                   struct vbs_step_list *to)
-{
-    for (int64_t s = 0; s < n; s++) {
-        enum vbs_status status =
-            vbs_step_list_add(ctx, to, steps[s].layer, steps[s].batch, steps[s].algorithm);
-
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
-}
-
 static int64_t ticks_of(const struct vbs_task *task, const struct vbs_step_list *steps)
 {
     int64_t ticks = 0;

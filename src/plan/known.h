@@ -48,8 +48,4 @@ enum vbs_status vbs_part_find_least(struct vbs_ctx *ctx, struct vbs_part *part,
                                     const struct vbs_positions *positions,
                                     double limit_s) VBS_MUST_CHECK;
 
-/* Appends n steps. */
-enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
-                                   struct vbs_step_list *to) VBS_MUST_CHECK;
-
 #endif

@@ -111,6 +111,9 @@ struct vbs_step_list {
 /* VBS_NO_MEMORY, or VBS_USAGE beyond VBS_MAX_STEPS. */
 enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
                                   int batch, int algorithm) VBS_MUST_CHECK;
+/* Appends n steps; errors as above. */
+enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
+                                   struct vbs_step_list *to) VBS_MUST_CHECK;
 void vbs_step_list_clear(struct vbs_step_list *list);
 
 /* Sum of the steps' times in their order, as schedules and replay report it. */

@@ -137,16 +137,6 @@ static int gather_patterns(struct prover *at)
     return n;
 }
 
-static enum vbs_status copy_steps(struct prover *at, const struct vbs_step *from, int64_t n,
-                                  struct vbs_step_list *steps)
-{
-    enum vbs_status status = VBS_OK;
-
-    for (int64_t s = 0; status == VBS_OK && s < n; s++)
-        status = vbs_step_list_add(at->ctx, steps, from[s].layer, from[s].batch, 0);
-    return status;
-}
-
 /* Improves a schedule piece by piece and takes it over when it is better than the best known. */
 static enum vbs_status improve(struct prover *at, const struct vbs_step *from, int64_t n,
                                double until_s)
@@ -154,7 +144,7 @@ static enum vbs_status improve(struct prover *at, const struct vbs_step *from, i
     const struct vbs_improve_limits limits = {.max_states = at->max_states, .until_s = until_s};
     struct vbs_step_list steps = {0};
     bool improved = false;
-    enum vbs_status status = copy_steps(at, from, n, &steps);
+    enum vbs_status status = vbs_step_list_copy(at->ctx, from, n, &steps);
 
     if (status == VBS_OK && steps.n_steps > 0)
         status = vbs_improve(at->ctx, &at->lattice, at->all_layers, &limits, &steps, &improved);
@@ -247,7 +237,7 @@ static enum vbs_status search_beam(struct prover *at)
     enum vbs_found found;
     int64_t ticks;
     enum vbs_status status =
-        copy_steps(at, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
+        vbs_step_list_copy(at->ctx, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
 
     if (status == VBS_OK && steps.n_steps > 0)
         status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);

@@ -218,6 +218,19 @@ enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *lis
     return VBS_OK;
 }
 
+enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
+                                   struct vbs_step_list *to)
+{
+    for (int64_t s = 0; s < n; s++) {
+        enum vbs_status status =
+            vbs_step_list_add(ctx, to, steps[s].layer, steps[s].batch, steps[s].algorithm);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
 void vbs_step_list_clear(struct vbs_step_list *list)
 {
     free(list->steps);
