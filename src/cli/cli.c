@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LINE_SIZE 1024
@@ -301,14 +301,6 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
 #define REDRAW_EVERY_S 0.1
 #define RATE_AFTER_S   0.5 /* before, it says nothing */
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int terminal_columns(void)
 {
     struct winsize size;
@@ -344,7 +336,7 @@ static void cut_line(char *line, int columns)
 static void draw(void *self, double done, double left_s, const char *text)
 {
     struct cli *cli = self;
-    double now = now_s(), elapsed_s = now - cli->bar.start_s;
+    double now = vbs_clock_s(), elapsed_s = now - cli->bar.start_s;
     char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24] = "-";
 
     cli->bar.n_reports++;
@@ -369,7 +361,7 @@ static void draw(void *self, double done, double left_s, const char *text)
 struct vbs_progress cli_progress(struct cli *cli)
 {
     cli_progress_end(cli);
-    cli->bar = (struct cli_bar){.start_s = now_s()};
+    cli->bar = (struct cli_bar){.start_s = vbs_clock_s()};
     if (cli->quiet || !cli->tty)
         return (struct vbs_progress){0};
     return (struct vbs_progress){.self = cli, .report = draw};

@@ -4,15 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-double vbs_clock_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* A sweep under way. */
 struct run {

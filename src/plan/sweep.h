@@ -10,6 +10,7 @@
 #ifndef VBS_PLAN_SWEEP_H
 #define VBS_PLAN_SWEEP_H
 
+#include "base/clock.h"
 #include "plan/guide.h"
 #include "plan/states.h"
 
@@ -55,8 +56,5 @@ enum vbs_status vbs_sweep_emit(struct vbs_ctx *ctx, const struct vbs_lattice *la
 
 /* Memory that it holds. */
 size_t vbs_sweep_bytes(const struct vbs_sweep *sweep);
-
-/* Seconds of a clock that never goes back. */
-double vbs_clock_s(void);
 
 #endif

@@ -17,13 +17,13 @@
  */
 #include "profile/measure_internal.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 
 struct pass_times {
     int n_passes; /* in this process, the warm-up among them */
@@ -428,11 +428,8 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
 
 static double monotonic_s(void *self)
 {
-    struct timespec t;
-
     (void)self;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return vbs_clock_s();
 }
 
 static int64_t involuntary_switches(void *self)

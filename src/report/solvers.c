@@ -1,10 +1,10 @@
 #include "report/solvers.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 bool vbs_solvers_is_timed(const struct vbs_planner *planner)
 {
@@ -13,10 +13,7 @@ bool vbs_solvers_is_timed(const struct vbs_planner *planner)
 
 double vbs_solvers_clock_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
+    return 1e6 * vbs_clock_s();
 }
 
 enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
