@@ -160,3 +160,39 @@ void lattice_states_aim(struct lattice_states *states, const int *goal)
         vbs_task_to_go(&states->task, k, states->lattice.memory_bytes, goal[k],
                        states->to_go[k - 1]);
 }
+
+static void try_graph(const struct lattice_trials *trials, enum random_graph graph, int n_profiles,
+                      struct lattice_trial *trial)
+{
+    static const char *const NAMES[] = {"linear", "branched", "arbitrary"};
+    int n_refused = 0;
+
+    trial->tally = trials->properties;
+    for (int i = 0; i < n_profiles; i++) {
+        struct vbs_profile *profile = random_profile(trial->rng, graph, STATES_MAX_LAYERS);
+
+        trial->number = i;
+        if (profile)
+            trials->check_profile(trials->self, profile);
+        n_refused += !profile;
+        vbs_profile_free(profile);
+    }
+    is_int(n_refused, 0, "random profiles are profiles");
+    tally_report(&trial->tally, NAMES[graph]);
+}
+
+int lattice_trials_run(const struct lattice_trials *trials, int argc, char **argv,
+                       struct lattice_trial *trial)
+{
+    int n_profiles = argc > 1 ? atoi(argv[1]) : trials->n_profiles;
+    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : trials->seed;
+
+    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
+    trial->rng = gsl_rng_alloc(gsl_rng_taus2);
+    for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++) {
+        gsl_rng_set(trial->rng, seed + (unsigned long)graph);
+        try_graph(trials, (enum random_graph)graph, n_profiles, trial);
+    }
+    gsl_rng_free(trial->rng);
+    return done_testing();
+}

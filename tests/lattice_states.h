@@ -7,6 +7,7 @@
 
 #include "plan/expand.h"
 #include "random_profile.h"
+#include "tally.h"
 
 #define STATES_MAX_LAYERS  6
 #define STATES_MAX_REQUEST 4
@@ -55,5 +56,25 @@ void lattice_states_measure_from_start(struct lattice_states *states);
 
 /* vbs_task_to_go of all layers in the budget, up to a state, into to_go. */
 void lattice_states_aim(struct lattice_states *states, const int *goal);
+
+/* What a test has while it goes through random profiles. */
+struct lattice_trial {
+    struct tally tally;
+    gsl_rng *rng;
+    int number; /* of the profile */
+};
+
+struct lattice_trials {
+    int n_profiles; /* per kind of graph */
+    unsigned long seed;
+    struct tally properties; /* with nothing counted */
+    void (*check_profile)(void *self, const struct vbs_profile *profile);
+    void *self; /* of check_profile */
+};
+
+/* The whole of such a test: reports each kind of graph and returns the exit code. Arguments of the
+ * program: number of profiles per kind of graph, seed. */
+int lattice_trials_run(const struct lattice_trials *trials, int argc, char **argv,
+                       struct lattice_trial *trial);
 
 #endif

@@ -30,9 +30,7 @@ enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
 struct subject {
-    struct tally tally;
-    gsl_rng *rng;
-    int number; /* of the profile */
+    struct lattice_trial trial;
     struct lattice_states states;
 };
 
@@ -40,14 +38,14 @@ static void describe(const void *self)
 {
     const struct subject *subject = self;
 
-    printf("profile %d, %d layers, request %d, io %s, budget %" PRId64, subject->number,
+    printf("profile %d, %d layers, request %d, io %s, budget %" PRId64, subject->trial.number,
            subject->states.task.n_layers, subject->states.task.request,
            vbs_io_word(subject->states.problem.io), subject->states.lattice.memory_bytes);
 }
 
 static void check(struct subject *subject, enum property property, bool holds)
 {
-    tally_check(&subject->tally, (int)property, holds);
+    tally_check(&subject->trial.tally, (int)property, holds);
 }
 
 /* ---- Positions ---- */
@@ -126,7 +124,7 @@ static void check_states(struct subject *subject)
 
 static uint64_t random_layers(struct subject *subject, uint64_t of)
 {
-    return gsl_rng_get(subject->rng) & of;
+    return gsl_rng_get(subject->trial.rng) & of;
 }
 
 /* What a position can do and takes, its class can do and takes no more. */
@@ -241,7 +239,7 @@ static bool build_patterns(struct subject *subject, int64_t below_ticks, struct 
         had = add_pattern(subject, first, below_ticks, patterns);
     if (second)
         had = had && add_pattern(subject, second, below_ticks, patterns);
-    if (patterns->n < 2 || random_once_in(subject->rng, 2))
+    if (patterns->n < 2 || random_once_in(subject->trial.rng, 2))
         return had;
     had = had && add_pattern(subject, first | second, below_ticks, patterns);
     if (patterns->n < 3)
@@ -289,7 +287,7 @@ static int64_t choose_budget(struct subject *subject)
 
     for (int k = 0; k <= profile->n_layers; k++)
         bytes += subject->states.task.request * profile->layers[k].out_bytes;
-    return random_int(subject->rng, (int)bytes / 4, (int)bytes + 40);
+    return random_int(subject->trial.rng, (int)bytes / 4, (int)bytes + 40);
 }
 
 static void check_problem(struct subject *subject)
@@ -310,17 +308,21 @@ static void check_problem(struct subject *subject)
     if (least == STATES_NEVER)
         return;
     check_guide(subject, VBS_NEVER_TICKS, GUIDE);
-    check_guide(subject, least + 1 + (int64_t)(gsl_rng_uniform(subject->rng) * (double)least / 2),
+    check_guide(subject,
+                least + 1 + (int64_t)(gsl_rng_uniform(subject->trial.rng) * (double)least / 2),
                 CEILING);
 }
 
-static void check_profile(struct subject *subject, const struct vbs_profile *profile)
+static void check_profile(void *self, const struct vbs_profile *profile)
 {
+    struct subject *subject = self;
+
     for (int io = VBS_IO_EXTERNAL; io <= VBS_IO_RESIDENT; io++) {
-        struct vbs_problem problem = {.profile = profile,
-                                      .request = lattice_states_request(
-                                          profile, random_int(subject->rng, 1, STATES_MAX_REQUEST)),
-                                      .io = (enum vbs_io)io};
+        struct vbs_problem problem = {
+            .profile = profile,
+            .request = lattice_states_request(
+                profile, random_int(subject->trial.rng, 1, STATES_MAX_REQUEST)),
+            .io = (enum vbs_io)io};
         bool opened = lattice_states_open(&subject->states, &problem);
 
         check(subject, HAD, opened);
@@ -331,42 +333,19 @@ static void check_profile(struct subject *subject, const struct vbs_profile *pro
     }
 }
 
-static const char *const GRAPH_NAMES[] = {"linear", "branched", "arbitrary"};
-
-static void test_graph(struct subject *subject, enum random_graph graph, int n_profiles)
-{
-    int n_refused = 0;
-
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
-    for (int i = 0; i < n_profiles; i++) {
-        struct vbs_profile *profile = random_profile(subject->rng, graph, STATES_MAX_LAYERS);
-
-        subject->number = i;
-        if (profile)
-            check_profile(subject, profile);
-        n_refused += !profile;
-        vbs_profile_free(profile);
-    }
-    is_int(n_refused, 0, "random profiles are profiles");
-    tally_report(&subject->tally, GRAPH_NAMES[graph]);
-}
-
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
     struct subject *subject = calloc(1, sizeof *subject);
+    const struct lattice_trials trials = {.n_profiles = N_PROFILES,
+                                          .seed = SEED,
+                                          .properties = {.n_properties = N_PROPERTIES,
+                                                         .texts = PROPERTY_TEXTS,
+                                                         .describe = describe,
+                                                         .self = subject},
+                                          .check_profile = check_profile,
+                                          .self = subject};
+    int code = lattice_trials_run(&trials, argc, argv, &subject->trial);
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
-    subject->rng = gsl_rng_alloc(gsl_rng_taus2);
-    for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++) {
-        gsl_rng_set(subject->rng, seed + (unsigned long)graph);
-        test_graph(subject, (enum random_graph)graph, n_profiles);
-    }
-    gsl_rng_free(subject->rng);
     free(subject);
-    return done_testing();
+    return code;
 }

@@ -31,9 +31,7 @@ enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
 struct subject {
-    struct tally tally;
-    gsl_rng *rng;
-    int number; /* of the profile */
+    struct lattice_trial trial;
     struct lattice_states states;
     int64_t optimum; /* STATES_NEVER: nothing fits */
     int first_states;
@@ -44,14 +42,14 @@ static void describe(const void *self)
     const struct subject *subject = self;
 
     printf("profile %d, %d layers, request %d, io %s, budget %" PRId64 ", %d states first",
-           subject->number, subject->states.task.n_layers, subject->states.task.request,
+           subject->trial.number, subject->states.task.n_layers, subject->states.task.request,
            vbs_io_word(subject->states.problem.io), subject->states.lattice.memory_bytes,
            subject->first_states);
 }
 
 static void check(struct subject *subject, enum property property, bool holds)
 {
-    tally_check(&subject->tally, (int)property, holds);
+    tally_check(&subject->trial.tally, (int)property, holds);
 }
 
 /* Ticks of whole schedule's steps with their algorithms; STATES_NEVER where they do not fit. */
@@ -76,9 +74,9 @@ static void know_something(struct subject *subject, struct vbs_proof *proof)
     struct vbs_schedule *schedule;
     int64_t ticks;
 
-    if (random_once_in(subject->rng, 2))
+    if (random_once_in(subject->trial.rng, 2))
         return;
-    schedule = random_schedule(subject->rng, states->problem.profile, states->task.request,
+    schedule = random_schedule(subject->trial.rng, states->problem.profile, states->task.request,
                                states->problem.io);
     for (int64_t s = 0; schedule && s < schedule->n_steps; s++)
         if (vbs_step_list_add(NULL, &proof->steps, schedule->steps[s].layer,
@@ -128,10 +126,10 @@ static void check_to_the_end(struct subject *subject)
 static void check_below(struct subject *subject)
 {
     struct vbs_proof proof = {.best_ticks = VBS_NEVER_TICKS};
-    int64_t below =
-        subject->optimum - (int64_t)(gsl_rng_uniform(subject->rng) * (double)subject->optimum / 2);
+    int64_t below = subject->optimum -
+                    (int64_t)(gsl_rng_uniform(subject->trial.rng) * (double)subject->optimum / 2);
 
-    if (random_once_in(subject->rng, 2))
+    if (random_once_in(subject->trial.rng, 2))
         below = subject->optimum;
     if (prove(subject, &subject->states.positions, HUGE_VAL, below, &proof))
         check(subject, BELOW,
@@ -144,7 +142,7 @@ static void check_in_between(struct subject *subject, const struct vbs_positions
                              enum property property)
 {
     struct vbs_proof proof = {.best_ticks = VBS_NEVER_TICKS};
-    double soon_s = vbs_clock_s() + 2e-4 * gsl_rng_uniform(subject->rng);
+    double soon_s = vbs_clock_s() + 2e-4 * gsl_rng_uniform(subject->trial.rng);
     int64_t before;
 
     know_something(subject, &proof);
@@ -168,7 +166,8 @@ static int64_t choose_budget(struct subject *subject)
 
     for (int k = 0; k <= profile->n_layers; k++)
         bytes += subject->states.task.request * profile->layers[k].out_bytes;
-    return random_int(subject->rng, 0, (int)(random_once_in(subject->rng, 4) ? bytes : bytes / 2));
+    return random_int(subject->trial.rng, 0,
+                      (int)(random_once_in(subject->trial.rng, 4) ? bytes : bytes / 2));
 }
 
 static void check_problem(struct subject *subject)
@@ -180,7 +179,7 @@ static void check_problem(struct subject *subject)
         lattice_states_measure(states, states->n_codes - 1);
         subject->optimum = states->ticks[0];
         subject->first_states =
-            random_int(subject->rng, 1, random_once_in(subject->rng, 2) ? 9 : 99);
+            random_int(subject->trial.rng, 1, random_once_in(subject->trial.rng, 2) ? 9 : 99);
         check_to_the_end(subject);
         if (subject->optimum == STATES_NEVER)
             continue;
@@ -190,8 +189,10 @@ static void check_problem(struct subject *subject)
     }
 }
 
-static void check_profile(struct subject *subject, const struct vbs_profile *profile)
+static void check_profile(void *self, const struct vbs_profile *profile)
 {
+    struct subject *subject = self;
+
     for (int io = VBS_IO_EXTERNAL; io <= VBS_IO_RESIDENT; io++) {
         struct vbs_problem problem = {.profile = profile,
                                       .request =
@@ -207,42 +208,19 @@ static void check_profile(struct subject *subject, const struct vbs_profile *pro
     }
 }
 
-static const char *const GRAPH_NAMES[] = {"linear", "branched", "arbitrary"};
-
-static void test_graph(struct subject *subject, enum random_graph graph, int n_profiles)
-{
-    int n_refused = 0;
-
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
-    for (int i = 0; i < n_profiles; i++) {
-        struct vbs_profile *profile = random_profile(subject->rng, graph, STATES_MAX_LAYERS);
-
-        subject->number = i;
-        if (profile)
-            check_profile(subject, profile);
-        n_refused += !profile;
-        vbs_profile_free(profile);
-    }
-    is_int(n_refused, 0, "random profiles are profiles");
-    tally_report(&subject->tally, GRAPH_NAMES[graph]);
-}
-
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
     struct subject *subject = calloc(1, sizeof *subject);
+    const struct lattice_trials trials = {.n_profiles = N_PROFILES,
+                                          .seed = SEED,
+                                          .properties = {.n_properties = N_PROPERTIES,
+                                                         .texts = PROPERTY_TEXTS,
+                                                         .describe = describe,
+                                                         .self = subject},
+                                          .check_profile = check_profile,
+                                          .self = subject};
+    int code = lattice_trials_run(&trials, argc, argv, &subject->trial);
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
-    subject->rng = gsl_rng_alloc(gsl_rng_taus2);
-    for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++) {
-        gsl_rng_set(subject->rng, seed + (unsigned long)graph);
-        test_graph(subject, (enum random_graph)graph, n_profiles);
-    }
-    gsl_rng_free(subject->rng);
     free(subject);
-    return done_testing();
+    return code;
 }

@@ -29,9 +29,7 @@ enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
 
 struct subject {
-    struct tally tally;
-    gsl_rng *rng;
-    int number; /* of the profile */
+    struct lattice_trial trial;
     struct lattice_states states;
 };
 
@@ -39,14 +37,14 @@ static void describe(const void *self)
 {
     const struct subject *subject = self;
 
-    printf("profile %d, %d layers, request %d, io %s, budget %" PRId64, subject->number,
+    printf("profile %d, %d layers, request %d, io %s, budget %" PRId64, subject->trial.number,
            subject->states.task.n_layers, subject->states.task.request,
            vbs_io_word(subject->states.problem.io), subject->states.lattice.memory_bytes);
 }
 
 static void check(struct subject *subject, enum property property, bool holds)
 {
-    tally_check(&subject->tally, (int)property, holds);
+    tally_check(&subject->trial.tally, (int)property, holds);
 }
 
 /* Ticks of steps taken from a state on; STATES_NEVER where one cannot be taken. *done ends behind
@@ -156,8 +154,8 @@ static void check_trip(struct subject *subject, int from, int to)
     enum vbs_status status;
     bool is_below;
 
-    if (trip.least < STATES_NEVER && random_once_in(subject->rng, 3))
-        trip.limits.below_ticks = trip.least + random_int(subject->rng, 0, 1);
+    if (trip.least < STATES_NEVER && random_once_in(subject->trial.rng, 3))
+        trip.limits.below_ticks = trip.least + random_int(subject->trial.rng, 0, 1);
     status = run(&subject->states, &trip);
     check(subject, HAD, status == VBS_OK && trip.found != VBS_FOUND_OUT);
     is_below = trip.least < trip.limits.below_ticks;
@@ -169,7 +167,7 @@ static void check_trip(struct subject *subject, int from, int to)
         check_to_go(subject, &trip);
     }
     trip_clear(&trip);
-    trip.limits.max_states = random_int(subject->rng, 1, 20);
+    trip.limits.max_states = random_int(subject->trial.rng, 1, 20);
     status = run(&subject->states, &trip);
     check(subject, OUT,
           status == VBS_OK &&
@@ -181,7 +179,7 @@ static void check_trip(struct subject *subject, int from, int to)
 static int choose_state(struct subject *subject)
 {
     const struct lattice_states *states = &subject->states;
-    int code = random_int(subject->rng, 0, states->n_codes - 1);
+    int code = random_int(subject->trial.rng, 0, states->n_codes - 1);
 
     while (states->so_far[code] == STATES_NEVER)
         code = (code + 1) % states->n_codes;
@@ -196,9 +194,9 @@ static void check_sweeps(struct subject *subject)
     lattice_states_measure_from_start(states);
     a = choose_state(subject);
     b = choose_state(subject);
-    if (random_once_in(subject->rng, 2))
+    if (random_once_in(subject->trial.rng, 2))
         a = 0;
-    if (random_once_in(subject->rng, 3))
+    if (random_once_in(subject->trial.rng, 3))
         b = states->n_codes - 1;
     lattice_states_measure(states, b);
     if (a < b && states->ticks[a] < STATES_NEVER)
@@ -211,7 +209,7 @@ static void check_sweeps(struct subject *subject)
 static bool take_schedule(struct subject *subject, struct vbs_step_list *steps)
 {
     struct lattice_states *states = &subject->states;
-    struct vbs_schedule *schedule = random_schedule(subject->rng, states->problem.profile,
+    struct vbs_schedule *schedule = random_schedule(subject->trial.rng, states->problem.profile,
                                                     states->task.request, states->problem.io);
     struct vbs_walked walked;
     bool had = schedule;
@@ -233,7 +231,7 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
     struct vbs_sweep_limits limits = {.below_ticks = ticks + 1,
                                       .max_states = ENOUGH,
                                       .until_s = HUGE_VAL,
-                                      .beam_width = random_int(subject->rng, 1, 4),
+                                      .beam_width = random_int(subject->trial.rng, 1, 4),
                                       .kept = &kept};
     struct vbs_sweep sweep = {0};
     struct vbs_step_list made = {0};
@@ -262,7 +260,7 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
 static void check_improved(struct subject *subject, struct vbs_step_list *steps, int64_t before)
 {
     struct lattice_states *states = &subject->states;
-    const struct vbs_improve_limits limits = {.max_states = random_int(subject->rng, 1, 2000),
+    const struct vbs_improve_limits limits = {.max_states = random_int(subject->trial.rng, 1, 2000),
                                               .until_s = HUGE_VAL};
     int done[STATES_MAX_LAYERS + 1] = {0};
     bool improved = false;
@@ -299,13 +297,16 @@ static void check_schedule(struct subject *subject)
 
 /* ---- The subjects ---- */
 
-static void check_profile(struct subject *subject, const struct vbs_profile *profile)
+static void check_profile(void *self, const struct vbs_profile *profile)
 {
+    struct subject *subject = self;
+
     for (int io = VBS_IO_EXTERNAL; io <= VBS_IO_RESIDENT; io++) {
-        struct vbs_problem problem = {.profile = profile,
-                                      .request = lattice_states_request(
-                                          profile, random_int(subject->rng, 1, STATES_MAX_REQUEST)),
-                                      .io = (enum vbs_io)io};
+        struct vbs_problem problem = {
+            .profile = profile,
+            .request = lattice_states_request(
+                profile, random_int(subject->trial.rng, 1, STATES_MAX_REQUEST)),
+            .io = (enum vbs_io)io};
         bool opened = lattice_states_open(&subject->states, &problem);
 
         check(subject, HAD, opened);
@@ -317,42 +318,19 @@ static void check_profile(struct subject *subject, const struct vbs_profile *pro
     }
 }
 
-static const char *const GRAPH_NAMES[] = {"linear", "branched", "arbitrary"};
-
-static void test_graph(struct subject *subject, enum random_graph graph, int n_profiles)
-{
-    int n_refused = 0;
-
-    subject->tally = (struct tally){.n_properties = N_PROPERTIES,
-                                    .texts = PROPERTY_TEXTS,
-                                    .describe = describe,
-                                    .self = subject};
-    for (int i = 0; i < n_profiles; i++) {
-        struct vbs_profile *profile = random_profile(subject->rng, graph, STATES_MAX_LAYERS);
-
-        subject->number = i;
-        if (profile)
-            check_profile(subject, profile);
-        n_refused += !profile;
-        vbs_profile_free(profile);
-    }
-    is_int(n_refused, 0, "random profiles are profiles");
-    tally_report(&subject->tally, GRAPH_NAMES[graph]);
-}
-
 int main(int argc, char **argv)
 {
-    int n_profiles = argc > 1 ? atoi(argv[1]) : N_PROFILES;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
     struct subject *subject = calloc(1, sizeof *subject);
+    const struct lattice_trials trials = {.n_profiles = N_PROFILES,
+                                          .seed = SEED,
+                                          .properties = {.n_properties = N_PROPERTIES,
+                                                         .texts = PROPERTY_TEXTS,
+                                                         .describe = describe,
+                                                         .self = subject},
+                                          .check_profile = check_profile,
+                                          .self = subject};
+    int code = lattice_trials_run(&trials, argc, argv, &subject->trial);
 
-    printf("# seed %lu, %d profiles per kind of graph\n", seed, n_profiles);
-    subject->rng = gsl_rng_alloc(gsl_rng_taus2);
-    for (int graph = 0; graph < RANDOM_N_GRAPHS; graph++) {
-        gsl_rng_set(subject->rng, seed + (unsigned long)graph);
-        test_graph(subject, (enum random_graph)graph, n_profiles);
-    }
-    gsl_rng_free(subject->rng);
     free(subject);
-    return done_testing();
+    return code;
 }
