@@ -28,6 +28,13 @@ struct vbs_problem {
      * from the start, so that the time of the whole request is. VBS III, end; COMP V-D.
      */
     double latency_us;
+    /*
+     * Weights included: they live inside the budget, and come in by copy (its source is borrowed).
+     * Planners that do not transfer hold them all, resident, in the forms that pay best, and plan
+     * in what is left.
+     */
+    enum vbs_weights weights;
+    struct vbs_channel copy;
 };
 
 /* How a solver works; {0} gives the defaults. */
@@ -48,6 +55,9 @@ const struct vbs_planner *vbs_planner_at(int index);
 const char *vbs_planner_name(const struct vbs_planner *planner);
 /* One line for people, with the source. */
 const char *vbs_planner_summary(const struct vbs_planner *planner);
+
+/* True of planners that load and drop weights (mmcnn, vdnn, joint): for weights included only. */
+bool vbs_planner_transfers(const struct vbs_planner *planner);
 
 /* By name; VBS_NOT_FOUND suggests the nearest. */
 enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,

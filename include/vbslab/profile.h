@@ -29,6 +29,9 @@ struct vbs_profile_layer {
     /* The output takes the place of those samples of inputs[0] that the step is the last to read:
      * a step adds max(0, out_bytes - bytes so freed). */
     bool in_place;
+    /* Output channels that have weights of their own: of these a part is made (schedule.h). 0: not
+     * known; weights are then divided by the byte, as MMCNN does. */
+    int channels;
 };
 
 /* One way to run one layer on one batch. */
@@ -36,6 +39,11 @@ struct vbs_profile_row {
     int algorithm;    /* index into the profile's algorithms */
     double time_us;   /* whole batch: the median where measured; finite, >= 0 */
     int64_t ws_bytes; /* scratch during the step */
+    /* Weights as this algorithm packs them: once for the layer, whatever the batch. Rows of a layer
+     * with the same form read the same packed weights, and have the same weight_bytes; another form
+     * is another copy. A builder takes 0 for the layer's weight_bytes. */
+    int64_t weight_bytes;
+    int form; /* 0, 1, ... < VBS_MAX_FORMS */
     /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
     double mad_us, low_us, high_us;
     int n_runs;
@@ -43,6 +51,36 @@ struct vbs_profile_row {
 
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
 #define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
+#define VBS_MAX_FORMS      64   /* of one layer */
+#define VBS_MAX_COPIES     16   /* sources of one profile */
+#define VBS_MAX_COPY_ROWS  256  /* of one source */
+
+/* How fast weights come into the memory that the budget bounds: one copy after another, each in
+ * latency_us + bytes / bytes_per_us. */
+struct vbs_channel {
+    const char *source; /* "page-cache", "disk", ...; "given": not measured */
+    double latency_us;
+    double bytes_per_us; /* 0: nothing can be copied */
+};
+
+/* A size of copy, measured: what a builder is given. */
+struct vbs_copy_row {
+    int64_t bytes;  /* >= 1 */
+    double time_us; /* median; > 0 */
+    /* Where measured, else n_runs is 0; as in struct vbs_profile_row. */
+    double mad_us, low_us, high_us;
+    int n_runs;
+};
+
+struct vbs_copy {
+    const char *source;
+    int n_rows;
+    const struct vbs_copy_row *rows; /* bytes ascending */
+    /* Least squares of the relative errors through rows (GSL), no latency below 0; of one row its
+     * rate without latency. */
+    struct vbs_channel channel;
+    double error_percent; /* largest distance of a row's time from channel */
+};
 
 /* Under what circumstances the times were taken; every text may be empty, none is null. */
 struct vbs_circumstances {
@@ -71,6 +109,8 @@ struct vbs_profile {
     const int *batches; /* ascending; batches[0] == 1 */
     int n_algorithms;
     const char *const *algorithms; /* names, ascending by their bytes */
+    int n_copies;
+    const struct vbs_copy *copies; /* in the order of the builder: the first is the default */
     struct vbs_circumstances circumstances;
 };
 
@@ -85,6 +125,15 @@ int vbs_profile_batch_index(const struct vbs_profile *profile, int batch);
 
 /* Index of an algorithm's name, or -1. */
 int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
+
+/* The copies from a source, or null. */
+const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const char *source);
+
+/* True where layer can run row in parts, each in its share of the row's time. Not in place, and not
+ * where the algorithm transforms its weights, and so its input, once for every part (Winograd): it
+ * packs them to more than 9/8 of the layer's. */
+bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
+                           const struct vbs_profile_row *row);
 
 void vbs_profile_free(struct vbs_profile *profile);
 
@@ -123,6 +172,12 @@ enum vbs_status vbs_profile_builder_layer(struct vbs_ctx *ctx, struct vbs_profil
 enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                         int layer, int batch, const char *algorithm,
                                         const struct vbs_profile_row *row) VBS_MUST_CHECK;
+
+/* Adds a measured copy from source (UTF-8, not empty); sources and sizes in any order, each size
+ * once. VBS_FORMAT likewise. */
+enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                         const char *source,
+                                         const struct vbs_copy_row *row) VBS_MUST_CHECK;
 
 /* Copies the circumstances (optional; texts may be null). */
 enum vbs_status vbs_profile_builder_circumstances(

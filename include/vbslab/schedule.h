@@ -1,14 +1,38 @@
 /*
- * vbslab/schedule.h - schedules: a list of steps, each one layer on one batch.
+ * vbslab/schedule.h - schedules: a list of steps, each one layer on one batch, or a transfer of
+ * weights.
  *
  * The one output of every planner and the one input of replay and executor. Immutable data; JSON
  * form in INTERFACE.md ("vbslab-schedule-1").
+ *
+ * Two clocks. With weights included, computing and copying each take their steps in the order of
+ * the list, side by side:
+ *   compute  starts when the compute step before it has ended and the weights that it reads are
+ *            there;
+ *   load     starts when the load before it has ended and so has every compute step before it in
+ *            the list: that is where its memory comes from. It takes what the channel says;
+ *   drop     happens when the compute steps before it in the list have ended, and takes no time.
+ * So a load that stands before a compute step runs beside it, unless the step reads those weights.
+ * Memory does not depend on the clocks: loaded bytes count from the load's place in the list to the
+ * drop's. A load with `resident` is there from the request before: such loads stand before all
+ * other steps and take no time, and what they loaded must be there at the end too (dropped and
+ * loaded again in between, if that is of use).
+ *
+ * Parts. Part p of n (1 <= p <= n) of a layer with C channels is the channels floor((p-1) C/n) to
+ * floor(p C/n) - 1, and of W bytes of weights the bytes floor(W c/C) from its first channel c on;
+ * where C is not known (0), the bytes floor((p-1) W/n) to floor(p W/n) - 1. A step on a part reads
+ * that part of the weights and takes that share of the time (1/n where C is not known); weights may
+ * be loaded in other parts than steps are taken. Every part of a layer goes through the samples for
+ * itself; a sample is done when all parts have done it. The inputs stay until then, and the whole
+ * output is there from the first part on. The number of parts of a layer may change where none is
+ * ahead of another. A layer without weights may be taken in parts likewise (bands of rows).
  */
 #ifndef VBSLAB_SCHEDULE_H
 #define VBSLAB_SCHEDULE_H
 
-#include "vbslab/status.h"
+#include "vbslab/profile.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,10 +49,29 @@ enum vbs_io { VBS_IO_EXTERNAL, VBS_IO_RESIDENT };
 const char *vbs_io_word(enum vbs_io io);
 enum vbs_status vbs_io_parse(struct vbs_ctx *ctx, const char *word, enum vbs_io *io) VBS_MUST_CHECK;
 
+/* Where weights live: outside the budget, or inside. */
+enum vbs_weights { VBS_WEIGHTS_EXCLUDED, VBS_WEIGHTS_INCLUDED };
+
+/* "excluded", "included"; never null. */
+const char *vbs_weights_word(enum vbs_weights weights);
+enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word,
+                                  enum vbs_weights *weights) VBS_MUST_CHECK;
+
+enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_DROP };
+
+/* "compute", "load", "drop"; never null. */
+const char *vbs_step_word(enum vbs_step_op op);
+
 struct vbs_step {
     int layer;     /* 1..n */
-    int batch;     /* samples, >= 1 */
-    int algorithm; /* index into the schedule's algorithms */
+    int batch;     /* compute: samples, >= 1; else 0 */
+    int algorithm; /* compute: index into the schedule's algorithms; else 0 */
+    int part;      /* 1..parts */
+    int parts;     /* 0: the whole, as 1 of 1 */
+    uint8_t op;    /* enum vbs_step_op */
+    uint8_t form;  /* load, drop: of the packed weights, as in the profile's rows */
+    bool resident; /* load: there from the request before */
+    int64_t bytes; /* load, drop: of the part */
 };
 
 struct vbs_schedule {
@@ -37,12 +80,18 @@ struct vbs_schedule {
     int64_t request;      /* samples */
     int64_t memory_bytes; /* the budget it was planned for */
     enum vbs_io io;
-    double latency_us; /* the bound it was planned for, 0: none */
+    enum vbs_weights weights;
+    struct vbs_channel copy; /* weights included: what it was planned for; else {0} */
+    double latency_us;       /* the bound it was planned for, 0: none */
     struct {
-        double time_us;         /* sum over the steps, in their order */
+        double time_us;         /* of the request: the end of its last step */
         int64_t peak_bytes;     /* by the exact accounting */
         int64_t reserved_bytes; /* what the planner set aside: >= peak_bytes */
         double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
+        /* Weights included: */
+        double copy_us;         /* that loads take, residents' not counted */
+        int64_t copied_bytes;   /* likewise */
+        int64_t resident_bytes; /* of all resident loads */
     } predicted;
     struct {
         double time_us;     /* no schedule of this request in this budget takes less */

@@ -35,6 +35,11 @@ const char *vbs_planner_summary(const struct vbs_planner *planner)
     return planner->summary;
 }
 
+bool vbs_planner_transfers(const struct vbs_planner *planner)
+{
+    return planner->transfers;
+}
+
 enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_planner **planner)
 {

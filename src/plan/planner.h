@@ -10,6 +10,8 @@
 #include "plan/stairs.h"
 #include "vbslab/plan.h"
 
+#include <stdbool.h>
+
 /* The least that one sample keeps alive, whatever the order of the layers: before a layer, during
  * its step (its output left out) and after it. */
 struct vbs_floor {
@@ -129,6 +131,7 @@ struct vbs_draft {
 struct vbs_planner {
     const char *name;
     const char *summary;
+    bool transfers; /* loads and drops weights itself: for weights included only */
     /* *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
     /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE

@@ -28,6 +28,30 @@ enum vbs_status vbs_io_parse(struct vbs_ctx *ctx, const char *word, enum vbs_io 
     return vbs_fail(ctx, VBS_USAGE, "io '%s' is neither external nor resident", word);
 }
 
+const char *vbs_weights_word(enum vbs_weights weights)
+{
+    return weights == VBS_WEIGHTS_INCLUDED ? "included" : "excluded";
+}
+
+enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word, enum vbs_weights *weights)
+{
+    for (enum vbs_weights candidate = VBS_WEIGHTS_EXCLUDED; candidate <= VBS_WEIGHTS_INCLUDED;
+         candidate++) {
+        if (strcmp(word, vbs_weights_word(candidate)) == 0) {
+            *weights = candidate;
+            return VBS_OK;
+        }
+    }
+    return vbs_fail(ctx, VBS_USAGE, "weights '%s' are neither excluded nor included", word);
+}
+
+const char *vbs_step_word(enum vbs_step_op op)
+{
+    static const char *const WORDS[] = {"compute", "load", "drop"};
+
+    return WORDS[op];
+}
+
 void vbs_schedule_free(struct vbs_schedule *schedule)
 {
     struct owned *owned = (struct owned *)schedule;
@@ -65,9 +89,11 @@ enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule
     owned->schedule = *draft;
     owned->schedule.model = vbs_arena_strdup(&owned->arena, draft->model);
     owned->schedule.planner = vbs_arena_strdup(&owned->arena, draft->planner);
+    if (draft->copy.source)
+        owned->schedule.copy.source = vbs_arena_strdup(&owned->arena, draft->copy.source);
     steps = vbs_arena_alloc(&owned->arena, (size_t)draft->n_steps, sizeof *steps);
     if (!copy_algorithms(owned, draft) || !owned->schedule.model || !owned->schedule.planner ||
-        !steps) {
+        (draft->copy.source && !owned->schedule.copy.source) || !steps) {
         arena = owned->arena;
         goto no_memory;
     }

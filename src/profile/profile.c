@@ -56,6 +56,19 @@ int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name)
     return -1;
 }
 
+const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const char *source)
+{
+    for (int i = 0; i < profile->n_copies; i++)
+        if (strcmp(profile->copies[i].source, source) == 0)
+            return &profile->copies[i];
+    return NULL;
+}
+
+bool vbs_profile_divisible(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
+{
+    return !layer->in_place && row->weight_bytes - layer->weight_bytes <= layer->weight_bytes / 8;
+}
+
 void vbs_profile_free(struct vbs_profile *profile)
 {
     struct profile_body *body = (struct profile_body *)profile;
@@ -112,6 +125,8 @@ static bool copy_rows(struct profile_body *body, const struct vbs_profile_builde
         if (i > 0 && (row->layer != row[-1].layer || row->batch != row[-1].batch))
             body->first[++cell] = i;
         body->rows[i] = row->row;
+        if (row->row.weight_bytes == 0)
+            body->rows[i].weight_bytes = builder->layers[row->layer].layer.weight_bytes;
     }
     body->first[n_cells] = builder->n_rows;
     body->profile.batches = own;
