@@ -2,7 +2,8 @@
 #
 # Needs what src/report/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
 # vbs_planners and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit,
-# vbs_every, vbs_last, vbs_memory_from, vbs_memory_to, vbs_rate_from, vbs_rate_to (per panel).
+# vbs_every, vbs_last, vbs_log, vbs_weights, vbs_memory_from, vbs_memory_to, vbs_rate_from,
+# vbs_rate_to (per panel).
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
@@ -112,13 +113,40 @@ do for [panel = 1:vbs_panels] {
     # Set by hand: gnuplot guesses the width of the ticks' labels, and too low.
     set label 4 'throughput (' . unit_name(unit) . 'samples/s)' rotate by 90 center \
         at screen left + 0.15 / width_inches, graph 0.5
+    unset logscale x
+    set xtics autofreq
     set xrange [vbs_memory_from[panel]:vbs_memory_to[panel]]
+    if (vbs_log[panel]) {
+        set logscale x 2
+        octaves = log(vbs_memory_to[panel] / vbs_memory_from[panel]) / log(2)
+        # Short of three octaves their powers of two are too few.
+        if (octaves >= 3) {
+            set xtics octaves > 10 ? 4 : 2
+        } else {
+            parts = octaves > 1 ? 4 : octaves > 0.4 ? 8 : 32
+            lowest_power = floor(log(vbs_memory_from[panel]) / log(2))
+            set xtics ()
+            do for [part = 0:4 * parts - 1] {
+                tick = 2.0 ** (lowest_power + part / parts) * (1 + real(part % parts) / parts)
+                set xtics add (sprintf('%g', tick) tick)
+            }
+        }
+    }
     set yrange [from:to]
     unset label 2
     unset label 3
+    unset label 5
     unset arrow
     if (empty) {
         set label 2 'no planner fits these budgets' at graph 0.5, 0.5 center
+    }
+    # From here on all weights could be resident, if nothing else needed room.
+    weights = vbs_weights[panel]
+    if (weights > vbs_memory_from[panel] && weights < vbs_memory_to[panel]) {
+        set arrow 104 from first weights, graph 0 to first weights, graph 1 nohead back \
+            lc rgb '#404040' lw 0.8 dt (2, 4)
+        set label 5 'all weights' at first weights, graph 0.02 rotate by 90 left offset -0.7, 0 \
+            font ',8' textcolor rgb '#404040'
     }
     # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words.
     if (from > 0) {
@@ -149,6 +177,7 @@ unset tics
 unset grid
 unset label
 unset arrow
+unset logscale x
 set lmargin at screen 0
 set rmargin at screen 1
 set bmargin at screen 0

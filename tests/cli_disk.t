@@ -106,10 +106,10 @@ report $? "and takes more once there is room"
 
 # --- a small disk ---
 
-# Runs what follows with a disk of 200 KiB at ./disk, where this user may mount one.
+# Runs what follows with a disk of 320 KiB at ./disk, where this user may mount one.
 on_small_disk()
 {
-    unshare -m sh -c 'mount -t tmpfs -o size=200k none disk && "$@"' sh "$@"
+    unshare -m sh -c 'mount -t tmpfs -o size=320k none disk && "$@"' sh "$@"
 }
 
 mkdir disk

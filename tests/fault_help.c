@@ -21,6 +21,9 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct fault_place *plac
     if (!builder)
         return VBS_NO_MEMORY;
     status = vbs_profile_builder_circumstances(ctx, builder, &circumstances);
+    for (int i = 1; i <= 4 && status == VBS_OK; i++)
+        status = vbs_profile_builder_copy(ctx, builder, i % 2 ? "odd" : "even",
+                                          &(struct vbs_copy_row){.bytes = i, .time_us = i});
     for (int id = 1; id <= 70 && status == VBS_OK; id++) {
         struct vbs_profile_layer layer = {
             .name = "l", .kind = "k", .n_inputs = 1, .inputs = (const int[]){id - 1}};
@@ -155,6 +158,8 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *pl
     if (status == VBS_OK)
         status = feed(ctx, run, 4, 70);
     if (status == VBS_OK)
+        status = feed_copies(ctx, run, 3);
+    if (status == VBS_OK)
         status = vbs_store_run_finish(ctx, run, "notes", &id);
     if (status == VBS_OK)
         status = read_samples(ctx, store, id, 71);
@@ -191,7 +196,7 @@ static void fill_store(const struct fault_place *place)
     if (vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
         vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
         vbs_store_run_begin(&ctx, store, 9, &plain->session, &run) != VBS_OK ||
-        feed(&ctx, run, 4, 1) != VBS_OK)
+        feed(&ctx, run, 4, 1) != VBS_OK || feed_copies(&ctx, run, 1) != VBS_OK)
         printf("# %s\n", ctx.detail);
     vbs_store_run_free(run);
     vbs_store_close(store);
@@ -276,6 +281,8 @@ const char *fault_place_damage(const struct fault_place *place)
                             "IS NULL)") != 0)
         return "a complete profile without times";
     if (query(place->store, "SELECT count(*) FROM (SELECT 1 FROM sample GROUP BY kernel "
+                            "HAVING count(*) <> max(number) + 1)") != 0 ||
+        query(place->store, "SELECT count(*) FROM (SELECT 1 FROM copy_sample GROUP BY copy "
                             "HAVING count(*) <> max(number) + 1)") != 0)
         return "the numbering of samples";
     same = vbs_profile_read_csv(&ctx, place->csv, &csv) == VBS_OK &&

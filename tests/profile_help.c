@@ -20,7 +20,7 @@ static const char *differ_in_layers(const struct vbs_profile *a, const struct vb
         if (strcmp(x->name, y->name) != 0 || strcmp(x->kind, y->kind) != 0 ||
             x->n_inputs != y->n_inputs || x->in_bytes != y->in_bytes ||
             x->out_bytes != y->out_bytes || x->weight_bytes != y->weight_bytes ||
-            x->in_place != y->in_place) {
+            x->in_place != y->in_place || x->channels != y->channels) {
             snprintf(buffer, size, "layer %d", i);
             return buffer;
         }
@@ -39,7 +39,40 @@ static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_r
            memcmp(&x->time_us, &y->time_us, sizeof x->time_us) == 0 &&
            memcmp(&x->mad_us, &y->mad_us, sizeof x->mad_us) == 0 &&
            memcmp(&x->low_us, &y->low_us, sizeof x->low_us) == 0 &&
-           memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0;
+           memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0 &&
+           x->weight_bytes == y->weight_bytes && x->form == y->form;
+}
+
+static bool same_double(double x, double y)
+{
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+static bool same_copy(const struct vbs_copy *x, const struct vbs_copy *y)
+{
+    if (strcmp(x->source, y->source) != 0 || strcmp(x->channel.source, y->channel.source) != 0 ||
+        x->n_rows != y->n_rows || !same_double(x->channel.latency_us, y->channel.latency_us) ||
+        !same_double(x->channel.bytes_per_us, y->channel.bytes_per_us) ||
+        !same_double(x->error_percent, y->error_percent))
+        return false;
+    for (int i = 0; i < x->n_rows; i++) {
+        const struct vbs_copy_row *a = &x->rows[i], *b = &y->rows[i];
+
+        if (a->bytes != b->bytes || a->n_runs != b->n_runs ||
+            !same_double(a->time_us, b->time_us) || !same_double(a->mad_us, b->mad_us) ||
+            !same_double(a->low_us, b->low_us) || !same_double(a->high_us, b->high_us))
+            return false;
+    }
+    return true;
+}
+
+static const char *differ_in_copies(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    bool same = a->n_copies == b->n_copies;
+
+    for (int i = 0; i < a->n_copies && same; i++)
+        same = same_copy(&a->copies[i], &b->copies[i]);
+    return same ? NULL : "copies";
 }
 
 static const char *differ_in_rows(const struct vbs_profile *a, const struct vbs_profile *b,
@@ -80,6 +113,8 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
     where = differ_in_layers(a, b, buffer, size);
     if (!where)
         where = differ_in_rows(a, b, buffer, size);
+    if (!where)
+        where = differ_in_copies(a, b);
 #define DIFFER(member)                                                                             \
     if (!where && strcmp(a->circumstances.member, b->circumstances.member) != 0)                   \
         where = #member;
@@ -162,10 +197,17 @@ static struct vbs_profile_row any_row(gsl_rng *rng, bool measured)
     return row;
 }
 
+/* Weights of a form are the layer's, or more by the number of the form. */
+static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
+{
+    row->form = random_int(rng, 0, VBS_MAX_FORMS - 1);
+    row->weight_bytes = row->form % 3 ? 1000 + row->form : 0;
+}
+
 #define MAX_HOSTILE_LAYERS 12
 
 static enum vbs_status add_layers(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                  gsl_rng *rng, int n_layers)
+                                  gsl_rng *rng, int n_layers, bool packed)
 {
     int64_t out[MAX_HOSTILE_LAYERS + 1] = {0};
 
@@ -185,6 +227,7 @@ static enum vbs_status add_layers(struct vbs_ctx *ctx, struct vbs_profile_builde
         layer.out_bytes = out[id] =
             random_once_in(rng, 5) ? INT64_C(1) << 40 : random_int(rng, 0, 100);
         layer.weight_bytes = random_once_in(rng, 5) ? INT64_C(1) << 50 : random_int(rng, 0, 100);
+        layer.channels = packed && random_once_in(rng, 2) ? random_int(rng, 0, 1 << 30) : 0;
         if ((status = vbs_profile_builder_layer(ctx, builder, &layer)))
             return status;
     }
@@ -192,7 +235,7 @@ static enum vbs_status add_layers(struct vbs_ctx *ctx, struct vbs_profile_builde
 }
 
 static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-                                gsl_rng *rng, int n_layers, bool measured)
+                                gsl_rng *rng, int n_layers, bool measured, bool packed)
 {
     int n_batches = random_int(rng, 1, 6), step = random_int(rng, 1, 800);
 
@@ -202,7 +245,11 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
 
             for (int a = random_int(rng, 0, 3); a >= 0; a--) {
                 struct vbs_profile_row row = any_row(rng, measured);
-                enum vbs_status status =
+                enum vbs_status status;
+
+                if (packed)
+                    pack_row(rng, &row);
+                status =
                     vbs_profile_builder_row(ctx, builder, layer, 1 + b * step,
                                             HOSTILE[1 + (first + a) % (hostile_count() - 1)], &row);
 
@@ -213,11 +260,38 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
     return VBS_OK;
 }
 
+static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                  gsl_rng *rng, bool measured)
+{
+    int n_rows = random_int(rng, 0, 60), first = random_int(rng, 0, hostile_count() - 2);
+
+    for (int i = 0; i < n_rows; i++) {
+        struct vbs_profile_row times = any_row(rng, measured);
+        struct vbs_copy_row row = {.bytes =
+                                       ((int64_t)i << random_int(rng, 0, 40)) * 64 + 1 + i % 64,
+                                   .time_us = times.time_us,
+                                   .mad_us = times.mad_us,
+                                   .low_us = times.low_us,
+                                   .high_us = times.high_us,
+                                   .n_runs = times.n_runs};
+        const char *source = HOSTILE[1 + (first + i / 8) % (hostile_count() - 1)];
+        enum vbs_status status;
+
+        if (row.time_us < 1e-3)
+            continue;
+        status = vbs_profile_builder_copy(ctx, builder, source, &row);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_circumstances circumstances = {.threads = random_int(rng, 0, 4)};
     int n_layers = random_int(rng, 1, MAX_HOSTILE_LAYERS);
+    bool packed = random_once_in(rng, 2);
     struct vbs_profile *profile = NULL;
 
     if (!builder)
@@ -226,8 +300,9 @@ struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool meas
     VBS_CIRCUMSTANCE_TEXTS(SET)
 #undef SET
     if (vbs_profile_builder_circumstances(ctx, builder, &circumstances) != VBS_OK ||
-        add_layers(ctx, builder, rng, n_layers) != VBS_OK ||
-        add_rows(ctx, builder, rng, n_layers, measured) != VBS_OK ||
+        add_layers(ctx, builder, rng, n_layers, packed) != VBS_OK ||
+        add_rows(ctx, builder, rng, n_layers, measured, packed) != VBS_OK ||
+        (packed && add_copies(ctx, builder, rng, measured) != VBS_OK) ||
         vbs_profile_builder_finish(ctx, builder, &profile) != VBS_OK)
         profile = NULL;
     vbs_profile_builder_free(builder);

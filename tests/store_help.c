@@ -52,8 +52,11 @@ int64_t query(const char *path, const char *sql)
 struct vbs_profile *example(const char *model)
 {
     static const char ROWS[] =
+        "# copy: page-cache,65536,10\n# copy: disk,65536,100,1,90,110,7\n"
+        "# copy: disk,262144,400,1,390,410,7\n"
         "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
-        "in_place\n1,L1,conv,0,1,default,4,1,1,1,0,0\n2,L2,conv,1;0,1,default,4,2,1,4,0,1\n";
+        "in_place,channels,packed_bytes,form\n1,L1,conv,0,1,default,4,1,1,1,9,0,3,10,0\n"
+        "1,L1,conv,0,1,other,4,1,1,1,9,0,3,12,1\n2,L2,conv,1;0,1,default,4,2,1,4,0,1,0,0,0\n";
     struct vbs_profile *profile = NULL;
     struct vbs_ctx ctx = {0};
     char text[1000];
@@ -97,5 +100,21 @@ enum vbs_status feed(struct vbs_ctx *ctx, struct vbs_store_run *run, int n_kerne
     for (int k = 0; k < n; k++)
         for (int i = 0; i < n_kernels && status == VBS_OK; i++)
             status = sink->add(ctx, sink->self, i, k, 100 + i + k / 16.0);
+    return status;
+}
+
+enum vbs_status feed_copies(struct vbs_ctx *ctx, struct vbs_store_run *run, int n)
+{
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+    enum vbs_status status = VBS_OK;
+
+    for (int k = 0; k < n; k++) {
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "page-cache", 65536, 10 + k / 16.0);
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "page-cache", 262144, 40 + k / 16.0);
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "disk", 65536, 100 + k / 16.0);
+    }
     return status;
 }

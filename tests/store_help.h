@@ -23,4 +23,8 @@ int64_t save_example(const char *path, const char *model);
 /* Feeds n samples to every kernel; the k-th of kernel i takes 100 + i + k / 16 us. */
 enum vbs_status feed(struct vbs_ctx *ctx, struct vbs_store_run *run, int n_kernels, int n);
 
+/* Feeds n samples to copies of 65536 and 262144 bytes from "page-cache" and of 65536 from "disk";
+ * the k-th takes 10, 40, 100 + k / 16 us. */
+enum vbs_status feed_copies(struct vbs_ctx *ctx, struct vbs_store_run *run, int n);
+
 #endif

@@ -29,7 +29,7 @@ static void subject_init(struct subject *subject)
     gsl_rng_set(rng, SEED);
     *subject = (struct subject){
         .noisy = noisy_new(rng, &(struct noisy_plan){.n_layers = 8, .n_runs = 9, .sigma = 0.1}),
-        .budgets = {20000, 40000, 10000},
+        .budgets = {20000, 40000, 10000, 0},
         .problem = {.request = 12},
     };
     gsl_rng_free(rng);

@@ -5,7 +5,7 @@
  */
 #include "brute_chain.h"
 #include "plan/guillotine.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "plan/line.h"
 #include "random_profile.h"
 #include "rivals.h"

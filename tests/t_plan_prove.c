@@ -5,7 +5,7 @@
  */
 #include "brute_force.h"
 #include "lattice_states.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "plan/prove.h"
 #include "plan/sweep.h"
 #include "tally.h"

@@ -6,7 +6,7 @@
 #include "brute_force.h"
 #include "lattice_states.h"
 #include "plan/improve.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "tally.h"
 
 #include <stdlib.h>

@@ -261,9 +261,29 @@ static void numbers_do_not_depend_on_the_locale(const char *folder)
 /* ---- fuzzing ---- */
 
 static const char *const TOKENS[] = {
-    "\"",        "\"\"", ",",    "\n",   "\r\n", "\r",    "#",  ";",
-    "-1",        "0",    "4096", "4097", "inf",  "1e308", "\0", "99999999999999999999",
-    "# model: ", "\\x",  "\xff", "1",    "2",    "3",
+    "\"",
+    "\"\"",
+    ",",
+    "\n",
+    "\r\n",
+    "\r",
+    "#",
+    ";",
+    "-1",
+    "0",
+    "4096",
+    "4097",
+    "inf",
+    "1e308",
+    "\0",
+    "99999999999999999999",
+    "# model: ",
+    "\\x",
+    "\xff",
+    "1",
+    "2",
+    "3",
+    "# copy: disk,",
 };
 
 /* Overwrites, deletes, repeats or inserts something somewhere. */
@@ -301,11 +321,14 @@ static size_t mutate(gsl_rng *rng, char *text, size_t length, size_t capacity)
 static void mutated_files_are_refused_or_come_back(const char *folder, gsl_rng *rng)
 {
     static const char SEED[] =
-        "# model: fuzz\n# notes: \"a\\nb\"\n# threads: 3\n"
+        "# model: fuzz\n# notes: \"a\\nb\"\n# threads: 3\n# copy: disk,9,4\n"
+        "# copy: \"page,cache\",9,4.5,1,4,5,7\n# copy: disk,90,8\n"
         "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
-        "in_place,mad_us,low_us,high_us,n_runs\n"
-        "1,\"L,1\",conv,0,1,x,4.5,1,1,1,0,0,0.1,4,5,9\n1,\"L,1\",conv,0,2,x,6,2,2,2,0,0,0,0,0,0\n"
-        "2,L2,add,1;0,1,x,4,2,1,4,7,1,0,0,0,0\n2,L2,add,1;0,2,\"y\n\",6,4,2,8,7,1,0,0,0,0\n";
+        "in_place,mad_us,low_us,high_us,n_runs,channels,packed_bytes,form\n"
+        "1,\"L,1\",conv,0,1,x,4.5,1,1,1,0,0,0.1,4,5,9,3,40,2\n"
+        "1,\"L,1\",conv,0,2,x,6,2,2,2,0,0,0,0,0,0,3,40,2\n"
+        "2,L2,add,1;0,1,x,4,2,1,4,7,1,0,0,0,0,0,7,0\n"
+        "2,L2,add,1;0,2,\"y\n\",6,4,2,8,7,1,0,0,0,0,0,9,1\n";
     int n_taken = 0, n_refused = 0, n_wrong = 0;
     char text[2048];
 

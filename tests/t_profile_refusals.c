@@ -11,6 +11,12 @@
     "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"     \
     "in_place\n"
 
+#define ONE HEAD "1,L1,conv,0,1,default,4,1,1,1,0,0\n"
+
+#define PACKED                                                                                     \
+    "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"     \
+    "in_place,channels,packed_bytes,form\n"
+
 static enum vbs_status parse(struct vbs_ctx *ctx, const char *text, size_t length,
                              struct vbs_profile **profile)
 {
@@ -164,6 +170,55 @@ static const struct refusal REFUSALS[] = {
     {"layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
      "in_place,mad_us,low_us,high_us,n_runs\n1,L1,conv,0,1,default,4,1,1,1,0,0,1,3,6,-3\n",
      "t.csv:2: n_runs is negative: -3"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,-1,8,0\n", "t.csv:2: channels is negative: -1"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2147483648,8,0\n",
+     "t.csv:2: channels 2147483648 is above the largest, 2147483647"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,0\n1,L1,conv,0,2,a,4,2,2,1,8,0,3,8,0\n",
+     "t.csv:3: layer 1 batch 2: channels differs from that of line 2"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,-8,0\n", "t.csv:2: packed_bytes is negative: -8"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,64\n", "t.csv:2: form 64 is above the largest, 63"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,9,1\n1,L1,conv,0,2,a,4,2,2,1,8,0,2,10,1\n",
+     "t.csv:3: layer 1 batch 2: form 1 takes 10 bytes of packed weights, but at batch 1 9; rows of "
+     "one form read the same weights"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,0,1\n1,L1,conv,0,2,a,4,2,2,1,8,0,2,9,1\n",
+     "t.csv:3: layer 1 batch 2: form 1 takes 9 bytes of packed weights, but at batch 1 8; rows of "
+     "one form read the same weights"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,0,0,2,9223372036854775807,0\n"
+            "1,L1,conv,0,1,b,4,1,1,1,0,0,2,1,1\n",
+     "t.csv: weights of all layers together exceed 2^63 bytes"},
+    {PACKED "1,L1,conv,0,1,a,4,1,1,1,0,0,2,9223372036854775807,0\n"
+            "2,L2,conv,1,1,b,4,1,1,1,0,0,2,1,0\n",
+     "t.csv: weights of all layers together exceed 2^63 bytes"},
+    {"# copy: disk,1\n" ONE,
+     "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy:\n" ONE, "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy: disk,1,1,1,1,1\n" ONE,
+     "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy: disk,1,1,1,1,1,1,1\n" ONE,
+     "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy: \"disk,1,1\n" ONE,
+     "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy: \"disk\"x,1,1\n" ONE,
+     "t.csv:1: a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]"},
+    {"# copy: ,1,1\n" ONE, "t.csv:1: the source of a copy is empty"},
+    {"# copy: \xff,1,1\n" ONE, "t.csv:1: the source of a copy is not valid UTF-8"},
+    {"# copy: disk,x,1\n" ONE, "t.csv:1: bytes of the copy 'x' is not a whole number"},
+    {"# copy: disk,0,1\n" ONE, "t.csv:1: bytes of the copy 0 is out of range; it goes from 1 to "
+                               "9223372036854775807"},
+    {"# copy: disk,1,inf\n" ONE,
+     "t.csv:1: time_us of the copy 'inf' is not a finite decimal number"},
+    {"# copy: disk,1,0\n" ONE,
+     "t.csv:1: copy of 1 bytes from 'disk': time_us is too short, the rate "
+     "is above 1e18 bytes per us"},
+    {"# copy: disk,1,-1\n" ONE, "t.csv:1: copy of 1 bytes from 'disk': time_us is negative"},
+    {"# copy: disk,1,2e18\n" ONE,
+     "t.csv:1: copy of 1 bytes from 'disk': time_us is above the largest, 1e18"},
+    {"# copy: disk,2,1,0,2,3,4\n" ONE,
+     "t.csv:1: copy of 2 bytes from 'disk': time_us is outside low_us..high_us"},
+    {"# copy: disk,2,1,-1,1,3,4\n" ONE, "t.csv:1: copy of 2 bytes from 'disk': mad_us is negative"},
+    {"# copy: disk,2,1,0,1,3,-4\n" ONE, "t.csv:1: n_runs of the copy is negative: -4"},
+    {"# copy: disk,2,1\n# copy: page-cache,2,1\n# copy: disk,2,3\n" ONE,
+     "t.csv:3: copy of 2 bytes from 'disk' is there twice"},
 };
 
 static void check_refusal(const char *text, size_t length, const char *detail)
@@ -262,6 +317,63 @@ static void the_builder_refuses_without_file_and_line(void)
     vbs_profile_free(NULL);
 }
 
+static void copies_of_many_sources_and_sizes_are_refused(void)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_copy_row row = {.bytes = 1, .time_us = 1};
+    enum vbs_status status = VBS_OK;
+    struct vbs_ctx ctx = {0};
+    char source[300];
+
+    for (int i = 0; i < VBS_MAX_COPIES && status == VBS_OK; i++) {
+        snprintf(source, sizeof source, "source %d", i);
+        status = vbs_profile_builder_copy(&ctx, builder, source, &row);
+    }
+    is_int(status, VBS_OK, "16 sources");
+    ok(vbs_profile_builder_copy(&ctx, builder, "one more", &row) == VBS_FORMAT, "not one more");
+    is_str(ctx.detail, "copies from more than 16 sources", "... is said");
+    for (row.bytes = VBS_MAX_COPY_ROWS; row.bytes > 1 && status == VBS_OK; row.bytes--)
+        status = vbs_profile_builder_copy(&ctx, builder, "source 3", &row);
+    is_int(status, VBS_OK, "256 sizes of one source, from the largest down");
+    row.bytes = VBS_MAX_COPY_ROWS + 1;
+    ok(vbs_profile_builder_copy(&ctx, builder, "source 3", &row) == VBS_FORMAT, "not one more");
+    is_str(ctx.detail, "more than 256 copies from 'source 3'", "... is said");
+    memset(source, 's', sizeof source);
+    source[256] = '\0';
+    ok(vbs_profile_builder_copy(&ctx, builder, source, &row) == VBS_FORMAT,
+       "a source of 256 bytes");
+    row = (struct vbs_copy_row){.time_us = 1};
+    ok(vbs_profile_builder_copy(&ctx, builder, "source 1", &row) == VBS_FORMAT, "no bytes");
+    is_str(ctx.detail, "copy from 'source 1': bytes is 0, not 1 or more", "... is said");
+    row = (struct vbs_copy_row){.bytes = 2, .time_us = NAN};
+    ok(vbs_profile_builder_copy(&ctx, builder, "source 1", &row) == VBS_FORMAT, "NaN");
+    is_str(ctx.detail, "copy of 2 bytes from 'source 1': time_us is not a number", "... is said");
+    vbs_profile_builder_free(builder);
+}
+
+static void the_builder_refuses_forms_and_channels_out_of_range(void)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile_layer layer = {
+        .name = "a", .kind = "conv", .n_inputs = 1, .inputs = (const int[]){0}, .channels = -1};
+    struct vbs_profile_row row = {.time_us = 1, .form = VBS_MAX_FORMS};
+    struct vbs_ctx ctx = {0};
+
+    ok(vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_FORMAT, "-1 channels");
+    is_str(ctx.detail, "layer 1: channels is negative: -1", "... are named");
+    layer.channels = 0;
+    ok(vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_OK, "a good layer");
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form 64");
+    is_str(ctx.detail, "layer 1 batch 1: form 64 is out of range; it goes from 0 to 63",
+           "... is named");
+    row.form = -1;
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form -1");
+    row = (struct vbs_profile_row){.time_us = 1, .weight_bytes = -1};
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "negative weights");
+    is_str(ctx.detail, "layer 1: packed weight_bytes is negative: -1", "... are named");
+    vbs_profile_builder_free(builder);
+}
+
 static void the_largest_profile_is_taken(void)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -301,6 +413,8 @@ int main(void)
     long_names_and_many_fields_are_refused();
     a_long_path_leaves_room_for_the_reason();
     the_builder_refuses_without_file_and_line();
+    copies_of_many_sources_and_sizes_are_refused();
+    the_builder_refuses_forms_and_channels_out_of_range();
     the_largest_profile_is_taken();
     return done_testing();
 }

@@ -108,12 +108,17 @@ static void check_memory(const char *name, const struct vbs_profile *profile,
         check_memory(name, profile, &schedule_, want_, after);                                     \
     } while (0)
 
-static const struct vbs_step VBS_STEPS[] = {{1, 2, 0}, {2, 1, 0}, {2, 1, 0}, {3, 2, 0}};
+#define AT(at_layer, samples)                                                                      \
+    {                                                                                              \
+        .layer = (at_layer), .batch = (samples)                                                    \
+    }
+
+static const struct vbs_step VBS_STEPS[] = {AT(1, 2), AT(2, 1), AT(2, 1), AT(3, 2)};
 
 static void test_vbs_example(void)
 {
-    static const struct vbs_step ONE_BY_ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0},
-                                                 {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct vbs_step ONE_BY_ONE[] = {AT(1, 1), AT(2, 1), AT(3, 1),
+                                                 AT(1, 1), AT(2, 1), AT(3, 1)};
     struct vbs_profile *profile = example_profile();
     struct vbs_schedule schedule = make_schedule(2, VBS_IO_EXTERNAL, VBS_STEPS, 4);
     struct vbs_replay *replay = NULL;
@@ -158,8 +163,8 @@ static void test_skip_connection(void)
 {
     static const struct hand_layer PLAIN[] = {
         {1, {0}, 3, 0, false}, {1, {1}, 5, 0, false}, {2, {2, 1}, 7, 0, false}};
-    static const struct vbs_step LAG[] = {{1, 2, 0}, {2, 1, 0}, {3, 1, 0}, {2, 1, 0}, {3, 1, 0}};
-    static const struct vbs_step ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct vbs_step LAG[] = {AT(1, 2), AT(2, 1), AT(3, 1), AT(2, 1), AT(3, 1)};
+    static const struct vbs_step ONE[] = {AT(1, 1), AT(2, 1), AT(3, 1)};
     struct vbs_profile *profile = make_profile(2, PLAIN, 3);
 
     CASE("a skip connection keeps its tensor", profile, 1, VBS_IO_EXTERNAL, ONE, 0, 5, 8, 15);
@@ -171,8 +176,8 @@ static void test_skip_connection(void)
 
 static void test_in_place(void)
 {
-    static const struct vbs_step ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
-    static const struct vbs_step AHEAD[] = {{1, 2, 0}, {2, 1, 0}, {3, 2, 0}, {2, 1, 0}, {4, 2, 0}};
+    static const struct vbs_step ONE[] = {AT(1, 1), AT(2, 1), AT(3, 1)};
+    static const struct vbs_step AHEAD[] = {AT(1, 2), AT(2, 1), AT(3, 2), AT(2, 1), AT(4, 2)};
     static const struct hand_layer EQUAL[] = {
         {1, {0}, 3, 0, false}, {1, {1}, 5, 0, false}, {2, {2, 1}, 5, 0, true}};
     static const struct hand_layer LARGER[] = {
@@ -218,8 +223,8 @@ static void test_in_place(void)
 
 static void test_in_place_on_the_network_input(void)
 {
-    static const struct vbs_step ONE[] = {{1, 2, 0}};
-    static const struct vbs_step TWO[] = {{1, 1, 0}, {2, 1, 0}, {1, 1, 0}, {2, 1, 0}};
+    static const struct vbs_step ONE[] = {AT(1, 2)};
+    static const struct vbs_step TWO[] = {AT(1, 1), AT(2, 1), AT(1, 1), AT(2, 1)};
     static const struct hand_layer SMALL[] = {{1, {0}, 3, 0, true}};
     static const struct hand_layer LARGE[] = {{1, {0}, 6, 0, true}};
     static const struct hand_layer BOTH[] = {{1, {0}, 3, 0, true}, {1, {0}, 6, 0, true}};
@@ -250,9 +255,9 @@ static void test_concat_and_outputs(void)
     static const struct hand_layer OUTPUTS[] = {
         {1, {0}, 3, 0, false}, {1, {1}, 4, 0, false}, {1, {1}, 5, 0, false}};
     static const struct hand_layer MIXED[] = {{1, {0}, 3, 0, false}, {2, {1, 0}, 4, 0, false}};
-    static const struct vbs_step ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {4, 1, 0}};
-    static const struct vbs_step THREE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
-    static const struct vbs_step TWO[] = {{1, 2, 0}, {2, 1, 0}, {2, 1, 0}};
+    static const struct vbs_step ONE[] = {AT(1, 1), AT(2, 1), AT(3, 1), AT(4, 1)};
+    static const struct vbs_step THREE[] = {AT(1, 1), AT(2, 1), AT(3, 1)};
+    static const struct vbs_step TWO[] = {AT(1, 2), AT(2, 1), AT(2, 1)};
     struct vbs_profile *profile = make_profile(2, CONCAT, 4);
 
     CASE("a concat layer copies", profile, 1, VBS_IO_EXTERNAL, ONE, 0, 5, 9, 14, 8);
@@ -308,13 +313,13 @@ static void test_budgets(void)
 /* VBS III: 4 us for one sample, 6 for two. */
 static void test_latency(void)
 {
-    static const struct vbs_step ONE_BY_ONE[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0},
-                                                 {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct vbs_step ONE_BY_ONE[] = {AT(1, 1), AT(2, 1), AT(3, 1),
+                                                 AT(1, 1), AT(2, 1), AT(3, 1)};
     /* Three samples: two at once, then one; the second layer lets a sample wait for the next. */
-    static const struct vbs_step UNEVEN[] = {{1, 2, 0}, {2, 2, 0}, {3, 2, 0},
-                                             {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
-    static const struct vbs_step AHEAD[] = {{1, 1, 0}, {1, 1, 0}, {2, 1, 0},
-                                            {3, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+    static const struct vbs_step UNEVEN[] = {AT(1, 2), AT(2, 2), AT(3, 2),
+                                             AT(1, 1), AT(2, 1), AT(3, 1)};
+    static const struct vbs_step AHEAD[] = {AT(1, 1), AT(1, 1), AT(2, 1),
+                                            AT(3, 1), AT(2, 1), AT(3, 1)};
     static const struct {
         const char *name;
         const struct vbs_step *steps;
@@ -362,7 +367,7 @@ static void test_latency(void)
 static void test_latency_of_one_layer(void)
 {
     static const struct hand_layer ALONE[] = {{1, {0}, 3, 0, false}};
-    static const struct vbs_step STEPS[] = {{1, 1, 0}, {1, 2, 0}, {1, 1, 0}};
+    static const struct vbs_step STEPS[] = {AT(1, 1), AT(1, 2), AT(1, 1)};
     struct vbs_profile *profile = make_profile(2, ALONE, 1);
     struct vbs_schedule schedule = make_schedule(4, VBS_IO_EXTERNAL, STEPS, 3);
     struct vbs_replay *replay = NULL;
@@ -398,46 +403,46 @@ static void test_refused(void)
         {"a step before its inputs",
          2,
          2,
-         {{1, 1, 0}, {2, 2, 0}},
+         {AT(1, 1), AT(2, 2)},
          "step 2 of 2, layer 2 'L2' at batch 2: reads up to sample 2 of layer 1 'L1', "
          "which has finished 1"},
         {"a step past the request",
          1,
          1,
-         {{1, 2, 0}},
+         {AT(1, 2)},
          "step 1 of 1, layer 1 'L1' at batch 2: runs past the request; the layer has finished "
          "0 of 1 samples"},
-        {"an unknown layer", 2, 1, {{4, 1, 0}}, "step 1 of 1: the profile has no layer 4"},
-        {"layer 0", 2, 1, {{0, 1, 0}}, "step 1 of 1: the profile has no layer 0"},
+        {"an unknown layer", 2, 1, {AT(4, 1)}, "step 1 of 1: the profile has no layer 4"},
+        {"layer 0", 2, 1, {AT(0, 1)}, "step 1 of 1: the profile has no layer 0"},
         {"a batch without a row",
          3,
          1,
-         {{1, 3, 0}},
+         {AT(1, 3)},
          "step 1 of 1, layer 1 'L1' at batch 3: the profile has no batch 3"},
         {"a batch of nothing",
          3,
          1,
-         {{1, 0, 0}},
+         {AT(1, 0)},
          "step 1 of 1, layer 1 'L1' at batch 0: the profile has no batch 0"},
         {"a negative batch",
          3,
          1,
-         {{1, -1, 0}},
+         {AT(1, -1)},
          "step 1 of 1, layer 1 'L1' at batch -1: the profile has no batch -1"},
         {"an algorithm that the profile lacks",
          2,
          1,
-         {{1, 1, 1}},
+         {{.layer = 1, .batch = 1, .algorithm = 1}},
          "step 1 of 1, layer 1 'L1' at batch 1: the profile has no row with algorithm 'other'"},
         {"an algorithm that the schedule lacks",
          2,
          1,
-         {{1, 1, 2}},
+         {{.layer = 1, .batch = 1, .algorithm = 2}},
          "step 1 of 1: the schedule has no algorithm 2"},
         {"an unfinished schedule",
          2,
          3,
-         {{1, 2, 0}, {2, 2, 0}, {3, 1, 0}},
+         {AT(1, 2), AT(2, 2), AT(3, 1)},
          "after the last step layer 3 'L3' has finished 1 of 2 samples"},
         {"an empty schedule",
          2,
@@ -510,11 +515,13 @@ static void test_trace(void)
     static const char *const ALGORITHMS[] = {"odd, \"name\""};
     static const char WANT[] =
         "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,"
-        "ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us\n"
-        "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1,1,0.25\n"
-        "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1,2,0.25\n";
+        "ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes\n"
+        "1,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",0,0,0.25,2,3,5,10,0,1,1,0.25,"
+        "compute,1,1,0\n"
+        "2,1,\"a \"\"b\"\"\",1,\"odd, \"\"name\"\"\",1,0.25,0.5,2,3,5,10,0,1,2,0.25,"
+        "compute,1,1,0\n";
     static const int INPUT = 0;
-    static const struct vbs_step TWO[] = {{1, 1, 0}, {1, 1, 0}};
+    static const struct vbs_step TWO[] = {AT(1, 1), AT(1, 1)};
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile_layer layer = {.name = "a \"b\"",
                                       .kind = "conv",

@@ -39,7 +39,7 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct trial *trial,
                            struct vbs_compare **compare)
 {
     struct vbs_problem problem = {.profile = trial->profile, .request = REQUEST};
-    struct vbs_byte_range budgets = {MEMORY_BYTES, MEMORY_BYTES, 1};
+    struct vbs_byte_range budgets = {MEMORY_BYTES, MEMORY_BYTES, 1, 0};
     const struct vbs_planner *planners[3];
     struct vbs_compare_options options = {.judge = trial->judge,
                                           .samples = trial->samples,
@@ -47,7 +47,7 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct trial *trial,
                                           .planners = planners};
 
     if (trial->step_bytes > 0)
-        budgets = (struct vbs_byte_range){trial->from_bytes, trial->to_bytes, trial->step_bytes};
+        budgets = (struct vbs_byte_range){trial->from_bytes, trial->to_bytes, trial->step_bytes, 0};
     while (options.n_planners < 3 && trial->planners[options.n_planners]) {
         planners[options.n_planners] = find(trial->planners[options.n_planners]);
         options.n_planners++;

@@ -39,7 +39,7 @@ static void saved_profiles_come_back_to_the_bit(const char *folder, gsl_rng *rng
     }
     is_int(n_same, 60, "profiles with hostile texts are saved and loaded unchanged, ids 1, 2, ...");
     vbs_store_close(store);
-    is_int(query(path, "PRAGMA user_version"), 1, "user_version");
+    is_int(query(path, "PRAGMA user_version"), 2, "user_version");
     is_int(query(path, "PRAGMA application_id"), 0x5642534C, "application_id is VBSL");
     is_int(query(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, "no dangling rows");
     ok(query(path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
@@ -75,7 +75,7 @@ static void profiles_are_listed_newest_last(const char *folder)
         ok(e[3].n_layers == 2 && e[3].n_batches == 3 && e[3].max_batch == 3 && e[3].n_rows == 12,
            "counts of the unfinished one");
         is_str(e[3].batches, "1,2,3", "its batches");
-        ok(e[0].n_layers == 2 && e[0].n_batches == 1 && e[0].n_rows == 2, "counts of another");
+        ok(e[0].n_layers == 2 && e[0].n_batches == 1 && e[0].n_rows == 3, "counts of another");
         ok(strlen(e[3].circumstances.date) == 20 && e[3].circumstances.date[19] == 'Z',
            "it was begun at %s", e[3].circumstances.date);
         vbs_store_list_free(list);
@@ -417,9 +417,15 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "DELETE FROM layer_input WHERE profile = 1",
         "DELETE FROM kernel WHERE profile = 1",
         "DELETE FROM sample",
-        "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0)",
+        "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0)",
         "INSERT INTO layer_input VALUES (1, 1, 9, 0)",
-        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1",
+        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0",
+        "UPDATE copy SET time_us = 0.5",
+        "UPDATE copy_sample SET time_us = 0.5",
+        "DELETE FROM copy WHERE profile = 1",
+        "DELETE FROM copy_sample",
+        "INSERT INTO copy VALUES (99, 1, 99, 'tape', 1, 1, 0, 0, 0, 0)",
+        "INSERT INTO copy_sample SELECT id, 99, 0.5 FROM copy WHERE profile = 1 LIMIT 1",
         "INSERT INTO sample SELECT id, 99, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
         "INSERT OR REPLACE INTO sample SELECT id, 0, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
     };
@@ -431,7 +437,7 @@ static void complete_profiles_cannot_be_changed(const char *folder)
     int64_t id;
 
     ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
-           feed(&ctx, run, 2, 3) == VBS_OK &&
+           feed(&ctx, run, 2, 3) == VBS_OK && feed_copies(&ctx, run, 2) == VBS_OK &&
            vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1,
        "a measured profile");
     vbs_store_run_free(run);
@@ -445,7 +451,8 @@ static void complete_profiles_cannot_be_changed(const char *folder)
     }
     ok(!run_sql(path, "DELETE FROM profile WHERE id = 1"), "it can be deleted as a whole");
     is_int(query(path, "SELECT (SELECT count(*) FROM layer) + (SELECT count(*) FROM layer_input) "
-                       "+ (SELECT count(*) FROM kernel) + (SELECT count(*) FROM sample)"),
+                       "+ (SELECT count(*) FROM kernel) + (SELECT count(*) FROM sample) "
+                       "+ (SELECT count(*) FROM copy) + (SELECT count(*) FROM copy_sample)"),
            0, "with all its rows");
     vbs_store_close(store);
     is_int(save_example(path, "next"), 2, "its id is not given again");

@@ -20,6 +20,7 @@ struct vbs_kernel {
     const char *algorithm; /* name, the same for the same implementation at every batch */
     int64_t ws_bytes;      /* exact scratch, given by the caller */
     int64_t weight_bytes;  /* as this kernel packs them */
+    int form;              /* as in struct vbs_profile_row: kernels of a layer that share them */
 };
 
 /*
@@ -69,6 +70,11 @@ struct vbs_sample_sink {
                               int *n_times);
     /* Takes samples (kernel, round, time) for good; called outside timed regions, often. */
     enum vbs_status (*add)(struct vbs_ctx *ctx, void *self, int kernel, int round, double time_us);
+    /* The same of copies: times of a copy of bytes from source. */
+    enum vbs_status (*stored_copies)(struct vbs_ctx *ctx, void *self, const char *source,
+                                     int64_t bytes, const double **times_us, int *n_times);
+    enum vbs_status (*add_copy)(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
+                                double time_us);
 };
 
 /* Progress, after each pass; text is what is being done. May be null. */
@@ -109,6 +115,38 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_measure_options *options,
                             const struct vbs_sample_sink *sink,
                             struct vbs_measure_report *report) VBS_MUST_CHECK;
+
+/* Sources of copies that can be measured. */
+#define VBS_COPY_PAGE_CACHE "page-cache"
+#define VBS_COPY_DISK       "disk"
+
+struct vbs_copy_options {
+    const char *folder;  /* where a file to copy from can be made for the time; modelled: unused */
+    double time_limit_s; /* of the whole measurement, a quarter of it for copies; 0: not limited */
+    struct vbs_progress progress;
+};
+
+struct vbs_copy_report {
+    double total_s;
+    int n_samples;
+    char notes[200]; /* how a source was reached, or why one is left out, for people */
+    char warning[VBS_DETAIL_SIZE]; /* why copies could not be measured; else empty */
+};
+
+/*
+ * Takes samples of copies into memory, in about two seconds, at least five of each size: 64 KiB,
+ * 256 KiB, ... to 64 MiB, but not beyond the network's weights, and not those that the time is too
+ * short for; at least three sizes. "page-cache": what was written or read a while ago. "disk": what
+ * the system counts as fetched from storage; left out where it cannot be shown, as in a file system
+ * that lives in memory. A copy is one call of pread into memory that is there already.
+ *
+ * What cannot be made or read is a warning, no failure. VBS_INTERRUPTED, VBS_NO_MEMORY, and what
+ * the sink says.
+ */
+enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, const struct vbs_session *session,
+                                   const struct vbs_copy_options *options,
+                                   const struct vbs_sample_sink *sink,
+                                   struct vbs_copy_report *report) VBS_MUST_CHECK;
 
 /* Median, MAD (raw, not scaled) and 95% interval of the median (order statistics, binomial: exact
  * for any distribution) of n times; fills time_us, mad_us, low_us, high_us, n_runs of *row. Below 6

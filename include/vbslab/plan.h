@@ -148,8 +148,10 @@ void vbs_frontier_free(struct vbs_frontier *frontier);
 /*
  * Lower bound: microseconds that no schedule of the problem beats within memory_bytes; per layer
  * the cheapest composition of the request from the (batch, algorithm) rows whose step could fit
- * alone, summed over the layers. HUGE_VAL where some layer has no row that fits. O(rows + layers x
- * request x batches).
+ * alone, summed over the layers. With weights included the bytes that stay throughout leave less
+ * for that, all others are copied at least once: the larger of both clocks, for the number of bytes
+ * that makes it least. HUGE_VAL where some layer has no row that fits. O(rows + layers x request x
+ * batches), times the logarithm of the weights.
  */
 enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                              int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;

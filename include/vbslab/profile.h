@@ -152,12 +152,14 @@ struct vbs_sample_source {
  * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
  * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
  * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
- * produce (less is allowed: a layer may read a part), names that are not UTF-8 or have
- * VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
+ * produce (less is allowed: a layer may read a part), rows of one form of a layer whose
+ * weight_bytes differ, names that are not UTF-8 or have VBS_MAX_NAME bytes or more. All are
+ * VBS_FORMAT.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
- * + largest ws_bytes + sum of weight_bytes fits in 63 bits, so that no planner's sum overflows.
+ * + largest ws_bytes + sum of weights fits in 63 bits, so that no planner's sum overflows; the
+ * weights of a layer are its own or those of all its forms, whichever are more.
  */
 struct vbs_profile_builder;
 
@@ -174,7 +176,7 @@ enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_
                                         const struct vbs_profile_row *row) VBS_MUST_CHECK;
 
 /* Adds a measured copy from source (UTF-8, not empty); sources and sizes in any order, each size
- * once. VBS_FORMAT likewise. */
+ * once. VBS_FORMAT likewise, and above 1e18 bytes per microsecond. */
 enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                          const char *source,
                                          const struct vbs_copy_row *row) VBS_MUST_CHECK;
@@ -190,9 +192,11 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
 
 /*
  * CSV (INTERFACE.md). Lines "# key: value" before the header carry the circumstances and come back
- * on reading; other comments are passed over. A value in quotes has line ends as \n, quotes and
+ * on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
+ * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
  * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
- * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together.
+ * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together, and
+ * channels, packed_bytes (weight_bytes of the row) and form, which are 0 where they are missing.
  * Numbers are read without regard to the locale. Reading what was written gives an equal profile,
  * to the bit, and an equal profile gives the same file. VBS_FORMAT: "FILE:LINE: reason".
  */

@@ -1,11 +1,12 @@
 /*
- * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot.
+ * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot; a replay as a picture.
  */
 #ifndef VBSLAB_REPORT_H
 #define VBSLAB_REPORT_H
 
 #include "vbslab/measure.h"
 #include "vbslab/plan.h"
+#include "vbslab/replay.h"
 #include "vbslab/units.h"
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ struct vbs_compare_row {
     double samples_per_s;
     int64_t peak_bytes;
     struct vbs_gain gain_over_fbs, gain_over_fbs_best;
+    struct vbs_gain gain_over_mmcnn, gain_over_vdnn; /* percent is NAN without them too */
     enum vbs_noise_verdict noise;
     double gap_percent;       /* above the lower bound that its plan has, where the profile judges
                                  itself; else above the judge's; 0 where that is 0 */
@@ -51,6 +53,10 @@ struct vbs_compare_row {
     int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: none
                                  is, because of the latency */
     double least_latency_us;  /* then: the least bound that it keeps in some budget; else 0 */
+    /* Weights included, of the request, by the judge: */
+    double copy_us;         /* that loads take, residents' not counted */
+    int64_t copied_bytes;   /* likewise */
+    int64_t resident_bytes; /* of all resident loads */
 };
 
 /* What intervals come from. */
@@ -67,6 +73,9 @@ struct vbs_compare {
     int64_t request;
     enum vbs_io io;
     double latency_bound_us; /* of the problem, 0: none */
+    enum vbs_weights weights;
+    struct vbs_channel copy; /* of the problem; weights excluded: {0} */
+    int64_t weight_bytes;    /* of all layers of the profile planned on, whatever the packing */
     /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
     struct vbs_circumstances circumstances, judge;
     bool self_judged;
@@ -79,8 +88,17 @@ struct vbs_compare {
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
 };
 
-/* True of fbs, fbs-best and greedy-vbs, which VBS and COMP measure their planners against. */
+/* True of fbs, fbs-best and greedy-vbs, which VBS and COMP measure their planners against, and of
+ * mmcnn and vdnn. */
 bool vbs_compare_is_baseline(const struct vbs_planner *planner);
+
+/* True where planner can plan with the weights there: one that transfers only with them included.
+ */
+bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
+
+/* True of the planners of a comparison that names none: all that can; with weights included fbs,
+ * fbs-best and dp-vbs+ (all weights resident), mmcnn, vdnn and joint. */
+bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights);
 
 /* How to compare; {0} gives the defaults. */
 struct vbs_compare_options {
@@ -89,8 +107,8 @@ struct vbs_compare_options {
     const struct vbs_profile *judge;
     /* Samples of the judge (of the problem's profile without one); null: none are kept. */
     const struct vbs_sample_source *samples;
-    const struct vbs_byte_range *budgets;      /* null: those of vbs_compare_default_budgets */
-    const struct vbs_planner *const *planners; /* null: all */
+    const struct vbs_byte_range *budgets;      /* null: the default ones, see below */
+    const struct vbs_planner *const *planners; /* null: those of vbs_compare_is_default */
     int n_planners;
     double time_limit_s; /* of optimal, per budget; 0: VBS_COMPARE_TIME_LIMIT_S */
     struct vbs_progress progress;
@@ -99,14 +117,20 @@ struct vbs_compare_options {
 #define VBS_COMPARE_TIME_LIMIT_S 1
 
 /*
- * Runs planners over budgets (without options or null: all, over the default ones, which then share
+ * Runs planners over budgets (without options or null: the default ones of both, which then share
  * the solvers and cost little). Schedules are planned on the problem's profile and judged by replay
- * on the judge; bounds and gaps are the judge's too. Gains need the plans of fbs and fbs-best and
- * make them when planners has them not.
+ * on the judge, with its copies from the problem's source where it has them; bounds and gaps are
+ * the judge's too. Gains need the plans of fbs and fbs-best and make them when planners has them
+ * not; those over mmcnn and vdnn are told where planners has these.
+ *
+ * Default budgets: those of vbs_compare_default_budgets; with weights included about 25 round ones
+ * in even ratios, from the least that any of the planners needs (to a hundredth of its unit) to
+ * twice the weights.
  *
  * Intervals show the noise of the judge's times, plans being what they are: in each of 999 draws
  * every row's median is drawn anew from its samples (or from its own interval), the same for all
- * schedules that run the row; the 95% interval goes from the 25th smallest to the 25th largest
+ * schedules that run the row, and both clocks run anew where weights are copied (in the times of
+ * the channel, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th largest
  * gain. The same judge gives the same intervals to the byte, whatever else is compared. Two things
  * are not in them. What differs from one run of the measurement to the next on the same machine: of
  * gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that the other
@@ -129,7 +153,8 @@ void vbs_compare_free(struct vbs_compare *compare);
 /* A range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...) from the least
  * that any planner needs to the least with which the fastest plan is reached, or one within a
  * thousandth of it. optimal has no say, for its answers depend on how far it gets in its time.
- * Plans some ten times with every other planner. Errors as vbs_compare_run. */
+ * Plans some ten times with every other planner. Errors as vbs_compare_run; VBS_USAGE too with
+ * weights included, whose default budgets are no range. */
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets) VBS_MUST_CHECK;
 
@@ -153,7 +178,8 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
 
 /*
  * Throughput against memory, one panel per comparison: every planner and the limit by the lower
- * bound, as .svg, .png or .pdf by the ending of path, written whole or not at all. Drawn by gnuplot
+ * bound; with weights included over a logarithmic axis on which the size of all weights is marked.
+ * As .svg, .png or .pdf by the ending of path, written whole or not at all. Drawn by gnuplot
  * in a private folder under $TMPDIR; no name reaches a command line or a command.
  *
  * VBS_USAGE: another ending. VBS_INFEASIBLE: nothing fits anywhere, the detail names the least
@@ -162,6 +188,17 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
  */
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, const char *path) VBS_MUST_CHECK;
+
+/*
+ * A replay over time: one lane for computing, coloured by layer, with weights included another for
+ * copying, and what the budget holds meanwhile. Neighbouring steps of a layer are one box; where
+ * even these are too many to see, a picture is cut into slices of time, each with the layer that
+ * takes most of it and with the most memory that is held in it. Needs the trace. Forms and errors
+ * as vbs_compare_plot; VBS_USAGE also without a trace, VBS_UNSUPPORTED where nothing takes time.
+ */
+enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule,
+                                const struct vbs_replay *replay, const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,9 @@ extern "C" {
 struct vbs_store;
 
 enum vbs_store_mode {
-    VBS_STORE_READ,  /* must exist; no row is written, and it may lie on a read-only medium */
+    /* Must exist; no row is written, and it may lie on a read-only medium. What an earlier version
+     * wrote is first brought to this one, which needs a medium that can be written. */
+    VBS_STORE_READ,
     VBS_STORE_WRITE, /* made when it does not exist, with its folder */
 };
 
@@ -83,7 +85,8 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
  *
  * sink is valid until free. Samples are committed when 20 ms of measured time or 256 samples have
  * gathered (of modelled times, which cost nothing: 256 samples), and by free. The memory of
- * sink->stored is the run's. Rounds of a resumed run count on from those stored.
+ * sink->stored is the run's. Rounds of a resumed run count on from those stored. Copies that an
+ * earlier process measured stay, whether this one measures any or not.
  */
 struct vbs_store_run;
 

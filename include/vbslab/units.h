@@ -25,7 +25,10 @@ extern "C" {
 struct vbs_byte_range {
     int64_t from_bytes;
     int64_t to_bytes;
-    int64_t step_bytes; /* > 0 */
+    int64_t step_bytes; /* > 0; not used with a factor */
+    /* Above 1: each size is that many times the one before, rounded down; from_bytes is so large
+     * that the first step is one byte at least. Else 0. */
+    double factor;
 };
 
 /* "15MB", "15MiB", "1.5GiB", "512KiB", "1048576"; units B, kB/KB, MB, GB, TB, PB, EB and KiB, MiB,
@@ -35,12 +38,20 @@ struct vbs_byte_range {
 enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text,
                                 int64_t *bytes) VBS_MUST_CHECK;
 
-/* "15MiB..40MiB:1MiB", or one size. VBS_USAGE when malformed, empty or above VBS_MAX_BUDGETS. */
+/* "15MiB..40MiB:1MiB", "5MiB..1GiB:*1.25" (a factor), or one size. VBS_USAGE when malformed, empty
+ * or above VBS_MAX_BUDGETS. */
 enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
                                      struct vbs_byte_range *range) VBS_MUST_CHECK;
 
 /* Number of sizes in a range. */
 int vbs_byte_range_count(const struct vbs_byte_range *range);
+
+/* Size index (0..count - 1) of a range. */
+int64_t vbs_byte_range_at(const struct vbs_byte_range *range, int index);
+
+/* False where a range is empty, has more than VBS_MAX_BUDGETS sizes or breaks what struct
+ * vbs_byte_range says. */
+bool vbs_byte_range_valid(const struct vbs_byte_range *range);
 
 /* "12", "1-12", "1,2,4", "1-4,8": ascending, without repeats, each 1..VBS_MAX_BATCH.
  * *batches is owned by the caller: free(). */

@@ -6,6 +6,7 @@
 
 #include "vbslab/backend.h"
 #include "vbslab/measure.h"
+#include "vbslab/mmcnn.h"
 #include "vbslab/model.h"
 #include "vbslab/plan.h"
 #include "vbslab/profile.h"

@@ -16,12 +16,13 @@
  *     direct       conv                           0.30   1             none
  *     gemm         conv 1x1 of stride 1, fc       0.70   1             none
  *     im2col-gemm  other conv without groups      0.70   1             the unfolded input
- *     winograd     3x3 of stride 1, F(2x2, 3x3)   0.60   16 / 36       tiles in and out,
- * transformed default      the others                     0.10   per element   none
+ *     winograd     3x3 of stride 1, F(2x2, 3x3)   0.60   16 / 36       tiles in and out
+ *     default      the others                     0.10   per element   none
  *
- * Scratch is written and read once. Only + - * / on doubles in a fixed order: no function whose
- * last bit depends on the C library. Concat is free: producers write side by side; the session does
- * not have it as a layer and its readers read its inputs.
+ * Winograd reads weights that it has transformed, 16 for 9: they are a form of their own. Scratch
+ * is written and read once. Only + - * / on doubles in a fixed order: no function whose last bit
+ * depends on the C library. Concat is free: producers write side by side; the session does not have
+ * it as a layer and its readers read its inputs.
  */
 #include "backend/backends.h"
 #include "backend/graph.h"
@@ -187,6 +188,7 @@ static bool describe(const struct vbs_network *network, const struct vbs_layer *
         return im2col_bytes(l, in_channels(network, l), kernel->batch, &kernel->ws_bytes);
     if (algorithm == WINOGRAD) {
         kernel->weight_bytes += weights / 9 * 16 - weights;
+        kernel->form = 1;
         return winograd_bytes(l, in_channels(network, l), kernel->batch, &kernel->ws_bytes);
     }
     return true;
@@ -243,7 +245,8 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
                                         .n_inputs = f->n_inputs,
                                         .inputs = inputs,
                                         .out_bytes = vbs_network_out_bytes(f->network, k),
-                                        .weight_bytes = 4 * l->parameters};
+                                        .weight_bytes = 4 * l->parameters,
+                                        .channels = vbs_graph_channels(l)};
     if (!inputs || !layer->name)
         return vbs_no_memory(ctx);
     for (int i = 0; i < f->n_inputs; i++) {

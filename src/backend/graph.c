@@ -1,5 +1,6 @@
 #include "backend/graph.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards does. */
@@ -58,4 +59,11 @@ bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, in
         }
     }
     return fewest >= 0;
+}
+
+int vbs_graph_channels(const struct vbs_layer *layer)
+{
+    bool weighted = layer->op == VBS_OP_CONV || layer->op == VBS_OP_FC;
+
+    return weighted && layer->shape.dim[0] <= INT_MAX ? (int)layer->shape.dim[0] : 0;
 }

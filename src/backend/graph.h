@@ -2,6 +2,7 @@
 #ifndef VBS_BACKEND_GRAPH_H
 #define VBS_BACKEND_GRAPH_H
 
+#include "vbslab/model.h"
 #include "vbslab/profile.h"
 
 /*
@@ -12,5 +13,8 @@
  */
 bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, int layer, bool *mark,
                         int *input);
+
+/* Output channels that have weights of their own: those of a conv or fc; else 0. */
+int vbs_graph_channels(const struct vbs_layer *layer);
 
 #endif

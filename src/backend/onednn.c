@@ -364,7 +364,8 @@ static enum vbs_status init_layer(struct od_build *b, int k)
                                         .kind = vbs_op_word(l->op),
                                         .n_inputs = l->n_inputs,
                                         .inputs = inputs,
-                                        .weight_bytes = 4 * l->parameters};
+                                        .weight_bytes = 4 * l->parameters,
+                                        .channels = vbs_graph_channels(l)};
     if (!inputs || !layer->name)
         return vbs_no_memory(b->ctx);
     status = od_tensor_init(b, &l->shape, &s->tensors[k]);

@@ -69,6 +69,7 @@ struct od_packed {
     dnnl_memory_desc_t md;
     void *data;
     int64_t bytes;
+    int number; /* of the form: 0, 1, ... in the order of their first use */
 };
 
 /* Of a conv or fc. BatchNorm and Scale that follow at once are folded in. */
@@ -163,8 +164,8 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
                                   dnnl_memory_t from, const dnnl_memory_desc_t *to_md,
                                   dnnl_memory_t to) VBS_MUST_CHECK;
 
-/* Ends it: its scratch and weights are known. */
-void od_kernel_end(struct od_build *b, int64_t weight_bytes);
+/* Ends it: its scratch and weights are known. form: number of the packed weights, 0 without. */
+void od_kernel_end(struct od_build *b, int64_t weight_bytes, int form);
 
 void od_kernel_release(struct od_kernel *kernel);
 
@@ -184,7 +185,7 @@ enum vbs_status od_weights_init(struct od_build *b) VBS_MUST_CHECK;
 void od_weights_release(struct od_weights *weights);
 
 /* The weights of b's layer in the form md, from a store of forms already made. stored: md counts
- * padded channels. */
+ * padded channels. VBS_UNSUPPORTED: more than VBS_MAX_FORMS. */
 enum vbs_status od_weights_pack(struct od_build *b, const dnnl_memory_desc_t *md, bool stored,
                                 const struct od_packed **packed) VBS_MUST_CHECK;
 

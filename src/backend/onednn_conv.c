@@ -190,7 +190,7 @@ static enum vbs_status operand_init(struct od_build *b, const struct od_tensor *
 
 static enum vbs_status main_step(struct od_build *b, const struct candidate *c,
                                  const struct operand *src, const struct operand *dst,
-                                 int64_t *weight_bytes)
+                                 int64_t *weight_bytes, int *form)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0);
@@ -210,6 +210,7 @@ static enum vbs_status main_step(struct od_build *b, const struct candidate *c,
         status = od_kernel_memory(b, bias_md, OD_FIXED, 0, w->bias, &args[n++].memory);
     }
     *weight_bytes = packed->bytes + w->bias_bytes;
+    *form = packed->number;
     return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
 }
 
@@ -218,6 +219,7 @@ static enum vbs_status build(struct od_build *b, const struct candidate *c)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     int64_t weight_bytes = 0;
+    int form = 0;
     struct operand src = {0}, dst = {0};
     enum vbs_status status = od_kernel_begin(b, c->name);
 
@@ -230,13 +232,13 @@ static enum vbs_status build(struct od_build *b, const struct candidate *c)
     if (status == VBS_OK && src.home)
         status = od_kernel_reorder(b, &src.home_md, src.home, &src.md, src.memory);
     if (status == VBS_OK)
-        status = main_step(b, c, &src, &dst, &weight_bytes);
+        status = main_step(b, c, &src, &dst, &weight_bytes, &form);
     if (status == VBS_OK && dst.home)
         status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.home_md, dst.home);
     if (status == VBS_OK)
         status = od_bundled(b, w->n_folded + (w->relu ? 1 : 0), &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes);
+        od_kernel_end(b, weight_bytes, form);
     return status;
 }
 

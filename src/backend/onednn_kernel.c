@@ -153,12 +153,13 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
     return status;
 }
 
-void od_kernel_end(struct od_build *b, int64_t weight_bytes)
+void od_kernel_end(struct od_build *b, int64_t weight_bytes, int form)
 {
     struct vbs_kernel *offer = &b->session->offers[b->session->base.n_kernels - 1];
 
     offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
     offer->weight_bytes = weight_bytes;
+    offer->form = form;
     for (int i = 0; i < b->kernel->n_memories; i++)
         if (b->kernel->memories[i].place == OD_SCRATCH)
             b->kernel->memories[i].offset = b->kernel->buffer_bytes;

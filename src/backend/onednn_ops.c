@@ -168,7 +168,7 @@ static enum vbs_status build(struct od_build *b, dnnl_primitive_desc_t pd, int f
     if (status == VBS_OK)
         status = od_bundled(b, first_bundled, &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes);
+        od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -340,7 +340,7 @@ static enum vbs_status build_parts(struct od_build *b, const dnnl_memory_desc_t 
     if (status == VBS_OK)
         status = od_bundled(b, 0, &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes);
+        od_kernel_end(b, weight_bytes, 0);
     return status;
 }
 

@@ -270,6 +270,7 @@ enum vbs_status od_weights_pack(struct od_build *b, const dnnl_memory_desc_t *md
                                 const struct od_packed **packed)
 {
     struct od_weights *w = &b->session->weights[b->layer];
+    int number = w->forms ? w->forms->number + 1 : 0;
     struct od_packed *form;
     enum vbs_status status;
 
@@ -278,10 +279,15 @@ enum vbs_status od_weights_pack(struct od_build *b, const dnnl_memory_desc_t *md
             *packed = form;
             return VBS_OK;
         }
+    if (number == VBS_MAX_FORMS)
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED,
+                        "layer '%s' packs its weights in more than %d ways; measure fewer batches",
+                        b->l->name, VBS_MAX_FORMS);
     form = malloc(sizeof *form);
     if (!form)
         return vbs_no_memory(b->ctx);
-    *form = (struct od_packed){.md = *md, .bytes = (int64_t)dnnl_memory_desc_get_size(md)};
+    *form = (struct od_packed){
+        .md = *md, .bytes = (int64_t)dnnl_memory_desc_get_size(md), .number = number};
     status = pack(b, stored, form);
     if (status != VBS_OK) {
         free(form->data);

@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,9 +123,71 @@ enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text, int64_t *
     return parse_size(ctx, text, strlen(text), bytes);
 }
 
+/* A product that is whole but for the rounding of the factor's powers is that whole number. */
+static double times_factor(const struct vbs_byte_range *range, int index)
+{
+    double bytes = (double)range->from_bytes * pow(range->factor, index), whole = nearbyint(bytes);
+
+    return fabs(bytes - whole) <= 1e-12 * bytes ? whole : floor(bytes);
+}
+
+int64_t vbs_byte_range_at(const struct vbs_byte_range *range, int index)
+{
+    if (range->factor > 1)
+        return index == 0 ? range->from_bytes : (int64_t)times_factor(range, index);
+    return range->from_bytes + index * range->step_bytes;
+}
+
+/* Up to one more than VBS_MAX_BUDGETS. */
+static int64_t count_sizes(const struct vbs_byte_range *range)
+{
+    int64_t count = 1;
+
+    if (!(range->factor > 1)) {
+        count = (range->to_bytes - range->from_bytes) / range->step_bytes;
+        return count < VBS_MAX_BUDGETS ? count + 1 : VBS_MAX_BUDGETS + 1;
+    }
+    /* 2^63 is no size, and the doubles below it are. */
+    while (count <= VBS_MAX_BUDGETS && times_factor(range, (int)count) < 0x1p63 &&
+           (int64_t)times_factor(range, (int)count) <= range->to_bytes)
+        count++;
+    return count;
+}
+
 int vbs_byte_range_count(const struct vbs_byte_range *range)
 {
-    return (int)((range->to_bytes - range->from_bytes) / range->step_bytes + 1);
+    return (int)count_sizes(range);
+}
+
+static bool has_steps(const struct vbs_byte_range *range)
+{
+    if (range->factor != 0)
+        return range->factor > 1 && isfinite(range->factor) &&
+               (double)range->from_bytes * (range->factor - 1) >= 1;
+    return range->step_bytes > 0;
+}
+
+bool vbs_byte_range_valid(const struct vbs_byte_range *range)
+{
+    return range->from_bytes >= 0 && range->to_bytes >= range->from_bytes && has_steps(range) &&
+           count_sizes(range) <= VBS_MAX_BUDGETS;
+}
+
+/* "*1.25", of which text is what follows the star. */
+static enum vbs_status parse_factor(struct vbs_ctx *ctx, const char *text, double *factor)
+{
+    static const int64_t MILLION = 1000000;
+    const char *end = text;
+    int64_t whole = 0, millionths = 0;
+    bool fits = read_digits(text, &end, &whole) && whole <= MILLION;
+
+    if (end == text || (*end == '.' && !read_fraction(end + 1, &end, MILLION, &millionths)))
+        fits = false;
+    if (!fits || *end != '\0' || whole < 1 || (whole == 1 && millionths == 0))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "'%s' is not a factor above 1; write for example 5MiB..1GiB:*1.25", text);
+    *factor = (double)whole + (double)millionths / (double)MILLION;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
@@ -147,13 +210,17 @@ enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
     status = parse_size(ctx, text, (size_t)(dots - text), &parsed.from_bytes);
     if (status == VBS_OK)
         status = parse_size(ctx, dots + 2, (size_t)(colon - dots - 2), &parsed.to_bytes);
-    if (status == VBS_OK)
+    if (status == VBS_OK && colon[1] == '*')
+        status = parse_factor(ctx, colon + 2, &parsed.factor);
+    else if (status == VBS_OK)
         status = parse_size(ctx, colon + 1, strlen(colon + 1), &parsed.step_bytes);
     if (status != VBS_OK)
         return status;
     if (parsed.step_bytes == 0 || parsed.from_bytes > parsed.to_bytes)
         return vbs_fail(ctx, VBS_USAGE, "range '%s' is empty", text);
-    if ((parsed.to_bytes - parsed.from_bytes) / parsed.step_bytes >= VBS_MAX_BUDGETS)
+    if (!has_steps(&parsed))
+        return vbs_fail(ctx, VBS_USAGE, "range '%s' begins with a step of less than a byte", text);
+    if (!vbs_byte_range_valid(&parsed))
         return vbs_fail(ctx, VBS_USAGE, "range '%s' has more than %d sizes", text, VBS_MAX_BUDGETS);
     *range = parsed;
     return VBS_OK;

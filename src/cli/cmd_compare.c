@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/number.h"
+#include "cli/solving.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct comparisons {
     struct vbs_profile *judge; /* or null: each judges itself */
     int64_t judge_id;
     struct vbs_compare **compares;
+    struct cli_weights weights;
     const struct vbs_planner **planners;
     int n_planners;
     double time_limit_s;
@@ -62,18 +64,26 @@ static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
 /* One of the options --baselines and --planners. */
 struct choice {
     bool baselines;
+    enum vbs_weights weights;
     const struct vbs_planner **chosen; /* a place for every planner */
 };
 
+/* Whether the option may name planner. */
+static bool is_allowed(const struct choice *choice, const struct vbs_planner *planner)
+{
+    return vbs_compare_is_baseline(planner) == choice->baselines &&
+           vbs_compare_can(planner, choice->weights);
+}
+
 /* The names that the list may hold: "fbs, fbs-best"; cut off where they are more than size. */
-static const char *list_allowed(bool baselines, char *names, size_t size)
+static const char *list_allowed(const struct choice *choice, char *names, size_t size)
 {
     const struct vbs_planner *planner;
     size_t length = 0;
 
     names[0] = '\0';
     for (int i = 0; (planner = vbs_planner_at(i)) && length < size; i++)
-        if (vbs_compare_is_baseline(planner) == baselines)
+        if (is_allowed(choice, planner))
             length += (size_t)snprintf(names + length, size - length, "%s%s", length ? ", " : "",
                                        vbs_planner_name(planner));
     return names;
@@ -93,30 +103,38 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
                         choice->baselines ? "is no baseline" : "is a baseline",
                         choice->baselines ? "--baselines" : "--planners",
-                        list_allowed(choice->baselines, names, sizeof names));
+                        list_allowed(choice, names, sizeof names));
+    if (!is_allowed(choice, planner))
+        return vbs_fail(ctx, VBS_USAGE, "'%s' copies weights; give --weights included", item);
     for (int i = 0; vbs_planner_at(i); i++)
         if (vbs_planner_at(i) == planner)
             choice->chosen[i] = planner;
     return VBS_OK;
 }
 
-/* Takes one list of names; null is all. */
-static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, bool baselines,
-                                   const struct vbs_planner **chosen)
+/* What "all" and no list stand for. With weights included baselines are the default ones either way:
+ * greedy-vbs says nothing there that fbs does not. */
+static bool is_meant(const struct choice *choice, const struct vbs_planner *planner, bool told)
 {
-    struct choice choice = {.baselines = baselines, .chosen = chosen};
+    return is_allowed(choice, planner) && ((told && !choice->baselines) ||
+                                           vbs_compare_is_default(planner, choice->weights));
+}
+
+/* Takes one list of names. */
+static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, struct choice *choice)
+{
     const struct vbs_planner *planner;
     char names[256];
 
     if (is_empty(list))
         return vbs_fail(ctx, VBS_USAGE, "%s names no planner; it takes all, or names out of: %s",
-                        baselines ? "--baselines" : "--planners",
-                        list_allowed(baselines, names, sizeof names));
+                        choice->baselines ? "--baselines" : "--planners",
+                        list_allowed(choice, names, sizeof names));
     if (!is_all(list))
-        return for_each(ctx, list, choose, &choice);
+        return for_each(ctx, list, choose, choice);
     for (int i = 0; (planner = vbs_planner_at(i)); i++)
-        if (vbs_compare_is_baseline(planner) == baselines)
-            chosen[i] = planner;
+        if (is_meant(choice, planner, list != NULL))
+            choice->chosen[i] = planner;
     return VBS_OK;
 }
 
@@ -124,17 +142,19 @@ static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, bool b
 static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
                                        struct comparisons *all)
 {
+    struct choice choice = {.baselines = true, .weights = all->weights.weights};
     enum vbs_status status;
     int n = 0;
 
     while (vbs_planner_at(n))
         n++;
-    all->planners = calloc((size_t)n, sizeof *all->planners);
+    choice.chosen = all->planners = calloc((size_t)n, sizeof *all->planners);
     if (!all->planners)
         return vbs_no_memory(&cli->ctx);
-    status = choose_list(&cli->ctx, cli_value(cli, values, "baselines"), true, all->planners);
+    status = choose_list(&cli->ctx, cli_value(cli, values, "baselines"), &choice);
+    choice.baselines = false;
     if (status == VBS_OK)
-        status = choose_list(&cli->ctx, cli_value(cli, values, "planners"), false, all->planners);
+        status = choose_list(&cli->ctx, cli_value(cli, values, "planners"), &choice);
     for (int i = 0; i < n; i++)
         if (all->planners[i])
             all->planners[all->n_planners++] = all->planners[i];
@@ -164,6 +184,9 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
     if (status != VBS_OK)
         return status;
     problem.profile = all->profiles[i];
+    status = cli_set_weights(cli, &all->weights, &problem);
+    if (status != VBS_OK)
+        return status;
     judge_id = all->judge ? all->judge_id : id;
     if (judge_id != 0)
         status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
@@ -347,6 +370,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
                               ".pdf, with commas between them");
     status = cli_read_problem(cli, values, &problem);
+    if (status == VBS_OK)
+        status = cli_read_weights(cli, values, NULL, &all.weights);
     if (status == VBS_OK && limit)
         status = cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &all.time_limit_s);
     if (status == VBS_OK)
@@ -360,11 +385,20 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"baselines", "LIST", "baselines to show: all (default), or names with commas"},
-    {"planners", "LIST", "other planners to show: all (default), or names with commas"},
-    {"memory", "RANGE", "budgets: 15MiB..40MiB:1MiB, or one (default: about 25 that matter)"},
+    {"baselines", "LIST",
+     "baselines to show: all (default; weights included: fbs, fbs-best, mmcnn, vdnn), or names "
+     "with commas"},
+    {"planners", "LIST",
+     "other planners to show: all (default; weights included: dp-vbs+ and joint), or names with "
+     "commas"},
+    {"memory", "RANGE",
+     "budgets: 15MiB..40MiB:1MiB, 5MiB..1GiB:*1.25, or one (default: about 25 that matter)"},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {CLI_OPTION_WEIGHTS},
+    {CLI_OPTION_COPY},
+    {CLI_OPTION_COPY_RATE},
+    {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {"time-limit", "SECONDS",
      "planner optimal: end the search of each budget after this time with the best schedule so far "

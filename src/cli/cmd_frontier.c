@@ -103,6 +103,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
                              vbs_planner_name(curve->planner), "request",
                              (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
+    cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
     cli_json_put(json, "latency_us",
                  problem->latency_us > 0 ? json_real(problem->latency_us) : json_null(),
                  &text.failed);
@@ -125,6 +126,10 @@ static void print_head(const struct curve *curve)
     printf("%s%lld sample%s, io %s, planner %s", model[0] ? ": " : "", (long long)problem->request,
            problem->request == 1 ? "" : "s", vbs_io_word(problem->io),
            vbs_planner_name(curve->planner));
+    if (problem->weights == VBS_WEIGHTS_INCLUDED) {
+        printf(", weights included");
+        cli_print_channel(&problem->copy);
+    }
     if (problem->latency_us > 0)
         printf(", latency at most %s us",
                cli_format_typed(problem->latency_us, number, sizeof number));
@@ -173,17 +178,14 @@ static enum vbs_status report(struct cli *cli, const char *const *values, const 
 }
 
 static enum vbs_status frontier(struct cli *cli, const char *const *values,
+                                const struct vbs_planner *planner,
                                 const struct vbs_problem *problem)
 {
-    const struct vbs_planner *planner;
     struct vbs_solver_options options = {0};
     struct vbs_solver *solver = NULL;
     struct vbs_frontier *found = NULL;
-    enum vbs_status status =
-        vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
+    enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);
 
-    if (status == VBS_OK)
-        status = cli_read_solver_options(cli, values, planner, &options);
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)
@@ -204,8 +206,10 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
 static int run(struct cli *cli, const char *const *values, int n_arguments,
                const char *const *arguments)
 {
+    const struct vbs_planner *planner;
     struct vbs_problem problem = {0};
     struct vbs_profile *profile = NULL;
+    struct cli_weights weights;
     int64_t id;
     enum vbs_status status;
 
@@ -215,13 +219,19 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return cli_usage(cli, "needs --planner");
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
-    status = cli_read_problem(cli, values, &problem);
+    status = vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
+    if (status == VBS_OK)
+        status = cli_read_weights(cli, values, planner, &weights);
+    if (status == VBS_OK)
+        status = cli_read_problem(cli, values, &problem);
     if (status == VBS_OK)
         status = cli_load_profile(cli, arguments[0], &profile, &id);
     if (status == VBS_OK) {
         problem.profile = profile;
-        status = frontier(cli, values, &problem);
+        status = cli_set_weights(cli, &weights, &problem);
     }
+    if (status == VBS_OK)
+        status = frontier(cli, values, planner, &problem);
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
@@ -230,6 +240,10 @@ static const struct cli_option OPTIONS[] = {
     {"planner", "P", "one of " CLI_PLANNERS},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {CLI_OPTION_WEIGHTS},
+    {CLI_OPTION_COPY},
+    {CLI_OPTION_COPY_RATE},
+    {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {CLI_OPTION_TIME_LIMIT},
     {CLI_OPTION_TABLE},

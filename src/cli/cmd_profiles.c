@@ -157,6 +157,18 @@ static enum vbs_status list(struct cli *cli, bool json)
 
 /* ---- profiles show ---- */
 
+/* Nothing where nothing was measured. */
+static void put_statistics(json_t *object, double mad_us, double low_us, double high_us, int n_runs,
+                           bool *failed)
+{
+    if (n_runs == 0)
+        return;
+    cli_json_put(object, "mad_us", json_real(mad_us), failed);
+    cli_json_put(object, "low_us", json_real(low_us), failed);
+    cli_json_put(object, "high_us", json_real(high_us), failed);
+    cli_json_put(object, "n_runs", json_integer(n_runs), failed);
+}
+
 static json_t *row_json(const struct vbs_profile *profile, int batch,
                         const struct vbs_profile_row *row, bool *failed)
 {
@@ -166,12 +178,30 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
     cli_json_put(object, "algorithm", json_string(profile->algorithms[row->algorithm]), failed);
     cli_json_put(object, "time_us", json_real(row->time_us), failed);
     cli_json_put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
-    if (row->n_runs == 0)
-        return object;
-    cli_json_put(object, "mad_us", json_real(row->mad_us), failed);
-    cli_json_put(object, "low_us", json_real(row->low_us), failed);
-    cli_json_put(object, "high_us", json_real(row->high_us), failed);
-    cli_json_put(object, "n_runs", json_integer(row->n_runs), failed);
+    cli_json_put(object, "packed_bytes", json_integer(row->weight_bytes), failed);
+    cli_json_put(object, "form", json_integer(row->form), failed);
+    put_statistics(object, row->mad_us, row->low_us, row->high_us, row->n_runs, failed);
+    return object;
+}
+
+static json_t *copy_json(const struct vbs_copy *copy, bool *failed)
+{
+    json_t *object = json_object(), *rows = json_array();
+
+    for (int i = 0; i < copy->n_rows; i++) {
+        const struct vbs_copy_row *row = &copy->rows[i];
+        json_t *item = json_object();
+
+        cli_json_put(item, "bytes", json_integer(row->bytes), failed);
+        cli_json_put(item, "time_us", json_real(row->time_us), failed);
+        put_statistics(item, row->mad_us, row->low_us, row->high_us, row->n_runs, failed);
+        cli_json_append(rows, item, failed);
+    }
+    cli_json_put(object, "source", json_string(copy->source), failed);
+    cli_json_put(object, "latency_us", json_real(copy->channel.latency_us), failed);
+    cli_json_put(object, "bytes_per_us", json_real(copy->channel.bytes_per_us), failed);
+    cli_json_put(object, "error_percent", json_real(copy->error_percent), failed);
+    cli_json_put(object, "rows", rows, failed);
     return object;
 }
 
@@ -196,6 +226,7 @@ static json_t *layer_json(const struct vbs_profile *profile, int id, bool *faile
     cli_json_put(object, "in_bytes", json_integer(layer->in_bytes), failed);
     cli_json_put(object, "out_bytes", json_integer(layer->out_bytes), failed);
     cli_json_put(object, "weight_bytes", json_integer(layer->weight_bytes), failed);
+    cli_json_put(object, "channels", json_integer(layer->channels), failed);
     cli_json_put(object, "in_place", json_boolean(layer->in_place), failed);
     cli_json_put(object, "rows", rows, failed);
     return object;
@@ -205,15 +236,19 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
 {
     bool failed = false;
     json_t *root = json_object(), *batches = json_array(), *layers = json_array();
+    json_t *copies = json_array();
 
     for (int b = 0; b < profile->n_batches; b++)
         cli_json_append(batches, json_integer(profile->batches[b]), &failed);
     for (int layer = 1; layer <= profile->n_layers; layer++)
         cli_json_append(layers, layer_json(profile, layer, &failed), &failed);
+    for (int i = 0; i < profile->n_copies; i++)
+        cli_json_append(copies, copy_json(&profile->copies[i], &failed), &failed);
     cli_json_put(root, "id", json_integer(id), &failed);
     put_circumstances(root, &profile->circumstances, &failed);
     cli_json_put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
     cli_json_put(root, "batches", batches, &failed);
+    cli_json_put(root, "copies", copies, &failed);
     cli_json_put(root, "layers", layers, &failed);
     return cli_json_print(cli, root, failed);
 }
@@ -225,6 +260,19 @@ static void print_circumstance(const char *key, const char *value)
     printf("%-8s ", key);
     cli_print_name(value);
     putchar('\n');
+}
+
+/* One line per source; a byte per microsecond is a MB/s. */
+static void print_copies(const struct vbs_profile *profile)
+{
+    for (int i = 0; i < profile->n_copies; i++) {
+        const struct vbs_copy *copy = &profile->copies[i];
+
+        printf("%-8s ", "copies");
+        cli_print_name(copy->source);
+        printf(": %.1f MB/s after %.1f us, within %.1f%%\n", copy->channel.bytes_per_us,
+               copy->channel.latency_us, copy->error_percent);
+    }
 }
 
 static void print_circumstances(const struct vbs_profile *profile, int64_t id)
@@ -246,7 +294,9 @@ static void print_circumstances(const struct vbs_profile *profile, int64_t id)
     printf("%-8s %d:", "batches", profile->n_batches);
     for (int b = 0; b < profile->n_batches; b++)
         printf(" %d", profile->batches[b]);
-    printf("\n\n");
+    printf("\n");
+    print_copies(profile);
+    printf("\n");
 }
 
 static const struct vbs_profile_row *fastest(const struct vbs_profile *profile, int layer,

@@ -25,15 +25,42 @@ static void print_bytes(int64_t bytes)
     printf("%s", vbs_format_exact(bytes, exact, sizeof exact));
 }
 
+/* What stands before the layer of a step: "load of ", nothing where it computes. */
+static const char *before_layer(const struct vbs_step *step)
+{
+    static const char *const WORDS[] = {"", "load of ", "drop of "};
+
+    return WORDS[step->op];
+}
+
+/* And behind it: " at batch 2, part 1 of 3". */
+static const char *behind_layer(const struct vbs_step *step, char *buffer, size_t size)
+{
+    char batch[32] = "", part[40] = "";
+
+    if (step->op == VBS_STEP_COMPUTE)
+        snprintf(batch, sizeof batch, " at batch %d", step->batch);
+    if (step->parts > 1)
+        snprintf(part, sizeof part, ", part %d of %d", step->part, step->parts);
+    snprintf(buffer, size, "%s%s", batch, part);
+    return buffer;
+}
+
 /* "step 2 of 4, layer 2 'L2' at batch 1" */
 static void print_step(const struct judged *judged, int64_t index)
 {
     const struct vbs_step *step = &judged->schedule->steps[index];
+    char behind[80];
 
-    printf("step %lld of %lld, layer %d '", (long long)index + 1,
-           (long long)judged->schedule->n_steps, step->layer);
+    printf("step %lld of %lld, %slayer %d '", (long long)index + 1,
+           (long long)judged->schedule->n_steps, before_layer(step), step->layer);
     cli_print_name(judged->profile->layers[step->layer].name);
-    printf("' at batch %d", step->batch);
+    printf("'%s", behind_layer(step, behind, sizeof behind));
+}
+
+static bool includes_weights(const struct judged *judged)
+{
+    return judged->schedule->weights == VBS_WEIGHTS_INCLUDED;
 }
 
 static void print_head(const struct judged *judged)
@@ -44,7 +71,8 @@ static void print_head(const struct judged *judged)
     printf("%s%lld sample%s in ", schedule->model[0] ? ": " : "", (long long)schedule->request,
            schedule->request == 1 ? "" : "s");
     print_bytes(judged->replay->memory_bytes);
-    printf(", io %s, planner ", vbs_io_word(schedule->io));
+    printf(", io %s, %splanner ", vbs_io_word(schedule->io),
+           includes_weights(judged) ? "weights included, " : "");
     cli_print_name(schedule->planner);
     printf("\n\n");
 }
@@ -81,7 +109,7 @@ static double late_us(const struct vbs_replay *replay)
     return replay->steps[replay->late_step].wait_us - replay->latency_bound_us;
 }
 
-/* The samples of the chunk that step index belongs to, counted from 1. */
+/* The samples of the chunk that compute step index belongs to, counted from 1. */
 struct samples {
     int64_t first, last;
 };
@@ -91,10 +119,13 @@ static struct samples samples_of(const struct judged *judged, int64_t index)
     const struct vbs_replay_step *steps = judged->replay->steps;
     int64_t first = index, last = index;
 
-    while (first > 0 && steps[first - 1].chunk == steps[index].chunk)
-        first--;
-    while (last + 1 < judged->replay->n_steps && steps[last + 1].chunk == steps[index].chunk)
-        last++;
+    for (int64_t i = index - 1; i >= 0 && steps[i].chunk == steps[index].chunk; i--)
+        if (judged->schedule->steps[i].op == VBS_STEP_COMPUTE)
+            first = i;
+    for (int64_t i = index + 1; i < judged->replay->n_steps && steps[i].chunk == steps[index].chunk;
+         i++)
+        if (judged->schedule->steps[i].op == VBS_STEP_COMPUTE)
+            last = i;
     return (struct samples){.first = steps[first].done_before + 1,
                             .last = steps[last].done_before + judged->schedule->steps[last].batch};
 }
@@ -126,6 +157,40 @@ static void print_times(const struct judged *judged)
     name_samples(judged, replay->latency_step, samples, sizeof samples);
     printf("\n  latency  %s, %s\n", cli_format_time(replay->latency_us, number, sizeof number),
            samples);
+}
+
+/* Some step computes or copies at any time, so that what both take beyond the whole is what they do
+ * side by side. */
+static double hidden_percent(const struct vbs_replay *replay)
+{
+    double both_us = replay->compute_us + replay->copy_us - replay->time_us;
+
+    if (!(both_us > 0 && replay->copy_us > 0))
+        return 0;
+    return both_us < replay->copy_us ? 100 * both_us / replay->copy_us : 100;
+}
+
+static void print_weights(const struct judged *judged)
+{
+    const struct vbs_replay *replay = judged->replay;
+    char number[32];
+
+    if (!includes_weights(judged))
+        return;
+    printf("  compute  %s\n  copy     ",
+           cli_format_time(replay->compute_us, number, sizeof number));
+    if (replay->n_copies == 0) {
+        printf("nothing\n");
+    } else {
+        printf("%s, %.1f%% of it while computing, ",
+               cli_format_time(replay->copy_us, number, sizeof number), hidden_percent(replay));
+        print_bytes(replay->copied_bytes);
+        printf(" in %lld cop%s\n", (long long)replay->n_copies,
+               replay->n_copies == 1 ? "y" : "ies");
+    }
+    printf("  weights  ");
+    print_bytes(replay->resident_bytes);
+    printf(" resident\n");
 }
 
 static void print_fits(const struct judged *judged)
@@ -168,6 +233,7 @@ static void print_verdict(const struct judged *judged)
 {
     print_head(judged);
     print_times(judged);
+    print_weights(judged);
     printf("  peak     ");
     print_bytes(judged->replay->peak_bytes);
     printf(" in ");
@@ -182,9 +248,43 @@ static json_t *step_json(const struct judged *judged, int64_t index)
 {
     const struct vbs_step *step = &judged->schedule->steps[index];
 
-    return json_pack("{s:I, s:i, s:s, s:i, s:s}", "step", (json_int_t)index + 1, "layer",
-                     step->layer, "name", judged->profile->layers[step->layer].name, "batch",
-                     step->batch, "algorithm", judged->schedule->algorithms[step->algorithm]);
+    const char *name = judged->profile->layers[step->layer].name;
+    json_t *object;
+    bool failed = false;
+
+    if (step->op == VBS_STEP_COMPUTE)
+        object = json_pack("{s:I, s:i, s:s, s:i, s:s}", "step", (json_int_t)index + 1, "layer",
+                           step->layer, "name", name, "batch", step->batch, "algorithm",
+                           judged->schedule->algorithms[step->algorithm]);
+    else
+        object = json_pack("{s:I, s:s, s:i, s:s, s:i, s:I}", "step", (json_int_t)index + 1, "op",
+                           vbs_step_word((enum vbs_step_op)step->op), "layer", step->layer, "name",
+                           name, "form", step->form, "bytes", (json_int_t)step->bytes);
+    if (step->parts > 1) {
+        cli_json_put(object, "part", json_integer(step->part), &failed);
+        cli_json_put(object, "parts", json_integer(step->parts), &failed);
+    }
+    if (failed) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* What there is to say of weights inside the budget. */
+static void put_weights(const struct judged *judged, json_t *object, bool *failed)
+{
+    const struct vbs_replay *replay = judged->replay;
+
+    if (!includes_weights(judged))
+        return;
+    cli_json_put(object, "weights", json_string("included"), failed);
+    cli_json_put(object, "compute_us", json_real(replay->compute_us), failed);
+    cli_json_put(object, "copy_us", json_real(replay->copy_us), failed);
+    cli_json_put(object, "hidden_percent", json_real(hidden_percent(replay)), failed);
+    cli_json_put(object, "n_copies", json_integer(replay->n_copies), failed);
+    cli_json_put(object, "copied_bytes", json_integer(replay->copied_bytes), failed);
+    cli_json_put(object, "resident_bytes", json_integer(replay->resident_bytes), failed);
 }
 
 /* The step that breaks a limit first, and by how much; null where none does. */
@@ -249,6 +349,7 @@ static json_t *verdict_json(const struct judged *judged)
     cli_json_put(object, "latency_bound_us",
                  replay->latency_bound_us > 0 ? json_real(replay->latency_bound_us) : json_null(),
                  &failed);
+    put_weights(judged, object, &failed);
     cli_json_put(object, "peak", step_json(judged, replay->peak_step), &failed);
     cli_json_put(object, "longest", longest_json(judged), &failed);
     cli_json_put(object, "violation", violation_json(judged), &failed);
@@ -265,16 +366,17 @@ static enum vbs_status refuse_memory(struct cli *cli, const struct judged *judge
 {
     const struct vbs_replay *replay = judged->replay;
     const struct vbs_step *step = &judged->schedule->steps[replay->violation_step];
-    char budget[48], over[48], least[48];
+    char budget[48], over[48], least[48], behind[80];
 
     vbs_format_exact(replay->memory_bytes, budget, sizeof budget);
     vbs_format_exact(over_bytes(replay), over, sizeof over);
     vbs_format_exact(replay->peak_bytes, least, sizeof least);
     return vbs_fail(&cli->ctx, VBS_OVER_BUDGET,
-                    "schedule breaks its budget of %s: step %lld, layer '%s' at batch %d, is %s "
-                    "over; the least budget that works is %s%s",
-                    budget, (long long)replay->violation_step + 1,
-                    judged->profile->layers[step->layer].name, step->batch, over, least,
+                    "schedule breaks its budget of %s: step %lld, %slayer '%s'%s, is %s over; the "
+                    "least budget that works is %s%s",
+                    budget, (long long)replay->violation_step + 1, before_layer(step),
+                    judged->profile->layers[step->layer].name,
+                    behind_layer(step, behind, sizeof behind), over, least,
                     replay->in_time ? "" : "; it breaks its latency too");
 }
 
@@ -283,17 +385,18 @@ static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judg
 {
     const struct vbs_replay *replay = judged->replay;
     const struct vbs_step *step = &judged->schedule->steps[replay->late_step];
-    char bound[32], late[32], least[32], samples[64];
+    char bound[32], late[32], least[32], samples[64], behind[80];
 
     cli_format_typed(replay->latency_bound_us, bound, sizeof bound);
     cli_format_time(late_us(replay), late, sizeof late);
     cli_format_typed(cli_round_up(replay->latency_us), least, sizeof least);
     name_samples(judged, replay->late_step, samples, sizeof samples);
     return vbs_fail(&cli->ctx, VBS_OVER_BUDGET,
-                    "schedule breaks its latency of %s us: step %lld, layer '%s' at batch %d, ends "
-                    "%s late for %s; the least latency that works is %s us",
+                    "schedule breaks its latency of %s us: step %lld, layer '%s'%s, ends %s late "
+                    "for %s; the least latency that works is %s us",
                     bound, (long long)replay->late_step + 1,
-                    judged->profile->layers[step->layer].name, step->batch, late, samples, least);
+                    judged->profile->layers[step->layer].name,
+                    behind_layer(step, behind, sizeof behind), late, samples, least);
 }
 
 /* Says the verdict in the form that was asked for; a trace on standard output stands alone. */

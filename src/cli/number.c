@@ -3,6 +3,7 @@
 #include "base/fail.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,35 @@ double cli_round_up(double value)
 }
 
 /* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+static bool read_number(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    return text[0] != '\0' && text[strspn(text, "0123456789.eE+-")] == '\0' && *end == '\0' &&
+           isfinite(*value);
+}
+
 enum vbs_status cli_parse_positive(struct vbs_ctx *ctx, const char *what, const char *text,
                                    const char *unit, double *value)
 {
-    char *end;
-    double parsed = strtod(text, &end);
+    double parsed;
 
-    if (text[0] == '\0' || text[strspn(text, "0123456789.eE+-")] || *end != '\0' ||
-        !(parsed > 0 && isfinite(parsed)))
+    if (!read_number(text, &parsed) || !(parsed > 0))
         return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s above 0", what, text,
                         unit);
     *value = parsed;
+    return VBS_OK;
+}
+
+enum vbs_status cli_parse_from_0(struct vbs_ctx *ctx, const char *what, const char *text,
+                                 const char *unit, double *value)
+{
+    double parsed;
+
+    if (!read_number(text, &parsed) || !(parsed >= 0))
+        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s from 0 on", what, text,
+                        unit);
+    *value = parsed + 0.0; /* no -0 */
     return VBS_OK;
 }

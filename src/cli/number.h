@@ -24,4 +24,8 @@ double cli_round_up(double value);
 enum vbs_status cli_parse_positive(struct vbs_ctx *ctx, const char *what, const char *text,
                                    const char *unit, double *value) VBS_MUST_CHECK;
 
+/* Likewise, or 0. */
+enum vbs_status cli_parse_from_0(struct vbs_ctx *ctx, const char *what, const char *text,
+                                 const char *unit, double *value) VBS_MUST_CHECK;
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/number.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,125 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
                         "--time-limit is for planner optimal; %s does not search",
                         vbs_planner_name(planner));
     return cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
+}
+
+/* ---- Weights ---- */
+
+#define MAX_LATENCY_US 1e12 /* of a copy: eleven days */
+
+static enum vbs_status read_copy(struct cli *cli, const char *const *values,
+                                 struct cli_weights *weights)
+{
+    const char *rate = cli_value(cli, values, "copy-rate");
+    const char *latency = cli_value(cli, values, "copy-latency");
+    int64_t bytes_per_s;
+    enum vbs_status status = VBS_OK;
+
+    if (rate) {
+        status = vbs_parse_bytes(&cli->ctx, rate, &bytes_per_s);
+        if (status != VBS_OK)
+            return vbs_fail_within(&cli->ctx, status, "--copy-rate");
+        weights->bytes_per_us = (double)bytes_per_s / 1e6;
+    }
+    if (latency)
+        status = cli_parse_from_0(&cli->ctx, "--copy-latency", latency, "microseconds",
+                                  &weights->latency_us);
+    if (status == VBS_OK && weights->latency_us > MAX_LATENCY_US)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--copy-latency '%.40s' is above the largest, %g us",
+                        latency, MAX_LATENCY_US);
+    return status;
+}
+
+enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
+                                 const struct vbs_planner *planner, struct cli_weights *weights)
+{
+    static const char *const COPY[] = {"copy", "copy-rate", "copy-latency"};
+    const char *where = cli_value(cli, values, "weights");
+    enum vbs_status status = VBS_OK;
+
+    *weights = (struct cli_weights){
+        .weights = planner && vbs_planner_transfers(planner) ? VBS_WEIGHTS_INCLUDED
+                                                             : VBS_WEIGHTS_EXCLUDED,
+        .source = cli_value(cli, values, "copy"),
+        .bytes_per_us = -1,
+        .latency_us = -1,
+    };
+    if (where)
+        status = vbs_weights_parse(&cli->ctx, where, &weights->weights);
+    for (size_t i = 0; i < sizeof COPY / sizeof COPY[0] && status == VBS_OK; i++)
+        if (weights->weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, COPY[i]))
+            status = vbs_fail(&cli->ctx, VBS_USAGE,
+                              "--%s is for --weights included; excluded ones are never copied",
+                              COPY[i]);
+    return status == VBS_OK ? read_copy(cli, values, weights) : status;
+}
+
+#define SHOWN_SOURCE 40 /* characters */
+
+static enum vbs_status fail_source(struct cli *cli, const char *source,
+                                   const struct vbs_profile *profile)
+{
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    vbs_text_add(&text, "the profile has no copies from '");
+    vbs_text_add_visible(&text, source, SHOWN_SOURCE);
+    vbs_text_add(&text, profile->n_copies > 0 ? "'; it has: " : "'; it has none at all");
+    for (int i = 0; i < profile->n_copies; i++) {
+        vbs_text_add(&text, i > 0 ? ", " : "");
+        vbs_text_add_visible(&text, profile->copies[i].source, SHOWN_SOURCE);
+    }
+    status = text.failed ? vbs_no_memory(&cli->ctx)
+                         : vbs_fail(&cli->ctx, VBS_USAGE, "--copy: %s", text.data);
+    vbs_text_clear(&text);
+    return status;
+}
+
+enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
+                                 const struct vbs_profile *profile, struct vbs_channel *channel)
+{
+    static const struct vbs_channel NONE = {.source = "given"};
+    const struct vbs_copy *copy = profile->n_copies > 0 ? &profile->copies[0] : NULL;
+
+    *channel = (struct vbs_channel){0};
+    if (weights->weights == VBS_WEIGHTS_EXCLUDED)
+        return VBS_OK;
+    if (weights->source)
+        copy = vbs_profile_copy(profile, weights->source);
+    if (weights->source && !copy)
+        return fail_source(cli, weights->source, profile);
+    *channel = copy ? copy->channel : NONE;
+    if (weights->bytes_per_us < 0 && weights->latency_us < 0)
+        return VBS_OK;
+    channel->source = NONE.source;
+    if (weights->bytes_per_us >= 0)
+        channel->bytes_per_us = weights->bytes_per_us;
+    if (weights->latency_us >= 0)
+        channel->latency_us = weights->latency_us;
+    return VBS_OK;
+}
+
+enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
+                                struct vbs_problem *problem)
+{
+    problem->weights = weights->weights;
+    return cli_find_channel(cli, weights, problem->profile, &problem->copy);
+}
+
+void cli_print_channel(const struct vbs_channel *copy)
+{
+    char bytes[24];
+
+    if (!(copy->bytes_per_us > 0)) {
+        printf(", no copies");
+        return;
+    }
+    printf(", copies at %s/s",
+           vbs_format_bytes((int64_t)fmin(1e6 * copy->bytes_per_us, 1e18), bytes, sizeof bytes));
+    if (!copy->source || strcmp(copy->source, "given") == 0)
+        return;
+    printf(" from ");
+    cli_print_name(copy->source);
 }
 
 /* ---- Infeasible answers ---- */
@@ -164,14 +284,33 @@ static void tell_latency(struct vbs_text *text, const struct vbs_planner *planne
     add_latency(text, &n_items, certificate->other_latency_us, how);
 }
 
+/* The planner's own refusal, and what would help where nothing can be copied. */
+static enum vbs_status repeat_refusal(struct cli *cli, const struct vbs_problem *problem,
+                                      const char *refusal)
+{
+    const char *why = "";
+
+    if (problem->weights == VBS_WEIGHTS_INCLUDED && !(problem->copy.bytes_per_us > 0))
+        why = problem->profile->n_copies > 0
+                  ? "; at a copy rate of 0 all weights must be resident"
+                  : "; the profile has no copies, so all weights must be resident: measure copies, "
+                    "or give --copy-rate";
+    return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s%s", refusal, why);
+}
+
 enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
                             const struct vbs_problem *problem, struct vbs_solver *solver,
                             int64_t memory_bytes)
 {
     struct vbs_certificate certificate;
     struct vbs_text text = {0};
-    enum vbs_status status = vbs_solver_explain(&cli->ctx, solver, &certificate);
+    char refusal[VBS_DETAIL_SIZE];
+    enum vbs_status status;
 
+    snprintf(refusal, sizeof refusal, "%s", vbs_detail(&cli->ctx));
+    status = vbs_solver_explain(&cli->ctx, solver, &certificate);
+    if (status == VBS_UNSUPPORTED)
+        return repeat_refusal(cli, problem, refusal);
     if (status != VBS_OK)
         return status;
     if (certificate.least_bytes == INT64_MAX)

@@ -46,17 +46,30 @@ static void replace(struct vbs_answers *answers, int from, int to, const struct 
     answers->n += from + 1 - to;
 }
 
+bool vbs_answers_want(const struct vbs_answers *answers, int64_t bytes, double time_us)
+{
+    int n = count_at(answers, bytes);
+
+    return n == 0 || time_us < answers->list[n - 1].time_us * (1 - VBS_TIME_NOISE);
+}
+
 enum vbs_status vbs_answers_offer(struct vbs_ctx *ctx, struct vbs_answers *answers, int64_t bytes,
                                   const struct vbs_step_list *steps)
 {
-    struct vbs_answer made = {.bytes = bytes,
-                              .time_us = vbs_step_list_us(answers->task, steps),
-                              .n_steps = steps->n_steps};
+    return vbs_answers_offer_timed(ctx, answers, bytes, vbs_step_list_us(answers->task, steps),
+                                   steps);
+}
+
+enum vbs_status vbs_answers_offer_timed(struct vbs_ctx *ctx, struct vbs_answers *answers,
+                                        int64_t bytes, double time_us,
+                                        const struct vbs_step_list *steps)
+{
+    struct vbs_answer made = {.bytes = bytes, .time_us = time_us, .n_steps = steps->n_steps};
     int from = count_at(answers, bytes), to = from;
     struct vbs_step *copy;
     enum vbs_status status;
 
-    if (from > 0 && made.time_us >= answers->list[from - 1].time_us * (1 - VBS_TIME_NOISE))
+    if (!vbs_answers_want(answers, bytes, time_us))
         return VBS_OK;
     status = make_room(ctx, answers);
     if (status != VBS_OK)

@@ -28,6 +28,12 @@ struct vbs_answers {
  * not plan slower. Those that it beats are dropped. */
 enum vbs_status vbs_answers_offer(struct vbs_ctx *ctx, struct vbs_answers *answers, int64_t bytes,
                                   const struct vbs_step_list *steps) VBS_MUST_CHECK;
+/* The same for a schedule whose time is known to be another than the sum of its steps. */
+enum vbs_status vbs_answers_offer_timed(struct vbs_ctx *ctx, struct vbs_answers *answers,
+                                        int64_t bytes, double time_us,
+                                        const struct vbs_step_list *steps) VBS_MUST_CHECK;
+/* Whether a schedule of that time would be kept. */
+bool vbs_answers_want(const struct vbs_answers *answers, int64_t bytes, double time_us);
 void vbs_answers_clear(struct vbs_answers *answers);
 
 /* Functions of struct vbs_planner for a planner whose self begins with a struct vbs_answers. */

@@ -8,7 +8,7 @@
 #include "plan/explain.h"
 
 #include "base/fail.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "vbslab/units.h"
 
 #include <stdio.h>

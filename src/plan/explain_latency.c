@@ -9,7 +9,7 @@
 #include "plan/explain.h"
 
 #include "base/fail.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * longer than the latency bound there is no plan. O(layers x batches x algorithms) a budget.
  */
 #include "plan/fixed.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 
 #include "base/fail.h"
 

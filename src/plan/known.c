@@ -1,7 +1,7 @@
 #include "plan/known.h"
 
 #include "base/fail.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "plan/pattern.h"
 #include "plan/prove.h"
 

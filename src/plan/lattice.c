@@ -20,7 +20,11 @@ enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
 
 void vbs_walk_clear(struct vbs_walk *walk)
 {
+    for (int k = 0; walk->divisions && k <= walk->task->n_layers; k++)
+        free(walk->divisions[k].done);
+    free(walk->divisions);
     free(walk->progress);
+    walk->divisions = NULL;
     walk->progress = NULL;
 }
 
@@ -68,44 +72,89 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
     return during + added;
 }
 
-/* True when every layer has done the same samples: with external io a chunk ends here. */
-static bool between_chunks(const struct vbs_walk *walk)
+static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int layer, int parts)
+{
+    struct vbs_division *division;
+
+    if (!walk->divisions) {
+        walk->divisions = calloc((size_t)walk->task->n_layers + 1, sizeof *walk->divisions);
+        if (!walk->divisions)
+            return vbs_no_memory(ctx);
+    }
+    division = &walk->divisions[layer];
+    if (division->parts != parts) {
+        int *done = realloc(division->done, (size_t)parts * sizeof *done);
+
+        if (!done)
+            return vbs_no_memory(ctx);
+        division->done = done;
+        division->parts = parts;
+        division->begun = -1;
+    }
+    if (division->begun < walk->progress[layer]) { /* whole steps came between */
+        for (int p = 0; p < parts; p++)
+            division->done[p] = walk->progress[layer];
+        division->begun = walk->progress[layer];
+    }
+    return VBS_OK;
+}
+
+/* All parts of layer have come as far as batch further samples. */
+static void advance(struct vbs_walk *walk, int layer, int batch)
+{
+    const struct vbs_task *task = walk->task;
+
+    for (int i = 0; i < task->n_inputs[layer]; i++) {
+        int t = task->inputs[layer][i];
+
+        if (vbs_task_kept(task, t))
+            walk->live_bytes -= samples_freed(walk, t, layer, batch) * vbs_task_bytes(task, t);
+    }
+    walk->progress[layer] += batch;
+    walk->done += batch;
+    if (walk->progress[layer] > walk->furthest)
+        walk->furthest = walk->progress[layer];
+}
+
+enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                              const struct vbs_step *step, int64_t *bytes)
+{
+    const struct vbs_task *task = walk->task;
+    int layer = step->layer, batch = step->batch, least;
+    struct vbs_division *division;
+    enum vbs_status status;
+
+    if (step->parts <= 1) {
+        *bytes = vbs_walk_step(walk, layer, batch);
+        return VBS_OK;
+    }
+    status = divide(ctx, walk, layer, step->parts);
+    if (status != VBS_OK)
+        return status;
+    division = &walk->divisions[layer];
+    division->done[step->part - 1] += batch;
+    if (vbs_task_kept(task, layer) && division->done[step->part - 1] > division->begun)
+        walk->live_bytes +=
+            (division->done[step->part - 1] - division->begun) * vbs_task_bytes(task, layer);
+    if (division->done[step->part - 1] > division->begun)
+        division->begun = division->done[step->part - 1];
+    *bytes = walk->live_bytes;
+    if (!vbs_task_kept(task, layer))
+        *bytes += batch * vbs_task_bytes(task, layer);
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        if (!vbs_task_kept(task, task->inputs[layer][i]))
+            *bytes += batch * vbs_task_bytes(task, task->inputs[layer][i]);
+    least = division->done[0];
+    for (int p = 1; p < division->parts; p++)
+        if (division->done[p] < least)
+            least = division->done[p];
+    if (least > walk->progress[layer])
+        advance(walk, layer, least - walk->progress[layer]);
+    return VBS_OK;
+}
+
+bool vbs_walk_between_chunks(const struct vbs_walk *walk)
 {
     return walk->task->problem.io == VBS_IO_EXTERNAL &&
            walk->done == (int64_t)walk->task->n_layers * walk->furthest;
-}
-
-enum vbs_status vbs_walk_all(struct vbs_ctx *ctx, const struct vbs_task *task,
-                             const struct vbs_step_list *steps, struct vbs_walked *walked)
-{
-    struct vbs_walk walk;
-    enum vbs_status status = vbs_walk_init(ctx, &walk, task);
-    int64_t ticks = 0;
-    double time_us = 0;
-
-    if (status != VBS_OK)
-        return status;
-    *walked = (struct vbs_walked){.peak_step = steps->steps[0]};
-    for (int64_t s = 0; s < steps->n_steps; s++) {
-        const struct vbs_step *step = &steps->steps[s];
-        const struct vbs_profile_row *row = vbs_task_step_row(task, step);
-        int64_t bytes = vbs_walk_step(&walk, step->layer, step->batch) + row->ws_bytes;
-
-        if (bytes > walked->peak_bytes) {
-            walked->peak_bytes = bytes;
-            walked->peak_step = *step;
-        }
-        ticks += vbs_task_ticks(task, row->time_us);
-        time_us += row->time_us;
-        if (ticks > walked->latency_ticks)
-            walked->latency_ticks = ticks;
-        if (time_us > walked->latency_us)
-            walked->latency_us = time_us;
-        if (between_chunks(&walk)) {
-            ticks = 0;
-            time_us = 0;
-        }
-    }
-    vbs_walk_clear(&walk);
-    return VBS_OK;
 }

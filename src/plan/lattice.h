@@ -2,7 +2,8 @@
  * Walking the lattice of progress (DESIGN 2, 3): memory of each step by the exact accounting.
  *
  * For planners only; the replay has its own. A walk starts at the state in which no layer has done
- * any sample; steps must be possible (their inputs exist), which is the caller's care.
+ * any sample; steps must be possible (their inputs exist), which is the caller's care. Weights are
+ * not counted here: timeline.h.
  */
 #ifndef VBS_PLAN_LATTICE_H
 #define VBS_PLAN_LATTICE_H
@@ -15,6 +16,14 @@ struct vbs_walk {
     int64_t live_bytes; /* of all samples kept inside the budget */
     int64_t done;       /* sum of progress[1..n] */
     int furthest;       /* largest of progress[1..n] */
+    struct vbs_division *divisions; /* [0..n], null until a layer is taken in parts */
+};
+
+/* How far the parts of a layer are. */
+struct vbs_division {
+    int parts;
+    int begun; /* samples that some part has done */
+    int *done; /* [parts] */
 };
 
 enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
@@ -24,17 +33,11 @@ void vbs_walk_clear(struct vbs_walk *walk);
 /* Takes the step (layer, batch) and returns its memory without workspace. O(inputs x readers). */
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
 
-/* What a whole schedule comes to by the exact accounting. */
-struct vbs_walked {
-    int64_t peak_bytes;
-    struct vbs_step peak_step; /* the first that reaches the peak */
-    int64_t latency_ticks;     /* of the chunk that takes longest (struct vbs_problem) */
-    double latency_us;         /* likewise, added up as reported */
-};
+/* The same for part (1..parts) of a layer; *bytes is its memory. O(parts + inputs x readers). */
+enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                              const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
 
-/* Walks all steps; there must be one. */
-enum vbs_status vbs_walk_all(struct vbs_ctx *ctx, const struct vbs_task *task,
-                             const struct vbs_step_list *steps,
-                             struct vbs_walked *walked) VBS_MUST_CHECK;
+/* True when every layer has done the same samples: with external io a chunk ends here. */
+bool vbs_walk_between_chunks(const struct vbs_walk *walk);
 
 #endif

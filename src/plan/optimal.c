@@ -13,7 +13,7 @@
 #include "plan/dp_monotone.h"
 #include "plan/guillotine.h"
 #include "plan/known.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "plan/line.h"
 #include "plan/pattern.h"
 

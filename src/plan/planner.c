@@ -3,7 +3,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "plan/explain.h"
-#include "plan/lattice.h"
+#include "plan/timeline.h"
 #include "vbslab/units.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@
 static const struct vbs_planner *const PLANNERS[] = {
     &vbs_planner_fbs,         &vbs_planner_fbs_best, &vbs_planner_greedy_vbs,
     &vbs_planner_dp_monotone, &vbs_planner_dp_vbs,   &vbs_planner_dp_vbs_plus,
-    &vbs_planner_optimal,
+    &vbs_planner_optimal,     &vbs_planner_mmcnn,    &vbs_planner_vdnn,
+    &vbs_planner_joint,
 };
 
 #define N_PLANNERS ((int)(sizeof PLANNERS / sizeof PLANNERS[0]))
@@ -59,6 +60,7 @@ enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
 }
 
 struct vbs_solver {
+    const char *name; /* of the planner that was asked for */
     const struct vbs_planner *planner;
     struct vbs_task task;
     void *self;
@@ -79,6 +81,35 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
     return VBS_OK;
 }
 
+static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                                     const struct vbs_problem *problem)
+{
+    const struct vbs_channel *copy = &problem->copy;
+
+    if (planner->transfers && problem->weights == VBS_WEIGHTS_EXCLUDED)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "%s plans how weights come into the budget; it needs weights included",
+                        planner->name);
+    if (!(copy->latency_us >= 0 && copy->latency_us <= VBS_MAX_TIME_US &&
+          copy->bytes_per_us >= 0 && copy->bytes_per_us <= (double)VBS_MAX_BYTES))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "copies of %g us and then %g bytes a microsecond are out of range",
+                        copy->latency_us, copy->bytes_per_us);
+    return VBS_OK;
+}
+
+/* Which functions answer: those of planner, unless it plans beside weights that are resident. */
+static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *planner)
+{
+    const struct vbs_task *task = &solver->task;
+
+    solver->planner = task->options.table_bytes ? &vbs_planner_dp_vbs_table : planner;
+    if (task->problem.weights == VBS_WEIGHTS_INCLUDED && !planner->transfers) {
+        solver->task.resident = solver->planner;
+        solver->planner = &vbs_planner_resident;
+    }
+}
+
 enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                const struct vbs_problem *problem,
                                const struct vbs_solver_options *options, struct vbs_solver **solver)
@@ -90,15 +121,18 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     if (!options)
         options = &DEFAULTS;
     status = check_options(ctx, planner, options);
+    if (status == VBS_OK)
+        status = check_weights(ctx, planner, problem);
     if (status != VBS_OK)
         return status;
     made = calloc(1, sizeof *made);
     if (!made)
         return vbs_no_memory(ctx);
-    made->planner = options->table_bytes ? &vbs_planner_dp_vbs_table : planner;
+    made->name = planner->name;
     status = vbs_task_init(ctx, &made->task, problem);
     if (status == VBS_OK) {
         made->task.options = *options;
+        choose_planner(made, planner);
         status = made->planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)
             vbs_task_clear(&made->task);
@@ -141,7 +175,40 @@ enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solve
 {
     struct vbs_opened_planner opened = opened_by(solver);
 
+    if (solver->task.problem.weights == VBS_WEIGHTS_INCLUDED)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help is not known with weights included");
     return vbs_explain(ctx, &opened, certificate);
+}
+
+static bool includes_weights(const struct vbs_solver *solver)
+{
+    return solver->task.problem.weights == VBS_WEIGHTS_INCLUDED;
+}
+
+/* VBS_INFEASIBLE with weights included. */
+static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                           int64_t memory_bytes)
+{
+    int64_t least = vbs_solver_least_bytes(solver);
+    int64_t weights = vbs_task_lightest_bytes(&solver->task);
+    const char *held = solver->planner->transfers ? "" : "all ";
+    char have[24], need[48], all[24];
+
+    vbs_format_bytes(memory_bytes, have, sizeof have);
+    vbs_format_bytes(weights, all, sizeof all);
+    if (least == INT64_MAX && solver->task.problem.copy.bytes_per_us == 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "no schedule of %s in any memory: weights must be copied in, and nothing "
+                        "is known of copies",
+                        solver->name);
+    if (least == INT64_MAX)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "no schedule of %s answers within %g us in any memory", solver->name,
+                        solver->task.problem.latency_us);
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "no schedule of %s fits %s with %sweights inside; the least budget is %s; the "
+                    "weights take %s",
+                    solver->name, have, held, vbs_format_exact(least, need, sizeof need), all);
 }
 
 static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,
@@ -149,6 +216,8 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solv
 {
     struct vbs_opened_planner opened = opened_by(solver);
 
+    if (includes_weights(solver))
+        return refuse_with_weights(ctx, solver, memory_bytes);
     return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 
@@ -179,13 +248,13 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     const struct vbs_profile *profile = task->profile;
     struct vbs_schedule made = {
         .model = profile->circumstances.model,
-        .planner = solver->planner->name,
+        .planner = solver->name,
         .request = task->request,
         .memory_bytes = memory_bytes,
         .io = task->problem.io,
+        .weights = task->problem.weights,
         .latency_us = task->problem.latency_us,
-        .predicted = {.time_us = vbs_step_list_us(task, &draft->steps),
-                      .reserved_bytes = draft->reserved_bytes},
+        .predicted = {.reserved_bytes = draft->reserved_bytes},
         .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver)},
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
@@ -195,6 +264,13 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     struct vbs_walked walked;
     enum vbs_status status = vbs_walk_all(ctx, task, &draft->steps, &walked);
 
+    made.predicted.time_us = walked.time_us;
+    if (includes_weights(solver)) {
+        made.copy = task->problem.copy;
+        made.predicted.copy_us = walked.copy_us;
+        made.predicted.copied_bytes = walked.copied_bytes;
+        made.predicted.resident_bytes = walked.resident_bytes;
+    }
     if (status == VBS_OK)
         status = set_bound(ctx, solver, memory_bytes, draft->bound_us, &made);
     if (status != VBS_OK)
@@ -236,18 +312,34 @@ static bool same_time(double a, double b)
     return a == b || (isfinite(b) && fabs(a - b) <= VBS_TIME_NOISE * fabs(b));
 }
 
+static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                const struct vbs_draft *draft, double *time_us)
+{
+    struct vbs_walked walked;
+    enum vbs_status status;
+
+    if (!includes_weights(solver)) {
+        *time_us = vbs_step_list_us(&solver->task, &draft->steps);
+        return VBS_OK;
+    }
+    status = vbs_walk_all(ctx, &solver->task, &draft->steps, &walked);
+    *time_us = walked.time_us;
+    return status;
+}
+
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
     for (int i = 0; i < n; i++) {
         struct vbs_draft draft = {0};
-        double time_us;
+        double time_us = 0;
         enum vbs_status status;
 
         if (i > 0 && bytes[i] == bytes[i - 1])
             continue;
         status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
-        time_us = vbs_step_list_us(&solver->task, &draft.steps);
+        if (status == VBS_OK)
+            status = draft_us(ctx, solver, &draft, &time_us);
         vbs_step_list_clear(&draft.steps);
         if (status == VBS_INFEASIBLE && frontier->n_points == 0)
             continue;

@@ -32,6 +32,7 @@ struct vbs_task {
     int n_batches; /* of the profile, up to the request */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */
+    const struct vbs_planner *resident; /* weights included: who plans in what they leave, or null */
     int64_t latency_ticks;             /* INT64_MAX: not bounded */
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */
@@ -80,6 +81,9 @@ static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
 /* True when layer reads the network's input. */
 int vbs_task_reads_input(const struct vbs_task *task, int layer);
 
+/* Some row of layer with form; null when none has it. O(rows of the layer). */
+const struct vbs_profile_row *vbs_task_form_row(const struct vbs_task *task, int layer, int form);
+
 /* The row of a step; it must exist. */
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step);
@@ -100,6 +104,9 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
 
+/* Bytes of all weights, each layer's in its lightest form. */
+int64_t vbs_task_lightest_bytes(const struct vbs_task *task);
+
 /* vbs_bound_us of the task's problem. */
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;
@@ -113,12 +120,16 @@ struct vbs_step_list {
 /* VBS_NO_MEMORY, or VBS_USAGE beyond VBS_MAX_STEPS. */
 enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
                                   int batch, int algorithm) VBS_MUST_CHECK;
+/* Appends a step of any kind; errors as above. */
+enum vbs_status vbs_step_list_append(struct vbs_ctx *ctx, struct vbs_step_list *list,
+                                     const struct vbs_step *step) VBS_MUST_CHECK;
 /* Appends n steps; errors as above. */
 enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
                                    struct vbs_step_list *to) VBS_MUST_CHECK;
 void vbs_step_list_clear(struct vbs_step_list *list);
 
-/* Sum of the steps' times in their order, as schedules and replay report it. */
+/* Sum of the steps' times in their order, as schedules and replay report it with weights excluded.
+ */
 double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list);
 
 /* What a planner gives back for a budget. */
@@ -158,5 +169,9 @@ extern const struct vbs_planner vbs_planner_dp_vbs;
 extern const struct vbs_planner vbs_planner_dp_vbs_table; /* dp-vbs with options.table_bytes */
 extern const struct vbs_planner vbs_planner_dp_vbs_plus;
 extern const struct vbs_planner vbs_planner_optimal;
+extern const struct vbs_planner vbs_planner_resident; /* task->resident with all weights resident */
+extern const struct vbs_planner vbs_planner_mmcnn;
+extern const struct vbs_planner vbs_planner_vdnn;
+extern const struct vbs_planner vbs_planner_joint;
 
 #endif

@@ -36,6 +36,20 @@ static void add_member(struct vbs_text *text, const char *name, double value, co
     vbs_text_add(text, end);
 }
 
+static bool includes_weights(const struct vbs_schedule *schedule)
+{
+    return schedule->weights == VBS_WEIGHTS_INCLUDED;
+}
+
+static void add_copy(struct vbs_text *text, const struct vbs_channel *copy)
+{
+    vbs_text_add(text, "  \"copy\": { \"source\": ");
+    add_string(text, copy->source);
+    vbs_text_add(text, ", ");
+    add_member(text, "latency_us", copy->latency_us, ", ");
+    add_member(text, "bytes_per_us", copy->bytes_per_us, " },\n");
+}
+
 static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
 {
     vbs_text_add(text, "{ \"format\": \"" FORMAT "\", \"model\": ");
@@ -47,13 +61,22 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
                   vbs_io_word(schedule->io));
     if (schedule->latency_us > 0)
         add_member(text, "latency_us", schedule->latency_us, ", ");
-    vbs_text_add(text, "\"weights\": \"excluded\",\n  \"predicted\": { ");
+    vbs_text_addf(text, "\"weights\": \"%s\",\n", vbs_weights_word(schedule->weights));
+    if (includes_weights(schedule) && schedule->copy.source)
+        add_copy(text, &schedule->copy);
+    vbs_text_add(text, "  \"predicted\": { ");
     add_member(text, "time_us", schedule->predicted.time_us, ", ");
     add_member(text, "per_sample_us", schedule->predicted.time_us / (double)schedule->request,
                ", ");
     vbs_text_addf(text, "\"peak_bytes\": %lld, \"reserved_bytes\": %lld, ",
                   (long long)schedule->predicted.peak_bytes,
                   (long long)schedule->predicted.reserved_bytes);
+    if (includes_weights(schedule)) {
+        add_member(text, "copy_us", schedule->predicted.copy_us, ", ");
+        vbs_text_addf(text, "\"copied_bytes\": %lld, \"resident_bytes\": %lld, ",
+                      (long long)schedule->predicted.copied_bytes,
+                      (long long)schedule->predicted.resident_bytes);
+    }
     add_member(text, "latency_us", schedule->predicted.latency_us, " },\n  \"bound\": { ");
     add_member(text, "time_us", schedule->bound.time_us, ", ");
     add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n");
@@ -63,14 +86,39 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
     vbs_text_add(text, "  \"steps\": [");
 }
 
+static void add_compute(struct vbs_text *text, const struct vbs_schedule *schedule,
+                        const struct vbs_step *step)
+{
+    vbs_text_addf(text, "\"layer\": %d, \"batch\": %d, \"algorithm\": ", step->layer, step->batch);
+    add_string(text, schedule->algorithms[step->algorithm]);
+    if (step->parts > 1)
+        vbs_text_addf(text, ", \"part\": %d, \"parts\": %d", step->part, step->parts);
+}
+
+static void add_transfer(struct vbs_text *text, const struct vbs_step *step)
+{
+    bool whole = step->parts <= 1;
+
+    vbs_text_addf(text,
+                  "\"op\": \"%s\", \"layer\": %d, \"part\": %d, \"parts\": %d, \"bytes\": %lld",
+                  vbs_step_word((enum vbs_step_op)step->op), step->layer, whole ? 1 : step->part,
+                  whole ? 1 : step->parts, (long long)step->bytes);
+    if (step->form > 0)
+        vbs_text_addf(text, ", \"form\": %d", step->form);
+    if (step->resident)
+        vbs_text_add(text, ", \"resident\": true");
+}
+
 static void add_steps(struct vbs_text *text, const struct vbs_schedule *schedule)
 {
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
 
-        vbs_text_addf(text, "%s\n    { \"layer\": %d, \"batch\": %d, \"algorithm\": ", s ? "," : "",
-                      step->layer, step->batch);
-        add_string(text, schedule->algorithms[step->algorithm]);
+        vbs_text_addf(text, "%s\n    { ", s ? "," : "");
+        if (step->op == VBS_STEP_COMPUTE)
+            add_compute(text, schedule, step);
+        else
+            add_transfer(text, step);
         vbs_text_add(text, " }");
     }
     vbs_text_add(text, "\n  ] }\n");
@@ -150,6 +198,18 @@ static enum vbs_status read_latency(struct reader *reader, const json_t *root, d
     return status;
 }
 
+/* Times and rates: 0 or more, and never so much that sums of them are not finite. */
+static enum vbs_status read_amount(struct reader *reader, const json_t *object, const char *name,
+                                   double *value)
+{
+    enum vbs_status status = read_real(reader, object, name, value);
+
+    if (status == VBS_OK && json_object_get(object, name) &&
+        !(*value >= 0 && *value <= VBS_MAX_TIME_US))
+        status = wrong(reader, name, "is out of range");
+    return status;
+}
+
 static enum vbs_status read_string(struct reader *reader, const json_t *object, const char *name,
                                    const char **value)
 {
@@ -178,12 +238,41 @@ static enum vbs_status read_words(struct reader *reader, const json_t *root)
         status = read_string(reader, root, "planner", &reader->draft.planner);
     if (status == VBS_OK)
         status = read_string(reader, root, "weights", &weights);
-    if (status == VBS_OK && strcmp(weights, "excluded") != 0)
-        status = wrong(reader, "weights", "is not \"excluded\", all that this version replays");
+    if (status == VBS_OK && vbs_weights_parse(NULL, weights, &reader->draft.weights) != VBS_OK)
+        status = wrong(reader, "weights", "is neither \"excluded\" nor \"included\"");
     if (status == VBS_OK)
         status = read_string(reader, root, "io", &io);
     if (status == VBS_OK && vbs_io_parse(NULL, io, &reader->draft.io) != VBS_OK)
         status = wrong(reader, "io", "is neither \"external\" nor \"resident\"");
+    return status;
+}
+
+static enum vbs_status read_copy(struct reader *reader, const json_t *object)
+{
+    struct vbs_channel *copy = &reader->draft.copy;
+    enum vbs_status status = read_string(reader, object, "source", &copy->source);
+
+    if (status == VBS_OK && !copy->source)
+        status = wrong(reader, "source", "is missing");
+    if (status == VBS_OK)
+        status = read_amount(reader, object, "latency_us", &copy->latency_us);
+    if (status == VBS_OK)
+        status = read_amount(reader, object, "bytes_per_us", &copy->bytes_per_us);
+    return status;
+}
+
+/* What is predicted of copies. */
+static enum vbs_status read_copied(struct reader *reader, const json_t *predicted)
+{
+    struct vbs_schedule *draft = &reader->draft;
+    enum vbs_status status = read_amount(reader, predicted, "copy_us", &draft->predicted.copy_us);
+
+    if (status == VBS_OK)
+        status = read_integer(reader, predicted, "copied_bytes", false, 0, VBS_MAX_BYTES,
+                              &draft->predicted.copied_bytes);
+    if (status == VBS_OK)
+        status = read_integer(reader, predicted, "resident_bytes", false, 0, VBS_MAX_BYTES,
+                              &draft->predicted.resident_bytes);
     return status;
 }
 
@@ -202,6 +291,8 @@ static enum vbs_status read_predicted(struct reader *reader, const json_t *predi
         status = read_real(reader, predicted, "latency_us", &draft->predicted.latency_us);
     if (status == VBS_OK && draft->predicted.latency_us < 0)
         status = wrong(reader, "latency_us", "is out of range");
+    if (status == VBS_OK && includes_weights(draft))
+        status = read_copied(reader, predicted);
     return status;
 }
 
@@ -249,6 +340,8 @@ static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
                               &draft->memory_bytes);
     if (status == VBS_OK)
         status = read_latency(reader, root, &draft->latency_us);
+    if (status == VBS_OK && includes_weights(draft))
+        status = read_object(reader, root, "copy", read_copy);
     if (status == VBS_OK)
         status = read_object(reader, root, "predicted", read_predicted);
     if (status == VBS_OK)
@@ -273,30 +366,96 @@ static int intern(struct reader *reader, const char *name)
     return n;
 }
 
-static enum vbs_status read_step(struct reader *reader, const json_t *object, struct vbs_step *step)
+/* Part and parts come together or not at all; the whole is read as 0 parts, however it is written.
+ */
+static enum vbs_status read_part(struct reader *reader, const json_t *object, struct vbs_step *step)
 {
-    const char *operation = "compute", *algorithm = NULL;
-    int64_t layer = 0, batch = 0;
-    enum vbs_status status;
+    bool given = json_object_get(object, "part") || json_object_get(object, "parts");
+    int64_t part = 0, parts = 0;
+    enum vbs_status status = read_integer(reader, object, "parts", given, 1, VBS_MAX_PARTS, &parts);
 
-    if (!json_is_object(object))
-        return wrong(reader, "steps", "has an element that is not an object");
-    status = read_string(reader, object, "op", &operation);
-    if (status == VBS_OK && strcmp(operation, "compute") != 0)
-        status = wrong(reader, "op", "is not \"compute\", all that this version replays");
     if (status == VBS_OK)
-        status = read_integer(reader, object, "layer", true, 1, INT_MAX, &layer);
-    if (status == VBS_OK)
-        status = read_integer(reader, object, "batch", true, 1, VBS_MAX_BATCH, &batch);
+        status = read_integer(reader, object, "part", given, 1, parts, &part);
+    if (status != VBS_OK || parts <= 1)
+        return status;
+    step->part = (int)part;
+    step->parts = (int)parts;
+    return VBS_OK;
+}
+
+static enum vbs_status read_compute(struct reader *reader, const json_t *object,
+                                    struct vbs_step *step)
+{
+    const char *algorithm = NULL;
+    int64_t batch = 0;
+    enum vbs_status status = read_integer(reader, object, "batch", true, 1, VBS_MAX_BATCH, &batch);
+
     if (status == VBS_OK)
         status = read_string(reader, object, "algorithm", &algorithm);
     if (status == VBS_OK && !algorithm)
         status = wrong(reader, "algorithm", "is missing");
     if (status != VBS_OK)
         return status;
-    *step = (struct vbs_step){
-        .layer = (int)layer, .batch = (int)batch, .algorithm = intern(reader, algorithm)};
+    step->batch = (int)batch;
+    step->algorithm = intern(reader, algorithm);
     return step->algorithm < 0 ? wrong(reader, "steps", "names too many algorithms") : VBS_OK;
+}
+
+static enum vbs_status read_transfer(struct reader *reader, const json_t *object,
+                                     struct vbs_step *step)
+{
+    const json_t *resident = json_object_get(object, "resident");
+    int64_t form = 0;
+    enum vbs_status status;
+
+    if (!includes_weights(&reader->draft))
+        return wrong(reader, "op", "moves weights, but 'weights' is not \"included\"");
+    status = read_integer(reader, object, "bytes", true, 1, VBS_MAX_BYTES, &step->bytes);
+    if (status == VBS_OK)
+        status = read_integer(reader, object, "form", false, 0, VBS_MAX_FORMS - 1, &form);
+    if (status != VBS_OK)
+        return status;
+    if (resident && !json_is_boolean(resident))
+        return wrong(reader, "resident", "is neither true nor false");
+    if (json_is_true(resident) && step->op != VBS_STEP_LOAD)
+        return wrong(reader, "resident", "is true of a step that is not a load");
+    step->form = (uint8_t)form;
+    step->resident = json_is_true(resident);
+    return VBS_OK;
+}
+
+/* The operation of that name, or -1. */
+static int find_operation(const char *name)
+{
+    for (int op = VBS_STEP_COMPUTE; op <= VBS_STEP_DROP; op++)
+        if (strcmp(name, vbs_step_word((enum vbs_step_op)op)) == 0)
+            return op;
+    return -1;
+}
+
+static enum vbs_status read_step(struct reader *reader, const json_t *object, struct vbs_step *step)
+{
+    const char *operation = "compute";
+    int64_t layer = 0;
+    int op;
+    enum vbs_status status;
+
+    if (!json_is_object(object))
+        return wrong(reader, "steps", "has an element that is not an object");
+    status = read_string(reader, object, "op", &operation);
+    op = find_operation(operation);
+    if (status == VBS_OK && op < 0)
+        status = wrong(reader, "op", "is neither \"compute\" nor \"load\" nor \"drop\"");
+    if (status == VBS_OK)
+        status = read_integer(reader, object, "layer", true, 1, INT_MAX, &layer);
+    if (status != VBS_OK)
+        return status;
+    *step = (struct vbs_step){.layer = (int)layer, .op = (uint8_t)op};
+    status = read_part(reader, object, step);
+    if (status != VBS_OK)
+        return status;
+    return op == VBS_STEP_COMPUTE ? read_compute(reader, object, step)
+                                  : read_transfer(reader, object, step);
 }
 
 static enum vbs_status read_steps(struct reader *reader, const json_t *root)

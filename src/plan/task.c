@@ -170,6 +170,19 @@ int vbs_task_reads_input(const struct vbs_task *task, int layer)
     return 0;
 }
 
+const struct vbs_profile_row *vbs_task_form_row(const struct vbs_task *task, int layer, int form)
+{
+    for (int i = 0; i < task->profile->n_batches; i++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 0; a < n_rows; a++)
+            if (rows[a].form == form)
+                return &rows[a];
+    }
+    return NULL;
+}
+
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step)
 {
@@ -198,8 +211,8 @@ const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int laye
     return best;
 }
 
-enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
-                                  int batch, int algorithm)
+enum vbs_status vbs_step_list_append(struct vbs_ctx *ctx, struct vbs_step_list *list,
+                                     const struct vbs_step *step)
 {
     if (list->n_steps == VBS_MAX_STEPS)
         return vbs_fail(ctx, VBS_USAGE, "the schedule would have more than %d steps",
@@ -213,17 +226,23 @@ enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *lis
         list->steps = steps;
         list->capacity = capacity;
     }
-    list->steps[list->n_steps++] =
-        (struct vbs_step){.layer = layer, .batch = batch, .algorithm = algorithm};
+    list->steps[list->n_steps++] = *step;
     return VBS_OK;
+}
+
+enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
+                                  int batch, int algorithm)
+{
+    struct vbs_step step = {.layer = layer, .batch = batch, .algorithm = algorithm};
+
+    return vbs_step_list_append(ctx, list, &step);
 }
 
 enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
                                    struct vbs_step_list *to)
 {
     for (int64_t s = 0; s < n; s++) {
-        enum vbs_status status =
-            vbs_step_list_add(ctx, to, steps[s].layer, steps[s].batch, steps[s].algorithm);
+        enum vbs_status status = vbs_step_list_append(ctx, to, &steps[s]);
 
         if (status != VBS_OK)
             return status;

@@ -115,6 +115,9 @@ static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile
         (status = check_bytes(ctx, builder, id, "out_bytes", layer->out_bytes)) ||
         (status = check_bytes(ctx, builder, id, "weight_bytes", layer->weight_bytes)))
         return status;
+    if (layer->channels < 0)
+        return vbs_builder_fail(ctx, builder, builder->line, "layer %d: channels is negative: %d",
+                                id, layer->channels);
     return VBS_OK;
 }
 
@@ -206,14 +209,19 @@ static enum vbs_status find_algorithm(struct vbs_ctx *ctx, struct vbs_profile_bu
     return VBS_OK;
 }
 
+const char *vbs_builder_time_fault(double time_us)
+{
+    return isnan(time_us)              ? "not a number"
+           : isinf(time_us)            ? "not finite"
+           : time_us < 0               ? "negative"
+           : time_us > VBS_MAX_TIME_US ? "above the largest, 1e18"
+                                       : NULL;
+}
+
 static enum vbs_status check_time(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                   int layer, int batch, const char *what, double time_us)
 {
-    const char *why = isnan(time_us)              ? "not a number"
-                      : isinf(time_us)            ? "not finite"
-                      : time_us < 0               ? "negative"
-                      : time_us > VBS_MAX_TIME_US ? "above the largest, 1e18"
-                                                  : NULL;
+    const char *why = vbs_builder_time_fault(time_us);
 
     if (why)
         return vbs_builder_fail(ctx, builder, builder->line, "layer %d batch %d: %s is %s", layer,
@@ -237,8 +245,13 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
         (status = check_time(ctx, builder, layer, batch, "mad_us", row->mad_us)) ||
         (status = check_time(ctx, builder, layer, batch, "low_us", row->low_us)) ||
         (status = check_time(ctx, builder, layer, batch, "high_us", row->high_us)) ||
-        (status = check_bytes(ctx, builder, layer, "ws_bytes", row->ws_bytes)))
+        (status = check_bytes(ctx, builder, layer, "ws_bytes", row->ws_bytes)) ||
+        (status = check_bytes(ctx, builder, layer, "packed weight_bytes", row->weight_bytes)))
         return status;
+    if (row->form < 0 || row->form >= VBS_MAX_FORMS)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: form %d is out of range; it goes from 0 to %d",
+                                layer, batch, row->form, VBS_MAX_FORMS - 1);
     if (row->n_runs < 0)
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: n_runs is negative", layer, batch);

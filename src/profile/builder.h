@@ -23,6 +23,12 @@ struct builder_row {
     int line;
 };
 
+struct builder_copy {
+    const char *source; /* in the builder's arena */
+    int n_rows;
+    struct vbs_copy_row *rows; /* [VBS_MAX_COPY_ROWS], bytes ascending; likewise */
+};
+
 struct vbs_profile_builder {
     struct vbs_arena arena;
     /* Where the next layer or row stands, for messages; source is borrowed and may be null. */
@@ -35,6 +41,8 @@ struct vbs_profile_builder {
     const char **algorithms; /* [VBS_MAX_ALGORITHMS] in the order of their first use */
     int n_algorithms;
     int *slots; /* hash table, open addressing: index into algorithms + 1, or 0 */
+    struct builder_copy copies[VBS_MAX_COPIES]; /* in the order of their first use */
+    int n_copies;
     struct vbs_circumstances circumstances;
 };
 
@@ -50,15 +58,25 @@ struct profile_body {
 enum vbs_status vbs_builder_fail(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                  int line, const char *format, ...) VBS_PRINTF(4, 5);
 
+/* Why time_us cannot be a time ("negative"), or null. */
+const char *vbs_builder_time_fault(double time_us);
+
 /* Sets layer id (1..VBS_MAX_LAYERS), which must not have been given. */
 enum vbs_status vbs_builder_set_layer(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                       int id, const struct vbs_profile_layer *layer) VBS_MUST_CHECK;
 
-/* Sorts algorithms by name and rows by layer, batch and algorithm, then checks the whole.
+/* Sorts algorithms by name and rows by layer, batch and algorithm, gives rows that do not say their
+ * weight_bytes those of the layer, then checks the whole.
  * *batches and *n_batches (in the builder's arena) are those of every layer; *input_bytes is what
  * one sample of the network's input takes. */
 enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                   int **batches, int *n_batches,
                                   int64_t *input_bytes) VBS_MUST_CHECK;
+
+/* ---- copy.c ---- */
+
+/* The builder's copies and their channels into profile; false when memory is out. */
+bool vbs_builder_copies(const struct vbs_profile_builder *builder, struct vbs_arena *arena,
+                        struct vbs_profile *profile);
 
 #endif

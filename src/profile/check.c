@@ -186,18 +186,52 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
+/* Rows of a layer with the same form read the same weights. *next is the layer's first row, then
+ * that of the layer after it; *bytes is what all its forms take together. */
+static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                   int id, size_t *next, int64_t *bytes)
+{
+    const struct builder_row *first[VBS_MAX_FORMS] = {0};
+
+    for (*bytes = 0; *next < builder->n_rows && builder->rows[*next].layer == id; ++*next) {
+        struct builder_row *row = &builder->rows[*next];
+        const struct builder_row **same = &first[row->row.form];
+
+        if (row->row.weight_bytes == 0)
+            row->row.weight_bytes = builder->layers[id].layer.weight_bytes;
+        if (!*same) {
+            *same = row;
+            if (!vbs_add(*bytes, row->row.weight_bytes, bytes))
+                return fail_overflow(ctx, builder, "weights");
+        } else if ((*same)->row.weight_bytes != row->row.weight_bytes) {
+            return vbs_builder_fail(
+                ctx, builder, row->line,
+                "layer %d batch %d: form %d takes %lld bytes of packed weights, but at batch %d "
+                "%lld; rows of one form read the same weights",
+                id, row->batch, row->row.form, (long long)row->row.weight_bytes, (*same)->batch,
+                (long long)(*same)->row.weight_bytes);
+        }
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status check_totals(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                     int64_t input_bytes)
 {
     int64_t activations = input_bytes, weights = 0, scratch = 0;
+    size_t next = 0;
 
     for (int id = 1; id <= builder->n_layers; id++) {
         const struct vbs_profile_layer *layer = &builder->layers[id].layer;
+        enum vbs_status status;
+        int64_t forms;
 
         if (!vbs_add(activations, layer->in_bytes, &activations) ||
             !vbs_add(activations, layer->out_bytes, &activations))
             return fail_overflow(ctx, builder, "activations");
-        if (!vbs_add(weights, layer->weight_bytes, &weights))
+        if ((status = check_forms(ctx, builder, id, &next, &forms)))
+            return status;
+        if (!vbs_add(weights, forms > layer->weight_bytes ? forms : layer->weight_bytes, &weights))
             return fail_overflow(ctx, builder, "weights");
     }
     for (size_t i = 0; i < builder->n_rows; i++)

@@ -2,19 +2,18 @@
  * Profiles from CSV. The text is untrusted. It is cut into fields in place (a separator becomes a
  * zero), row by row, and each row goes straight into the builder, which judges what it says.
  */
-#include "profile/builder.h"
 #include "profile/csv.h"
 
 #include "base/fail.h"
 #include "base/text.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_FIELDS 1024 /* of one line */
 
 struct reader {
+    struct csv_scan scan;
     struct vbs_ctx *ctx;
     struct vbs_profile_builder *builder; /* its source and line serve the messages */
     char *at, *end;                      /* *end is 0 */
@@ -26,7 +25,6 @@ struct reader {
     int inputs[VBS_MAX_LAYERS];   /* of the row being read */
     struct vbs_circumstances circumstances;
     bool threads_given;
-    locale_t locale; /* "C" */
 };
 
 #define FAIL(reader, ...)                                                                          \
@@ -93,45 +91,6 @@ static enum vbs_status read_fields(struct reader *reader)
     return status;
 }
 
-/* Number behind "\x" at text, or -1; a zero would end the text. */
-static int read_escaped_byte(const char *text)
-{
-    char digits[3] = {0};
-
-    if (!strchr("0123456789abcdef", text[0]) || !text[0])
-        return -1;
-    if (!strchr("0123456789abcdef", text[1]) || !text[1])
-        return -1;
-    memcpy(digits, text, 2);
-    return strcmp(digits, "00") == 0 ? -1 : (int)strtol(digits, NULL, 16);
-}
-
-/* Undoes what the writer does to values with line ends, in place: text is behind the opening
- * quote. False when it is malformed. */
-static bool unquote(char *text)
-{
-    char *to = text;
-
-    for (; *text != '"'; text++) {
-        int byte = (unsigned char)*text;
-
-        if (byte == '\0')
-            return false;
-        if (byte == '\\') {
-            byte = (unsigned char)*++text;
-            if (byte == 'n')
-                byte = '\n';
-            else if (byte == 'x' && (byte = read_escaped_byte(text + 1)) > 0)
-                text += 2;
-            else if (byte != '"' && byte != '\\')
-                return false;
-        }
-        *to++ = (char)byte;
-    }
-    *to = '\0';
-    return text[1] == '\0';
-}
-
 static enum vbs_status set_threads(struct reader *reader, const char *value)
 {
     struct vbs_ctx inner = {0};
@@ -149,6 +108,7 @@ static enum vbs_status set_threads(struct reader *reader, const char *value)
 static enum vbs_status set_circumstance(struct reader *reader, const char *key, char *value)
 {
     const char **place = NULL;
+    char *after;
 
 #define MATCH(member)                                                                              \
     if (strcmp(key, #member) == 0)                                                                 \
@@ -157,11 +117,13 @@ static enum vbs_status set_circumstance(struct reader *reader, const char *key, 
 #undef MATCH
     if (strcmp(key, "threads") == 0)
         return set_threads(reader, value);
+    if (strcmp(key, "copy") == 0)
+        return vbs_csv_copy(&reader->scan, value);
     if (!place)
         return VBS_OK;
     if (*place)
         return FAIL(reader, "'%s' is there twice", key);
-    if (*value == '"' && !unquote(++value))
+    if (*value == '"' && (!(after = vbs_csv_unquote(++value)) || *after))
         return FAIL(reader, "the quoted text of '%s' is malformed", key);
     *place = value;
     return VBS_OK;
@@ -232,9 +194,10 @@ static enum vbs_status read_header(struct reader *reader)
                 return FAIL(reader, "column '%s' is there twice", vbs_csv_columns[c]);
             reader->column_at[c] = i;
         }
-        measured = measured || (c >= CSV_FIRST_MEASURED && reader->column_at[c] >= 0);
+        measured = measured ||
+                   (c >= CSV_FIRST_MEASURED && c < CSV_FIRST_PACKED && reader->column_at[c] >= 0);
     }
-    for (int c = 0; c < (measured ? CSV_N_COLUMNS : CSV_FIRST_MEASURED); c++)
+    for (int c = 0; c < (measured ? CSV_FIRST_PACKED : CSV_FIRST_MEASURED); c++)
         if (reader->column_at[c] < 0)
             return FAIL(reader, "column '%s' is missing", vbs_csv_columns[c]);
     reader->n_columns = reader->n_fields;
@@ -246,38 +209,11 @@ static const char *field(const struct reader *reader, enum csv_column column)
     return reader->column_at[column] < 0 ? "0" : reader->fields[reader->column_at[column]];
 }
 
-/* Digits at *text, which it passes; false on overflow or without any. */
-static bool scan_digits(const char **text, int64_t *value)
-{
-    const char *start = *text;
-    bool fits = true;
-
-    *value = 0;
-    for (; **text >= '0' && **text <= '9'; ++*text)
-        fits = fits && vbs_mul(*value, 10, value) && vbs_add(*value, **text - '0', value);
-    return fits && *text > start;
-}
-
 static enum vbs_status read_whole(struct reader *reader, enum csv_column column, int64_t low,
                                   int64_t high, int64_t *value)
 {
-    const char *text = field(reader, column), *name = vbs_csv_columns[column];
-    const char *digits = text + (text[0] == '-');
-    int64_t number = 0;
-    bool fits;
-
-    if (digits[0] == '\0' || digits[strspn(digits, "0123456789")])
-        return FAIL(reader, "%s '%.40s' is not a whole number", name, text);
-    fits = scan_digits(&digits, &number);
-    if (text[0] == '-' && (!fits || number > 0))
-        return FAIL(reader, "%s is negative: %.40s", name, text);
-    if (!fits || number > high)
-        return FAIL(reader, "%s %.40s is above the largest, %lld", name, text, (long long)high);
-    if (number < low)
-        return FAIL(reader, "%s %.40s is out of range; it goes from %lld to %lld", name, text,
-                    (long long)low, (long long)high);
-    *value = number;
-    return VBS_OK;
+    return vbs_csv_whole(&reader->scan, vbs_csv_columns[column], field(reader, column), low, high,
+                         value);
 }
 
 static enum vbs_status read_int(struct reader *reader, enum csv_column column, int low, int high,
@@ -291,20 +227,9 @@ static enum vbs_status read_int(struct reader *reader, enum csv_column column, i
     return status;
 }
 
-/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
 static enum vbs_status read_time(struct reader *reader, enum csv_column column, double *value)
 {
-    const char *text = field(reader, column);
-    char *end;
-
-    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")])
-        goto malformed;
-    *value = strtod_l(text, &end, reader->locale);
-    if (*end == '\0')
-        return VBS_OK;
-
-malformed:
-    return FAIL(reader, "%s '%.40s' is not a finite decimal number", vbs_csv_columns[column], text);
+    return vbs_csv_time(&reader->scan, vbs_csv_columns[column], field(reader, column), value);
 }
 
 static enum vbs_status read_inputs(struct reader *reader, struct vbs_profile_layer *layer)
@@ -314,7 +239,7 @@ static enum vbs_status read_inputs(struct reader *reader, struct vbs_profile_lay
     for (layer->n_inputs = 0;; at++) {
         int64_t id;
 
-        if (!scan_digits(&at, &id) || id > VBS_MAX_LAYERS)
+        if (!vbs_csv_digits(&at, &id) || id > VBS_MAX_LAYERS)
             break;
         if (layer->n_inputs == VBS_MAX_LAYERS)
             return FAIL(reader, "more than %d inputs", VBS_MAX_LAYERS);
@@ -366,6 +291,8 @@ static const char *difference(const struct vbs_profile_layer *a, const struct vb
         return "inputs";
     if (a->weight_bytes != b->weight_bytes)
         return "weight_bytes";
+    if (a->channels != b->channels)
+        return "channels";
     return a->in_place != b->in_place ? "in_place" : NULL;
 }
 
@@ -383,6 +310,7 @@ static enum vbs_status read_layer(struct reader *reader, int id, int batch)
 
     if ((status = read_inputs(reader, &layer)) ||
         (status = read_whole(reader, CSV_weight_bytes, 0, VBS_MAX_BYTES, &layer.weight_bytes)) ||
+        (status = read_int(reader, CSV_channels, 0, INT32_MAX, &layer.channels)) ||
         (status = read_int(reader, CSV_in_place, 0, 1, &in_place)))
         return status;
     layer.in_place = in_place;
@@ -413,6 +341,8 @@ static enum vbs_status read_row(struct reader *reader)
         (status = read_layer(reader, layer, batch)) ||
         (status = read_time(reader, CSV_time_us, &row.time_us)) ||
         (status = read_whole(reader, CSV_ws_bytes, 0, VBS_MAX_BYTES, &row.ws_bytes)) ||
+        (status = read_whole(reader, CSV_packed_bytes, 0, VBS_MAX_BYTES, &row.weight_bytes)) ||
+        (status = read_int(reader, CSV_form, 0, VBS_MAX_FORMS - 1, &row.form)) ||
         (status = read_time(reader, CSV_mad_us, &row.mad_us)) ||
         (status = read_time(reader, CSV_low_us, &row.low_us)) ||
         (status = read_time(reader, CSV_high_us, &row.high_us)) ||
@@ -475,10 +405,13 @@ static enum vbs_status parse_in_place(struct vbs_ctx *ctx, const char *source, c
     snprintf(shown, sizeof shown, "%s%s", source_length < sizeof shown ? "" : "...",
              source_length < sizeof shown ? source : source + source_length - 120);
     builder->source = shown;
-    *reader = (struct reader){
-        .ctx = ctx, .builder = builder, .at = text, .end = text + length, .line = 1};
-    reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!reader->locale) {
+    *reader = (struct reader){.scan = {ctx, builder, newlocale(LC_ALL_MASK, "C", (locale_t)0)},
+                              .ctx = ctx,
+                              .builder = builder,
+                              .at = text,
+                              .end = text + length,
+                              .line = 1};
+    if (!reader->scan.locale) {
         status = vbs_no_memory(ctx);
         goto done;
     }
@@ -491,8 +424,8 @@ static enum vbs_status parse_in_place(struct vbs_ctx *ctx, const char *source, c
         status = vbs_profile_builder_finish(ctx, builder, profile);
 
 done:
-    if (reader && reader->locale)
-        freelocale(reader->locale);
+    if (reader && reader->scan.locale)
+        freelocale(reader->scan.locale);
     free(reader);
     vbs_profile_builder_free(builder);
     return status;

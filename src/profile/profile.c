@@ -125,8 +125,6 @@ static bool copy_rows(struct profile_body *body, const struct vbs_profile_builde
         if (i > 0 && (row->layer != row[-1].layer || row->batch != row[-1].batch))
             body->first[++cell] = i;
         body->rows[i] = row->row;
-        if (row->row.weight_bytes == 0)
-            body->rows[i].weight_bytes = builder->layers[row->layer].layer.weight_bytes;
     }
     body->first[n_cells] = builder->n_rows;
     body->profile.batches = own;
@@ -172,7 +170,7 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
     if (!body)
         return vbs_no_memory(ctx);
     if (!copy_layers(body, builder, input_bytes) || !copy_rows(body, builder, batches, n_batches) ||
-        !copy_names(body, builder)) {
+        !copy_names(body, builder) || !vbs_builder_copies(builder, &body->arena, &body->profile)) {
         vbs_profile_free(&body->profile);
         return vbs_no_memory(ctx);
     }

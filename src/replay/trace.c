@@ -8,7 +8,7 @@
 
 #define HEADER                                                                                     \
     "step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,added_bytes,ws_bytes," \
-    "memory_bytes,after_bytes,over_budget,chunk,wait_us\n"
+    "memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes\n"
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_schedule *schedule, const struct vbs_replay *replay,
@@ -16,12 +16,17 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
 {
     const struct vbs_step *step = &schedule->steps[index];
     const struct vbs_replay_step *at = &replay->steps[index];
+    bool whole = step->parts <= 1;
 
     vbs_text_addf(text, "%" PRId64 ",%d,", index + 1, step->layer);
     vbs_text_add_csv(text, profile->layers[step->layer].name);
-    vbs_text_addf(text, ",%d,", step->batch);
-    vbs_text_add_csv(text, schedule->algorithms[step->algorithm]);
-    vbs_text_addf(text, ",%" PRId64 ",", at->done_before);
+    if (step->op == VBS_STEP_COMPUTE) {
+        vbs_text_addf(text, ",%d,", step->batch);
+        vbs_text_add_csv(text, schedule->algorithms[step->algorithm]);
+        vbs_text_addf(text, ",%" PRId64 ",", at->done_before);
+    } else {
+        vbs_text_add(text, ",,,,");
+    }
     vbs_text_add_double(text, at->start_us);
     vbs_text_add(text, ",");
     vbs_text_add_double(text, at->end_us);
@@ -30,7 +35,8 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                   at->live_bytes, at->added_bytes, at->ws_bytes, at->memory_bytes, at->after_bytes,
                   at->memory_bytes > replay->memory_bytes, at->chunk);
     vbs_text_add_double(text, at->wait_us);
-    vbs_text_add(text, "\n");
+    vbs_text_addf(text, ",%s,%d,%d,%" PRId64 "\n", vbs_step_word((enum vbs_step_op)step->op),
+                  whole ? 1 : step->part, whole ? 1 : step->parts, at->weight_bytes);
 }
 
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,

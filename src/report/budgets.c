@@ -1,6 +1,7 @@
 /*
  * The budgets that a comparison takes when nobody says which: an even range in round steps over
- * the part of the memory axis where the choice of planner matters.
+ * the part of the memory axis where the choice of planner matters. With weights included that part
+ * spans several powers of two, of which each gets the same round steps.
  */
 #include "report/form.h"
 #include "report/solvers.h"
@@ -112,7 +113,7 @@ static bool round_range(int64_t least_bytes, int64_t enough_bytes, int64_t step_
 /* The round range whose number of budgets is nearest to AIM, as a ratio. */
 static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_bytes)
 {
-    struct vbs_byte_range best = {least_bytes, least_bytes, 1}, range;
+    struct vbs_byte_range best = {least_bytes, least_bytes, 1, 0}, range;
     double best_miss = HUGE_VAL;
 
     if (enough_bytes <= least_bytes)
@@ -137,8 +138,11 @@ static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *
     int least = 0;
 
     for (int i = 0; i < solvers->n; i++) {
-        enum vbs_status status = vbs_solvers_least_latency(ctx, solvers->at[i].solver, &own_us);
+        enum vbs_status status;
 
+        if (!solvers->at[i].solver)
+            continue;
+        status = vbs_solvers_least_latency(ctx, solvers->at[i].solver, &own_us);
         if (status != VBS_OK)
             return status;
         if (own_us < least_us) {
@@ -161,7 +165,7 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views,
     double fastest_us = HUGE_VAL;
     enum vbs_status status = VBS_OK;
 
-    *budgets = (struct vbs_byte_range){1, 0, 1};
+    *budgets = (struct vbs_byte_range){1, 0, 1, 0};
     for (int i = 0; i < n; i++) {
         least_bytes = views[i].least_bytes < least_bytes ? views[i].least_bytes : least_bytes;
         fastest_us = fmin(fastest_us, views[i].best_us);
@@ -176,29 +180,51 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views,
     return status;
 }
 
+/* The least that any planner that is open needs; INT64_MAX: no budget helps. */
+static int64_t find_least(const struct vbs_solvers *solvers)
+{
+    int64_t least_bytes = INT64_MAX;
+
+    for (int i = 0; i < solvers->n; i++) {
+        const struct vbs_solver *solver = solvers->at[i].solver;
+
+        if (solver && vbs_solver_least_bytes(solver) < least_bytes)
+            least_bytes = vbs_solver_least_bytes(solver);
+    }
+    return least_bytes;
+}
+
+/* The least that any planner needs, those with a time limit too where no other has a plan. */
+static enum vbs_status find_timed_least(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                        int64_t *least_bytes)
+{
+    enum vbs_status status = vbs_solvers_open(ctx, solvers, true);
+
+    if (status != VBS_OK)
+        return status;
+    *least_bytes = find_least(solvers);
+    return *least_bytes == INT64_MAX ? fail_late(ctx, solvers) : VBS_OK;
+}
+
+static int64_t twice(int64_t bytes)
+{
+    return bytes < VBS_MAX_BYTES / 2 ? 2 * bytes : VBS_MAX_BYTES;
+}
+
 /* Only a planner with a time limit keeps the latency, if any: from what it needs, as much again. */
 static enum vbs_status find_timed_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                         struct vbs_byte_range *budgets)
 {
-    int64_t least_bytes = INT64_MAX;
-    enum vbs_status status = vbs_solvers_open(ctx, solvers, true);
+    int64_t least_bytes;
+    enum vbs_status status = find_timed_least(ctx, solvers, &least_bytes);
 
-    for (int i = 0; i < solvers->n && status == VBS_OK; i++) {
-        int64_t own_bytes = vbs_solver_least_bytes(solvers->at[i].solver);
-
-        least_bytes = own_bytes < least_bytes ? own_bytes : least_bytes;
-    }
-    if (status != VBS_OK)
-        return status;
-    if (least_bytes == INT64_MAX)
-        return fail_late(ctx, solvers);
-    *budgets = choose_range(least_bytes,
-                            least_bytes < VBS_MAX_BYTES / 2 ? 2 * least_bytes : VBS_MAX_BYTES);
-    return VBS_OK;
+    if (status == VBS_OK)
+        *budgets = choose_range(least_bytes, twice(least_bytes));
+    return status;
 }
 
-enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                    struct vbs_byte_range *budgets)
+enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                  struct vbs_byte_range *budgets)
 {
     struct view *views = calloc((size_t)solvers->n, sizeof *views);
     enum vbs_status status = views ? vbs_solvers_open(ctx, solvers, false) : vbs_no_memory(ctx);
@@ -216,14 +242,154 @@ enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *sol
     return status;
 }
 
+/* ---- Weights included ---- */
+
+/* Rounded up to hundredths of its unit, as text of which it reads back the same. */
+static int64_t round_up(int64_t bytes)
+{
+    int64_t unit = 1, rest, up;
+
+    while (unit < 1 << 30 && bytes / unit >= 1024)
+        unit *= 1024;
+    rest = (bytes % unit * 100 + unit - 1) / unit * unit / 100;
+    return vbs_add(bytes / unit * unit, rest, &up) ? up : bytes;
+}
+
+/* How many sizes each power of two has, and of what parts of it they are made. */
+struct series {
+    int n, denominator;
+};
+
+/* Size index of a series; rounded down where that is no whole byte, INT64_MAX beyond the largest.
+ * For denominator 4 and n 3: 1, 1.25, 1.5, 2, 2.5, 3, 4, ... */
+static int64_t series_size(const struct series *series, int index)
+{
+    int power = index / series->n, part = index % series->n;
+    int64_t bytes;
+
+    if (power > 62)
+        return INT64_MAX;
+    bytes = INT64_C(1) << power;
+    return bytes + bytes / series->denominator * part +
+           bytes % series->denominator * part / series->denominator;
+}
+
+/* least_bytes, then the sizes of series above it up to the first that is enough_bytes; with at null
+ * only how many. */
+static int list_series(const struct series *series, int64_t least_bytes, int64_t enough_bytes,
+                       int64_t *at)
+{
+    int64_t last = least_bytes;
+    int n = 1;
+
+    if (at)
+        at[0] = least_bytes;
+    for (int i = 0; last < enough_bytes; i++) {
+        int64_t bytes = series_size(series, i);
+
+        if (bytes <= last)
+            continue;
+        if (at)
+            at[n] = bytes;
+        n++;
+        last = bytes;
+    }
+    return n;
+}
+
+/* The series that gives nearest to AIM budgets, as a ratio. */
+static const struct series *choose_series(int64_t least_bytes, int64_t enough_bytes)
+{
+    static const struct series ALL[] = {{1, 1}, {2, 2},   {3, 4},   {4, 4},
+                                        {8, 8}, {16, 16}, {32, 32}, {64, 64}};
+    const struct series *best = NULL;
+    double best_miss = HUGE_VAL;
+
+    for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++) {
+        int n = list_series(&ALL[i], least_bytes, enough_bytes, NULL);
+        double miss = fabs(log((double)n / AIM));
+
+        if (miss < best_miss) {
+            best_miss = miss;
+            best = &ALL[i];
+        }
+    }
+    return best;
+}
+
+/* From the least that works to twice the weights, and to twice the least at least. */
+static enum vbs_status list_total(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                  struct vbs_budgets *budgets)
+{
+    const struct vbs_profile *profile = solvers->problem->profile;
+    int64_t least_bytes, weight_bytes = 0, enough_bytes;
+    const struct series *series;
+    enum vbs_status status = vbs_solvers_open(ctx, solvers, false);
+
+    if (status != VBS_OK)
+        return status;
+    least_bytes = find_least(solvers);
+    if (least_bytes == INT64_MAX)
+        status = find_timed_least(ctx, solvers, &least_bytes);
+    if (status != VBS_OK)
+        return status;
+    for (int k = 1; k <= profile->n_layers; k++)
+        weight_bytes += profile->layers[k].weight_bytes;
+    enough_bytes = twice(weight_bytes > least_bytes ? weight_bytes : least_bytes);
+    least_bytes = round_up(least_bytes);
+    series = choose_series(least_bytes, enough_bytes);
+    budgets->n = list_series(series, least_bytes, enough_bytes, NULL);
+    budgets->at = calloc((size_t)budgets->n, sizeof *budgets->at);
+    if (!budgets->at)
+        return vbs_no_memory(ctx);
+    list_series(series, least_bytes, enough_bytes, budgets->at);
+    return VBS_OK;
+}
+
+/* ---- All of them ---- */
+
+static enum vbs_status list_range(struct vbs_ctx *ctx, const struct vbs_byte_range *range,
+                                  struct vbs_budgets *budgets)
+{
+    if (!vbs_byte_range_valid(range))
+        return vbs_fail(ctx, VBS_USAGE, "range of budgets is empty or has more than %d",
+                        VBS_MAX_BUDGETS);
+    budgets->n = vbs_byte_range_count(range);
+    budgets->at = calloc((size_t)budgets->n, sizeof *budgets->at);
+    if (!budgets->at)
+        return vbs_no_memory(ctx);
+    for (int b = 0; b < budgets->n; b++)
+        budgets->at[b] = vbs_byte_range_at(range, b);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                    const struct vbs_byte_range *range,
+                                    struct vbs_budgets *budgets)
+{
+    struct vbs_byte_range found;
+    enum vbs_status status;
+
+    if (range)
+        return list_range(ctx, range, budgets);
+    if (solvers->problem->weights == VBS_WEIGHTS_INCLUDED)
+        return list_total(ctx, solvers, budgets);
+    status = vbs_solvers_range(ctx, solvers, &found);
+    return status == VBS_OK ? list_range(ctx, &found, budgets) : status;
+}
+
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets)
 {
+    static const struct vbs_compare_options DEFAULTS = {0};
     struct vbs_solvers solvers;
-    enum vbs_status status = vbs_solvers_init(ctx, &solvers, problem, 0);
+    enum vbs_status status;
 
+    if (problem->weights == VBS_WEIGHTS_INCLUDED)
+        return vbs_fail(ctx, VBS_USAGE, "with weights included the default budgets are no range");
+    status = vbs_solvers_init(ctx, &solvers, problem, &DEFAULTS);
     if (status == VBS_OK)
-        status = vbs_solvers_budgets(ctx, &solvers, budgets);
+        status = vbs_solvers_range(ctx, &solvers, budgets);
     vbs_solvers_clear(&solvers);
     return status;
 }

@@ -42,7 +42,7 @@ struct question {
 
 bool vbs_compare_is_baseline(const struct vbs_planner *planner)
 {
-    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs"};
+    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "mmcnn", "vdnn"};
 
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
@@ -52,11 +52,13 @@ bool vbs_compare_is_baseline(const struct vbs_planner *planner)
 
 static void set_batches(struct vbs_compare_row *row, const struct vbs_schedule *schedule)
 {
-    row->min_batch = row->max_batch = schedule->steps[0].batch;
-    for (int64_t i = 1; i < schedule->n_steps; i++) {
+    row->min_batch = row->max_batch = 0;
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
         int batch = schedule->steps[i].batch;
 
-        if (batch < row->min_batch)
+        if (schedule->steps[i].op != VBS_STEP_COMPUTE)
+            continue;
+        if (row->min_batch == 0 || batch < row->min_batch)
             row->min_batch = batch;
         if (batch > row->max_batch)
             row->max_batch = batch;
@@ -112,6 +114,9 @@ static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question
         row->samples_per_s = 1e6 / row->per_sample_us;
         row->peak_bytes = replay->peak_bytes;
         row->latency_us = replay->latency_us;
+        row->copy_us = replay->copy_us;
+        row->copied_bytes = replay->copied_bytes;
+        row->resident_bytes = replay->resident_bytes;
         row->gap_percent =
             vbs_form_gap_percent(replay->time_us, question->self_judged ? own_us : *bound_us);
         set_batches(row, schedule);
@@ -190,44 +195,47 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
     return status;
 }
 
-/* The rows of the baseline called name: those in compare, or else planned into spare. */
-static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *question,
-                                     const char *name, const struct vbs_compare *compare,
-                                     const struct vbs_row_column *columns,
-                                     struct vbs_row_column *baseline)
-{
-    const struct vbs_planner *planner;
-    enum vbs_status status;
-
-    for (int p = 0; p < compare->n_planners; p++) {
-        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
-            *baseline = columns[p];
-            return VBS_OK;
-        }
-    }
-    status = vbs_planner_find(ctx, name, &planner);
-    if (status == VBS_OK)
-        status = run_planner(ctx, question, planner, *baseline);
-    return status;
-}
-
-/* Columns for the planners of compare in its own rows, and two more for the baselines. */
+/* Columns for the planners of compare in its own rows, and more for the baselines. */
 static struct vbs_row_column *make_columns(struct owned_compare *owned)
 {
     size_t n_budgets = (size_t)owned->compare.n_budgets, n = (size_t)owned->compare.n_planners;
-    struct vbs_row_column *columns = vbs_arena_alloc(&owned->arena, n + 2, sizeof *columns);
-    struct vbs_compare_row *spare = vbs_arena_alloc(&owned->arena, 2 * n_budgets, sizeof *spare);
+    struct vbs_row_column *columns = vbs_arena_alloc(&owned->arena, n + VBS_N_BASELINES, sizeof *columns);
+    struct vbs_compare_row *spare =
+        vbs_arena_alloc(&owned->arena, VBS_N_BASELINES * n_budgets, sizeof *spare);
     const struct vbs_mix **mixes =
-        vbs_arena_alloc(&owned->arena, (n + 2) * n_budgets, sizeof *mixes);
+        vbs_arena_alloc(&owned->arena, (n + VBS_N_BASELINES) * n_budgets, sizeof *mixes);
 
     if (!columns || !spare || !mixes)
         return NULL;
     for (size_t p = 0; p < n; p++)
         columns[p] = (struct vbs_row_column){owned->rows + p, mixes + p, (int)n};
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < VBS_N_BASELINES; i++)
         columns[n + i] =
             (struct vbs_row_column){spare + i * n_budgets, mixes + (n + i) * n_budgets, 1};
     return columns;
+}
+
+/* The rows of a baseline, behind those of all planners: those in compare, or else planned now if it
+ * is one that always counts. */
+static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *question, int baseline,
+                                     const struct vbs_compare *compare,
+                                     struct vbs_row_column *columns)
+{
+    const char *name = vbs_gains_baseline(baseline);
+    struct vbs_row_column *column = &columns[compare->n_planners + baseline];
+    const struct vbs_planner *planner;
+    enum vbs_status status;
+
+    for (int p = 0; p < compare->n_planners; p++) {
+        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
+            *column = columns[p];
+            return VBS_OK;
+        }
+    }
+    if (baseline >= VBS_N_MADE)
+        return VBS_OK;
+    status = vbs_planner_find(ctx, name, &planner);
+    return status == VBS_OK ? run_planner(ctx, question, planner, *column) : status;
 }
 
 static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *question,
@@ -243,12 +251,10 @@ static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *questi
     question->n_all = n * compare->n_budgets;
     for (int p = 0; p < n && status == VBS_OK; p++)
         status = run_planner(ctx, question, compare->planners[p], columns[p]);
+    for (int i = 0; i < VBS_N_BASELINES && status == VBS_OK; i++)
+        status = find_baseline(ctx, question, i, compare, columns);
     if (status == VBS_OK)
-        status = find_baseline(ctx, question, "fbs", compare, columns, &columns[n]);
-    if (status == VBS_OK)
-        status = find_baseline(ctx, question, "fbs-best", compare, columns, &columns[n + 1]);
-    if (status == VBS_OK)
-        status = vbs_gains_set(ctx, question->noise, compare, columns, columns[n], columns[n + 1]);
+        status = vbs_gains_set(ctx, question->noise, compare, columns);
     return status;
 }
 
@@ -259,6 +265,7 @@ static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *qu
     enum vbs_status status = VBS_OK;
 
     judged.profile = question->judge;
+    judged.copy = vbs_judge_channel(question->judge, &judged.copy);
     if (!question->self_judged)
         judged.latency_us = 0; /* the schedules need not keep it by the judge's times */
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++)
@@ -294,46 +301,61 @@ static struct vbs_circumstances copy_circumstances(struct vbs_arena *arena,
 }
 
 static const struct vbs_planner **copy_planners(struct vbs_arena *arena,
-                                                const struct vbs_planner *const *planners,
-                                                int *n_planners)
+                                                const struct vbs_compare_options *options,
+                                                enum vbs_weights weights, int *n_planners)
 {
     const struct vbs_planner **copy;
+    int n_all = options->n_planners;
 
-    if (!planners)
-        for (*n_planners = 0; vbs_planner_at(*n_planners);)
-            ++*n_planners;
-    copy = vbs_arena_alloc(arena, (size_t)*n_planners, sizeof *copy);
-    for (int p = 0; copy && p < *n_planners; p++)
-        copy[p] = planners ? planners[p] : vbs_planner_at(p);
+    if (!options->planners)
+        for (n_all = 0; vbs_planner_at(n_all);)
+            n_all++;
+    copy = vbs_arena_alloc(arena, (size_t)n_all, sizeof *copy);
+    *n_planners = 0;
+    for (int p = 0; copy && p < n_all; p++)
+        if (options->planners || vbs_compare_is_default(vbs_planner_at(p), weights))
+            copy[(*n_planners)++] = options->planners ? options->planners[p] : vbs_planner_at(p);
     return copy;
 }
 
-static int64_t *list_budgets(struct vbs_arena *arena, const struct vbs_byte_range *range, int count)
+static int64_t *copy_budgets(struct vbs_arena *arena, const struct vbs_budgets *budgets)
 {
-    int64_t *budgets = vbs_arena_alloc(arena, (size_t)count, sizeof *budgets);
+    int64_t *copy = vbs_arena_alloc(arena, (size_t)budgets->n, sizeof *copy);
 
-    for (int b = 0; budgets && b < count; b++)
-        budgets[b] = range->from_bytes + b * range->step_bytes;
-    return budgets;
+    if (copy)
+        memcpy(copy, budgets->at, (size_t)budgets->n * sizeof *copy);
+    return copy;
 }
 
-static enum vbs_status check_range(struct vbs_ctx *ctx, const struct vbs_byte_range *range)
+static struct vbs_channel copy_channel(struct vbs_arena *arena, const struct vbs_problem *problem,
+                                       bool *failed)
 {
-    if (range->step_bytes < 1 || range->from_bytes < 0 || range->to_bytes < range->from_bytes ||
-        (range->to_bytes - range->from_bytes) / range->step_bytes >= VBS_MAX_BUDGETS)
-        return vbs_fail(ctx, VBS_USAGE, "range of budgets is empty or has more than %d",
-                        VBS_MAX_BUDGETS);
-    return VBS_OK;
+    struct vbs_channel channel = problem->copy;
+
+    if (problem->weights == VBS_WEIGHTS_EXCLUDED)
+        return (struct vbs_channel){0};
+    channel.source = copy_text(arena, channel.source ? channel.source : "", failed);
+    return channel;
+}
+
+/* Cannot overflow: the sum of a profile's bytes fits (profile.h). */
+static int64_t add_up_weights(const struct vbs_profile *profile)
+{
+    int64_t bytes = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        bytes += profile->layers[k].weight_bytes;
+    return bytes;
 }
 
 /* All of a comparison but bounds and rows, which are zero; null: out of memory. */
 static struct owned_compare *new_compare(const struct vbs_problem *problem,
                                          const struct vbs_profile *judge,
-                                         const struct vbs_byte_range *range,
-                                         const struct vbs_planner *const *planners, int n_planners)
+                                         const struct vbs_budgets *budgets,
+                                         const struct vbs_compare_options *options)
 {
     struct owned_compare *owned = calloc(1, sizeof *owned);
-    int n_budgets = vbs_byte_range_count(range);
+    int n_budgets = budgets->n, n_planners;
     struct vbs_arena *arena;
     bool failed = false;
 
@@ -344,12 +366,15 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .request = problem->request,
         .io = problem->io,
         .latency_bound_us = problem->latency_us,
+        .weights = problem->weights,
+        .copy = copy_channel(arena, problem, &failed),
+        .weight_bytes = add_up_weights(problem->profile),
         .circumstances = copy_circumstances(arena, &problem->profile->circumstances, &failed),
         .judge = copy_circumstances(arena, &judge->circumstances, &failed),
-        .self_judged = vbs_judge_is_same(problem->profile, judge),
+        .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),
         .n_budgets = n_budgets,
-        .budgets = list_budgets(arena, range, n_budgets),
-        .planners = copy_planners(arena, planners, &n_planners),
+        .budgets = copy_budgets(arena, budgets),
+        .planners = copy_planners(arena, options, problem->weights, &n_planners),
     };
     owned->compare.model = owned->compare.circumstances.model;
     owned->compare.n_planners = n_planners;
@@ -369,11 +394,11 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
 /* The comparison of a question that has all but noise, bounds and budgets. */
 static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *question,
                                     const struct vbs_compare_options *options,
-                                    const struct vbs_byte_range *range,
+                                    const struct vbs_budgets *budgets,
                                     struct vbs_compare **compare)
 {
-    struct owned_compare *owned = new_compare(question->problem, question->judge, range,
-                                              options->planners, options->n_planners);
+    struct owned_compare *owned =
+        new_compare(question->problem, question->judge, budgets, options);
     enum vbs_status status;
 
     question->noise = vbs_noise_new(question->judge, options->samples);
@@ -409,7 +434,7 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
     struct vbs_solvers solvers = {0};
     struct question question = {
         .problem = problem, .solvers = &solvers, .start_us = vbs_solvers_clock_us()};
-    struct vbs_byte_range range;
+    struct vbs_budgets budgets = {0};
     enum vbs_status status = VBS_OK;
 
     if (!options)
@@ -418,18 +443,14 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
     question.progress = &options->progress;
     if (options->planners && options->n_planners < 1)
         return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
-    if (options->budgets) {
-        range = *options->budgets;
-        status = check_range(ctx, &range);
-    }
+    status = vbs_judge_check(ctx, problem->profile, question.judge);
     if (status == VBS_OK)
-        status = vbs_judge_check(ctx, problem->profile, question.judge);
+        status = vbs_solvers_init(ctx, &solvers, problem, options);
     if (status == VBS_OK)
-        status = vbs_solvers_init(ctx, &solvers, problem, options->time_limit_s);
-    if (status == VBS_OK && !options->budgets)
-        status = vbs_solvers_budgets(ctx, &solvers, &range);
+        status = vbs_solvers_budgets(ctx, &solvers, options->budgets, &budgets);
     if (status == VBS_OK)
-        status = compare_over(ctx, &question, options, &range, compare);
+        status = compare_over(ctx, &question, options, &budgets, compare);
+    free(budgets.at);
     vbs_solvers_clear(&solvers);
     return status;
 }

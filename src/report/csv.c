@@ -35,6 +35,26 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
     add_number(text, compare->latency_bound_us);
 }
 
+/* What only weights that are included have is empty where they are not. */
+static void add_weights(struct vbs_text *text, const struct vbs_compare *compare,
+                        const struct vbs_compare_row *row)
+{
+    vbs_text_addf(text, ",%s", vbs_weights_word(compare->weights));
+    if (compare->weights == VBS_WEIGHTS_EXCLUDED) {
+        vbs_text_add(text, ",,,,,,,,,");
+        return;
+    }
+    add_gain(text, row, row->gain_over_mmcnn.percent);
+    add_gain(text, row, row->gain_over_vdnn.percent);
+    add_gain(text, row, row->gain_over_mmcnn.low_percent);
+    add_gain(text, row, row->gain_over_mmcnn.high_percent);
+    add_gain(text, row, row->gain_over_vdnn.low_percent);
+    add_gain(text, row, row->gain_over_vdnn.high_percent);
+    vbs_text_addf(text, ",%lld", (long long)row->copied_bytes);
+    add_number(text, row->copy_us);
+    vbs_text_addf(text, ",%lld", (long long)row->resident_bytes);
+}
+
 static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
                     const struct vbs_compare_row *row)
 {
@@ -56,6 +76,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     if (row->least_bytes < INT64_MAX)
         vbs_text_addf(text, "%lld", (long long)row->least_bytes);
     add_noise(text, compare, row);
+    add_weights(text, compare, row);
     vbs_text_add(text, "\n");
 }
 
@@ -69,7 +90,11 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "gain_over_fbs_best_percent,gap_percent,max_batch,min_batch,plan_us,"
                        "least_bytes,gain_over_fbs_low_percent,gain_over_fbs_high_percent,"
                        "gain_over_fbs_best_low_percent,gain_over_fbs_best_high_percent,"
-                       "within_noise,intervals,latency_us,least_latency_us,latency_bound_us\n");
+                       "within_noise,intervals,latency_us,least_latency_us,latency_bound_us,"
+                       "weights,gain_over_mmcnn_percent,gain_over_vdnn_percent,"
+                       "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
+                       "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
+                       "copy_us,resident_bytes\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
             add_row(&out, compares[i], &compares[i]->rows[r]);

@@ -36,15 +36,21 @@ void vbs_form_add_utf8(struct vbs_text *text, const char *name)
     }
 }
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
+/* Whether text with that many parts of a unit (1, 10, 100) reads back as bytes: sizes are rounded
+ * down when they are read. */
+static bool is_written_in(int64_t bytes, int64_t unit_bytes, int64_t scale)
 {
-    while (b) {
-        int64_t rest = a % b;
+    int64_t rest = bytes % unit_bytes;
 
-        a = b;
-        b = rest;
-    }
-    return a;
+    return (rest * scale + unit_bytes - 1) / unit_bytes * unit_bytes / scale == rest;
+}
+
+static bool are_written_in(const struct vbs_compare *compare, int64_t unit_bytes, int64_t scale)
+{
+    for (int b = 0; b < compare->n_budgets; b++)
+        if (!is_written_in(compare->budgets[b], unit_bytes, scale))
+            return false;
+    return compare->budgets[compare->n_budgets - 1] >= unit_bytes;
 }
 
 struct vbs_form_unit vbs_form_budget_unit(const struct vbs_compare *compare)
@@ -54,17 +60,13 @@ struct vbs_form_unit vbs_form_budget_unit(const struct vbs_compare *compare)
         {"MiB", 1 << 20, 0},          {"MB", 1000000, 0},
         {"KiB", 1 << 10, 0},          {"kB", 1000, 0},
     };
-    int64_t common = 0;
 
-    for (int b = 0; b < compare->n_budgets; b++)
-        common = greatest_divisor(common, compare->budgets[b]);
-    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0] && common > 0; i++) {
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
         struct vbs_form_unit unit = UNITS[i];
         int64_t scale = 1;
 
         for (; unit.decimals <= 2; unit.decimals++, scale *= 10)
-            if (compare->budgets[compare->n_budgets - 1] >= unit.bytes &&
-                common % (unit.bytes / greatest_divisor(unit.bytes, scale)) == 0)
+            if (are_written_in(compare, unit.bytes, scale))
                 return unit;
     }
     return (struct vbs_form_unit){"B", 1, 0};

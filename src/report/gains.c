@@ -10,6 +10,34 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *vbs_gains_baseline(int baseline)
+{
+    static const char *const NAMES[VBS_N_BASELINES] = {"fbs", "fbs-best", "mmcnn", "vdnn"};
+
+    return NAMES[baseline];
+}
+
+struct vbs_gain *vbs_gains_of(struct vbs_compare_row *row, int baseline)
+{
+    struct vbs_gain *gains[VBS_N_BASELINES] = {&row->gain_over_fbs, &row->gain_over_fbs_best,
+                                               &row->gain_over_mmcnn, &row->gain_over_vdnn};
+
+    return gains[baseline];
+}
+
+const struct vbs_gain *vbs_gains_in(const struct vbs_compare_row *row, int baseline)
+{
+    const struct vbs_gain *gains[VBS_N_BASELINES] = {&row->gain_over_fbs, &row->gain_over_fbs_best,
+                                                     &row->gain_over_mmcnn, &row->gain_over_vdnn};
+
+    return gains[baseline];
+}
+
+int vbs_gains_told(const struct vbs_compare *compare)
+{
+    return compare->weights == VBS_WEIGHTS_INCLUDED ? VBS_N_BASELINES : VBS_N_MADE;
+}
+
 /* One column at the budget at hand. */
 struct entry {
     struct vbs_compare_row *row;
@@ -95,25 +123,19 @@ static enum vbs_status set_entry(struct vbs_ctx *ctx, struct vbs_noise *noise,
 
 enum vbs_status vbs_gains_set(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_compare *compare,
-                              const struct vbs_row_column *columns, struct vbs_row_column fbs,
-                              struct vbs_row_column fbs_best)
+                              const struct vbs_row_column *columns)
 {
-    int n = compare->n_planners;
-    struct vbs_spread *spreads = calloc((size_t)n + 2, sizeof *spreads);
-    struct entry *entries = calloc((size_t)n + 2, sizeof *entries);
+    int n = compare->n_planners, n_all = n + VBS_N_BASELINES;
+    struct vbs_spread *spreads = calloc((size_t)n_all, sizeof *spreads);
+    struct entry *entries = calloc((size_t)n_all, sizeof *entries);
     enum vbs_status status = spreads && entries ? VBS_OK : vbs_no_memory(ctx);
 
     for (int b = 0; b < compare->n_budgets && status == VBS_OK; b++) {
-        for (int p = 0; p < n + 2 && status == VBS_OK; p++)
-            status = set_entry(ctx, noise,
-                               p < n    ? &columns[p]
-                               : p == n ? &fbs
-                                        : &fbs_best,
-                               b, &spreads[p], &entries[p]);
-        for (int p = 0; p < n && status == VBS_OK; p++) {
-            entries[p].row->gain_over_fbs = gain_of(&entries[p], &entries[n]);
-            entries[p].row->gain_over_fbs_best = gain_of(&entries[p], &entries[n + 1]);
-        }
+        for (int p = 0; p < n_all && status == VBS_OK; p++)
+            status = set_entry(ctx, noise, &columns[p], b, &spreads[p], &entries[p]);
+        for (int p = 0; p < n && status == VBS_OK; p++)
+            for (int i = 0; i < VBS_N_BASELINES; i++)
+                *vbs_gains_of(entries[p].row, i) = gain_of(&entries[p], &entries[n + i]);
         if (status == VBS_OK)
             set_verdicts(entries, n);
     }

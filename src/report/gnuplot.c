@@ -1,5 +1,6 @@
 #include "report/gnuplot.h"
 
+#include "base/embedded.h"
 #include "base/fail.h"
 #include "report/form.h"
 
@@ -19,6 +20,7 @@
 #define TAIL          ((size_t)16) /* of a picture, in which its ending is looked for */
 
 extern char **environ;
+extern const struct vbs_embedded vbs_plots[];
 
 enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
                                    const struct vbs_gnuplot_format **format)
@@ -263,13 +265,27 @@ static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder,
     return status;
 }
 
-enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, const struct vbs_text *script,
+static const struct vbs_embedded *find_template(const char *name)
+{
+    const struct vbs_embedded *found = vbs_plots;
+
+    while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    return found->name ? found : NULL;
+}
+
+enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
                                 const struct vbs_text *data,
                                 const struct vbs_gnuplot_format *format, const char *path)
 {
+    const struct vbs_embedded *found = find_template(template);
     char *folder = NULL;
     enum vbs_status status;
 
+    if (!found)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "this build has no template for plots");
+    vbs_text_add(script, "\n");
+    vbs_text_add(script, found->text);
     if (script->failed || data->failed)
         return vbs_no_memory(ctx);
     status = make_folder(ctx, &folder);

@@ -42,7 +42,23 @@ static json_t *verdict(enum vbs_noise_verdict noise)
     return noise == VBS_NOISE_UNKNOWN ? json_null() : json_boolean(noise == VBS_NOISE_WITHIN);
 }
 
-static json_t *make_row(const struct vbs_compare_row *row)
+/* What only a comparison with weights included has. */
+static bool set_weights(json_t *object, const struct vbs_compare_row *row)
+{
+    const struct vbs_gain *mmcnn = &row->gain_over_mmcnn, *vdnn = &row->gain_over_vdnn;
+
+    return set_gain(object, "gain_over_mmcnn_percent", mmcnn->percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_percent", vdnn->percent, row->feasible) &&
+           set_gain(object, "gain_over_mmcnn_low_percent", mmcnn->low_percent, row->feasible) &&
+           set_gain(object, "gain_over_mmcnn_high_percent", mmcnn->high_percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_low_percent", vdnn->low_percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_high_percent", vdnn->high_percent, row->feasible) &&
+           set(object, "copied_bytes", json_integer(row->copied_bytes)) &&
+           set(object, "copy_us", number(row->copy_us)) &&
+           set(object, "resident_bytes", json_integer(row->resident_bytes));
+}
+
+static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights)
 {
     const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
     json_t *made = json_object();
@@ -68,7 +84,8 @@ static json_t *make_row(const struct vbs_compare_row *row)
         set(made, "within_noise", verdict(row->noise)) &&
         set(made, "latency_us", number(row->latency_us)) &&
         set(made, "least_latency_us",
-            row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()))
+            row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()) &&
+        (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)))
         return made;
     json_decref(made);
     return NULL;
@@ -79,12 +96,26 @@ static json_t *make_rows(const struct vbs_compare *compare)
     json_t *made = json_array();
 
     for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
-        if (json_array_append_new(made, make_row(&compare->rows[i])) != 0) {
+        if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights)) != 0) {
             json_decref(made);
             made = NULL;
         }
     }
     return made;
+}
+
+/* Where weights are inside, how large they are and how they come in. */
+static bool set_copy(json_t *object, const struct vbs_compare *compare)
+{
+    json_t *copy = json_object();
+
+    if (set(copy, "source", string(compare->copy.source)) &&
+        set(copy, "latency_us", number(compare->copy.latency_us)) &&
+        set(copy, "bytes_per_us", number(compare->copy.bytes_per_us)))
+        return set(object, "copy", copy) &&
+               set(object, "weight_bytes", json_integer(compare->weight_bytes));
+    json_decref(copy);
+    return false;
 }
 
 static json_t *make_compare(const struct vbs_compare *compare)
@@ -98,6 +129,8 @@ static json_t *make_compare(const struct vbs_compare *compare)
         set(made, "model", string(compare->model)) &&
         set(made, "request", json_integer(compare->request)) &&
         set(made, "io", json_string(vbs_io_word(compare->io))) &&
+        set(made, "weights", json_string(vbs_weights_word(compare->weights))) &&
+        (compare->weights == VBS_WEIGHTS_EXCLUDED || set_copy(made, compare)) &&
         set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
         set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
         set(made, "rows", make_rows(compare)))

@@ -20,6 +20,28 @@ enum vbs_status vbs_judge_check(struct vbs_ctx *ctx, const struct vbs_profile *p
     return VBS_OK;
 }
 
+static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    if (a->n_copies != b->n_copies)
+        return false;
+    for (int i = 0; i < a->n_copies; i++) {
+        const struct vbs_copy *other = vbs_profile_copy(b, a->copies[i].source);
+
+        if (!other || other->channel.latency_us != a->copies[i].channel.latency_us ||
+            other->channel.bytes_per_us != a->copies[i].channel.bytes_per_us)
+            return false;
+    }
+    return true;
+}
+
+struct vbs_channel vbs_judge_channel(const struct vbs_profile *judge,
+                                     const struct vbs_channel *asked)
+{
+    const struct vbs_copy *own = asked->source ? vbs_profile_copy(judge, asked->source) : NULL;
+
+    return own ? own->channel : *asked;
+}
+
 static bool same_rows(const struct vbs_profile *a, const struct vbs_profile *b, int layer,
                       int batch)
 {
@@ -35,11 +57,14 @@ static bool same_rows(const struct vbs_profile *a, const struct vbs_profile *b, 
     return true;
 }
 
-bool vbs_judge_is_same(const struct vbs_profile *a, const struct vbs_profile *b)
+bool vbs_judge_is_same(const struct vbs_profile *a, const struct vbs_profile *b,
+                       enum vbs_weights weights)
 {
     if (a == b)
         return true;
     if (a->n_layers != b->n_layers || a->n_batches != b->n_batches)
+        return false;
+    if (weights == VBS_WEIGHTS_INCLUDED && !same_copies(a, b))
         return false;
     for (int layer = 1; layer <= a->n_layers; layer++)
         for (int batch = 0; batch < a->n_batches; batch++)

@@ -18,6 +18,9 @@
  * of skewed samples are a little too high each, which cancels in a ratio of two sums but not in
  * one sum, and so no interval of a time is given.
  *
+ * Where weights are copied, time is no sum: in each replicate both clocks run anew (clocks.c), with
+ * copies as exact as the channel has them.
+ *
  * Rows are taken to err independently of each other. A row's random numbers depend on the row
  * alone, so that no interval depends on which others are asked for, or in which order.
  */
@@ -25,6 +28,8 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "report/clocks.h"
+#include "report/judge.h"
 #include "vbslab/measure.h"
 
 #include <gsl/gsl_cdf.h>
@@ -42,13 +47,17 @@
 /* One row in a mix. */
 struct part {
     size_t row;   /* index among all rows of the judge */
-    double count; /* times that it runs */
+    double count; /* times that it runs, parts by their share of the time */
 };
 
 struct vbs_mix {
     double time_us;
     int n_parts;
     struct part *parts; /* ascending by row */
+    /* Where weights are copied the time is no sum of parts; then that of each replicate, or null
+     * where some row has no interval. */
+    bool copies;
+    double *replicates_us;
 };
 
 /* Resampled times of a row less its median, [VBS_NOISE_REPLICATES]. */
@@ -127,103 +136,6 @@ enum vbs_intervals vbs_noise_intervals(const struct vbs_noise *noise)
     if (noise->from_samples)
         return VBS_INTERVALS_SAMPLES;
     return noise->from_rows ? VBS_INTERVALS_ROWS : VBS_INTERVALS_NONE;
-}
-
-/* ---- Mixes ---- */
-
-/* The judge's row of a step; it must exist. */
-static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_step *step, int algorithm)
-{
-    int n_rows, batch = vbs_profile_batch_index(noise->judge, step->batch);
-    const struct vbs_profile_row *rows =
-        vbs_profile_rows(noise->judge, step->layer, batch, &n_rows);
-    int i = 0;
-
-    while (i + 1 < n_rows && rows[i].algorithm != algorithm)
-        i++;
-    return (size_t)(rows + i - first_row(noise->judge));
-}
-
-/* Counts the rows that the schedule runs, and lists them; how many there are. */
-static size_t count_parts(struct vbs_noise *noise, const struct vbs_schedule *schedule)
-{
-    size_t n = 0;
-
-    for (int64_t s = 0; s < schedule->n_steps; s++) {
-        const struct vbs_step *step = &schedule->steps[s];
-        int algorithm = vbs_profile_algorithm(noise->judge, schedule->algorithms[step->algorithm]);
-        size_t row = row_of_step(noise, step, algorithm);
-
-        if (noise->counts[row]++ == 0)
-            noise->touched[n++] = row;
-    }
-    return n;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b)
-{
-    if (a == b)
-        return true;
-    if (a->n_parts != b->n_parts)
-        return false;
-    for (int i = 0; i < a->n_parts; i++)
-        if (a->parts[i].row != b->parts[i].row || a->parts[i].count != b->parts[i].count)
-            return false;
-    return true;
-}
-
-/* Whether the rows touched are those of the mix made last, equally often. */
-static bool is_last(const struct vbs_noise *noise, size_t n)
-{
-    if (!noise->last || noise->last->n_parts != (int)n)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct part *part = &noise->last->parts[i];
-
-        if (part->row != noise->touched[i] || part->count != noise->counts[part->row])
-            return false;
-    }
-    return true;
-}
-
-enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
-                              const struct vbs_schedule *schedule, double time_us,
-                              const struct vbs_mix **mix)
-{
-    size_t n = count_parts(noise, schedule);
-    struct vbs_mix *made = NULL;
-
-    qsort(noise->touched, n, sizeof *noise->touched, by_row);
-    if (!is_last(noise, n)) {
-        made = vbs_arena_alloc(&noise->arena, 1, sizeof *made);
-        if (made)
-            *made = (struct vbs_mix){
-                .time_us = time_us,
-                .n_parts = (int)n,
-                .parts = vbs_arena_alloc(&noise->arena, n, sizeof *made->parts),
-            };
-        if (!made || !made->parts)
-            made = NULL;
-        noise->last = made;
-    }
-    for (size_t i = 0; i < n; i++) {
-        size_t row = noise->touched[i];
-
-        if (made)
-            made->parts[i] = (struct part){.row = row, .count = noise->counts[row]};
-        noise->counts[row] = 0;
-    }
-    if (!noise->last)
-        return vbs_no_memory(ctx);
-    *mix = noise->last;
-    return VBS_OK;
 }
 
 /* ---- Resampling a row ---- */
@@ -363,6 +275,181 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
     return VBS_OK;
 }
 
+/* ---- Mixes ---- */
+
+/* The judge's row of a compute step; it must exist. */
+static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedule *schedule,
+                          const struct vbs_step *step)
+{
+    int algorithm = vbs_profile_algorithm(noise->judge, schedule->algorithms[step->algorithm]);
+    int n_rows, batch = vbs_profile_batch_index(noise->judge, step->batch);
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(noise->judge, step->layer, batch, &n_rows);
+    int i = 0;
+
+    while (i + 1 < n_rows && rows[i].algorithm != algorithm)
+        i++;
+    return (size_t)(rows + i - first_row(noise->judge));
+}
+
+/* How much of its row's time a step takes. */
+static double share_of_step(const struct vbs_noise *noise, const struct vbs_step *step)
+{
+    int64_t channels = noise->judge->layers[step->layer].channels;
+
+    if (step->parts == 0)
+        return 1;
+    if (channels == 0)
+        return 1.0 / step->parts;
+    return (double)(step->part * channels / step->parts -
+                    (step->part - 1) * channels / step->parts) /
+           (double)channels;
+}
+
+/* Counts the rows that the schedule runs, and lists them; how many there are. */
+static size_t count_parts(struct vbs_noise *noise, const struct vbs_schedule *schedule)
+{
+    size_t n = 0;
+
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+        size_t row;
+
+        if (step->op != VBS_STEP_COMPUTE)
+            continue;
+        row = row_of_step(noise, schedule, step);
+        if (noise->counts[row] == 0)
+            noise->touched[n++] = row;
+        noise->counts[row] += share_of_step(noise, step);
+    }
+    return n;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* No draw tells schedules apart that take the same time in all of them. */
+static bool same_replicates(const struct vbs_mix *a, const struct vbs_mix *b)
+{
+    if (a->time_us != b->time_us || !a->replicates_us || !b->replicates_us)
+        return a->time_us == b->time_us && !a->replicates_us && !b->replicates_us;
+    return memcmp(a->replicates_us, b->replicates_us,
+                  VBS_NOISE_REPLICATES * sizeof *a->replicates_us) == 0;
+}
+
+bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b)
+{
+    if (a == b)
+        return true;
+    if (a->n_parts != b->n_parts || a->copies != b->copies)
+        return false;
+    for (int i = 0; i < a->n_parts; i++)
+        if (a->parts[i].row != b->parts[i].row || a->parts[i].count != b->parts[i].count)
+            return false;
+    return !a->copies || same_replicates(a, b);
+}
+
+/* Whether the rows touched are those of the mix made last, equally often. */
+static bool is_last(const struct vbs_noise *noise, size_t n)
+{
+    if (!noise->last || noise->last->copies || noise->last->n_parts != (int)n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct part *part = &noise->last->parts[i];
+
+        if (part->row != noise->touched[i] || part->count != noise->counts[part->row])
+            return false;
+    }
+    return true;
+}
+
+/* A schedule at work on its clocks. */
+struct clock_source {
+    struct vbs_noise *noise;
+    const struct vbs_schedule *schedule;
+};
+
+static enum vbs_status find_draws(struct vbs_ctx *ctx, void *self, const struct vbs_step *step,
+                                  const struct vbs_profile_row **row, const float **draws)
+{
+    const struct clock_source *source = self;
+    struct vbs_noise *noise = source->noise;
+    size_t index = row_of_step(noise, source->schedule, step);
+    enum vbs_status status = noise->draws[index].done ? VBS_OK : draw_row(ctx, noise, index);
+
+    *row = first_row(noise->judge) + index;
+    *draws = noise->draws[index].us;
+    return status;
+}
+
+/* Fills replicates_us of mix, that of a schedule that copies. */
+static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
+                                   const struct vbs_schedule *schedule, struct vbs_mix *mix)
+{
+    struct clock_source source = {.noise = noise, .schedule = schedule};
+    struct vbs_clock_rows rows = {.self = &source, .find = find_draws};
+    struct vbs_channel channel = vbs_judge_channel(noise->judge, &schedule->copy);
+    double *times_us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *times_us);
+    enum vbs_status status;
+    bool known;
+
+    if (!times_us)
+        return vbs_no_memory(ctx);
+    status = vbs_clocks_run(ctx, noise->judge, schedule, &channel, &rows, VBS_NOISE_REPLICATES,
+                            times_us, &known);
+    if (status == VBS_OK && known)
+        mix->replicates_us = times_us;
+    return status;
+}
+
+/* Whether copies take part of the time. */
+static bool has_copies(const struct vbs_schedule *schedule)
+{
+    for (int64_t s = 0; s < schedule->n_steps; s++)
+        if (schedule->steps[s].op == VBS_STEP_LOAD && !schedule->steps[s].resident)
+            return true;
+    return false;
+}
+
+enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
+                              const struct vbs_schedule *schedule, double time_us,
+                              const struct vbs_mix **mix)
+{
+    bool copies = has_copies(schedule);
+    size_t n = count_parts(noise, schedule);
+    struct vbs_mix *made = NULL;
+
+    qsort(noise->touched, n, sizeof *noise->touched, by_row);
+    if (copies || !is_last(noise, n)) {
+        made = vbs_arena_alloc(&noise->arena, 1, sizeof *made);
+        if (made)
+            *made = (struct vbs_mix){
+                .time_us = time_us,
+                .copies = copies,
+                .n_parts = (int)n,
+                .parts = vbs_arena_alloc(&noise->arena, n, sizeof *made->parts),
+            };
+        if (!made || !made->parts)
+            made = NULL;
+        noise->last = made;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t row = noise->touched[i];
+
+        if (made)
+            made->parts[i] = (struct part){.row = row, .count = noise->counts[row]};
+        noise->counts[row] = 0;
+    }
+    if (!noise->last)
+        return vbs_no_memory(ctx);
+    *mix = noise->last;
+    return copies ? draw_clocks(ctx, noise, schedule, made) : VBS_OK;
+}
+
 /* ---- Spreads ---- */
 
 enum vbs_status vbs_noise_spread(struct vbs_ctx *ctx, struct vbs_noise *noise,
@@ -371,6 +458,13 @@ enum vbs_status vbs_noise_spread(struct vbs_ctx *ctx, struct vbs_noise *noise,
     if (spread->mix == mix)
         return VBS_OK;
     spread->mix = NULL;
+    if (mix->copies) {
+        spread->known = mix->replicates_us != NULL;
+        if (spread->known)
+            memcpy(spread->time_us, mix->replicates_us, sizeof spread->time_us);
+        spread->mix = mix;
+        return VBS_OK;
+    }
     spread->known = true;
     for (int r = 0; r < VBS_NOISE_REPLICATES; r++)
         spread->time_us[r] = mix->time_us;

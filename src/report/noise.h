@@ -16,17 +16,19 @@ struct vbs_noise *vbs_noise_new(const struct vbs_profile *judge,
                                 const struct vbs_sample_source *samples);
 void vbs_noise_free(struct vbs_noise *noise);
 
-/* What the time of a schedule is made of: how often each row of the judge runs in it. Owned by the
- * noise it was made with. */
+/* What the time of a schedule is made of: how often each row of the judge runs in it, and where it
+ * copies weights how long it takes in each replicate. Owned by the noise it was made with. */
 struct vbs_mix;
 
 /* The mix of a schedule that takes time_us by the judge, on which it can be replayed. One that is
- * equal to the mix made before it is the same pointer. O(steps log steps). VBS_NO_MEMORY. */
+ * equal to the mix made before it is the same pointer. O(steps log steps); of a schedule that
+ * copies weights O(steps x replicates), and errors as vbs_noise_spread. VBS_NO_MEMORY. */
 enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_schedule *schedule, double time_us,
                               const struct vbs_mix **mix) VBS_MUST_CHECK;
 
-/* True when both run the same rows equally often: no noise tells them apart. */
+/* True when both run the same rows equally often and, where weights are copied, take the same time in
+ * all replicates: no noise tells them apart. */
 bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b);
 
 /* The time of one mix in each replicate: entry r of every mix is of the same resampled times. */

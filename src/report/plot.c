@@ -4,7 +4,6 @@
  * for gnuplot's "index": memory, the limit by the lower bound, and one column per planner, all as
  * samples per second, NaN where nothing fits. Each budget has a line, the last one two.
  */
-#include "base/embedded.h"
 #include "base/fail.h"
 #include "report/form.h"
 #include "report/gnuplot.h"
@@ -17,14 +16,14 @@
 #define NOTE_LIMIT  72
 #define MARKERS     40 /* on one curve; more would merge */
 
-extern const struct vbs_embedded vbs_plots[];
-
 /* One profile's part of the figure. */
 struct panel {
     const struct vbs_compare *compare;
     const char *unit;
     double unit_bytes;
     double memory_from, memory_to; /* in unit */
+    bool logarithmic;              /* the memory axis */
+    double weights;                /* in unit; 0: none inside */
     double rate_from, rate_to;     /* samples per second; 0..0 when nothing fits */
 };
 
@@ -75,9 +74,9 @@ static void choose_unit(struct panel *panel)
     panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
 }
 
-/* All rates of the panel with a margin; from zero when the curves span most of the way to it. Else
- * the differences would be too small to read, and the template marks the axis as broken, for which
- * the margin below has room. */
+/* All rates of the panel with a margin; from zero when the curves span most of the way to it, and
+ * over a logarithmic axis, where they fall towards it. Else the differences would be too small to
+ * read, and the template marks the axis as broken, for which the margin below has room. */
 static void choose_rates(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -100,21 +99,35 @@ static void choose_rates(struct panel *panel)
         return;
     span = fmax(high - low, 0.02 * high);
     panel->rate_to = high + 0.08 * span;
-    panel->rate_from = low < 0.5 * high ? 0 : low - 0.16 * span;
+    panel->rate_from =
+        low < 0.5 * high || compare->weights == VBS_WEIGHTS_INCLUDED ? 0 : low - 0.16 * span;
+}
+
+/* The budgets with a margin on both sides. */
+static void choose_memory(struct panel *panel)
+{
+    const struct vbs_compare *compare = panel->compare;
+    double from = (double)compare->budgets[0] / panel->unit_bytes;
+    double to = (double)compare->budgets[compare->n_budgets - 1] / panel->unit_bytes;
+    double margin = to > from ? 0.03 * (to - from) : fmax(0.1 * to, 0.1);
+
+    /* A logarithm has no place for 0. */
+    panel->logarithmic = compare->weights == VBS_WEIGHTS_INCLUDED && from > 0;
+    if (panel->logarithmic)
+        margin = to > from ? pow(to / from, 0.03) : 2;
+    panel->memory_from = panel->logarithmic ? from / margin : fmax(from - margin, 0);
+    panel->memory_to = panel->logarithmic ? to * margin : to + margin;
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        panel->weights = (double)compare->weight_bytes / panel->unit_bytes;
 }
 
 static struct panel make_panel(const struct vbs_compare *compare)
 {
     struct panel panel = {.compare = compare};
-    double from, to, margin;
 
     choose_unit(&panel);
     choose_rates(&panel);
-    from = (double)compare->budgets[0] / panel.unit_bytes;
-    to = (double)compare->budgets[compare->n_budgets - 1] / panel.unit_bytes;
-    margin = to > from ? 0.03 * (to - from) : fmax(0.1 * to, 0.1);
-    panel.memory_from = fmax(from - margin, 0);
-    panel.memory_to = to + margin;
+    choose_memory(&panel);
     return panel;
 }
 
@@ -168,6 +181,8 @@ static void add_title(struct vbs_text *script, int number, const struct vbs_comp
                          TITLE_LIMIT);
     vbs_text_addf(&title, ", request %lld, io %s", (long long)compare->request,
                   vbs_io_word(compare->io));
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_add(&title, ", weights included");
     vbs_text_addf(script, "vbs_title[%d] = ", number);
     vbs_gnuplot_add_string(script, title.data ? title.data : "", 2 * TITLE_LIMIT);
     vbs_text_add(script, "\n");
@@ -190,6 +205,16 @@ static void add_device(struct vbs_text *note, const struct vbs_circumstances *fr
     free(name);
 }
 
+static void add_copies(struct vbs_text *note, const struct vbs_compare *compare)
+{
+    double bytes_per_s = fmin(1e6 * compare->copy.bytes_per_us, 1e18);
+    char bytes[24];
+
+    if (bytes_per_s > 0)
+        vbs_text_addf(note, "%scopies at %s/s", note->length > 0 ? ", " : "",
+                      vbs_format_bytes((int64_t)bytes_per_s, bytes, sizeof bytes));
+}
+
 /* Where the times come from: the judge. */
 static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
@@ -205,6 +230,7 @@ static void add_note(struct vbs_text *script, int number, const struct vbs_compa
                       from->threads == 1 ? "thread" : "threads");
     if (!compare->self_judged)
         vbs_text_addf(&note, "%sjudged by a second profile", note.length > 0 ? ", " : "");
+    add_copies(&note, compare);
     vbs_text_addf(script, "vbs_note[%d] = ", number);
     vbs_gnuplot_add_string(script, note.data ? note.data : "", 2 * NOTE_LIMIT);
     vbs_text_add(script, "\n");
@@ -225,6 +251,9 @@ static void add_panel(struct vbs_text *script, int number, const struct panel *p
     add_number(script, " = ", panel->memory_from, "\n");
     vbs_text_addf(script, "vbs_memory_to[%d]", number);
     add_number(script, " = ", panel->memory_to, "\n");
+    vbs_text_addf(script, "vbs_log[%d] = %d\n", number, panel->logarithmic);
+    vbs_text_addf(script, "vbs_weights[%d]", number);
+    add_number(script, " = ", panel->weights, "\n");
     vbs_text_addf(script, "vbs_rate_from[%d]", number);
     add_number(script, " = ", panel->rate_from, "\n");
     vbs_text_addf(script, "vbs_rate_to[%d]", number);
@@ -262,9 +291,10 @@ static void add_planners(struct vbs_text *script, const struct vbs_compare *cons
 static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
                          const struct vbs_compare *const *compares, int n_compares)
 {
-    static const char *const PER_PANEL[] = {"title",     "note",      "unit",
-                                            "every",     "last",      "memory_from",
-                                            "memory_to", "rate_from", "rate_to"};
+    static const char *const PER_PANEL[] = {"title",       "note",      "unit", "every",
+                                            "last",        "log",       "weights",
+                                            "memory_from", "memory_to", "rate_from",
+                                            "rate_to"};
     int n_planners = 0;
 
     for (int i = 0; next_planner(compares, n_compares, &i);)
@@ -277,15 +307,6 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
     add_planners(script, compares, n_compares);
     for (size_t i = 0; i < sizeof PER_PANEL / sizeof PER_PANEL[0]; i++)
         vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], n_compares);
-}
-
-static const struct vbs_embedded *find_template(const char *name)
-{
-    const struct vbs_embedded *found = vbs_plots;
-
-    while (found->name && strcmp(found->name, name) != 0)
-        found++;
-    return found->name ? found : NULL;
 }
 
 /* Says why nothing can be drawn, and what would help. */
@@ -316,7 +337,6 @@ static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare 
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, const char *path)
 {
-    const struct vbs_embedded *template = find_template("throughput");
     const struct vbs_gnuplot_format *format;
     struct vbs_text script = {0}, data = {0};
     bool empty = true;
@@ -324,8 +344,6 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
 
     if (status != VBS_OK)
         return status;
-    if (!template)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "this build has no template for plots");
     add_preamble(&script, format, compares, n_compares);
     for (int i = 0; i < n_compares; i++) {
         struct panel panel = make_panel(compares[i]);
@@ -334,10 +352,8 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
         add_panel(&script, i + 1, &panel);
         add_data(&data, compares, n_compares, &panel);
     }
-    vbs_text_add(&script, "\n");
-    vbs_text_add(&script, template->text);
     status = empty ? fail_empty(ctx, compares, n_compares)
-                   : vbs_gnuplot_run(ctx, &script, &data, format, path);
+                   : vbs_gnuplot_run(ctx, &script, "throughput", &data, format, path);
     vbs_text_clear(&script);
     vbs_text_clear(&data);
     return status;

@@ -16,17 +16,54 @@ double vbs_solvers_clock_us(void)
     return 1e6 * vbs_clock_s();
 }
 
-enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                 const struct vbs_problem *problem, double time_limit_s)
+bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights)
 {
+    return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
+}
+
+bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights)
+{
+    static const char *const NAMES[] = {"fbs", "fbs-best", "dp-vbs+"};
+
+    if (weights == VBS_WEIGHTS_EXCLUDED || vbs_planner_transfers(planner))
+        return vbs_compare_can(planner, weights);
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
+/* With weights excluded the budgets are the same whichever planners are compared: their range ends
+ * where the best plan there is has enough. */
+static bool is_wanted(const struct vbs_problem *problem, const struct vbs_compare_options *options,
+                      const struct vbs_planner *planner)
+{
+    if (problem->weights == VBS_WEIGHTS_EXCLUDED || !options->planners)
+        return vbs_compare_is_default(planner, problem->weights);
+    for (int i = 0; i < options->n_planners; i++)
+        if (options->planners[i] == planner)
+            return true;
+    return false;
+}
+
+enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_problem *problem,
+                                 const struct vbs_compare_options *options)
+{
+    double limit_s = options->time_limit_s;
+
     *solvers = (struct vbs_solvers){
         .problem = problem,
-        .time_limit_s = time_limit_s == 0 ? VBS_COMPARE_TIME_LIMIT_S : time_limit_s,
+        .time_limit_s = limit_s == 0 ? VBS_COMPARE_TIME_LIMIT_S : limit_s,
     };
     while (vbs_planner_at(solvers->n))
         solvers->n++;
     solvers->at = calloc((size_t)solvers->n, sizeof *solvers->at);
-    return solvers->at ? VBS_OK : vbs_no_memory(ctx);
+    if (!solvers->at)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < solvers->n; i++)
+        solvers->at[i].wanted = is_wanted(problem, options, vbs_planner_at(i));
+    return VBS_OK;
 }
 
 void vbs_solvers_clear(struct vbs_solvers *solvers)
@@ -58,7 +95,7 @@ enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solver
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; i < solvers->n && status == VBS_OK; i++)
-        if (timed_too || !vbs_solvers_is_timed(vbs_planner_at(i)))
+        if (solvers->at[i].wanted && (timed_too || !vbs_solvers_is_timed(vbs_planner_at(i))))
             status = open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]);
     return status;
 }

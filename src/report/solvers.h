@@ -9,6 +9,13 @@
 struct vbs_opened {
     struct vbs_solver *solver;
     double open_us;
+    bool wanted; /* has a say in the default budgets */
+};
+
+/* Budgets, ascending; freed by free. */
+struct vbs_budgets {
+    int64_t *at;
+    int n;
 };
 
 /* One place per planner, in the order of all planners; its solver is null until it is opened and
@@ -26,14 +33,15 @@ bool vbs_solvers_is_timed(const struct vbs_planner *planner);
 /* Microseconds of a clock that never goes back. */
 double vbs_solvers_clock_us(void);
 
-/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. time_limit_s: 0 is
- * VBS_COMPARE_TIME_LIMIT_S. VBS_NO_MEMORY. */
+/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. options: planners and
+ * time_limit_s of a comparison. VBS_NO_MEMORY. */
 enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  const struct vbs_problem *problem,
-                                 double time_limit_s) VBS_MUST_CHECK;
+                                 const struct vbs_compare_options *options) VBS_MUST_CHECK;
 void vbs_solvers_clear(struct vbs_solvers *solvers);
 
-/* Opens all that are not; those with a time limit only on demand. Errors as vbs_solver_new. */
+/* Opens all wanted that are not; those with a time limit only on demand. Errors as vbs_solver_new.
+ */
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  bool timed_too) VBS_MUST_CHECK;
 
@@ -48,8 +56,14 @@ enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solver
 enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                           double *latency_us) VBS_MUST_CHECK;
 
-/* vbs_compare_default_budgets, with and leaving open the solvers that it asks. */
+/* The budgets of the range, or, where that is null, the default ones of vbs_compare_run, with and
+ * leaving open the solvers that are asked. VBS_USAGE: the range is not valid. */
 enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                    struct vbs_byte_range *budgets) VBS_MUST_CHECK;
+                                    const struct vbs_byte_range *range,
+                                    struct vbs_budgets *budgets) VBS_MUST_CHECK;
+
+/* vbs_compare_default_budgets likewise. */
+enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                  struct vbs_byte_range *range) VBS_MUST_CHECK;
 
 #endif

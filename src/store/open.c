@@ -299,6 +299,25 @@ static enum vbs_status open_file_for_reading(struct vbs_ctx *ctx, struct vbs_sto
     return status == VBS_OK ? inspect(ctx, store, version) : status;
 }
 
+/* What an earlier version wrote is brought to this one before it is read. */
+static enum vbs_status bring_up(struct vbs_ctx *ctx, struct vbs_store *store, const char *path,
+                                int version)
+{
+    enum vbs_status writing = check_access(NULL, store, path), status;
+
+    if (writing == VBS_NO_MEMORY)
+        return vbs_no_memory(ctx);
+    if (writing != VBS_OK)
+        return vbs_fail(ctx, VBS_STORE,
+                        "store '%s' is of version %d and must be brought to version %d, but cannot "
+                        "be written here; copy it to where you may write",
+                        store->shown, version, newest_version());
+    sqlite3_close(store->db);
+    store->db = NULL;
+    status = open_for_writing(ctx, store, path);
+    return status == VBS_OK ? vbs_sql_run(ctx, store, "PRAGMA query_only = ON", "") : status;
+}
+
 static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
                                         const char *path)
 {
@@ -317,12 +336,7 @@ static enum vbs_status open_for_reading(struct vbs_ctx *ctx, struct vbs_store *s
         return status;
     if (version == 0)
         return vbs_fail(ctx, VBS_STORE, "store '%s' is empty", store->shown);
-    if (version < newest_version())
-        return vbs_fail(ctx, VBS_STORE,
-                        "store '%s' is of version %d; vbslab %s needs %d, to which any command "
-                        "that writes brings it",
-                        store->shown, version, vbs_version(), newest_version());
-    return VBS_OK;
+    return version < newest_version() ? bring_up(ctx, store, path, version) : VBS_OK;
 }
 
 enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,

@@ -44,9 +44,9 @@ static enum vbs_status insert_layer(struct vbs_ctx *ctx, struct vbs_store *store
 {
     enum vbs_status status;
 
-    status = vbs_sql_bind(ctx, store, layers, "iittiiii", id, (int64_t)number, layer->name,
+    status = vbs_sql_bind(ctx, store, layers, "iittiiiii", id, (int64_t)number, layer->name,
                           layer->kind, layer->in_bytes, layer->out_bytes, layer->weight_bytes,
-                          (int64_t)layer->in_place);
+                          (int64_t)layer->in_place, (int64_t)layer->channels);
     if (status == VBS_OK)
         status = vbs_sql_finish(ctx, store, layers);
     for (int i = 0; i < layer->n_inputs && status == VBS_OK; i++) {
@@ -65,7 +65,7 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
     enum vbs_status status;
 
     status =
-        vbs_sql_prepare(ctx, store, "INSERT INTO layer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &layer);
+        vbs_sql_prepare(ctx, store, "INSERT INTO layer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &layer);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, store, "INSERT INTO layer_input VALUES (?, ?, ?, ?)", &input);
     for (int i = 1; i <= n_layers && status == VBS_OK; i++)
@@ -185,6 +185,7 @@ static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, s
         .out_bytes = sqlite3_column_int64(stmt, 4),
         .weight_bytes = sqlite3_column_int64(stmt, 5),
         .in_place = sqlite3_column_int64(stmt, 6) != 0,
+        .channels = vbs_sql_int(stmt, 7),
     };
     enum vbs_status status;
 
@@ -205,8 +206,8 @@ static enum vbs_status read_layers(struct reading *reading)
     bool row = true;
 
     status = open_query(reading,
-                        "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place "
-                        "FROM layer WHERE profile = ? ORDER BY layer",
+                        "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place, "
+                        "channels FROM layer WHERE profile = ? ORDER BY layer",
                         &stmt);
     if (status != VBS_OK)
         return status;
@@ -234,6 +235,8 @@ static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
         .low_us = sqlite3_column_double(stmt, 6),
         .high_us = sqlite3_column_double(stmt, 7),
         .n_runs = vbs_sql_int(stmt, 8),
+        .weight_bytes = sqlite3_column_int64(stmt, 9), /* unknown: 0, the layer's */
+        .form = vbs_sql_int(stmt, 10),
     };
 
     if (!algorithm)
@@ -253,7 +256,7 @@ static enum vbs_status read_kernels(struct reading *reading)
 
     status = open_query(reading,
                         "SELECT layer, batch, algorithm, ws_bytes, time_us, mad_us, low_us, "
-                        "high_us, n_runs FROM kernel WHERE profile = ?",
+                        "high_us, n_runs, weight_bytes, form FROM kernel WHERE profile = ?",
                         &stmt);
     if (status != VBS_OK)
         return status;
@@ -280,6 +283,8 @@ enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int6
         status = read_layers(&reading);
     if (status == VBS_OK)
         status = read_kernels(&reading);
+    if (status == VBS_OK)
+        status = vbs_rows_read_copies(ctx, store, id, reading.builder);
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(ctx, reading.builder, profile);
     if (status == VBS_FORMAT) {

@@ -26,6 +26,10 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
                                        int n_layers,
                                        const struct vbs_profile_layer *layers) VBS_MUST_CHECK;
 
+/* All copies of a profile. */
+enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       const struct vbs_profile *profile) VBS_MUST_CHECK;
+
 /* Sets the profile complete, the newest of all; it has no owner then and cannot be changed. */
 enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store,
                                   int64_t id) VBS_MUST_CHECK;
@@ -34,6 +38,10 @@ enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store,
  * without a time is VBS_STORE. */
 enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               struct vbs_profile **profile) VBS_MUST_CHECK;
+
+/* Part of any transaction: the profile's copies into builder. VBS_FORMAT where one has no time. */
+enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                     struct vbs_profile_builder *builder) VBS_MUST_CHECK;
 
 /* The profile's own texts and threads, copied into arena. columns: index of the first in stmt,
  * which selects VBS_ROWS_CIRCUMSTANCES. */

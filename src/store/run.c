@@ -24,8 +24,7 @@ void vbs_date_now(char date[VBS_DATE_SIZE])
 
 /* ---- committing ---- */
 
-/* In a write transaction: whether the profile is still this run's. */
-static enum vbs_status renew_ownership(struct vbs_ctx *ctx, struct vbs_store_run *run)
+enum vbs_status vbs_run_renew(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     enum vbs_status status =
         vbs_sql_run(ctx, run->store,
@@ -42,29 +41,50 @@ static enum vbs_status renew_ownership(struct vbs_ctx *ctx, struct vbs_store_run
                     (long long)run->id);
 }
 
+/* How many samples the kernel or copy of sample has in the store. */
+static int *n_committed(struct vbs_store_run *run, const struct vbs_run_pending *sample)
+{
+    return sample->copied ? &run->copies[sample->index].n_samples : &run->n_samples[sample->index];
+}
+
+static enum vbs_status insert_sample(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                     const struct vbs_run_pending *sample, sqlite3_stmt *kernels,
+                                     sqlite3_stmt *copies)
+{
+    sqlite3_stmt *stmt = sample->copied ? copies : kernels;
+    int64_t number = *n_committed(run, sample);
+    enum vbs_status status;
+
+    if (sample->copied)
+        status = vbs_sql_bind(ctx, run->store, stmt, "iid", run->copies[sample->index].id, number,
+                              sample->time_us);
+    else
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiid", run->kernel_ids[sample->index], number,
+                              (int64_t)sample->round, sample->time_us);
+    return status == VBS_OK ? vbs_sql_finish(ctx, run->store, stmt) : status;
+}
+
 static enum vbs_status insert_pending(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                       int *n_inserted)
 {
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *kernels = NULL, *copies = NULL;
     enum vbs_status status =
-        vbs_sql_prepare(ctx, run->store, "INSERT INTO sample VALUES (?, ?, ?, ?)", &stmt);
+        vbs_sql_prepare(ctx, run->store, "INSERT INTO sample VALUES (?, ?, ?, ?)", &kernels);
 
-    if (status != VBS_OK)
-        return status;
-    while (*n_inserted < run->n_pending) {
+    if (status == VBS_OK)
+        status =
+            vbs_sql_prepare(ctx, run->store, "INSERT INTO copy_sample VALUES (?, ?, ?)", &copies);
+    while (status == VBS_OK && *n_inserted < run->n_pending) {
         const struct vbs_run_pending *sample = &run->pending[*n_inserted];
 
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiid", run->kernel_ids[sample->kernel],
-                              (int64_t)run->n_samples[sample->kernel], (int64_t)sample->round,
-                              sample->time_us);
-        if (status == VBS_OK)
-            status = vbs_sql_finish(ctx, run->store, stmt);
+        status = insert_sample(ctx, run, sample, kernels, copies);
         if (status != VBS_OK)
             break;
-        run->n_samples[sample->kernel]++;
+        ++*n_committed(run, sample);
         ++*n_inserted;
     }
-    sqlite3_finalize(stmt);
+    sqlite3_finalize(kernels);
+    sqlite3_finalize(copies);
     return status;
 }
 
@@ -78,13 +98,13 @@ static enum vbs_status commit_pending(struct vbs_ctx *ctx, struct vbs_store_run 
         return VBS_OK;
     if ((status = vbs_sql_begin_write(ctx, run->store)))
         return status;
-    status = renew_ownership(ctx, run);
+    status = vbs_run_renew(ctx, run);
     if (status == VBS_OK)
         status = insert_pending(ctx, run, &n_inserted);
     status = vbs_sql_end(ctx, run->store, status);
     if (status != VBS_OK) {
         while (n_inserted > 0)
-            run->n_samples[run->pending[--n_inserted].kernel]--;
+            --*n_committed(run, &run->pending[--n_inserted]);
         return status;
     }
     run->n_pending = 0;
@@ -105,26 +125,34 @@ static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,
     return VBS_OK;
 }
 
-static enum vbs_status sink_add(struct vbs_ctx *ctx, void *self, int kernel, int round,
-                                double time_us)
+enum vbs_status vbs_run_add(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                            struct vbs_run_pending sample)
 {
-    struct vbs_store_run *run = self;
     enum vbs_status status;
 
     if (run->over)
         return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here",
                         (long long)run->id);
-    if (kernel < 0 || kernel >= run->session->n_kernels || !isfinite(time_us) || time_us < 0)
-        return vbs_fail(ctx, VBS_STORE, "kernel %d: a time of %g us is no sample", kernel, time_us);
     if (run->n_pending == VBS_RUN_PENDING && (status = commit_pending(ctx, run)))
         return status;
-    run->pending[run->n_pending++] = (struct vbs_run_pending){
-        .kernel = kernel, .round = run->first_round + round, .time_us = time_us};
+    run->pending[run->n_pending++] = sample;
     if (!run->session->modelled)
-        run->pending_us += time_us;
+        run->pending_us += sample.time_us;
     if (run->n_pending == VBS_RUN_PENDING || run->pending_us >= VBS_RUN_COMMIT_US)
         return commit_pending(ctx, run);
     return VBS_OK;
+}
+
+static enum vbs_status sink_add(struct vbs_ctx *ctx, void *self, int kernel, int round,
+                                double time_us)
+{
+    struct vbs_store_run *run = self;
+
+    if (kernel < 0 || kernel >= run->session->n_kernels || !isfinite(time_us) || time_us < 0)
+        return vbs_fail(ctx, VBS_STORE, "kernel %d: a time of %g us is no sample", kernel, time_us);
+    return vbs_run_add(ctx, run,
+                       (struct vbs_run_pending){
+                           .index = kernel, .round = run->first_round + round, .time_us = time_us});
 }
 
 bool vbs_store_run_resumed(const struct vbs_store_run *run)
@@ -211,7 +239,8 @@ static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, 
     enum vbs_status status;
 
     vbs_date_now(date);
-    if ((status = renew_ownership(ctx, run)) || (status = summarise(ctx, run)) ||
+    if ((status = vbs_run_renew(ctx, run)) || (status = summarise(ctx, run)) ||
+        (status = vbs_run_summarise_copies(ctx, run)) ||
         (status = vbs_sql_run(ctx, run->store,
                               "UPDATE profile SET date = ?, notes = coalesce(?, notes) "
                               "WHERE id = ?",
@@ -252,7 +281,11 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
         return vbs_no_memory(ctx);
     made->store = store;
     made->session = session;
-    made->sink = (struct vbs_sample_sink){.self = made, .stored = sink_stored, .add = sink_add};
+    made->sink = (struct vbs_sample_sink){.self = made,
+                                          .stored = sink_stored,
+                                          .add = sink_add,
+                                          .stored_copies = vbs_run_stored_copies,
+                                          .add_copy = vbs_run_add_copy};
     made->kernel_ids = calloc(n_kernels + 1, sizeof *made->kernel_ids);
     made->n_samples = calloc(n_kernels + 1, sizeof *made->n_samples);
     made->first = calloc(n_kernels + 1, sizeof *made->first);
@@ -271,6 +304,8 @@ void vbs_run_discard(struct vbs_store_run *run)
     free(run->n_samples);
     free(run->first);
     free(run->times_us);
+    free(run->copies);
+    vbs_arena_clear(&run->arena);
     free(run);
 }
 
@@ -287,7 +322,9 @@ static enum vbs_status release(struct vbs_store_run *run)
     if (status == VBS_OK && sqlite3_changes(run->store->db) == 1)
         status = vbs_sql_run(NULL, run->store,
                              "DELETE FROM profile WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM "
-                             "kernel JOIN sample ON kernel = kernel.id WHERE profile = ?1)",
+                             "kernel JOIN sample ON kernel = kernel.id WHERE profile = ?1) "
+                             "AND NOT EXISTS (SELECT 1 FROM copy JOIN copy_sample "
+                             "ON copy = copy.id WHERE profile = ?1)",
                              "i", run->id);
     return vbs_sql_end(NULL, run->store, status);
 }

@@ -10,9 +10,20 @@
 #define VBS_DATE_SIZE     sizeof "2000-01-01T00:00:00Z"
 
 struct vbs_run_pending {
-    int kernel;
-    int round;
+    bool copied; /* of a copy, else of a kernel */
+    int index;   /* of which */
+    int round;   /* of a kernel */
     double time_us;
+};
+
+/* A size of copy from a source. */
+struct vbs_run_copy {
+    const char *source; /* in the run's arena */
+    int64_t bytes;
+    int64_t id;
+    int n_samples;          /* committed so far */
+    int n_stored;           /* of earlier processes */
+    const double *times_us; /* [n_stored]; in the run's arena */
 };
 
 struct vbs_store_run {
@@ -28,6 +39,9 @@ struct vbs_store_run {
     size_t *first;       /* [n_kernels + 1]: of kernel k's times of earlier processes */
     double *times_us;    /* of earlier processes, by kernel; null: none */
     int first_round;     /* added to the rounds of this process */
+    struct vbs_run_copy *copies;
+    int n_copies, max_copies;
+    struct vbs_arena arena;
     int n_pending;
     double pending_us;
     struct vbs_run_pending pending[VBS_RUN_PENDING];
@@ -40,6 +54,29 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /* Frees the memory and leaves the store alone. */
 void vbs_run_discard(struct vbs_store_run *run);
+
+/* In a write transaction: whether the profile is still this run's. */
+enum vbs_status vbs_run_renew(struct vbs_ctx *ctx, struct vbs_store_run *run) VBS_MUST_CHECK;
+
+/* Holds a sample until enough have gathered. */
+enum vbs_status vbs_run_add(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                            struct vbs_run_pending sample) VBS_MUST_CHECK;
+
+/* ---- run_copies.c ---- */
+
+/* The sink's calls for copies. */
+enum vbs_status vbs_run_stored_copies(struct vbs_ctx *ctx, void *self, const char *source,
+                                      int64_t bytes, const double **times_us,
+                                      int *n_times) VBS_MUST_CHECK;
+enum vbs_status vbs_run_add_copy(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
+                                 double time_us) VBS_MUST_CHECK;
+
+/* In a transaction: the copies of earlier processes. */
+enum vbs_status vbs_run_read_copies(struct vbs_ctx *ctx, struct vbs_store_run *run) VBS_MUST_CHECK;
+
+/* In a write transaction: the statistics of all copies; those without samples are deleted. */
+enum vbs_status vbs_run_summarise_copies(struct vbs_ctx *ctx,
+                                         struct vbs_store_run *run) VBS_MUST_CHECK;
 
 /* The time of day, UTC; empty when there is none. */
 void vbs_date_now(char date[VBS_DATE_SIZE]);

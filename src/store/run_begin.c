@@ -97,7 +97,9 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
         status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
-        struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes};
+        struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
+                                      .weight_bytes = kernel->weight_bytes,
+                                      .form = kernel->form};
 
         status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
                                          kernel->algorithm, &row);
@@ -118,7 +120,7 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
     enum vbs_status status =
         vbs_sql_prepare(ctx, run->store,
                         "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, "
-                        "weight_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        "weight_bytes, form) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                         &stmt);
 
     if (status != VBS_OK)
@@ -126,9 +128,9 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
 
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitii", run->id, (int64_t)i,
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiii", run->id, (int64_t)i,
                               (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
-                              kernel->ws_bytes, kernel->weight_bytes);
+                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->form);
         if (status == VBS_OK)
             status = vbs_sql_finish(ctx, run->store, stmt);
         run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
@@ -267,6 +269,37 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *r
     return status;
 }
 
+/* What hash_session leaves out, because version 1 of the store did not have it: such a run goes on
+ * with what the session says now. */
+static enum vbs_status update_forms(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    const struct vbs_session *session = run->session;
+    enum vbs_status status = VBS_OK;
+    sqlite3_stmt *stmt;
+
+    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
+        status = vbs_sql_run(ctx, run->store,
+                             "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
+                             (int64_t)session->layers[i].channels, run->id, (int64_t)i);
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, run->store,
+                                 "UPDATE kernel SET form = ?1, weight_bytes = ?2 "
+                                 "WHERE id = ?3 AND (form <> ?1 OR weight_bytes IS NOT ?2)",
+                                 &stmt);
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+
+        status = vbs_sql_bind(ctx, run->store, stmt, "iii", (int64_t)kernel->form,
+                              kernel->weight_bytes, run->kernel_ids[i]);
+        if (status == VBS_OK)
+            status = vbs_sql_finish(ctx, run->store, stmt);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
 static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     enum vbs_status status =
@@ -276,7 +309,11 @@ static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
     if (status == VBS_OK)
         status = read_kernel_ids(ctx, run);
     if (status == VBS_OK)
+        status = update_forms(ctx, run);
+    if (status == VBS_OK)
         status = read_samples(ctx, run);
+    if (status == VBS_OK)
+        status = vbs_run_read_copies(ctx, run);
     return status;
 }
 

@@ -1,0 +1,22 @@
+/*
+ * Profiles derived from a profile: the same layers, other rows. Inside the plan room.
+ */
+#ifndef VBS_PLAN_DERIVE_H
+#define VBS_PLAN_DERIVE_H
+
+#include "vbslab/profile.h"
+
+struct vbs_derivation {
+    void *self;
+    /* Adds to builder what stands for the rows of layer at batch, if anything. */
+    enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
+                            int layer, int batch);
+    int n_batches;
+    const int *batches; /* that the new profile is to have */
+};
+
+enum vbs_status vbs_profile_derive(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_derivation *derivation,
+                                   struct vbs_profile **derived) VBS_MUST_CHECK;
+
+#endif

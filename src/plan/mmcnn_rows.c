@@ -1,0 +1,206 @@
+/*
+ * Algorithm 1 of mmCNN in whole numbers. A part is the fraction maps_bytes / map_parts; quotients
+ * are compared and rounded up by products of 128 bits, so that a budget at a breakpoint falls on
+ * the side on which the definition has it. Maps and weights are below 2^40, parts below 2^63.
+ */
+#include "base/fail.h"
+#include "vbslab/mmcnn.h"
+
+#include <stdlib.h>
+
+typedef unsigned __int128 wide;
+
+/* ---- Rows and their maps ---- */
+
+static enum vbs_status check_chain(struct vbs_ctx *ctx, const struct vbs_network *network)
+{
+    for (int k = 1; k <= network->n_layers; k++) {
+        const struct vbs_layer *layer = &network->layers[k];
+
+        if (layer->n_inputs != 1 || layer->inputs[0] != k - 1)
+            return vbs_fail(ctx, VBS_UNSUPPORTED,
+                            "'%.100s' is branched at layer '%.100s'; mmcnn knows chains only",
+                            network->name, layer->name);
+    }
+    return VBS_OK;
+}
+
+static bool has_row(enum vbs_op op)
+{
+    return op != VBS_OP_SOFTMAX && op != VBS_OP_DROPOUT;
+}
+
+static int count_rows(const struct vbs_network *network)
+{
+    int n = 1;
+
+    for (int k = 1; k <= network->n_layers; k++) {
+        const struct vbs_layer *layer = &network->layers[k];
+
+        n += has_row(layer->op);
+        for (int i = 0; i < layer->n_bundled; i++)
+            n += layer->bundled[i].op == VBS_OP_RELU;
+    }
+    return n;
+}
+
+static bool is_weighted(const struct vbs_mmcnn_row *row)
+{
+    return row->op == VBS_OP_CONV || row->op == VBS_OP_FC;
+}
+
+/* A row whose maps are divided as the limit asks and that holds nothing else. */
+static void add_row(struct vbs_mmcnn_table *table, const char *name, enum vbs_op op, int layer,
+                    int64_t maps_bytes)
+{
+    int64_t parts = maps_bytes / table->limit_bytes + (maps_bytes % table->limit_bytes != 0);
+
+    if (parts < 1)
+        parts = 1;
+    table->rows[table->n_rows++] = (struct vbs_mmcnn_row){
+        .name = name,
+        .op = op,
+        .layer = layer,
+        .self_number = parts,
+        .maps_bytes = maps_bytes,
+        .map_parts = parts,
+        .weight_parts = 1,
+    };
+}
+
+static void add_rows(struct vbs_mmcnn_table *table, const struct vbs_network *network)
+{
+    add_row(table, "data", VBS_N_OPS, 0, vbs_network_out_bytes(network, 0));
+    for (int k = 1; k <= network->n_layers; k++) {
+        const struct vbs_layer *layer = &network->layers[k];
+        int64_t out_bytes = vbs_network_out_bytes(network, k);
+
+        if (has_row(layer->op))
+            add_row(table, layer->name, layer->op, k, vbs_network_in_bytes(network, k) + out_bytes);
+        for (int i = 0; i < layer->n_bundled; i++)
+            if (layer->bundled[i].op == VBS_OP_RELU)
+                add_row(table, layer->bundled[i].name, VBS_OP_RELU, k, out_bytes);
+    }
+}
+
+/* ---- Segments ---- */
+
+/* Whether a's part of its maps is larger than b's. */
+static bool larger_part(const struct vbs_mmcnn_row *a, const struct vbs_mmcnn_row *b)
+{
+    return (wide)a->maps_bytes * (wide)b->map_parts > (wide)b->maps_bytes * (wide)a->map_parts;
+}
+
+/* What the limit leaves beside row's part, times map_parts; parts are at most the limit. */
+static wide free_scaled(const struct vbs_mmcnn_table *table, const struct vbs_mmcnn_row *row)
+{
+    return (wide)table->limit_bytes * (wide)row->map_parts - (wide)row->maps_bytes;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Line (6): weights are prefetched while the head runs. */
+static void prefetch(struct vbs_mmcnn_row *head, struct vbs_mmcnn_row *conv, int64_t weight_bytes,
+                     int64_t parts)
+{
+    head->conv_number = parts;
+    head->weight_bytes = weight_bytes;
+    head->weight_parts = parts;
+    conv->self_number = most(conv->map_parts, parts);
+}
+
+/* Line (9): the conv brings its own weights in, part by part. */
+static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_table *table,
+                                   struct vbs_mmcnn_row *conv, int64_t weight_bytes)
+{
+    wide room, parts;
+
+    if (free_scaled(table, conv) == 0)
+        conv->map_parts++;
+    room = free_scaled(table, conv);
+    parts = ((wide)weight_bytes * (wide)conv->map_parts + room - 1) / room;
+    if (parts > INT64_MAX)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "layer '%.100s' falls into more parts than can be counted; a larger limit "
+                        "would help",
+                        conv->name);
+    conv->weight_bytes = weight_bytes;
+    conv->weight_parts = (int64_t)parts;
+    conv->self_number = most(conv->map_parts, conv->weight_parts);
+    return VBS_OK;
+}
+
+/* One conv segment, rows head..conv. */
+static enum vbs_status plan_segment(struct vbs_ctx *ctx, const struct vbs_mmcnn_table *table,
+                                    int head, int conv, int64_t weight_bytes)
+{
+    const struct vbs_mmcnn_row *largest = &table->rows[head];
+    wide room, needed;
+
+    for (int i = head + 1; i <= conv; i++)
+        if (larger_part(&table->rows[i], largest))
+            largest = &table->rows[i];
+    room = free_scaled(table, largest);
+    needed = (wide)weight_bytes * (wide)largest->map_parts;
+    if (room == 0 || needed > VBS_MMCNN_MAX_PARTS * room)
+        return divide_self(ctx, table, &table->rows[conv], weight_bytes);
+    prefetch(&table->rows[head], &table->rows[conv], weight_bytes,
+             (int64_t)((needed + room - 1) / room));
+    return VBS_OK;
+}
+
+enum vbs_status vbs_mmcnn_table_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    int64_t limit_bytes, struct vbs_mmcnn_table **table)
+{
+    struct vbs_mmcnn_table *made = NULL;
+    enum vbs_status status;
+    int head = 0;
+
+    if (limit_bytes <= 0)
+        return vbs_fail(ctx, VBS_USAGE, "a limit of %lld bytes holds nothing; mmcnn needs some",
+                        (long long)limit_bytes);
+    status = check_chain(ctx, network);
+    if (status != VBS_OK)
+        return status;
+    made = calloc(1, sizeof *made);
+    if (made)
+        made->rows = calloc((size_t)count_rows(network), sizeof *made->rows);
+    if (!made || !made->rows) {
+        vbs_mmcnn_table_free(made);
+        return vbs_no_memory(ctx);
+    }
+    made->limit_bytes = limit_bytes;
+    add_rows(made, network);
+    for (int i = 0; i < made->n_rows && status == VBS_OK; i++)
+        if (is_weighted(&made->rows[i])) {
+            status = plan_segment(ctx, made, head, i,
+                                  4 * network->layers[made->rows[i].layer].parameters);
+            head = i + 1;
+        }
+    if (status == VBS_OK)
+        *table = made;
+    else
+        vbs_mmcnn_table_free(made);
+    return status;
+}
+
+void vbs_mmcnn_table_free(struct vbs_mmcnn_table *table)
+{
+    if (!table)
+        return;
+    free(table->rows);
+    free(table);
+}
+
+int64_t vbs_mmcnn_hundredths(const struct vbs_mmcnn_row *row)
+{
+    wide under = (wide)row->map_parts * (wide)row->weight_parts;
+    wide over = (wide)row->maps_bytes * (wide)row->weight_parts +
+                (wide)row->weight_bytes * (wide)row->map_parts;
+
+    under <<= 20;
+    return (int64_t)((200 * over + under) / (2 * under));
+}

@@ -1,0 +1,361 @@
+/*
+ * Measuring copies: how fast weights come from the page cache and from the disk into memory.
+ *
+ * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Rounds
+ * visit all sizes in turn, at ever new places of a file that is larger than the processor's caches,
+ * into ever new places of a buffer. A round in vain comes first: it warms up, shows whether the
+ * source is what it is called, and finds the sizes that are too slow for the time there is.
+ */
+#include "vbslab/measure.h"
+
+#include "profile/copy_file.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define KIB              ((int64_t)1 << 10)
+#define MIB              ((int64_t)1 << 20)
+#define MAX_SIZES        6
+#define LEAST_SIZES      3 /* a line with its error */
+#define MIN_RUNS         5
+#define MAX_RUNS         25
+#define MAX_ROUNDS       60 /* where runs are rejected */
+#define TRIES            3  /* until a source is given up */
+#define WANTED_S         2.0
+#define LEAST_BUFFER     (16 * MIB)
+#define LEAST_FILE_BYTES (4 * MIB)
+#define FILE_BYTES       (256 * MIB)
+#define MAX_FILE_BYTES   (1024 * MIB)
+#define HUGE_PAGE        (2 * MIB)
+
+struct copying {
+    struct vbs_ctx *ctx;
+    const struct vbs_session *session;
+    const struct vbs_copy_options *options;
+    const struct vbs_sample_sink *sink;
+    struct vbs_copy_report report;
+    double start_s, budget_s;
+    int64_t sizes[MAX_SIZES];
+    int n_sizes;
+    struct vbs_copy_file file;
+    char *buffer;
+    int64_t buffer_bytes, buffer_at;
+};
+
+/* A source while it is measured. */
+struct source {
+    const char *name;
+    enum vbs_copy_way way;
+    double until_s; /* of the whole: when to stop refining */
+    int n_sizes;    /* that it is fast enough for */
+    int n_runs[MAX_SIZES];
+};
+
+static double elapsed_s(const struct copying *c)
+{
+    return vbs_clock_s() - c->start_s;
+}
+
+/* ---- sizes ---- */
+
+static void choose_sizes(struct copying *c)
+{
+    int64_t weights = 0;
+
+    for (int k = 1; k <= c->session->n_layers; k++)
+        if (!vbs_add(weights, c->session->layers[k].weight_bytes, &weights))
+            weights = INT64_MAX;
+    for (int i = 0; i < MAX_SIZES; i++) {
+        c->sizes[i] = 64 * KIB << (2 * i);
+        if (i < LEAST_SIZES || c->sizes[i] <= weights)
+            c->n_sizes = i + 1;
+    }
+}
+
+/* What earlier processes left of a source; true when it needs nothing more. */
+static enum vbs_status take_up_stored(struct copying *c, struct source *source, bool *complete)
+{
+    int n_begun = 0, n_done = 0;
+
+    for (int i = 0; i < c->n_sizes; i++) {
+        const double *times_us;
+        enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, source->name,
+                                                        c->sizes[i], &times_us, &source->n_runs[i]);
+
+        if (status != VBS_OK)
+            return status;
+        n_begun += source->n_runs[i] > 0;
+        n_done += source->n_runs[i] >= MIN_RUNS;
+    }
+    *complete = n_done >= LEAST_SIZES && n_done == n_begun;
+    return VBS_OK;
+}
+
+/* ---- one copy ---- */
+
+static void report_progress(const struct copying *c)
+{
+    const struct vbs_progress *progress = &c->options->progress;
+    double elapsed = elapsed_s(c);
+    char text[VBS_DETAIL_SIZE];
+
+    if (!progress->report)
+        return;
+    snprintf(text, sizeof text, "%s copies", c->session->circumstances.model);
+    progress->report(progress->self, fmin(1, elapsed / c->budget_s), fmax(0, c->budget_s - elapsed),
+                     text);
+}
+
+static enum vbs_status copy_once(struct copying *c, const struct source *source, int size,
+                                 double *time_us, bool *shown)
+{
+    int64_t bytes = c->sizes[size];
+    enum vbs_status status;
+
+    if (vbs_cancelled(c->ctx))
+        return vbs_fail(c->ctx, VBS_INTERRUPTED, "interrupted");
+    if (c->buffer_at > c->buffer_bytes - bytes)
+        c->buffer_at = 0;
+    status = vbs_copy_file_read(c->ctx, &c->file, source->way, c->buffer + c->buffer_at, bytes,
+                                time_us, shown);
+    c->buffer_at += bytes;
+    report_progress(c);
+    return status;
+}
+
+/* ---- one source ---- */
+
+/* The round in vain. *shown: whether the source is what it is called. */
+static enum vbs_status try_source(struct copying *c, struct source *source, bool *shown)
+{
+    double budget_us = (source->until_s - elapsed_s(c)) * 1e6;
+
+    *shown = true;
+    for (source->n_sizes = 0; source->n_sizes < c->n_sizes && *shown;) {
+        double time_us = 0;
+
+        *shown = false;
+        for (int i = 0; i < TRIES && !*shown; i++) {
+            enum vbs_status status = copy_once(c, source, source->n_sizes, &time_us, shown);
+
+            if (status != VBS_OK)
+                return status;
+        }
+        source->n_sizes++;
+        /* The next size takes about four times as long. */
+        if (source->n_sizes >= LEAST_SIZES && 4 * time_us * (MIN_RUNS + 1) > budget_us)
+            break;
+    }
+    return VBS_OK;
+}
+
+static bool needs_runs(const struct source *source)
+{
+    for (int i = 0; i < source->n_sizes; i++)
+        if (source->n_runs[i] < MIN_RUNS)
+            return true;
+    return false;
+}
+
+static enum vbs_status run_rounds(struct copying *c, struct source *source)
+{
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        if (!needs_runs(source) && elapsed_s(c) > source->until_s)
+            break;
+        for (int i = 0; i < source->n_sizes; i++) {
+            enum vbs_status status;
+            double time_us;
+            bool shown;
+
+            if (source->n_runs[i] >= MAX_RUNS)
+                continue;
+            status = copy_once(c, source, i, &time_us, &shown);
+            if (status == VBS_OK && shown) {
+                status = c->sink->add_copy(c->ctx, c->sink->self, source->name, c->sizes[i],
+                                           fmax(time_us, 1e-3));
+                source->n_runs[i]++;
+                c->report.n_samples++;
+            }
+            if (status != VBS_OK)
+                return status;
+        }
+    }
+    return VBS_OK;
+}
+
+/* Measures by the first of the ways that is shown to be the source; *way: that one, or null. */
+static enum vbs_status measure_source(struct copying *c, struct source *source, int n_ways,
+                                      const enum vbs_copy_way *ways, const enum vbs_copy_way **way)
+{
+    bool shown = false;
+
+    *way = NULL;
+    for (int i = 0; i < n_ways && !shown; i++) {
+        enum vbs_status status;
+
+        if (ways[i] == VBS_COPY_DIRECT && c->file.direct_fd < 0)
+            continue;
+        source->way = ways[i];
+        status = try_source(c, source, &shown);
+        if (status == VBS_IO && ways[i] == VBS_COPY_DIRECT) /* refused only when it is read */
+            continue;
+        if (status == VBS_OK && shown) {
+            *way = &ways[i];
+            status = run_rounds(c, source);
+        }
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* ---- the file and the buffer ---- */
+
+static int64_t wanted_file_bytes(void)
+{
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    int64_t wanted = FILE_BYTES;
+
+    while (wanted < MAX_FILE_BYTES && wanted / 2 < cache)
+        wanted *= 2;
+    return wanted;
+}
+
+static enum vbs_status obtain(struct copying *c)
+{
+    int64_t largest = c->sizes[c->n_sizes - 1];
+
+    c->buffer_bytes = largest > LEAST_BUFFER ? largest : LEAST_BUFFER;
+    c->buffer = aligned_alloc((size_t)HUGE_PAGE, (size_t)c->buffer_bytes);
+    if (!c->buffer)
+        return vbs_no_memory(c->ctx);
+    /* As the arena that weights are copied to; only advice. */
+    madvise(c->buffer, (size_t)c->buffer_bytes, MADV_HUGEPAGE);
+    memset(c->buffer, 1, (size_t)c->buffer_bytes);
+    return vbs_copy_file_make(c->ctx, c->options->folder, wanted_file_bytes(), LEAST_FILE_BYTES,
+                              c->budget_s / 2, c->buffer, MIB, &c->file);
+}
+
+static void release(struct copying *c)
+{
+    vbs_copy_file_close(&c->file);
+    free(c->buffer);
+}
+
+/* ---- the whole ---- */
+
+static const char *const NOTES[] = {
+    [VBS_COPY_CACHED] = "",
+    [VBS_COPY_DIRECT] = "copies from disk by O_DIRECT",
+    [VBS_COPY_DROPPED] = "copies from disk through an emptied page cache",
+};
+
+static enum vbs_status measure_both(struct copying *c, struct source *cached, struct source *disk,
+                                    bool cached_complete, bool disk_complete)
+{
+    static const enum vbs_copy_way CACHED[] = {VBS_COPY_CACHED};
+    static const enum vbs_copy_way DISK[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
+    const enum vbs_copy_way *way;
+    enum vbs_status status = obtain(c);
+
+    if (status != VBS_OK)
+        return status;
+    while (c->n_sizes > LEAST_SIZES && c->sizes[c->n_sizes - 1] > c->file.bytes)
+        c->n_sizes--;
+    if (!cached_complete) {
+        cached->until_s = elapsed_s(c) + c->budget_s / 5;
+        status = measure_source(c, cached, 1, CACHED, &way);
+        if (status == VBS_OK && !way)
+            snprintf(c->report.notes, sizeof c->report.notes,
+                     "no copies from the page cache: it does not keep the file; ");
+    }
+    if (status != VBS_OK || disk_complete)
+        return status;
+    disk->until_s = elapsed_s(c) + c->budget_s / 2;
+    status = measure_source(c, disk, 2, DISK, &way);
+    if (status == VBS_OK) {
+        size_t length = strlen(c->report.notes);
+
+        snprintf(c->report.notes + length, sizeof c->report.notes - length, "%s",
+                 way ? NOTES[*way]
+                     : "no copies from disk: reads from this folder cannot be shown to reach one");
+    }
+    return status;
+}
+
+static enum vbs_status measure_timed(struct copying *c)
+{
+    struct source cached = {.name = VBS_COPY_PAGE_CACHE}, disk = {.name = VBS_COPY_DISK};
+    bool cached_complete, disk_complete;
+    enum vbs_status status = take_up_stored(c, &cached, &cached_complete);
+
+    if (status == VBS_OK)
+        status = take_up_stored(c, &disk, &disk_complete);
+    if (status != VBS_OK || (cached_complete && disk_complete))
+        return status;
+    status = measure_both(c, &cached, &disk, cached_complete, disk_complete);
+    release(c);
+    if (status != VBS_IO)
+        return status;
+    snprintf(c->report.warning, sizeof c->report.warning, "%s", vbs_detail(c->ctx));
+    return VBS_OK;
+}
+
+/* An imaginary device has imaginary disks; as with kernels, one sample says all. */
+static enum vbs_status measure_modelled(struct copying *c)
+{
+    static const struct vbs_channel MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},
+                                                {VBS_COPY_DISK, 100, 1000}};
+
+    for (size_t m = 0; m < sizeof MODELS / sizeof MODELS[0]; m++)
+        for (int i = 0; i < c->n_sizes; i++) {
+            double time_us = MODELS[m].latency_us + (double)c->sizes[i] / MODELS[m].bytes_per_us;
+            const double *times_us;
+            int n;
+            enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, MODELS[m].source,
+                                                            c->sizes[i], &times_us, &n);
+
+            if (status == VBS_OK && n == 0) {
+                status = c->sink->add_copy(c->ctx, c->sink->self, MODELS[m].source, c->sizes[i],
+                                           time_us);
+                c->report.n_samples++;
+            }
+            if (status != VBS_OK)
+                return status;
+        }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, const struct vbs_session *session,
+                                   const struct vbs_copy_options *options,
+                                   const struct vbs_sample_sink *sink,
+                                   struct vbs_copy_report *report)
+{
+    struct vbs_ctx own = {.cancel = ctx ? ctx->cancel : NULL};
+    struct copying c = {.ctx = ctx ? ctx : &own,
+                        .session = session,
+                        .options = options,
+                        .sink = sink,
+                        .start_s = vbs_clock_s(),
+                        .budget_s = WANTED_S,
+                        .file = {.fd = -1, .direct_fd = -1}};
+    enum vbs_status status;
+
+    if (options->time_limit_s > 0)
+        c.budget_s = fmin(WANTED_S, options->time_limit_s / 4);
+    choose_sizes(&c);
+    status = session->modelled ? measure_modelled(&c) : measure_timed(&c);
+    if (status != VBS_OK)
+        return status;
+    c.report.total_s = elapsed_s(&c);
+    *report = c.report;
+    return VBS_OK;
+}

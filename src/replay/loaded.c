@@ -1,0 +1,180 @@
+#include "replay/loaded.h"
+
+#include "vbslab/units.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+struct segment {
+    struct byte_range range;
+    double ready_us;
+};
+
+/* In a tree whose segments are apart this finds one that overlaps. */
+static int compare(const void *left, const void *right)
+{
+    const struct segment *a = left, *b = right;
+
+    if (a->range.to <= b->range.from)
+        return -1;
+    return a->range.from >= b->range.to;
+}
+
+/* A segment with some byte from..to - 1, or null. */
+static struct segment *find(struct packed *packed, int64_t from, int64_t to)
+{
+    const struct segment key = {.range = {from, to}};
+    void *found = tfind(&key, &packed->segments, compare);
+
+    return found ? *(struct segment **)found : NULL;
+}
+
+static bool insert(struct packed *packed, const struct byte_range *range, double ready_us)
+{
+    struct segment *segment = malloc(sizeof *segment);
+
+    if (!segment)
+        return false;
+    *segment = (struct segment){.range = *range, .ready_us = ready_us};
+    if (!tsearch(segment, &packed->segments, compare)) {
+        free(segment);
+        return false;
+    }
+    return true;
+}
+
+static void erase(struct packed *packed, struct segment *segment)
+{
+    tdelete(segment, &packed->segments, compare);
+    free(segment);
+}
+
+static int count_forms(const struct vbs_profile *profile)
+{
+    int n_forms = 1, n_rows;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int b = 0; b < profile->n_batches; b++) {
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
+
+            for (int i = 0; i < n_rows; i++)
+                n_forms = rows[i].form >= n_forms ? rows[i].form + 1 : n_forms;
+        }
+    return n_forms;
+}
+
+bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
+                     const struct vbs_profile *profile)
+{
+    int n_forms = count_forms(profile), n_packed = (profile->n_layers + 1) * n_forms, n_rows;
+
+    loaded->packed = vbs_arena_alloc(arena, (size_t)n_packed, sizeof *loaded->packed);
+    if (!loaded->packed)
+        return false;
+    loaded->n_forms = n_forms;
+    loaded->n_packed = n_packed;
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int b = 0; b < profile->n_batches; b++) {
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
+
+            for (int i = 0; i < n_rows; i++)
+                loaded->packed[k * n_forms + rows[i].form].bytes = rows[i].weight_bytes;
+        }
+    return true;
+}
+
+void vbs_loaded_clear(struct loaded *loaded)
+{
+    for (int i = 0; i < loaded->n_packed; i++)
+        tdestroy(loaded->packed[i].segments, free);
+    *loaded = (struct loaded){0};
+}
+
+struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int form)
+{
+    struct packed *packed;
+
+    if (form >= loaded->n_forms)
+        return NULL;
+    packed = &loaded->packed[layer * loaded->n_forms + form];
+    return packed->bytes > 0 ? packed : NULL;
+}
+
+enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
+                                  const struct byte_range *range, double ready_us)
+{
+    int64_t bytes;
+
+    if (find(packed, range->from, range->to))
+        return LOADED_TWICE;
+    if (!vbs_add(loaded->bytes, range->to - range->from, &bytes))
+        return LOADED_TOO_MUCH;
+    if (!insert(packed, range, ready_us))
+        return LOADED_NO_MEMORY;
+    loaded->bytes = bytes;
+    return LOADED_DONE;
+}
+
+/* Takes from..to - 1 out of segment, which reaches to from at least. What changes of a segment in
+ * the tree leaves it where it stands among the others. */
+static enum loaded_result cut(struct packed *packed, struct segment *segment, int64_t from,
+                              int64_t to)
+{
+    const struct byte_range behind = {to, segment->range.to};
+
+    if (segment->range.from == from && behind.to <= to) {
+        erase(packed, segment);
+    } else if (segment->range.from == from) {
+        segment->range.from = to;
+    } else {
+        segment->range.to = from;
+        if (behind.to > to && !insert(packed, &behind, segment->ready_us))
+            return LOADED_NO_MEMORY;
+    }
+    return LOADED_DONE;
+}
+
+enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
+                                     const struct byte_range *range)
+{
+    int64_t from = range->from;
+
+    while (from < range->to) {
+        struct segment *segment = find(packed, from, from + 1);
+        enum loaded_result result;
+        int64_t end;
+
+        if (!segment)
+            return LOADED_MISSING;
+        end = segment->range.to;
+        result = cut(packed, segment, from, range->to);
+        if (result != LOADED_DONE)
+            return result;
+        from = end;
+    }
+    loaded->bytes -= range->to - range->from;
+    return LOADED_DONE;
+}
+
+enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
+                                   double *ready_us)
+{
+    struct segment *first = find(packed, range->from, range->from + 1);
+
+    if (!first)
+        return LOADED_MISSING;
+    while (first->range.to < range->to) {
+        struct segment *next = find(packed, first->range.to, first->range.to + 1);
+        struct segment joined = *first;
+
+        if (!next)
+            return LOADED_MISSING;
+        joined.range.to = next->range.to;
+        if (next->ready_us > joined.ready_us)
+            joined.ready_us = next->ready_us;
+        erase(packed, next);
+        *first = joined;
+    }
+    *ready_us = first->ready_us;
+    return LOADED_DONE;
+}

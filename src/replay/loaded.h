@@ -1,0 +1,57 @@
+/*
+ * Which bytes of packed weights are in memory, and from when on. Internal to the room.
+ *
+ * Every form of every layer's weights is a line of bytes of its own, on which loads and drops of
+ * any parts leave segments.
+ */
+#ifndef VBS_REPLAY_LOADED_H
+#define VBS_REPLAY_LOADED_H
+
+#include "base/arena.h"
+#include "vbslab/profile.h"
+
+/* Bytes from..to - 1; from < to. */
+struct byte_range {
+    int64_t from, to;
+};
+
+/* The packed weights of one layer in one form. */
+struct packed {
+    int64_t bytes;  /* 0: the layer has no weights of this form */
+    void *segments; /* a tree of tsearch; segments that overlap are equal to it */
+};
+
+struct loaded {
+    int64_t bytes; /* of all that is loaded */
+    int n_packed, n_forms;
+    struct packed *packed; /* [n_layers + 1][n_forms] */
+};
+
+/* False when memory is out. */
+bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
+                     const struct vbs_profile *profile);
+void vbs_loaded_clear(struct loaded *loaded);
+
+/* Null: no row of the layer has this form, or it has no weights. */
+struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int form);
+
+enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
+
+/* Adds range, there from ready_us on. Logarithmic. */
+enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
+                                  const struct byte_range *range, double ready_us);
+
+/* Takes range away, which may be in several segments or in the middle of one. Logarithmic for each
+ * segment. */
+enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
+                                     const struct byte_range *range);
+
+/*
+ * *ready_us: from when on all of range is there. For a reader that waits until then, and whom all
+ * later readers follow: segments that it reads become one, which is there from then on, so that
+ * each is looked at once however many readers there are.
+ */
+enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
+                                   double *ready_us);
+
+#endif

@@ -1,0 +1,142 @@
+/* Parts of layers: what a part is, and how far each has come (schedule.h, "Parts"). */
+#include "replay/sim.h"
+
+#include "base/fail.h"
+
+#include <inttypes.h>
+
+/* floor(whole * some / all) for 0 <= some <= all: no product exceeds whole, or all squared. */
+static int64_t portion(int64_t whole, int64_t some, int64_t all)
+{
+    return whole / all * some + whole % all * some / all;
+}
+
+static enum vbs_status check_number(struct vbs_ctx *ctx, const struct sim *sim,
+                                    const struct vbs_step *step)
+{
+    if (step->parts == 0
+            ? step->part == 0 || step->part == 1
+            : step->parts <= VBS_MAX_PARTS && step->part >= 1 && step->part <= step->parts)
+        return VBS_OK;
+    (void)vbs_fail(ctx, VBS_INVALID, "there is no part %d of %d", step->part, step->parts);
+    return vbs_sim_refuse(ctx, sim, step);
+}
+
+/* The parts would not all have something in them. */
+static enum vbs_status refuse_empty(struct vbs_ctx *ctx, const struct sim *sim,
+                                    const struct vbs_step *step, int64_t weight_bytes)
+{
+    (void)vbs_fail(ctx, VBS_INVALID,
+                   "nothing is left for some part: the layer has %d channels and %" PRId64
+                   " bytes of weights",
+                   sim->profile->layers[step->layer].channels, weight_bytes);
+    return vbs_sim_refuse(ctx, sim, step);
+}
+
+enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
+                              const struct vbs_step *step, int64_t weight_bytes,
+                              struct slice *slice)
+{
+    int64_t channels = sim->profile->layers[step->layer].channels, first, end;
+    /* Of these a part is made; where nothing is known, of as many as there are parts. */
+    int64_t pieces = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->parts;
+    enum vbs_status status = check_number(ctx, sim, step);
+
+    *slice = (struct slice){.weights = {0, weight_bytes}, .share = 1};
+    if (status != VBS_OK || step->parts <= 1)
+        return status;
+    if (step->parts > pieces)
+        return refuse_empty(ctx, sim, step, weight_bytes);
+    first = portion(pieces, step->part - 1, step->parts);
+    end = portion(pieces, step->part, step->parts);
+    slice->weights.from = portion(weight_bytes, first, pieces);
+    slice->weights.to = portion(weight_bytes, end, pieces);
+    slice->share =
+        channels > 0 ? (double)(end - first) / (double)channels : 1 / (double)step->parts;
+    if (weight_bytes > 0 && slice->weights.from == slice->weights.to)
+        return refuse_empty(ctx, sim, step, weight_bytes);
+    return VBS_OK;
+}
+
+/* All parts as far as the layer; false when memory is out. */
+static bool begin_division(struct sim *sim, struct tensor *layer, int parts)
+{
+    struct division *division = layer->division;
+
+    if (!division) {
+        division = vbs_arena_alloc(&sim->arena, 1, sizeof *division);
+        if (!division)
+            return false;
+        layer->division = division;
+    }
+    if (division->capacity < parts) {
+        int capacity = parts > 2 * division->capacity ? parts : 2 * division->capacity;
+        int64_t *done = vbs_arena_alloc(&sim->arena, (size_t)capacity, sizeof *done);
+
+        if (!done)
+            return false;
+        division->done = done;
+        division->capacity = capacity;
+    }
+    division->parts = division->n_last = parts;
+    division->furthest = layer->done;
+    for (int p = 0; p < parts; p++)
+        division->done[p] = layer->done;
+    return true;
+}
+
+enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                               int64_t *done)
+{
+    struct tensor *layer = &sim->tensors[step->layer];
+    int parts = step->parts > 1 ? step->parts : 1;
+
+    if (layer->divided && layer->division->parts != parts) {
+        (void)vbs_fail(ctx, VBS_INVALID,
+                       "the layer is taken in %d part%s while, of %d, one is ahead of another",
+                       parts, parts == 1 ? "" : "s", layer->division->parts);
+        return vbs_sim_refuse(ctx, sim, step);
+    }
+    if (!layer->divided && !begin_division(sim, layer, parts))
+        return vbs_no_memory(ctx);
+    *done = layer->division->done[step->part - 1];
+    return VBS_OK;
+}
+
+/* The layer is as far as its last part; how many are as far. Each part has moved on since the time
+ * before, so that this costs a step no more than one look. */
+static void find_last(struct tensor *layer)
+{
+    struct division *division = layer->division;
+
+    layer->done = division->done[0];
+    division->n_last = 0;
+    for (int p = 0; p < division->parts; p++) {
+        if (division->done[p] < layer->done) {
+            layer->done = division->done[p];
+            division->n_last = 0;
+        }
+        if (division->done[p] == layer->done)
+            division->n_last++;
+    }
+}
+
+int64_t vbs_sim_move_part(struct sim *sim, const struct vbs_step *step)
+{
+    struct tensor *layer = &sim->tensors[step->layer];
+    struct division *division = layer->division;
+    int64_t *done = &division->done[step->part - 1], fresh = 0;
+    bool was_last = *done == layer->done;
+
+    *done += step->batch;
+    if (*done > division->furthest) {
+        fresh = *done - division->furthest;
+        division->furthest = *done;
+    }
+    if (was_last && --division->n_last == 0)
+        find_last(layer);
+    sim->n_divided -= layer->divided;
+    layer->divided = layer->done != division->furthest;
+    sim->n_divided += layer->divided;
+    return fresh;
+}

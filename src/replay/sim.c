@@ -1,0 +1,149 @@
+/* What a replay starts from. */
+#include "replay/sim.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The readers of every tensor. A layer that names an input twice is its reader twice, which changes
+ * nothing: the second time there is nothing left to release. */
+static bool link_tensors(struct sim *sim)
+{
+    const struct vbs_profile *profile = sim->profile;
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        sim->tensors[k].n_inputs = profile->layers[k].n_inputs;
+        sim->tensors[k].inputs = profile->layers[k].inputs;
+        for (int i = 0; i < profile->layers[k].n_inputs; i++)
+            sim->tensors[profile->layers[k].inputs[i]].n_readers++;
+    }
+    for (int k = 0; k <= profile->n_layers; k++) {
+        struct tensor *tensor = &sim->tensors[k];
+
+        tensor->readers = vbs_arena_alloc(&sim->arena, (size_t)tensor->n_readers + 1, sizeof(int));
+        if (!tensor->readers)
+            return false;
+        tensor->n_readers = 0;
+    }
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int i = 0; i < sim->tensors[k].n_inputs; i++) {
+            struct tensor *input = &sim->tensors[sim->tensors[k].inputs[i]];
+
+            input->readers[input->n_readers++] = k;
+        }
+    return true;
+}
+
+/* What the io accounting counts between steps. */
+static enum vbs_status place_io(struct vbs_ctx *ctx, struct sim *sim)
+{
+    bool resident = sim->schedule->io == VBS_IO_RESIDENT;
+    struct tensor *input = &sim->tensors[0];
+
+    for (int k = 0; k <= sim->profile->n_layers; k++) {
+        struct tensor *tensor = &sim->tensors[k];
+
+        tensor->sample_bytes = sim->profile->layers[k].out_bytes;
+        tensor->in_place = sim->profile->layers[k].in_place;
+        tensor->counted = resident || (k > 0 && tensor->n_readers > 0);
+    }
+    input->done = sim->schedule->request;
+    for (int i = 0; i < input->n_readers && !resident; i++)
+        sim->tensors[input->readers[i]].reads_outside = true;
+    if (!resident)
+        return VBS_OK;
+    if (!vbs_mul(input->done, input->sample_bytes, &sim->live_bytes))
+        return vbs_fail(ctx, VBS_INVALID, "the request's inputs take more than %" PRId64 " bytes",
+                        VBS_MAX_BYTES);
+    return VBS_OK;
+}
+
+/* Constant-time paths from a step to its row of the profile. */
+static bool index_rows(struct sim *sim)
+{
+    const struct vbs_profile *profile = sim->profile;
+    const struct vbs_schedule *schedule = sim->schedule;
+
+    sim->largest_batch = profile->batches[profile->n_batches - 1];
+    sim->batch_index =
+        vbs_arena_alloc(&sim->arena, (size_t)sim->largest_batch + 1, sizeof *sim->batch_index);
+    sim->algorithms =
+        vbs_arena_alloc(&sim->arena, (size_t)schedule->n_algorithms + 1, sizeof *sim->algorithms);
+    if (!sim->batch_index || !sim->algorithms)
+        return false;
+    for (int b = 0; b <= sim->largest_batch; b++)
+        sim->batch_index[b] = -1;
+    for (int i = 0; i < profile->n_batches; i++)
+        sim->batch_index[profile->batches[i]] = i;
+    for (int i = 0; i < schedule->n_algorithms; i++)
+        sim->algorithms[i] = vbs_profile_algorithm(profile, schedule->algorithms[i]);
+    return true;
+}
+
+/* Copies take what the profile measured, or else what the schedule was planned for. */
+static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
+{
+    const struct vbs_channel *planned = &sim->schedule->copy;
+    const struct vbs_copy *copy =
+        planned->source ? vbs_profile_copy(sim->profile, planned->source) : NULL;
+
+    sim->counts_weights = true;
+    sim->channel = copy ? copy->channel : *planned;
+    if (!vbs_loaded_init(&sim->loaded, &sim->arena, sim->profile))
+        return vbs_no_memory(ctx);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
+                             const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    enum vbs_status status;
+
+    sim->profile = profile;
+    sim->schedule = schedule;
+    sim->n_at_front = profile->n_layers;
+    sim->chunk = 1;
+    sim->ends_by_state = schedule->io == VBS_IO_EXTERNAL;
+    if (schedule->request < 1)
+        return vbs_fail(ctx, VBS_INVALID, "a request of %" PRId64 " samples", schedule->request);
+    sim->tensors =
+        vbs_arena_alloc(&sim->arena, (size_t)profile->n_layers + 1, sizeof *sim->tensors);
+    if (!sim->tensors || !link_tensors(sim) || !index_rows(sim))
+        return vbs_no_memory(ctx);
+    status = place_io(ctx, sim);
+    if (status == VBS_OK && schedule->weights == VBS_WEIGHTS_INCLUDED)
+        status = place_weights(ctx, sim);
+    return status;
+}
+
+void vbs_sim_clear(struct sim *sim)
+{
+    vbs_loaded_clear(&sim->loaded);
+    vbs_arena_clear(&sim->arena);
+}
+
+enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
+                               const struct vbs_step *step)
+{
+    char where[VBS_DETAIL_SIZE], batch[32] = "", part[40] = "", op[16] = "";
+
+    if (step->op == VBS_STEP_COMPUTE)
+        snprintf(batch, sizeof batch, " at batch %d", step->batch);
+    else
+        snprintf(op, sizeof op, "%s of ", vbs_step_word((enum vbs_step_op)step->op));
+    if (step->parts > 1)
+        snprintf(part, sizeof part, ", part %d of %d", step->part, step->parts);
+    snprintf(where, sizeof where, "step %" PRId64 " of %" PRId64 ", %slayer %d '%s'%s%s",
+             (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, op, step->layer,
+             sim->profile->layers[step->layer].name, batch, part);
+    return vbs_fail_within(ctx, VBS_INVALID, where);
+}
+
+enum vbs_status vbs_sim_refuse_overflow(struct vbs_ctx *ctx, const struct sim *sim,
+                                        const struct vbs_step *step)
+{
+    (void)vbs_fail(ctx, VBS_INVALID, "needs more than %" PRId64 " bytes", VBS_MAX_BYTES);
+    return vbs_sim_refuse(ctx, sim, step);
+}

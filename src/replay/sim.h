@@ -1,0 +1,111 @@
+/*
+ * A replay under way: what its files share. Internal to the room.
+ *
+ * The simulator walks a schedule over the lattice of progress (DESIGN 2) and counts what DESIGN 3
+ * defines. All that changes in a compute step is the progress of one layer, so a step touches the
+ * tensor that it writes and the tensors that it reads, and one running total holds all live bytes.
+ */
+#ifndef VBS_REPLAY_SIM_H
+#define VBS_REPLAY_SIM_H
+
+#include "base/arena.h"
+#include "replay/loaded.h"
+#include "vbslab/replay.h"
+
+/* A layer that is taken in parts. Its arrays are in the arena. */
+struct division {
+    int parts;
+    int capacity;
+    int64_t *done;    /* [parts] samples that each part has finished */
+    int64_t furthest; /* the most of them: so many samples have their output in memory */
+    int n_last;       /* parts that have finished the fewest */
+};
+
+/* A layer and the tensor that it writes; [0] is the network's input, which no layer writes. */
+struct tensor {
+    int64_t sample_bytes;
+    int64_t done;  /* samples written: the layer's progress; all of the request for the input */
+    int64_t freed; /* samples that all readers have finished: their least progress */
+    bool counted;  /* its live samples take part in the total between steps */
+    bool in_place;
+    bool reads_outside; /* reads the network's input while that waits outside the budget */
+    bool divided;       /* some part is ahead of another */
+    int n_inputs, n_readers;
+    const int *inputs;
+    int *readers;
+    struct division *division; /* null: never taken in parts so far */
+};
+
+struct sim {
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    struct vbs_arena arena;
+    struct tensor *tensors;
+    int *batch_index; /* of batches 0..largest_batch, -1: no row has it */
+    int largest_batch;
+    int *algorithms; /* from the schedule's to the profile's, -1: not there */
+    int64_t live_bytes;
+    double clock_us;     /* end of the last compute step */
+    double compute_us;   /* that compute steps took */
+    int64_t front;       /* most samples that any layer has finished */
+    int n_at_front;      /* layers that have finished as many */
+    int n_divided;       /* layers with a part ahead of another */
+    int64_t chunk;       /* 1, 2, ...: the one that runs */
+    double chunk_us;     /* since it began, on the clock of compute steps */
+    bool ends_by_state;  /* chunks end where all layers have done the same: io external */
+    bool counts_weights; /* weights included; what follows is for them */
+    int64_t n_residents; /* resident loads, with which the schedule begins */
+    struct loaded loaded;
+    struct vbs_channel channel;
+    double copy_clock_us; /* end of the last load */
+};
+
+/* Start with {0}; clear it whatever came out. */
+enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
+                             const struct vbs_profile *profile,
+                             const struct vbs_schedule *schedule) VBS_MUST_CHECK;
+void vbs_sim_clear(struct sim *sim);
+
+/* VBS_INVALID for a step of a layer that exists, after the detail said what is wrong with it. */
+enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
+                               const struct vbs_step *step) VBS_MUST_CHECK;
+
+/* Likewise that it needs more bytes than there are. */
+enum vbs_status vbs_sim_refuse_overflow(struct vbs_ctx *ctx, const struct sim *sim,
+                                        const struct vbs_step *step) VBS_MUST_CHECK;
+
+/* What a step takes of its layer, and of weight_bytes of packed weights. */
+struct slice {
+    struct byte_range weights;
+    double share; /* of the layer's time */
+};
+
+/* parts.c. A number or a division of the step that cannot be is VBS_INVALID. */
+enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
+                              const struct vbs_step *step, int64_t weight_bytes,
+                              struct slice *slice) VBS_MUST_CHECK;
+
+/* Makes the layer ready for a compute step in parts, or while parts are ahead of others: *done is
+ * what the step's part has finished. */
+enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                               int64_t *done) VBS_MUST_CHECK;
+
+/* Moves that part on by the step's batch, and the layer where it was the last; returns how many of
+ * these samples have no output in memory yet. */
+int64_t vbs_sim_move_part(struct sim *sim, const struct vbs_step *step);
+
+/* transfer.c. Runs a load or a drop. */
+enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                                 struct vbs_replay *replay,
+                                 struct vbs_replay_step *record) VBS_MUST_CHECK;
+
+/* When the weights that a compute step reads are there. */
+enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
+                                     const struct vbs_step *step, int form,
+                                     const struct byte_range *weights,
+                                     double *ready_us) VBS_MUST_CHECK;
+
+/* What was resident must be there again. */
+enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,168 @@
+/* Weights inside the budget: loads and drops, and the clock of copies (schedule.h). */
+#include "replay/sim.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <inttypes.h>
+
+static enum vbs_status refuse(struct vbs_ctx *ctx, const struct sim *sim,
+                              const struct vbs_step *step, const char *why)
+{
+    (void)vbs_fail(ctx, VBS_INVALID, "%s", why);
+    return vbs_sim_refuse(ctx, sim, step);
+}
+
+/* What a transfer moves: its part of the packed weights, which must be as large as it says. */
+static enum vbs_status find_part(struct vbs_ctx *ctx, const struct sim *sim,
+                                 const struct vbs_step *step, struct packed **packed,
+                                 struct slice *slice)
+{
+    enum vbs_status status;
+    int64_t bytes;
+
+    *packed = vbs_loaded_packed(&sim->loaded, step->layer, step->form);
+    if (!*packed) {
+        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no weights of form %d", step->form);
+        return vbs_sim_refuse(ctx, sim, step);
+    }
+    status = vbs_sim_slice(ctx, sim, step, (*packed)->bytes, slice);
+    if (status != VBS_OK)
+        return status;
+    bytes = slice->weights.to - slice->weights.from;
+    if (step->bytes == bytes)
+        return VBS_OK;
+    (void)vbs_fail(ctx, VBS_INVALID, "says %" PRId64 " bytes, the profile %" PRId64, step->bytes,
+                   bytes);
+    return vbs_sim_refuse(ctx, sim, step);
+}
+
+/* How long a copy takes. */
+static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
+                                 const struct vbs_step *step, double *time_us)
+{
+    const struct vbs_channel *channel = &sim->channel;
+
+    if (!channel->source)
+        return refuse(ctx, sim, step, "the schedule does not say where weights are copied from");
+    if (!(channel->bytes_per_us > 0)) {
+        (void)vbs_fail(ctx, VBS_INVALID, "nothing can be copied from '%s': 0 bytes per us",
+                       channel->source);
+        return vbs_sim_refuse(ctx, sim, step);
+    }
+    *time_us = channel->latency_us + (double)step->bytes / channel->bytes_per_us;
+    if (!(*time_us >= 0 && *time_us <= VBS_MAX_TIME_US))
+        return refuse(ctx, sim, step, "the copy would take for ever");
+    return VBS_OK;
+}
+
+static enum vbs_status result_status(struct vbs_ctx *ctx, const struct sim *sim,
+                                     const struct vbs_step *step, enum loaded_result result)
+{
+    switch (result) {
+    case LOADED_TWICE:
+        return refuse(ctx, sim, step, "weights are loaded that are there");
+    case LOADED_MISSING:
+        return refuse(ctx, sim, step,
+                      step->op == VBS_STEP_DROP ? "weights are dropped that are not there"
+                                                : "its weights are not all there");
+    case LOADED_TOO_MUCH:
+        return vbs_sim_refuse_overflow(ctx, sim, step);
+    case LOADED_NO_MEMORY:
+        return vbs_no_memory(ctx);
+    default:
+        return VBS_OK;
+    }
+}
+
+static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                            struct vbs_replay *replay, struct vbs_replay_step *record)
+{
+    double time_us = 0;
+    enum vbs_status status;
+
+    if (step->resident) {
+        if (step != sim->schedule->steps + sim->n_residents)
+            return refuse(ctx, sim, step, "a resident load stands behind other steps");
+        if (!vbs_add(replay->resident_bytes, step->bytes, &replay->resident_bytes))
+            return vbs_sim_refuse_overflow(ctx, sim, step);
+        sim->n_residents++;
+        return VBS_OK;
+    }
+    status = time_copy(ctx, sim, step, &time_us);
+    if (status != VBS_OK)
+        return status;
+    if (!vbs_add(replay->copied_bytes, step->bytes, &replay->copied_bytes))
+        return vbs_sim_refuse_overflow(ctx, sim, step);
+    record->start_us = sim->copy_clock_us > sim->clock_us ? sim->copy_clock_us : sim->clock_us;
+    record->end_us = sim->copy_clock_us = record->start_us + time_us;
+    replay->copy_us += time_us;
+    replay->n_copies++;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
+                                 struct vbs_replay *replay, struct vbs_replay_step *record)
+{
+    struct packed *packed;
+    struct slice slice;
+    enum vbs_status status;
+
+    if (!sim->counts_weights)
+        return refuse(ctx, sim, step, "the schedule leaves weights outside its budget");
+    status = find_part(ctx, sim, step, &packed, &slice);
+    if (status != VBS_OK)
+        return status;
+    *record = (struct vbs_replay_step){.start_us = sim->clock_us,
+                                       .end_us = sim->clock_us,
+                                       .live_bytes = sim->live_bytes,
+                                       .after_bytes = sim->live_bytes,
+                                       .chunk = sim->chunk};
+    if (step->op == VBS_STEP_LOAD) {
+        status = load(ctx, sim, step, replay, record);
+        if (status == VBS_OK)
+            status =
+                result_status(ctx, sim, step,
+                              vbs_loaded_add(&sim->loaded, packed, &slice.weights, record->end_us));
+    } else {
+        status =
+            result_status(ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights));
+    }
+    if (status != VBS_OK)
+        return status;
+    record->weight_bytes = sim->loaded.bytes;
+    /* The clock stood at chunk_us of its chunk. */
+    record->wait_us = sim->chunk_us + (record->end_us - sim->clock_us);
+    if (!vbs_add(record->live_bytes, record->weight_bytes, &record->memory_bytes))
+        return vbs_sim_refuse_overflow(ctx, sim, step);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
+                                     const struct vbs_step *step, int form,
+                                     const struct byte_range *weights, double *ready_us)
+{
+    struct packed *packed = vbs_loaded_packed(&sim->loaded, step->layer, form);
+
+    return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, ready_us));
+}
+
+enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
+{
+    const struct vbs_schedule *schedule = sim->schedule;
+
+    for (int64_t i = 0; i < sim->n_residents; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+        struct packed *packed;
+        struct slice slice;
+        double ready_us;
+        enum vbs_status status = find_part(ctx, sim, step, &packed, &slice);
+
+        if (status != VBS_OK)
+            return status;
+        if (vbs_loaded_read(packed, &slice.weights, &ready_us) != LOADED_DONE)
+            return refuse(ctx, sim, step,
+                          "weights that are resident are not there after the last step");
+    }
+    return VBS_OK;
+}

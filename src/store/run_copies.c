@@ -1,0 +1,289 @@
+/*
+ * Copies of a measurement under way: their samples go the way of those of kernels (run.c), but what
+ * is copied is only known once it is measured.
+ */
+#include "store/run.h"
+
+#include "store/rows.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is ---- */
+
+/* Index of a copy, or -1. */
+static int find(const struct vbs_store_run *run, const char *source, int64_t bytes)
+{
+    for (int i = 0; i < run->n_copies; i++)
+        if (run->copies[i].bytes == bytes && strcmp(run->copies[i].source, source) == 0)
+            return i;
+    return -1;
+}
+
+/* Appends a copy; source is copied. */
+static enum vbs_status append(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                              const struct vbs_run_copy *copy)
+{
+    struct vbs_run_copy own = *copy;
+
+    if (run->n_copies == run->max_copies) {
+        int max = run->max_copies ? 2 * run->max_copies : 16;
+        struct vbs_run_copy *copies = realloc(run->copies, (size_t)max * sizeof *copies);
+
+        if (!copies)
+            return vbs_no_memory(ctx);
+        run->copies = copies;
+        run->max_copies = max;
+    }
+    own.source = vbs_arena_strdup(&run->arena, copy->source);
+    if (!own.source)
+        return vbs_no_memory(ctx);
+    run->copies[run->n_copies++] = own;
+    return VBS_OK;
+}
+
+/* ---- the sink ---- */
+
+enum vbs_status vbs_run_stored_copies(struct vbs_ctx *ctx, void *self, const char *source,
+                                      int64_t bytes, const double **times_us, int *n_times)
+{
+    const struct vbs_store_run *run = self;
+    int index = find(run, source, bytes);
+
+    (void)ctx; /* all was read at the beginning */
+    *n_times = index < 0 ? 0 : run->copies[index].n_stored;
+    *times_us = *n_times ? run->copies[index].times_us : NULL;
+    return VBS_OK;
+}
+
+static enum vbs_status insert(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                              struct vbs_run_copy *copy)
+{
+    enum vbs_status status = vbs_run_renew(ctx, run);
+
+    if (status == VBS_OK)
+        status = vbs_sql_run(ctx, run->store,
+                             "INSERT INTO copy (profile, number, source, bytes) "
+                             "VALUES (?, ?, ?, ?)",
+                             "iiti", run->id, (int64_t)run->n_copies, copy->source, copy->bytes);
+    copy->id = sqlite3_last_insert_rowid(run->store->db);
+    return status == VBS_OK ? append(ctx, run, copy) : status;
+}
+
+/* Its row is written at once, alone, so that samples that are held back have where to go. */
+static enum vbs_status make(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *source,
+                            int64_t bytes)
+{
+    struct vbs_run_copy copy = {.source = source, .bytes = bytes};
+    enum vbs_status status = vbs_sql_begin_write(ctx, run->store);
+    int n_before = run->n_copies;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_end(ctx, run->store, insert(ctx, run, &copy));
+    if (status != VBS_OK)
+        run->n_copies = n_before;
+    return status;
+}
+
+enum vbs_status vbs_run_add_copy(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
+                                 double time_us)
+{
+    struct vbs_store_run *run = self;
+    int index = find(run, source, bytes);
+    enum vbs_status status;
+
+    if (run->over)
+        return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here",
+                        (long long)run->id);
+    if (source[0] == '\0' || bytes < 1 || !isfinite(time_us) || time_us <= 0)
+        return vbs_fail(ctx, VBS_STORE,
+                        "copy of %lld bytes from '%s': a time of %g us is no sample",
+                        (long long)bytes, source, time_us);
+    if (index < 0) {
+        index = run->n_copies;
+        if ((status = make(ctx, run, source, bytes)))
+            return status;
+    }
+    return vbs_run_add(
+        ctx, run, (struct vbs_run_pending){.copied = true, .index = index, .time_us = time_us});
+}
+
+/* ---- resuming ---- */
+
+static enum vbs_status read_times(struct vbs_ctx *ctx, struct vbs_store_run *run, int64_t copy,
+                                  sqlite3_stmt *stmt, double *times_us, int n)
+{
+    enum vbs_status status = vbs_sql_bind(ctx, run->store, stmt, "i", copy);
+    bool row;
+
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        status = vbs_sql_step(ctx, run->store, stmt, &row);
+        if (status == VBS_OK && !row)
+            return vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
+        if (status == VBS_OK)
+            times_us[i] = sqlite3_column_double(stmt, 0);
+    }
+    return status;
+}
+
+#define SELECT_TIMES "SELECT time_us FROM copy_sample WHERE copy = ? ORDER BY number"
+
+static enum vbs_status read_copy(struct vbs_ctx *ctx, struct vbs_store_run *run, sqlite3_stmt *stmt,
+                                 sqlite3_stmt *samples)
+{
+    struct vbs_run_copy copy = {.id = sqlite3_column_int64(stmt, 0),
+                                .source = (const char *)sqlite3_column_text(stmt, 1),
+                                .bytes = sqlite3_column_int64(stmt, 2),
+                                .n_samples = vbs_sql_int(stmt, 3)};
+    double *times_us = vbs_arena_alloc(&run->arena, (size_t)copy.n_samples, sizeof *times_us);
+    enum vbs_status status;
+
+    if (!copy.source || !times_us)
+        return vbs_no_memory(ctx);
+    copy.times_us = times_us;
+    copy.n_stored = copy.n_samples;
+    run->resumed = run->resumed || copy.n_samples > 0;
+    status = read_times(ctx, run, copy.id, samples, times_us, copy.n_samples);
+    return status == VBS_OK ? append(ctx, run, &copy) : status;
+}
+
+enum vbs_status vbs_run_read_copies(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    sqlite3_stmt *stmt, *samples = NULL;
+    bool row = true;
+    enum vbs_status status = vbs_sql_prepare(ctx, run->store,
+                                             "SELECT id, source, bytes, "
+                                             "(SELECT count(*) FROM copy_sample WHERE copy = c.id) "
+                                             "FROM copy AS c WHERE profile = ? ORDER BY number",
+                                             &stmt);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_prepare(ctx, run->store, SELECT_TIMES, &samples);
+    if (status == VBS_OK)
+        status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(ctx, run->store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = read_copy(ctx, run, stmt, samples);
+    }
+    sqlite3_finalize(samples);
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+/* ---- finishing ---- */
+
+static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                 const struct vbs_run_copy *copy, sqlite3_stmt *samples,
+                                 sqlite3_stmt *update)
+{
+    size_t n = (size_t)copy->n_samples;
+    double *times_us = malloc((n + 1) * sizeof *times_us);
+    struct vbs_profile_row row;
+    enum vbs_status status;
+
+    if (!times_us)
+        return vbs_no_memory(ctx);
+    status = read_times(ctx, run, copy->id, samples, times_us, copy->n_samples);
+    if (status == VBS_OK) {
+        vbs_measure_summary(times_us, copy->n_samples, &row);
+        status = vbs_sql_bind(ctx, run->store, update, "ddddii", row.time_us, row.mad_us,
+                              row.low_us, row.high_us, (int64_t)row.n_runs, copy->id);
+    }
+    free(times_us);
+    return status == VBS_OK ? vbs_sql_finish(ctx, run->store, update) : status;
+}
+
+enum vbs_status vbs_run_summarise_copies(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    sqlite3_stmt *samples = NULL, *update = NULL;
+    enum vbs_status status = vbs_sql_run(ctx, run->store,
+                                         "DELETE FROM copy WHERE profile = ? AND NOT EXISTS "
+                                         "(SELECT 1 FROM copy_sample WHERE copy = copy.id)",
+                                         "i", run->id);
+
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, run->store, SELECT_TIMES, &samples);
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, run->store,
+                                 "UPDATE copy SET time_us = ?, mad_us = ?, low_us = ?, "
+                                 "high_us = ?, n_runs = ? WHERE id = ?",
+                                 &update);
+    for (int i = 0; i < run->n_copies && status == VBS_OK; i++)
+        if (run->copies[i].n_samples > 0)
+            status = summarise(ctx, run, &run->copies[i], samples, update);
+    sqlite3_finalize(samples);
+    sqlite3_finalize(update);
+    return status;
+}
+
+/* ---- whole profiles ---- */
+
+enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                       const struct vbs_profile *profile)
+{
+    int64_t number = 0;
+    sqlite3_stmt *stmt;
+    enum vbs_status status =
+        vbs_sql_prepare(ctx, store,
+                        "INSERT INTO copy (profile, number, source, bytes, time_us, mad_us, "
+                        "low_us, high_us, n_runs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        &stmt);
+
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < profile->n_copies; i++) {
+        const struct vbs_copy *copy = &profile->copies[i];
+
+        for (int j = 0; j < copy->n_rows && status == VBS_OK; j++) {
+            const struct vbs_copy_row *row = &copy->rows[j];
+
+            status = vbs_sql_bind(ctx, store, stmt, "iitiddddi", id, number++, copy->source,
+                                  row->bytes, row->time_us, row->mad_us, row->low_us, row->high_us,
+                                  (int64_t)row->n_runs);
+            if (status == VBS_OK)
+                status = vbs_sql_finish(ctx, store, stmt);
+        }
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                     struct vbs_profile_builder *builder)
+{
+    bool got = true;
+    sqlite3_stmt *stmt;
+    enum vbs_status status =
+        vbs_sql_prepare(ctx, store,
+                        "SELECT source, bytes, time_us, mad_us, low_us, high_us, n_runs FROM copy "
+                        "WHERE profile = ? ORDER BY number",
+                        &stmt);
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, store, stmt, "i", id);
+    while (status == VBS_OK && got) {
+        const char *source;
+        struct vbs_copy_row row;
+
+        status = vbs_sql_step(ctx, store, stmt, &got);
+        if (status != VBS_OK || !got)
+            break;
+        source = (const char *)sqlite3_column_text(stmt, 0);
+        row = (struct vbs_copy_row){.bytes = sqlite3_column_int64(stmt, 1),
+                                    .time_us = sqlite3_column_double(stmt, 2),
+                                    .mad_us = sqlite3_column_double(stmt, 3),
+                                    .low_us = sqlite3_column_double(stmt, 4),
+                                    .high_us = sqlite3_column_double(stmt, 5),
+                                    .n_runs = vbs_sql_int(stmt, 6)};
+        status = source ? vbs_profile_builder_copy(ctx, builder, source, &row) : vbs_no_memory(ctx);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}

@@ -1,0 +1,93 @@
+/*
+ * Slow references for weights inside the budget, from the words of schedule.h: what a schedule
+ * takes, byte by byte, sample by sample, event by event; and the best schedule there is. They share
+ * no code with the library beyond reading profiles, and end the program when memory is out.
+ */
+#ifndef TESTS_BRUTE_TRANSFER_H
+#define TESTS_BRUTE_TRANSFER_H
+
+#include "vbslab/schedule.h"
+
+#include <stdbool.h>
+
+#define BRUTE_LAYERS  4
+#define BRUTE_REQUEST 3  /* samples */
+#define BRUTE_PARTS   3  /* of a layer that steps take in parts */
+#define BRUTE_WEIGHTS 256 /* bytes of one form; forms 0 and 1 only */
+#define BRUTE_FORMS   2
+
+/* How far the parts of each layer are. */
+struct brute_progress {
+    int parts[BRUTE_LAYERS + 1];
+    int done[BRUTE_LAYERS + 1][BRUTE_PARTS]; /* [layer][part - 1] */
+};
+
+/* All layers whole and at the start. */
+struct brute_progress brute_progress_start(void);
+/* Samples that all parts of a layer have done; that some part has done. */
+int brute_progress_least(const struct brute_progress *progress, int layer);
+int brute_progress_most(const struct brute_progress *progress, int layer);
+
+/* A network and a request, which the functions below are about. */
+struct brute_request {
+    const struct vbs_profile *profile;
+    int request;
+    enum vbs_io io;
+};
+
+/* Bytes of all samples between steps; and during a step of a part, without scratch and weights. */
+int64_t brute_transfer_live(const struct brute_request *of, const struct brute_progress *progress);
+int64_t brute_transfer_during(const struct brute_request *of,
+                              const struct brute_progress *progress, int layer, int part,
+                              int batch);
+
+/* The bytes from..to - 1 of weights that a part is, and its share of the layer's time. */
+struct brute_part {
+    int from, to;
+    double share;
+};
+
+struct brute_part brute_transfer_part(const struct vbs_profile *profile, int layer, int64_t weights,
+                                      int part, int parts);
+
+/* Weights of a form, 0: the layer has none. */
+int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form);
+
+/* The row that a compute step runs; the schedule's algorithms must be the profile's. */
+const struct vbs_profile_row *brute_transfer_row(const struct vbs_profile *profile,
+                                                 const struct vbs_step *step);
+
+/* A step as it runs. */
+struct brute_event {
+    double start_us, end_us;
+    int64_t memory_bytes;
+};
+
+/* The events of a valid schedule, one per step. False, and a line, where some step never starts:
+ * then it is not valid. */
+bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                           const struct vbs_channel *channel, struct brute_event *events);
+
+/*
+ * The least time, from the start to the end of the last step on either clock, of all schedules with
+ * weights included in memory_bytes: any order of steps and transfers, any batches and algorithms,
+ * any residents. Loads, drops and, where bands or the layer has weights, steps of a layer are whole
+ * or parts of 2 up to max_parts; different divisions of a layer may be mixed as far as schedule.h
+ * lets them. HUGE_VAL: no schedule. NAN: more states than it can hold; networks of two or three
+ * layers with two parts and a request of 2 or 3 take up to a second, larger ones soon too much.
+ * Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are such a schedule's, with
+ * algorithms as in the profile.
+ */
+#define BRUTE_STEPS 256
+
+struct brute_best {
+    struct brute_request of;
+    int64_t memory_bytes;
+    struct vbs_channel channel; /* bytes_per_us 0: nothing can be copied */
+    int max_parts;              /* 1..BRUTE_PARTS */
+    bool bands;
+};
+
+double brute_transfer_best(const struct brute_best *best, struct vbs_step *steps, int *n_steps);
+
+#endif

@@ -1,0 +1,27 @@
+/* Tiny random networks with weights and channels, and random schedules that load and drop them. */
+#ifndef TESTS_RANDOM_TRANSFER_H
+#define TESTS_RANDOM_TRANSFER_H
+
+#include "vbslab/schedule.h"
+
+#include <gsl/gsl_rng.h>
+#include <stdbool.h>
+
+/*
+ * Up to max_layers (1..4) in a chain or a DAG, some in place, batches up to 3, two algorithms at
+ * most; times are whole numbers. Layers have no weights, or up to max_pieces channels with some
+ * bytes each, or up to 2 max_pieces bytes that are not divided into channels; a second algorithm
+ * may pack them to a form of its own. Sizes are a few bytes. Null, and a line: it was refused.
+ */
+struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_pieces);
+
+/*
+ * A valid schedule of request samples with weights included: batches, parts, loads, drops and
+ * residents at random. Loads and drops are parts of up to max_parts, or, where nothing else brings
+ * what a step needs, single channels or bytes; steps are parts of up to 3 where they can. Copies
+ * are left to the caller. Freed by vbs_schedule_free; null: memory is out.
+ */
+struct vbs_schedule *random_transfer_schedule(gsl_rng *rng, const struct vbs_profile *profile,
+                                              int request, enum vbs_io io, int max_parts);
+
+#endif
