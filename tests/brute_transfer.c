@@ -95,9 +95,8 @@ static int64_t taken_over(const struct brute_request *of, const struct brute_pro
     return bytes;
 }
 
-int64_t brute_transfer_during(const struct brute_request *of,
-                              const struct brute_progress *progress, int layer, int part,
-                              int batch)
+int64_t brute_transfer_during(const struct brute_request *of, const struct brute_progress *progress,
+                              int layer, int part, int batch)
 {
     const struct vbs_profile_layer *at = &of->profile->layers[layer];
     struct brute_progress after = *progress;

@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PIECES 12 /* of all weights: what the ends of parts divide them into */
+#define MAX_PIECES 8  /* of all weights: what the ends of parts divide them into */
 #define MAX_RANGES 64 /* parts that can be loaded */
-#define MAX_LISTS  600000
-#define N_SLOTS    ((size_t)1 << 20)
+#define MAX_LISTS  200000
+#define N_SLOTS    ((size_t)1 << 18)
 
 /* A part that can be loaded and dropped. */
 struct range {
@@ -35,8 +35,8 @@ struct list {
     double least_us; /* any schedule that begins so takes */
     struct vbs_step step;
     unsigned unread; /* pieces that may not be dropped yet */
-    int before; /* the list without that step, -1: the empty one */
-    int next;   /* of the same place */
+    int before;      /* the list without that step, -1: the empty one */
+    int next;        /* of the same place */
     size_t slot;
     bool worse; /* than another */
 };
@@ -50,6 +50,7 @@ struct search {
     struct brute_part piece_range[MAX_PIECES];
     double sample_us[BRUTE_LAYERS + 1]; /* the least that a sample of a layer takes */
     unsigned residents;
+    bool hasty; /* one list to each place will do */
     int n_lists;
     struct list *lists;
     int *slots; /* the first list of a place, by hash; -1: none */
@@ -70,9 +71,9 @@ static uint64_t pack(const struct search *search, const struct brute_progress *p
 
         place = place << 2 | (unsigned)(level ? 0 : progress->parts[k] - 1);
         for (int p = 0; p < BRUTE_PARTS; p++)
-            place = place << 2 | (unsigned)(p < progress->parts[k] && (p == 0 || !level)
-                                                ? progress->done[k][p]
-                                                : 0);
+            place =
+                place << 2 |
+                (unsigned)(p < progress->parts[k] && (p == 0 || !level) ? progress->done[k][p] : 0);
     }
     return place;
 }
@@ -232,6 +233,8 @@ static double promise_us(const struct search *search, const struct brute_progres
 static bool is_nowhere_later(const struct search *search, const struct list *a,
                              const struct list *b, unsigned pieces)
 {
+    if (search->hasty)
+        return true;
     if (a->clock_us > b->clock_us || a->copy_us > b->copy_us)
         return false;
     for (int i = 0; i < search->n_pieces; i++)
@@ -242,7 +245,7 @@ static bool is_nowhere_later(const struct search *search, const struct list *a,
 
 static size_t find_slot(const struct search *search, uint64_t place)
 {
-    size_t slot = (size_t)((place * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % N_SLOTS;
+    size_t slot = (size_t)((place * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % N_SLOTS;
 
     while (search->slots[slot] >= 0 && search->lists[search->slots[slot]].place != place)
         slot = (slot + 1) % N_SLOTS;
@@ -251,7 +254,11 @@ static size_t find_slot(const struct search *search, uint64_t place)
 
 static bool comes_before(const struct search *search, int a, int b)
 {
-    return search->lists[a].least_us < search->lists[b].least_us;
+    const struct list *first = &search->lists[a], *second = &search->lists[b];
+
+    if (first->least_us != second->least_us)
+        return first->least_us < second->least_us;
+    return first->clock_us > second->clock_us; /* the nearer to the end */
 }
 
 static void swap(int *a, int *b)
@@ -290,6 +297,22 @@ static int pop(struct search *search)
     }
 }
 
+/* Lists that a new one to the same place makes needless. One stays in the slot, which tells the
+ * place: the new one comes before it. */
+static void forget_worse(struct search *search, size_t slot, const struct list *list,
+                         unsigned pieces)
+{
+    for (int *at = &search->slots[slot]; *at >= 0;) {
+        struct list *other = &search->lists[*at];
+
+        other->worse = other->worse || is_nowhere_later(search, list, other, pieces);
+        if (other->worse && at != &search->slots[slot])
+            *at = other->next;
+        else
+            at = &other->next;
+    }
+}
+
 /* Enters a list, unless one to the same place is nowhere later. */
 static void enter(struct search *search, struct list list, const struct brute_progress *progress,
                   unsigned pieces)
@@ -299,17 +322,13 @@ static void enter(struct search *search, struct list list, const struct brute_pr
     list.place = pack(search, progress, pieces);
     list.least_us = promise_us(search, progress, &list);
     list.worse = false;
-    if (list.least_us >= search->best_us || search->too_many)
+    if ((list.least_us >= search->best_us && !search->hasty) || search->too_many)
         return;
     slot = find_slot(search, list.place);
-    for (int i = search->slots[slot]; i >= 0; i = search->lists[i].next) {
-        struct list *other = &search->lists[i];
-
-        if (!other->worse && is_nowhere_later(search, other, &list, pieces))
+    for (int i = search->slots[slot]; i >= 0; i = search->lists[i].next)
+        if (is_nowhere_later(search, &search->lists[i], &list, pieces))
             return;
-        if (!other->worse && is_nowhere_later(search, &list, other, pieces))
-            other->worse = true;
-    }
+    forget_worse(search, slot, &list, pieces);
     if (search->n_lists == MAX_LISTS) {
         search->too_many = true;
         return;
@@ -322,6 +341,14 @@ static void enter(struct search *search, struct list list, const struct brute_pr
 }
 
 /* ---- steps ---- */
+
+/* Is there a use for a range: some of it resident, or steps of its layer left? */
+static bool is_wanted(const struct search *search, const struct brute_progress *progress,
+                      const struct range *range)
+{
+    return range->pieces & search->residents ||
+           brute_progress_least(progress, range->step.layer) < search->best->of.request;
+}
 
 /* A step that takes memory_bytes fits, and would not have without each of the drops right before
  * it. */
@@ -352,7 +379,8 @@ static void extend_by_transfers(struct search *search, int from,
             list.step.op = VBS_STEP_DROP;
             enter(search, list, progress, pieces & ~range->pieces);
         }
-        if (pieces & range->pieces || !(best->channel.bytes_per_us > 0) ||
+        if (pieces & range->pieces || !is_wanted(search, progress, range) ||
+            !(best->channel.bytes_per_us > 0) ||
             !fits(search, from, live_bytes + weight_bytes(search, pieces | range->pieces)))
             continue;
         if (best->max_parts <= 2)
@@ -424,8 +452,7 @@ static void extend_by_layer(struct search *search, int from, const struct brute_
                                           .part = part,
                                           .parts = progress->parts[layer]};
 
-            if (inputs_there(search, progress, layer,
-                             progress->done[layer][part - 1] + step.batch))
+            if (inputs_there(search, progress, layer, progress->done[layer][part - 1] + step.batch))
                 for (int i = 0; i < n_rows; i++)
                     extend_by_row(search, from, progress, pieces, &step, &rows[i]);
         }
@@ -506,14 +533,13 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
 
         if (search->lists[list].worse)
             continue;
-        if (search->lists[list].least_us >= search->best_us)
-            return false;
-        if (is_goal(search, &search->lists[list])) {
-            search->best_us = search->lists[list].least_us;
-            copy_steps(search, list, steps, n_steps);
-            return true;
+        if (!is_goal(search, &search->lists[list])) {
+            extend(search, list);
+            continue;
         }
-        extend(search, list);
+        search->best_us = search->lists[list].least_us;
+        copy_steps(search, list, steps, n_steps);
+        return true;
     }
     return false;
 }
@@ -540,12 +566,52 @@ static bool bring(const struct search *search, unsigned wanted, struct vbs_step 
     return false;
 }
 
+static int compare_descending(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+
+    return (*a < *b) - (*a > *b);
+}
+
+/* Where something can be copied, what can be done with residents can be done without them, though
+ * later. */
+static bool is_hopeless(struct search *search)
+{
+    struct vbs_step steps[BRUTE_STEPS];
+    bool hopeless;
+    int n_steps;
+
+    if (!(search->best->channel.bytes_per_us > 0))
+        return false;
+    search->hasty = true;
+    hopeless = !search_with(search, 0, steps, &n_steps);
+    search->hasty = false;
+    search->best_us = HUGE_VAL;
+    return hopeless;
+}
+
+/* What all schedules take at least. */
+static double least_of_all_us(const struct search *search)
+{
+    struct brute_progress start = brute_progress_start();
+
+    return promise_us(search, &start, &(struct list){0});
+}
+
+/* Every set of residents, the largest first: they are soonest done, and what is found bounds the
+ * others. */
 static void search_all(struct search *search, struct vbs_step *steps, int *n_steps)
 {
     struct vbs_step loads[MAX_PIECES], others[BRUTE_STEPS];
-    int n_loads, n_others;
+    int n_sets = 1 << search->n_pieces, n_loads, n_others;
+    int64_t *sets = brute_alloc((size_t)n_sets, sizeof *sets);
 
-    for (unsigned residents = 0; residents < 1u << search->n_pieces; residents++) {
+    for (int i = 0; i < n_sets; i++)
+        sets[i] = weight_bytes(search, (unsigned)i) << MAX_PIECES | i;
+    qsort(sets, (size_t)n_sets, sizeof *sets, compare_descending);
+    for (int s = 0; s < n_sets && search->best_us > least_of_all_us(search); s++) {
+        unsigned residents = (unsigned)sets[s] & ((1u << MAX_PIECES) - 1);
+
         if (search->too_many || !bring(search, residents, loads, &n_loads) ||
             !search_with(search, residents, others, &n_others) || !steps)
             continue;
@@ -553,6 +619,7 @@ static void search_all(struct search *search, struct vbs_step *steps, int *n_ste
         for (int i = 0; i < *n_steps; i++)
             steps[i] = i < n_loads ? loads[i] : others[i - n_loads];
     }
+    free(sets);
 }
 
 double brute_transfer_best(const struct brute_best *best, struct vbs_step *steps, int *n_steps)
@@ -568,7 +635,8 @@ double brute_transfer_best(const struct brute_best *best, struct vbs_step *steps
         search.slots[i] = -1;
     list_weights(&search);
     find_least_times(&search);
-    search_all(&search, steps, n_steps);
+    if (!is_hopeless(&search))
+        search_all(&search, steps, n_steps);
     free(search.lists);
     free(search.heap);
     free(search.slots);

@@ -12,7 +12,7 @@ COMMAND=compare
 
 baselines='takes all, or names out of: fbs, fbs-best, greedy-vbs'
 ours=$("$VBSLAB" plan --help | sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;p}' |
-    tr -s ' \n' '  ' | sed 's/^ //;s/ $//;s/fbs, fbs-best, greedy-vbs, //')
+    tr -s ' \n' '  ' | sed 's/^ //;s/ $//;s/fbs, fbs-best, greedy-vbs, //;s/, mmcnn, vdnn, joint//')
 planners="takes all, or names out of: $ours"
 refuses "a planner as a baseline" 2 "'dp-vbs' is no baseline; --baselines $baselines" \
     example.csv --baselines fbs,dp-vbs

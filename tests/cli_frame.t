@@ -71,7 +71,9 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
     completes "a planner" "fbs fbs-best" plan alexnet --planner f
     completes "planners of a comparison" \
-        "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal" compare 1 --planners ''
+        "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint" compare 1 --planners ''
+    completes "where weights live" "excluded included" plan alexnet --weights ''
+    completes "a file for a picture" one.csv replay alexnet plan.json --gantt o
     completes "a file for plan --json" one.csv plan alexnet --json o
     completes "a model after the switch --json" "googlenet" compare --json goo
     completes "no file after models --csv" "show" models --csv ''

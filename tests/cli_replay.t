@@ -100,6 +100,64 @@ run example.csv single.json --trace -
     [ "$(awk -F, '{ printf "%s ", $16 }' out)" = 'wait_us 4 8 12 4 8 12 ' ]
 report $? 'chunks and waits in the trace'
 
+# --- weights included ---
+
+cat >weighted.csv <<'END'
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+1,L1,conv,0,1,default,5,4,10,0,100,0
+2,L2,fc,1,1,default,7,10,5,0,60,0
+END
+
+# weighted STEPS: with copies of 1 us and 10 bytes per us, in 300 bytes.
+weighted()
+{
+    cat <<END
+{ "format": "vbslab-schedule-1", "model": "", "planner": "by hand", "request": 1,
+  "memory_bytes": 300, "io": "external", "weights": "included",
+  "copy": { "source": "given", "latency_us": 1, "bytes_per_us": 10 },
+  "predicted": { "time_us": 24, "peak_bytes": 174 }, "steps": [ $1 ] }
+END
+}
+
+load()
+{
+    echo "{ \"op\": \"load\", \"layer\": $1, \"part\": $2, \"parts\": $3, \"bytes\": $4$5 }"
+}
+
+weighted "$(load 1 1 1 100), $(load 2 1 2 30), $(load 2 2 2 30), $(step 1 1), $(step 2 1)" >copied.json
+weighted "$(load 1 1 1 100 ', "resident": true'), $(load 2 1 1 60 ', "resident": true'), \
+$(step 1 1), $(step 2 1)" >held.json
+weighted "$(step 1 1), $(step 2 1)" >bare.json
+
+# L1's weights come from 0 to 11, L2's to 15 and 19; L1 runs to 16, L2 from 19 to 26.
+judges 'time with stalls' 0 'time     26.00 us, ' weighted.csv copied.json
+judges 'what weights cost' 0 'copy     19.00 us, 26.3% of it while computing, 160 bytes in 3 copies' \
+    weighted.csv copied.json
+judges 'how long it computes' 0 'compute  12.00 us' weighted.csv copied.json
+judges 'that weights count' 0 'peak     175 bytes in step 5 of 5' weighted.csv copied.json
+judges 'residents' 0 'weights  160 bytes resident' weighted.csv held.json
+judges 'no copies' 0 'copy     nothing' weighted.csv held.json
+judges 'a load that breaks the budget' 3 "schedule breaks its budget of 120 bytes: step 2, load of layer \
+'L2', part 1 of 2, is 10 bytes over; the least budget that works is 175 bytes" \
+    weighted.csv copied.json --memory 120
+judges 'where' 3 "fits     no, first in step 2 of 5, load of layer 2 'L2', part 1 of 2 by 10 bytes" \
+    weighted.csv copied.json --memory 120
+judges 'weights that are not there' 1 \
+    "step 1 of 2, layer 1 'L1' at batch 1: its weights are not all there" weighted.csv bare.json
+run weighted.csv copied.json --json
+[ $code -eq 0 ] && [ "$(member out compute_us)" = 12.0 ] && [ "$(member out copy_us)" = 19.0 ] &&
+    [ "$(member out copied_bytes)" = 160 ] && [ "$(member out resident_bytes)" = 0 ] &&
+    [ "$(member out n_copies)" = 3 ]
+report $? 'the verdict as JSON with weights'
+run weighted.csv copied.json --json --memory 120
+[ $code -eq 3 ] && [ "$(member out op)" = '"load"' ] && [ "$(member out parts)" = 2 ] &&
+    [ "$(member out over_bytes)" = 10 ]
+report $? 'a load as JSON'
+run weighted.csv copied.json --trace -
+[ $code -eq 0 ] && [ "$(sed -n 3p out)" = '2,2,L2,,,,11,15,0,0,0,130,0,0,1,15,load,1,2,130' ] &&
+    [ "$(sed -n 6p out)" = '5,2,L2,1,default,0,19,26,10,5,0,175,0,0,1,26,compute,1,1,160' ]
+report $? 'a trace with loads'
+
 # --- what it refuses ---
 
 refuses 'a trace that cannot be written' 1 'no/trace.csv' example.csv good.json --trace no/trace.csv

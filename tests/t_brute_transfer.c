@@ -85,7 +85,8 @@ static void test_by_hand(void)
 }
 
 struct tally {
-    int n, too_many, infeasible, not_as_said, beaten, slower_with_more, slower_in_parts, not_lattice;
+    int n, too_many, infeasible, not_as_said, beaten, slower_with_more, slower_in_parts,
+        not_lattice;
 };
 
 /* Random schedules are never faster than the best in the memory that they take. */
@@ -113,7 +114,6 @@ static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *t
                    replay->peak_bytes, best_us);
     }
     vbs_replay_free(replay);
-    schedule->copy.source = NULL; /* not the schedule's */
     vbs_schedule_free(schedule);
     return beaten;
 }

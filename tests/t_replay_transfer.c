@@ -116,12 +116,9 @@ static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, str
                                         &replay) == VBS_OK;
         if (!same)
             printf("# %s\n", vbs_detail(&ctx));
-        schedule->copy.source = NULL; /* not the copy's to free */
     }
     if (same) {
-        const struct vbs_channel channel = schedule->copy;
-
-        same = brute_transfer_events(profile, schedule, &channel, events) &&
+        same = brute_transfer_events(profile, schedule, &schedule->copy, events) &&
                agrees_with_events(schedule, replay, events) &&
                near(replay->latency_us, longest_chunk_us(profile, schedule, events));
         note(schedule, replay, met);

@@ -5,6 +5,7 @@
  */
 #include "profile_help.h"
 #include "random_profile.h"
+#include "random_transfer.h"
 #include "tap.h"
 
 #include "vbslab/replay.h"
@@ -14,7 +15,7 @@
 
 #define SEED        1729
 #define N_MUTATIONS 6000
-#define N_TEXTS     4
+#define N_TEXTS     6
 #define ROOM        65536 /* bytes of a mutated text */
 #define SOURCE      "s.json"
 
@@ -52,6 +53,13 @@ static const char *const TOKENS[] = {
     "\x1b[2J",
     "\"op\": \"compute\", ",
     "\"op\": \"load\", ",
+    "\"op\": \"drop\", ",
+    "\"resident\": true, ",
+    "\"part\": 2, ",
+    "\"parts\": 1048577, ",
+    "\"form\": 64, ",
+    "\"bytes\": 3, ",
+    "\"copy\": {\"source\": \"x\", \"bytes_per_us\": 2}, ",
     "\"weights\": \"included\", ",
     "\"io\": \"resident\", ",
     "\"layer\": 0, ",
@@ -118,6 +126,37 @@ static size_t mutate(gsl_rng *rng, char *text, size_t length)
     }
 }
 
+static bool is_sound_of_weights(const struct vbs_schedule *schedule)
+{
+    const struct vbs_channel *copy = &schedule->copy;
+
+    if (schedule->weights == VBS_WEIGHTS_EXCLUDED)
+        return !copy->source && copy->latency_us == 0 && copy->bytes_per_us == 0 &&
+               schedule->predicted.copy_us == 0 && schedule->predicted.copied_bytes == 0 &&
+               schedule->predicted.resident_bytes == 0;
+    return schedule->weights == VBS_WEIGHTS_INCLUDED && copy->latency_us >= 0 &&
+           isfinite(copy->latency_us) && copy->bytes_per_us >= 0 && isfinite(copy->bytes_per_us) &&
+           schedule->predicted.copy_us >= 0 && isfinite(schedule->predicted.copy_us) &&
+           schedule->predicted.copied_bytes >= 0 && schedule->predicted.resident_bytes >= 0;
+}
+
+static bool is_sound_step(const struct vbs_schedule *schedule, const struct vbs_step *step)
+{
+    bool whole = step->parts == 0 && step->part == 0;
+    bool in_parts = step->parts > 1 && step->parts <= VBS_MAX_PARTS && step->part >= 1 &&
+                    step->part <= step->parts;
+
+    if (step->layer < 1 || !(whole || in_parts))
+        return false;
+    if (step->op == VBS_STEP_COMPUTE)
+        return step->batch >= 1 && step->batch <= VBS_MAX_BATCH && step->algorithm >= 0 &&
+               step->algorithm < schedule->n_algorithms && schedule->algorithms[step->algorithm] &&
+               !step->resident && step->form == 0 && step->bytes == 0;
+    return step->op <= VBS_STEP_DROP && schedule->weights == VBS_WEIGHTS_INCLUDED &&
+           step->bytes >= 1 && step->form < VBS_MAX_FORMS && step->batch == 0 &&
+           step->algorithm == 0 && (!step->resident || step->op == VBS_STEP_LOAD);
+}
+
 static bool is_sound(const struct vbs_schedule *schedule)
 {
     bool sound = schedule->model && schedule->planner && schedule->request >= 1 &&
@@ -128,16 +167,35 @@ static bool is_sound(const struct vbs_schedule *schedule)
                  schedule->predicted.reserved_bytes >= 0 && schedule->n_steps >= 0 &&
                  schedule->latency_us >= 0 && schedule->latency_us <= VBS_MAX_TIME_US &&
                  schedule->predicted.latency_us >= 0 && isfinite(schedule->predicted.latency_us) &&
-                 schedule->solver.peak_bytes >= 0;
+                 schedule->solver.peak_bytes >= 0 && is_sound_of_weights(schedule);
 
-    for (int64_t i = 0; sound && i < schedule->n_steps; i++) {
-        const struct vbs_step *step = &schedule->steps[i];
-
-        sound = step->layer >= 1 && step->batch >= 1 && step->batch <= VBS_MAX_BATCH &&
-                step->algorithm >= 0 && step->algorithm < schedule->n_algorithms &&
-                schedule->algorithms[step->algorithm];
-    }
+    for (int64_t i = 0; sound && i < schedule->n_steps; i++)
+        sound = is_sound_step(schedule, &schedule->steps[i]);
     return sound;
+}
+
+/* As the reader gives them: the whole is 0 parts. */
+static bool same_step(const struct vbs_schedule *a, const struct vbs_step *step,
+                      const struct vbs_schedule *b, const struct vbs_step *other)
+{
+    return step->op == other->op && step->layer == other->layer && step->batch == other->batch &&
+           step->part == other->part && step->parts == other->parts && step->form == other->form &&
+           step->resident == other->resident && step->bytes == other->bytes &&
+           (step->op != VBS_STEP_COMPUTE ||
+            strcmp(a->algorithms[step->algorithm], b->algorithms[other->algorithm]) == 0);
+}
+
+static bool same_weights(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    const char *source = a->copy.source ? a->copy.source : "(none)";
+
+    return a->weights == b->weights &&
+           strcmp(source, b->copy.source ? b->copy.source : "(none)") == 0 &&
+           a->copy.latency_us == b->copy.latency_us &&
+           a->copy.bytes_per_us == b->copy.bytes_per_us &&
+           a->predicted.copy_us == b->predicted.copy_us &&
+           a->predicted.copied_bytes == b->predicted.copied_bytes &&
+           a->predicted.resident_bytes == b->predicted.resident_bytes;
 }
 
 static bool same(const struct vbs_schedule *a, const struct vbs_schedule *b)
@@ -153,10 +211,8 @@ static bool same(const struct vbs_schedule *a, const struct vbs_schedule *b)
         a->bound.gap_percent == b->bound.gap_percent && a->n_steps == b->n_steps;
 
     for (int64_t i = 0; equal && i < a->n_steps; i++)
-        equal =
-            a->steps[i].layer == b->steps[i].layer && a->steps[i].batch == b->steps[i].batch &&
-            strcmp(a->algorithms[a->steps[i].algorithm], b->algorithms[b->steps[i].algorithm]) == 0;
-    return equal;
+        equal = same_step(a, &a->steps[i], b, &b->steps[i]);
+    return equal && same_weights(a, b);
 }
 
 static bool comes_back(const struct vbs_schedule *schedule, const char *path)
@@ -190,15 +246,61 @@ static bool is_explained(const struct vbs_ctx *ctx)
 
 struct texts {
     struct vbs_profile *profile;
-    char *text[N_TEXTS]; /* schedules of it */
+    struct vbs_profile *weighted; /* of the schedules with weights included */
+    char *text[N_TEXTS];          /* schedules of it */
     size_t length[N_TEXTS];
 };
+
+/* Does it load, drop, hold and compute in parts? */
+static bool has_all(const struct vbs_schedule *schedule)
+{
+    bool has[3] = {false}, resident = false;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        has[schedule->steps[i].op] |= schedule->steps[i].parts > 1;
+        resident |= schedule->steps[i].resident;
+    }
+    return resident && has[VBS_STEP_COMPUTE] && has[VBS_STEP_LOAD] && has[VBS_STEP_DROP];
+}
+
+/* With weights included, of a network of its own, whatever it takes to have all in it. */
+static struct vbs_schedule *make_weighted(gsl_rng *rng, struct texts *texts, enum vbs_io io)
+{
+    struct vbs_schedule *schedule;
+
+    for (;;) {
+        if (!texts->weighted)
+            texts->weighted = random_transfer_profile(rng, 3, 3);
+        schedule = random_transfer_schedule(rng, texts->weighted, 2, io, 3);
+        if (!schedule || (has_all(schedule) && schedule->n_steps < 60))
+            return schedule;
+        vbs_schedule_free(schedule);
+        if (random_once_in(rng, 20)) {
+            vbs_profile_free(texts->weighted);
+            texts->weighted = NULL;
+        }
+    }
+}
+
+static struct vbs_schedule *make_schedule(gsl_rng *rng, struct texts *texts, int i)
+{
+    enum vbs_io io = i % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL;
+    struct vbs_schedule *schedule =
+        i < 4 ? random_schedule(rng, texts->profile, 1 + i, io) : make_weighted(rng, texts, io);
+
+    if (schedule && i == 4) {
+        schedule->copy = (struct vbs_channel){"disk \"1\"", 0.5, 12.25};
+        schedule->predicted.copy_us = 17.5;
+        schedule->predicted.copied_bytes = 99;
+        schedule->predicted.resident_bytes = 7;
+    }
+    return schedule;
+}
 
 static void make_texts(gsl_rng *rng, const char *path, struct texts *texts)
 {
     for (int i = 0; i < N_TEXTS; i++) {
-        struct vbs_schedule *schedule =
-            random_schedule(rng, texts->profile, 1 + i, i % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL);
+        struct vbs_schedule *schedule = make_schedule(rng, texts, i);
 
         if (schedule && i / 2 == 1) {
             schedule->latency_us = 40;
@@ -228,7 +330,8 @@ static enum vbs_status try_text(const struct texts *texts, const char *text, siz
     free(exact);
     if (status == VBS_OK)
         *wrong = !is_sound(schedule) || !comes_back(schedule, path) ||
-                 !can_be_judged(texts->profile, schedule);
+                 !can_be_judged(texts->profile, schedule) ||
+                 !can_be_judged(texts->weighted, schedule);
     else
         *wrong = status != VBS_FORMAT || schedule || !is_explained(&ctx);
     if (*wrong)
@@ -332,6 +435,25 @@ static void check_members(void)
         {"\"solver\": {\"peak_bytes\": -1},", "'solver.peak_bytes' is out of range"},
         {"\"solver\": 4096,", "'solver' is not an object"},
         {"\"unknown\": 1,", NULL},
+        {"\"weights\": \"included\",", NULL},
+        {"\"weights\": \"both\",", "'weights' is neither \"excluded\" nor \"included\""},
+        {"\"weights\": 1,", "'weights' is not a string"},
+        {"\"copy\": 1,", NULL}, /* says nothing with weights excluded */
+        {"\"weights\": \"included\", \"copy\": 1,", "'copy' is not an object"},
+        {"\"weights\": \"included\", \"copy\": {},", "'copy.source' is missing"},
+        {"\"weights\": \"included\", \"copy\": {\"source\": \"x\"},", NULL},
+        {"\"weights\": \"included\", \"copy\": {\"source\": \"x\", \"latency_us\": -1},",
+         "'copy.latency_us' is out of range"},
+        {"\"weights\": \"included\", \"copy\": {\"source\": \"x\", \"bytes_per_us\": 1e300},",
+         "'copy.bytes_per_us' is out of range"},
+        {"\"weights\": \"included\", \"copy\": {\"source\": \"x\", \"bytes_per_us\": \"2\"},",
+         "'copy.bytes_per_us' is not a number"},
+        {"\"weights\": \"included\", \"predicted\": {\"copy_us\": -1},",
+         "'predicted.copy_us' is out of range"},
+        {"\"weights\": \"included\", \"predicted\": {\"copied_bytes\": -1},",
+         "'predicted.copied_bytes' is out of range"},
+        {"\"weights\": \"included\", \"predicted\": {\"resident_bytes\": true},",
+         "'predicted.resident_bytes' is not a whole number"},
     };
 
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -353,6 +475,75 @@ static void check_members(void)
     }
 }
 
+/* What members of a step may say, with weights included or not. */
+static void check_steps(void)
+{
+    static const struct {
+        const char *weights, *step, *detail; /* null: it is read, and comes back */
+    } CASES[] = {
+        {"included",
+         "\"op\": \"load\", \"layer\": 16, \"part\": 1, \"parts\": 12, \"bytes\": 12582912, "
+         "\"form\": 1, \"resident\": true",
+         NULL},
+        {"included", "\"op\": \"drop\", \"layer\": 1, \"bytes\": 5", NULL},
+        {"included", "\"op\": \"drop\", \"layer\": 1, \"part\": 1, \"parts\": 1, \"bytes\": 5",
+         NULL},
+        {"included", "\"op\": \"drop\", \"layer\": 1, \"bytes\": 5, \"resident\": false", NULL},
+        {"excluded", "\"layer\": 1, \"batch\": 2, \"algorithm\": \"a\", \"part\": 3, \"parts\": 3",
+         NULL},
+        {"included", "\"op\": \"compute\", \"layer\": 1, \"batch\": 2, \"algorithm\": \"a\"", NULL},
+        {"excluded", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5",
+         "'op' moves weights, but 'weights' is not \"included\""},
+        {"included", "\"op\": \"move\", \"layer\": 1, \"bytes\": 5",
+         "'op' is neither \"compute\" nor \"load\" nor \"drop\""},
+        {"included", "\"op\": 1, \"layer\": 1, \"bytes\": 5", "'op' is not a string"},
+        {"included", "\"op\": \"load\", \"layer\": 1", "'bytes' is missing"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 0", "'bytes' is out of range"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 1.5",
+         "'bytes' is not a whole number"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"form\": 64",
+         "'form' is out of range"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"form\": -1",
+         "'form' is out of range"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"resident\": 1",
+         "'resident' is neither true nor false"},
+        {"included", "\"op\": \"drop\", \"layer\": 1, \"bytes\": 5, \"resident\": true",
+         "'resident' is true of a step that is not a load"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"part\": 1",
+         "'parts' is missing"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"parts\": 2",
+         "'part' is missing"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"part\": 3, \"parts\": 2",
+         "'part' is out of range"},
+        {"included", "\"op\": \"load\", \"layer\": 1, \"bytes\": 5, \"part\": 0, \"parts\": 2",
+         "'part' is out of range"},
+        {"excluded",
+         "\"layer\": 1, \"batch\": 1, \"algorithm\": \"a\", \"part\": 1, \"parts\": 1048577",
+         "'parts' is out of range"},
+    };
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct vbs_schedule *schedule = NULL;
+        struct vbs_ctx ctx = {0};
+        char text[512], want[128];
+        enum vbs_status status;
+
+        snprintf(text, sizeof text,
+                 "{ \"format\": \"vbslab-schedule-1\", \"request\": 1, \"memory_bytes\": 7, "
+                 "\"weights\": \"%s\", \"steps\": [ { %s } ] }",
+                 CASES[i].weights, CASES[i].step);
+        snprintf(want, sizeof want, SOURCE ": step 1: %s", CASES[i].detail ? CASES[i].detail : "");
+        status = vbs_schedule_parse_json(&ctx, SOURCE, text, strlen(text), &schedule);
+        ok(CASES[i].detail ? status == VBS_FORMAT && strcmp(ctx.detail, want) == 0
+                           : status == VBS_OK && is_sound(schedule),
+           "%s, weights %s: %s", CASES[i].step, CASES[i].weights,
+           CASES[i].detail ? CASES[i].detail : "is read");
+        if (CASES[i].detail && strcmp(ctx.detail, want) != 0)
+            printf("#  got %s\n", ctx.detail);
+        vbs_schedule_free(schedule);
+    }
+}
+
 int main(int argc, char **argv)
 {
     unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
@@ -365,6 +556,7 @@ int main(int argc, char **argv)
     texts.profile = random_profile(rng, RANDOM_BRANCHED, 4);
     make_texts(rng, path, &texts);
     check_members();
+    check_steps();
     check_truncations(&texts, path);
     check_mutations(rng, &texts, path);
     check_algorithms(path, VBS_MAX_ALGORITHMS, VBS_OK);
@@ -372,6 +564,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_TEXTS; i++)
         free(texts.text[i]);
     vbs_profile_free(texts.profile);
+    vbs_profile_free(texts.weighted);
     free(path);
     remove_folder(folder);
     gsl_rng_free(rng);

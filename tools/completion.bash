@@ -29,9 +29,10 @@ _vbslab()
     */--planners | */--baselines)
         COMPREPLY=($(compgen -W "all $(_vbslab_planners)" -- "$word")); return ;;
     */--io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
-    */--weights) COMPREPLY=($(compgen -W "excluded" -- "$word")); return ;;
+    */--weights) COMPREPLY=($(compgen -W "excluded included" -- "$word")); return ;;
+    */--copy) COMPREPLY=($(compgen -W "page-cache disk" -- "$word")); return ;;
     */--judge) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace)
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt)
         COMPREPLY=($(compgen -f -- "$word")); return ;;
     esac
     if [[ -z $command ]]; then

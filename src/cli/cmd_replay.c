@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/number.h"
+#include "cli/solving.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -403,12 +404,15 @@ static enum vbs_status refuse_latency(struct cli *cli, const struct judged *judg
 static enum vbs_status report(struct cli *cli, const char *const *values,
                               const struct judged *judged)
 {
-    const char *trace = cli_value(cli, values, "trace");
+    const char *trace = cli_value(cli, values, "trace"), *gantt = cli_value(cli, values, "gantt");
     enum vbs_status status = VBS_OK;
 
     if (trace)
         status = vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
                                       trace);
+    if (status == VBS_OK && gantt)
+        status = vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay,
+                                 gantt);
     if (status == VBS_OK && cli_value(cli, values, "json"))
         status = cli_json_print(cli, verdict_json(judged), false);
     else if (status == VBS_OK && !is_standard_output(trace))
@@ -424,7 +428,26 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
 struct limits {
     int64_t memory_bytes;
     double latency_us;
+    struct cli_weights weights; /* how to copy */
 };
+
+/* Puts the channel that was asked for into schedule, if one was. */
+static enum vbs_status set_copy(struct cli *cli, const struct vbs_profile *profile,
+                                const struct cli_weights *asked, struct vbs_schedule *schedule)
+{
+    struct cli_weights weights = *asked;
+    const char *own = schedule->copy.source;
+
+    if (!weights.source && weights.bytes_per_us < 0 && weights.latency_us < 0)
+        return VBS_OK;
+    if (schedule->weights == VBS_WEIGHTS_EXCLUDED)
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--copy, --copy-rate and --copy-latency are for weights included; the "
+                        "schedule has them excluded");
+    if (!weights.source && own && vbs_profile_copy(profile, own))
+        weights.source = own;
+    return cli_find_channel(cli, &weights, profile, &schedule->copy);
+}
 
 static enum vbs_status judge(struct cli *cli, const char *const *values,
                              const struct vbs_profile *profile, const struct vbs_schedule *schedule,
@@ -432,11 +455,12 @@ static enum vbs_status judge(struct cli *cli, const char *const *values,
 {
     struct vbs_schedule bounded = *schedule;
     struct vbs_replay *replay = NULL;
-    enum vbs_status status;
+    enum vbs_status status = set_copy(cli, profile, &limits->weights, &bounded);
 
     if (limits->latency_us >= 0)
         bounded.latency_us = limits->latency_us;
-    status = vbs_replay_run(&cli->ctx, profile, &bounded, limits->memory_bytes, true, &replay);
+    if (status == VBS_OK)
+        status = vbs_replay_run(&cli->ctx, profile, &bounded, limits->memory_bytes, true, &replay);
     if (status == VBS_OK)
         status =
             report(cli, values,
@@ -470,7 +494,8 @@ static enum vbs_status read_limits(struct cli *cli, const char *const *values,
     enum vbs_status status = VBS_OK;
 
     *limits = (struct limits){.memory_bytes = -1, .latency_us = -1};
-    if (memory)
+    status = cli_read_copy(cli, values, &limits->weights);
+    if (status == VBS_OK && memory)
         status = vbs_parse_bytes(&cli->ctx, memory, &limits->memory_bytes);
     if (status == VBS_OK && latency)
         status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
@@ -505,8 +530,13 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 static const struct cli_option OPTIONS[] = {
     {"memory", "SIZE", "the budget to judge by (default: the schedule's own)"},
     {"latency-us", "L", "the latency to judge by (default: the schedule's own, if it has one)"},
+    {CLI_OPTION_COPY},
+    {CLI_OPTION_COPY_RATE},
+    {CLI_OPTION_COPY_LATENCY},
     {"trace", "FILE.csv", "write every step: bytes, times; - is standard output, alone"},
     {"json", NULL, "the verdict as JSON"},
+    {"gantt", "FILE",
+     "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf"},
     {0},
 };
 

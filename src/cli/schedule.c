@@ -15,7 +15,7 @@
 struct layer_use {
     char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
     char algorithms[64]; /* those it uses, each once */
-    char weights[32];    /* "resident", "streamed 8x in 12" */
+    char weights[32];    /* "resident", "streamed 8x in 12 parts" */
     double time_us;
     int batch; /* of the latest run of equal steps, and their number */
     int64_t repeats;
@@ -127,7 +127,7 @@ static void collect_load(const struct vbs_step *step, struct layer_use *use)
     use->n_loads++;
 }
 
-/* "resident", "streamed", "streamed 8x", "streamed 8x in 12" (parts), "resident + 30 loads". */
+/* "resident", "streamed", "streamed 8x", "streamed 8x in 12 parts", "resident + 30 loads". */
 static void describe_weights(struct layer_use *use)
 {
     int64_t passes = use->parts > 0 ? use->n_loads / use->parts : 0;
@@ -149,7 +149,8 @@ static void describe_weights(struct layer_use *use)
                      (long long)passes);
         length = strlen(use->weights);
         if (use->parts > 1)
-            snprintf(use->weights + length, sizeof use->weights - length, " in %d", use->parts);
+            snprintf(use->weights + length, sizeof use->weights - length, " in %d parts",
+                     use->parts);
     }
 }
 

@@ -49,14 +49,20 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
 
 #define MAX_LATENCY_US 1e12 /* of a copy: eleven days */
 
-static enum vbs_status read_copy(struct cli *cli, const char *const *values,
-                                 struct cli_weights *weights)
+enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
+                              struct cli_weights *weights)
 {
     const char *rate = cli_value(cli, values, "copy-rate");
     const char *latency = cli_value(cli, values, "copy-latency");
     int64_t bytes_per_s;
     enum vbs_status status = VBS_OK;
 
+    *weights = (struct cli_weights){
+        .weights = VBS_WEIGHTS_INCLUDED,
+        .source = cli_value(cli, values, "copy"),
+        .bytes_per_us = -1,
+        .latency_us = -1,
+    };
     if (rate) {
         status = vbs_parse_bytes(&cli->ctx, rate, &bytes_per_s);
         if (status != VBS_OK)
@@ -77,23 +83,18 @@ enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
 {
     static const char *const COPY[] = {"copy", "copy-rate", "copy-latency"};
     const char *where = cli_value(cli, values, "weights");
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status = cli_read_copy(cli, values, weights);
 
-    *weights = (struct cli_weights){
-        .weights = planner && vbs_planner_transfers(planner) ? VBS_WEIGHTS_INCLUDED
-                                                             : VBS_WEIGHTS_EXCLUDED,
-        .source = cli_value(cli, values, "copy"),
-        .bytes_per_us = -1,
-        .latency_us = -1,
-    };
-    if (where)
+    if (!planner || !vbs_planner_transfers(planner))
+        weights->weights = VBS_WEIGHTS_EXCLUDED;
+    if (status == VBS_OK && where)
         status = vbs_weights_parse(&cli->ctx, where, &weights->weights);
     for (size_t i = 0; i < sizeof COPY / sizeof COPY[0] && status == VBS_OK; i++)
         if (weights->weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, COPY[i]))
             status = vbs_fail(&cli->ctx, VBS_USAGE,
                               "--%s is for --weights included; excluded ones are never copied",
                               COPY[i]);
-    return status == VBS_OK ? read_copy(cli, values, weights) : status;
+    return status;
 }
 
 #define SHOWN_SOURCE 40 /* characters */

@@ -50,6 +50,10 @@ enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
                                  const struct vbs_planner *planner,
                                  struct cli_weights *weights) VBS_MUST_CHECK;
 
+/* Only how to copy, for a command whose weights are those of a schedule. */
+enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
+                              struct cli_weights *weights) VBS_MUST_CHECK;
+
 /* The channel that was asked for, of a profile, which it borrows from; {0} with weights excluded.
  * VBS_USAGE: the profile has no such source, or none at all. */
 enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,

@@ -73,7 +73,7 @@ enum vbs_status vbs_budgets_add_grid(struct vbs_ctx *ctx, struct vbs_budgets *bu
     while (status == VBS_OK && at < to_bytes) {
         int64_t step = 1;
 
-        while (step <= at / 64)
+        while (step <= at / 32)
             step *= 2;
         at = (at / step + 1) * step;
         status = vbs_budgets_add(ctx, budgets, at < to_bytes ? at : to_bytes);

@@ -26,8 +26,8 @@ struct vbs_budgets {
 
 enum vbs_status vbs_budgets_add(struct vbs_ctx *ctx, struct vbs_budgets *budgets,
                                 int64_t bytes) VBS_MUST_CHECK;
-/* 32 in each octave between the ends, round ones: multiples of a 32nd of a power of two, which all
- * whole MiB below 64 are; and both ends. */
+/* 16 in each octave between the ends, round ones: multiples of a 16th of a power of two, which all
+ * even MiB below 64 are; and both ends. */
 enum vbs_status vbs_budgets_add_grid(struct vbs_ctx *ctx, struct vbs_budgets *budgets,
                                      int64_t from_bytes, int64_t to_bytes) VBS_MUST_CHECK;
 void vbs_budgets_sort(struct vbs_budgets *budgets);

@@ -29,15 +29,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Parts are at least as large as this, and as makes the latency of copies a 32nd of them. */
+/* Parts are as large as makes the latency of copies a 32nd of them, within these; where memory is
+ * tight, halves of that, and halves of those, but not below the last: smaller ones make long
+ * schedules for little memory. */
 #define LEAST_PART_BYTES  ((int64_t)256 << 10)
 #define MOST_PART_BYTES   ((int64_t)8 << 20)
+#define LAST_PART_BYTES   ((int64_t)32 << 10)
+#define LAST_PART_SHARE   16384 /* of all weights, where that is less */
 #define LATENCIES_IN_PART 32
 #define MAX_DOUBLINGS     13 /* numbers of parts of one row: up to 4096 */
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
 static const double PRICES[] = {1, 0.25, 0};
-static const double SHARES[] = {1, 0.9, 0.75, 0.6, 0.45, 0.3, 0.15};
+static const double SHARES[] = {1, 0.75, 0.5, 0.25};
 
 #define N_PRICES ((int)(sizeof PRICES / sizeof PRICES[0]))
 #define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
@@ -47,6 +51,7 @@ struct joint {
     const struct vbs_task *task;
     struct vbs_answers *answers;
     int64_t part_bytes; /* of a part where memory does not ask for smaller ones */
+    int64_t last_part_bytes; /* where it does */
     double price;
     struct vbs_profile *profile; /* with the price */
     struct vbs_task priced;
@@ -76,8 +81,10 @@ static int parts_of(const struct joint *joint, int layer, const struct vbs_profi
     int64_t limit = vbs_part_limit(l, row->weight_bytes);
     int64_t parts = (row->weight_bytes + joint->part_bytes - 1) / joint->part_bytes;
 
+    if (row->weight_bytes / joint->last_part_bytes < limit)
+        limit = row->weight_bytes / joint->last_part_bytes;
     parts = (parts < 1 ? 1 : parts) << doublings;
-    return (int)(parts < limit ? parts : limit);
+    return (int)(parts < limit ? parts : limit < 1 ? 1 : limit);
 }
 
 /* Time and workspace of one algorithm on batch samples, in steps of batches that the profile has:
@@ -131,13 +138,12 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
     bool divides = row->weight_bytes > 0 && vbs_profile_divisible(l, row);
-    int limit = divides ? vbs_part_limit(l, row->weight_bytes) : 1;
+    int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1, latest = 0;
     enum vbs_status status = VBS_OK;
-    int latest = 0;
 
-    for (int d = 0; status == VBS_OK && d < MAX_DOUBLINGS && latest < limit; d++) {
+    for (int d = 0; status == VBS_OK && d < MAX_DOUBLINGS && latest < most; d++) {
         int parts = divides ? parts_of(joint, layer, row, d) : 1;
-        struct vbs_profile_row priced = price_row(joint, layer, row, parts, parts == limit);
+        struct vbs_profile_row priced = price_row(joint, layer, row, parts, parts == most);
         char name[32];
 
         name_row(name, sizeof name, row->algorithm, d);
@@ -190,6 +196,15 @@ static enum vbs_status find_batches(struct joint *joint)
 
 /* ---- From a cutting to schedules ---- */
 
+/* True where steps of one layer follow each other, so that its parts may run all of them. */
+static bool has_runs(const struct vbs_step_list *steps)
+{
+    for (int64_t s = 1; s < steps->n_steps; s++)
+        if (steps->steps[s].layer == steps->steps[s - 1].layer)
+            return true;
+    return false;
+}
+
 /* The steps of a cutting in the task's own rows, and how finely each layer's weights are cut. */
 static enum vbs_status translate(struct joint *joint, const struct vbs_answer *cutting,
                                  struct vbs_step_list *steps, struct vbs_cutting *parts)
@@ -234,12 +249,21 @@ static bool takes_share(const struct trial *trial, int64_t memory_bytes)
     return false;
 }
 
+/* True when the cutting is tried in some budget: most are too near to the next for that. */
+static bool is_tried(const struct trial *trial, const struct vbs_budgets *budgets)
+{
+    for (int i = 0; i < budgets->n; i++)
+        if (takes_share(trial, budgets->bytes[i]))
+            return true;
+    return false;
+}
+
 static enum vbs_status try_stream(struct joint *joint, const struct trial *trial,
                                   const struct vbs_stream *stream,
                                   const struct vbs_budgets *budgets)
 {
     int64_t largest = 0;
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
 
     for (int p = 0; p < stream->n_pieces; p++)
         if (stream->pieces[p].bytes > largest)
@@ -249,7 +273,7 @@ static enum vbs_status try_stream(struct joint *joint, const struct trial *trial
     for (int i = 0; status == VBS_OK && i < budgets->n; i++) {
         if (!takes_share(trial, budgets->bytes[i]))
             continue;
-        for (int aside = 0; status == VBS_OK && aside <= 2; aside++) {
+        for (int aside = 0; status == VBS_OK && aside <= 1; aside++) {
             struct vbs_stream_rule rule = {.keeps = true, .aside_bytes = aside * largest};
 
             status = vbs_collect(joint->ctx, stream, &rule, budgets->bytes[i], joint->answers);
@@ -268,7 +292,10 @@ static enum vbs_status try_cutting(struct joint *joint, const struct trial *tria
 
     if (status == VBS_OK)
         status = translate(joint, trial->cutting, &steps, &parts);
-    for (int joins = 1; status == VBS_OK && joins >= 0; joins--) {
+    if (status == VBS_OK && !vbs_answers_want(joint->answers, trial->from_bytes,
+                          vbs_step_list_us(joint->task, &steps)))
+        goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
+    for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
         struct vbs_stream stream;
 
         status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &parts,
@@ -278,6 +305,7 @@ static enum vbs_status try_cutting(struct joint *joint, const struct trial *tria
         status = try_stream(joint, trial, &stream, budgets);
         vbs_stream_clear(&stream);
     }
+clean_up:
     vbs_step_list_clear(&steps);
     vbs_arena_clear(&arena);
     return status;
@@ -299,7 +327,8 @@ static enum vbs_status try_cuttings(struct joint *joint)
                               .to_bytes =
                                   c + 1 < cuttings->n ? cuttings->list[c + 1].bytes : INT64_MAX};
 
-        status = try_cutting(joint, &trial, &budgets);
+        if (is_tried(&trial, &budgets))
+            status = try_cutting(joint, &trial, &budgets);
     }
     vbs_budgets_clear(&budgets);
     return status;
@@ -395,6 +424,13 @@ static void choose_part_bytes(struct joint *joint)
                                                            : (int64_t)bytes;
 }
 
+static void choose_last_part(struct joint *joint)
+{
+    int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_PART_SHARE;
+
+    joint->last_part_bytes = bytes < 1 ? 1 : bytes < LAST_PART_BYTES ? bytes : LAST_PART_BYTES;
+}
+
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_answers *answers = calloc(1, sizeof *answers);
@@ -405,6 +441,7 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
         return vbs_no_memory(ctx);
     answers->task = task;
     choose_part_bytes(&joint);
+    choose_last_part(&joint);
     status = offer_all(&joint);
     if (status == VBS_OK)
         status = find_batches(&joint);

@@ -95,8 +95,23 @@ static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int la
         for (int p = 0; p < parts; p++)
             division->done[p] = walk->progress[layer];
         division->begun = walk->progress[layer];
+        division->n_behind = parts;
     }
     return VBS_OK;
+}
+
+/* The least of what the parts have done, and how many have done no more. */
+static int scan_parts(struct vbs_division *division)
+{
+    int least = division->done[0];
+
+    for (int p = 1; p < division->parts; p++)
+        if (division->done[p] < least)
+            least = division->done[p];
+    division->n_behind = 0;
+    for (int p = 0; p < division->parts; p++)
+        division->n_behind += division->done[p] == least;
+    return least;
 }
 
 /* All parts of layer have come as far as batch further samples. */
@@ -120,7 +135,7 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
                               const struct vbs_step *step, int64_t *bytes)
 {
     const struct vbs_task *task = walk->task;
-    int layer = step->layer, batch = step->batch, least;
+    int layer = step->layer, batch = step->batch, *done;
     struct vbs_division *division;
     enum vbs_status status;
 
@@ -132,24 +147,22 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
     if (status != VBS_OK)
         return status;
     division = &walk->divisions[layer];
-    division->done[step->part - 1] += batch;
-    if (vbs_task_kept(task, layer) && division->done[step->part - 1] > division->begun)
-        walk->live_bytes +=
-            (division->done[step->part - 1] - division->begun) * vbs_task_bytes(task, layer);
-    if (division->done[step->part - 1] > division->begun)
-        division->begun = division->done[step->part - 1];
+    done = &division->done[step->part - 1];
+    if (*done == walk->progress[layer])
+        division->n_behind--;
+    *done += batch;
+    if (vbs_task_kept(task, layer) && *done > division->begun)
+        walk->live_bytes += (*done - division->begun) * vbs_task_bytes(task, layer);
+    if (*done > division->begun)
+        division->begun = *done;
     *bytes = walk->live_bytes;
     if (!vbs_task_kept(task, layer))
         *bytes += batch * vbs_task_bytes(task, layer);
     for (int i = 0; i < task->n_inputs[layer]; i++)
         if (!vbs_task_kept(task, task->inputs[layer][i]))
             *bytes += batch * vbs_task_bytes(task, task->inputs[layer][i]);
-    least = division->done[0];
-    for (int p = 1; p < division->parts; p++)
-        if (division->done[p] < least)
-            least = division->done[p];
-    if (least > walk->progress[layer])
-        advance(walk, layer, least - walk->progress[layer]);
+    if (division->n_behind == 0)
+        advance(walk, layer, scan_parts(division) - walk->progress[layer]);
     return VBS_OK;
 }
 

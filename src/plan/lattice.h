@@ -22,8 +22,9 @@ struct vbs_walk {
 /* How far the parts of a layer are. */
 struct vbs_division {
     int parts;
-    int begun; /* samples that some part has done */
-    int *done; /* [parts] */
+    int begun;    /* samples that some part has done */
+    int n_behind; /* parts that have done no more than the layer */
+    int *done;    /* [parts] */
 };
 
 enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
@@ -33,7 +34,8 @@ void vbs_walk_clear(struct vbs_walk *walk);
 /* Takes the step (layer, batch) and returns its memory without workspace. O(inputs x readers). */
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
 
-/* The same for part (1..parts) of a layer; *bytes is its memory. O(parts + inputs x readers). */
+/* The same for part (1..parts) of a layer; *bytes is its memory. O(inputs x readers), and a
+ * scan of the parts when the last of them comes up. */
 enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
                               const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
 

@@ -10,6 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Slots where room is shortest, one in each stretch of them, and what is left there: most gaps that
+ * cannot be kept fail at one of these, which needs no search. */
+#define N_TIGHT 8
+
+struct tight {
+    int slot;
+    int64_t room;
+};
+
 struct loading {
     struct vbs_ctx *ctx;
     const struct vbs_stream *stream;
@@ -19,7 +28,25 @@ struct loading {
     bool *kept;     /* [n_visits] the gap after a visit */
     int *load_slot; /* [n_visits] where the visit's load stands; -1: it needs none */
     struct vbs_streamed *streamed;
+    int n_tight;
+    struct tight tight[N_TIGHT];
 };
+
+static void find_tight(struct loading *loading)
+{
+    int n = loading->n_slots;
+
+    for (int t = 0; t < N_TIGHT; t++) {
+        int from = (int)((int64_t)n * t / N_TIGHT), to = (int)((int64_t)n * (t + 1) / N_TIGHT);
+        struct tight tight = {from, INT64_MAX};
+
+        for (int s = from; s < to; s++)
+            if (loading->room[s] < tight.room)
+                tight = (struct tight){s, loading->room[s]};
+        if (from < to)
+            loading->tight[loading->n_tight++] = tight;
+    }
+}
 
 /* The gap after visit v as slots: first..last, and wrapped 0..wrapped_last. */
 struct span {
@@ -36,6 +63,19 @@ static struct span span_of(const struct loading *loading, int v)
     return (struct span){visits[v].slot + 1, loading->n_slots - 1, visits[next].slot - 1};
 }
 
+static bool covers(const struct span *span, int slot)
+{
+    return (slot >= span->first && slot <= span->last) || slot <= span->wrapped_last;
+}
+
+static bool fits_where_tight(const struct loading *loading, const struct span *span, int64_t bytes)
+{
+    for (int t = 0; t < loading->n_tight; t++)
+        if (loading->tight[t].room < bytes && covers(span, loading->tight[t].slot))
+            return false;
+    return true;
+}
+
 static void keep(struct loading *loading, struct vbs_room *room, int v)
 {
     struct span span = span_of(loading, v);
@@ -44,11 +84,15 @@ static void keep(struct loading *loading, struct vbs_room *room, int v)
 
     if (span.first <= span.last || span.wrapped_last >= 0)
         needed += loading->rule->aside_bytes;
-    if (vbs_room_least(room, span.first, span.last) < needed ||
+    if (!fits_where_tight(loading, &span, needed) ||
+        vbs_room_least(room, span.first, span.last) < needed ||
         vbs_room_least(room, 0, span.wrapped_last) < needed)
         return;
     vbs_room_take(room, span.first, span.last, bytes);
     vbs_room_take(room, 0, span.wrapped_last, bytes);
+    for (int t = 0; t < loading->n_tight; t++)
+        if (covers(&span, loading->tight[t].slot))
+            loading->tight[t].room -= bytes;
     loading->kept[v] = true;
 }
 
@@ -70,6 +114,7 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
                                    stream->visits[v].slot + 1;
         return VBS_OK;
     }
+    find_tight(loading);
     status = vbs_room_init(loading->ctx, &room, loading->room, loading->n_slots);
     if (status != VBS_OK)
         return status;

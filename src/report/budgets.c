@@ -113,7 +113,7 @@ static bool round_range(int64_t least_bytes, int64_t enough_bytes, int64_t step_
 /* The round range whose number of budgets is nearest to AIM, as a ratio. */
 static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_bytes)
 {
-    struct vbs_byte_range best = {least_bytes, least_bytes, 1, 0}, range;
+    struct vbs_byte_range best = {least_bytes, least_bytes, 1, 0}, range = {0};
     double best_miss = HUGE_VAL;
 
     if (enough_bytes <= least_bytes)

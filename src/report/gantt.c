@@ -73,57 +73,76 @@ static int most_of(const double *share, int n_layers, double slice_us)
     return most;
 }
 
-/* Cuts the boxes from first on into slices, in place: there are more of them than slices. */
-static void cut_lane(struct vbs_gantt *gantt, int first, int n_layers, double time_us,
-                     double *share)
+/* Cuts the boxes from first on, n of them that were moved elsewhere, into slices; there are more of
+ * them than slices. */
+static void cut_lane(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *boxes, int n,
+                     int n_layers, double time_us, double *share)
 {
     double slice_us = time_us / VBS_GANTT_SLICES;
-    int n = gantt->n_boxes, at = first;
+    int at = 0;
 
     gantt->n_boxes = first;
     for (int i = 0; i < VBS_GANTT_SLICES; i++) {
-        struct vbs_gantt_box slice = {.from_us = i * slice_us, .to_us = (i + 1) * slice_us};
+        struct vbs_gantt_box slice = {
+            .from_us = i * slice_us, .to_us = (i + 1) * slice_us, .lane = boxes[0].lane};
 
         memset(share, 0, ((size_t)n_layers + 1) * sizeof *share);
-        while (at < n && gantt->boxes[at].from_us < slice.to_us) {
-            const struct vbs_gantt_box *box = &gantt->boxes[at];
+        while (at < n && boxes[at].from_us < slice.to_us) {
+            const struct vbs_gantt_box *box = &boxes[at];
             double from_us = box->from_us > slice.from_us ? box->from_us : slice.from_us;
             double to_us = box->to_us < slice.to_us ? box->to_us : slice.to_us;
 
             share[box->layer] += to_us - from_us;
-            slice.lane = box->lane;
             if (box->to_us > slice.to_us)
                 break;
             at++;
         }
         slice.layer = most_of(share, n_layers, slice_us);
-        /* Slices end before the boxes that are still to be read. */
         if (slice.layer >= 0)
             add_box(gantt, first, &slice, 1e-9 * time_us);
     }
+}
+
+static enum vbs_status simplify_lane(struct vbs_ctx *ctx, struct vbs_gantt *gantt, int first,
+                                     int n_layers, double time_us)
+{
+    int n = gantt->n_boxes - first;
+    struct vbs_gantt_box *boxes = NULL;
+    double *share = NULL;
+    enum vbs_status status = VBS_OK;
+
+    if (n <= VBS_GANTT_SLICES)
+        return VBS_OK;
+    boxes = malloc((size_t)n * sizeof *boxes);
+    share = calloc((size_t)n_layers + 1, sizeof *share);
+    if (boxes && share) {
+        memcpy(boxes, gantt->boxes + first, (size_t)n * sizeof *boxes);
+        cut_lane(gantt, first, boxes, n, n_layers, time_us, share);
+    } else {
+        status = vbs_no_memory(ctx);
+    }
+    free(share);
+    free(boxes);
+    return status;
 }
 
 static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
-    double *share = calloc((size_t)profile->n_layers + 1, sizeof *share);
+    enum vbs_status status = VBS_OK;
 
     /* Each step has a box, and may have a wait before it. */
     gantt->boxes = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->boxes);
-    if (!share || !gantt->boxes) {
-        free(share);
+    if (!gantt->boxes)
         return vbs_no_memory(ctx);
-    }
-    for (int lane = 0; lane < VBS_GANTT_LANES; lane++) {
+    for (int lane = 0; lane < VBS_GANTT_LANES && status == VBS_OK; lane++) {
         int first = gantt->n_boxes;
 
         add_lane(gantt, schedule, replay, lane);
-        if (gantt->n_boxes - first > VBS_GANTT_SLICES)
-            cut_lane(gantt, first, profile->n_layers, replay->time_us, share);
+        status = simplify_lane(ctx, gantt, first, profile->n_layers, replay->time_us);
     }
-    free(share);
-    return VBS_OK;
+    return status;
 }
 
 /* ---- Memory ---- */
@@ -173,19 +192,20 @@ static void add_levels(struct vbs_gantt *gantt, const struct vbs_schedule *sched
     }
 }
 
-/* The level with the most memory of each slice; there are more of them than slices. */
-static void cut_levels(struct vbs_gantt *gantt, double time_us)
+/* The level with the most memory of each slice, of n levels that were moved elsewhere. */
+static void cut_levels(struct vbs_gantt *gantt, const struct vbs_gantt_level *levels, int n,
+                       double time_us)
 {
     double slice_us = time_us / VBS_GANTT_SLICES;
-    int n = gantt->n_levels, at = 0;
+    int at = 0;
 
     gantt->n_levels = 0;
     for (int i = 0; i < VBS_GANTT_SLICES; i++) {
-        struct vbs_gantt_level most = gantt->levels[at];
+        struct vbs_gantt_level most = levels[at];
 
-        while (at + 1 < n && gantt->levels[at + 1].from_us < (i + 1) * slice_us)
-            if (total_of(&gantt->levels[++at]) > total_of(&most))
-                most = gantt->levels[at];
+        while (at + 1 < n && levels[at + 1].from_us < (i + 1) * slice_us)
+            if (total_of(&levels[++at]) > total_of(&most))
+                most = levels[at];
         most.from_us = i * slice_us;
         add_level(gantt, &most);
     }
@@ -194,12 +214,22 @@ static void cut_levels(struct vbs_gantt *gantt, double time_us)
 static enum vbs_status make_levels(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                    const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
+    struct vbs_gantt_level *levels;
+    int n;
+
     gantt->levels = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->levels);
     if (!gantt->levels)
         return vbs_no_memory(ctx);
     add_levels(gantt, schedule, replay);
-    if (gantt->n_levels > VBS_GANTT_SLICES)
-        cut_levels(gantt, replay->time_us);
+    n = gantt->n_levels;
+    if (n <= VBS_GANTT_SLICES)
+        return VBS_OK;
+    levels = malloc((size_t)n * sizeof *levels);
+    if (!levels)
+        return vbs_no_memory(ctx);
+    memcpy(levels, gantt->levels, (size_t)n * sizeof *levels);
+    cut_levels(gantt, levels, n, replay->time_us);
+    free(levels);
     return VBS_OK;
 }
 

@@ -1,0 +1,97 @@
+# gantt.gp - a replay over time: what is computed and copied, and what memory holds meanwhile.
+#
+# Needs what src/report/gantt_plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_lanes,
+# vbs_layers, vbs_borders, vbs_waits, vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget (0: no line),
+# vbs_memory_to, vbs_small (a font) and labels from 100 on in the lanes' coordinates.
+# Block 0 of the data: lane (0 compute, 1 copy), from, to, layer (0: computing waits). Block 1: from,
+# and weights, tensors and workspace added up.
+
+width_inches = 8.6
+lane_inches = 0.55
+memory_inches = 2.1
+top_inches = 0.56
+gap_inches = 0.16
+bottom_inches = 0.88
+height_inches = top_inches + vbs_lanes * lane_inches + gap_inches + memory_inches + bottom_inches
+
+set encoding utf8
+if (vbs_format eq 'svg') {
+    set terminal svg noenhanced dynamic font 'Helvetica,12' linewidth 1 \
+        size 100 * width_inches, 100 * height_inches background '#ffffff'
+}
+if (vbs_format eq 'png') {
+    set terminal pngcairo noenhanced font 'Sans,10' fontscale 2.6 linewidth 2.6 pointscale 2.4 \
+        size 300 * width_inches, 300 * height_inches background '#ffffff'
+}
+if (vbs_format eq 'pdf') {
+    set terminal pdfcairo noenhanced font 'Sans,10' fontscale 0.62 linewidth 1.05 pointscale 0.62 \
+        size width_inches, height_inches background '#ffffff'
+}
+set output vbs_output
+
+left = 0.85 / width_inches
+right = 1 - 0.85 / width_inches
+lanes_top = 1 - top_inches / height_inches
+lanes_bottom = lanes_top - vbs_lanes * lane_inches / height_inches
+memory_top = lanes_bottom - gap_inches / height_inches
+memory_bottom = memory_top - memory_inches / height_inches
+
+# Light enough for black text on all of them; neighbours in the network are neighbours here.
+set palette defined (0 '#8fbfe0', 0.25 '#a8dba0', 0.5 '#fbe59a', 0.75 '#f6b27a', 1 '#c9b2dd')
+set cbrange [1:vbs_layers > 1 ? vbs_layers : 2]
+set lmargin at screen left
+set rmargin at screen right
+set xrange [0:vbs_time]
+set tics nomirror out scale 0.6
+set border 3 lw 0.8
+
+set multiplot
+set key off
+set title vbs_title noenhanced offset 0, 0.85
+set label 1 vbs_note noenhanced at screen (left + right) / 2, \
+    screen 1 - 0.43 / height_inches center font ',9' textcolor rgb '#404040'
+set tmargin at screen lanes_top
+set bmargin at screen lanes_bottom
+set yrange [0.5 - vbs_lanes:0.5]
+set ytics ('compute' 0, 'copy' -1) scale 0
+set xtics format ''
+set colorbox vertical user origin right + 0.12 / width_inches, memory_bottom \
+    size 0.12 / width_inches, lanes_top - memory_bottom
+set cblabel 'layer' offset -0.5, 0
+if (vbs_layers <= 16) { set cbtics 1, 1 } else { set cbtics autofreq }
+set cbtics scale 0.4 font ',8'
+set style fill solid 1.0 noborder
+if (vbs_borders) { set style fill solid 1.0 border lc rgb '#606060' }
+# Waits are hatched beneath the boxes: computing stands still there.
+plot vbs_data index 0 using ($4 == 0 ? ($2 + $3) / 2 : NaN):(-$1):2:3:(-$1 - 0.4):(-$1 + 0.4) \
+        with boxxyerror fillstyle pattern 5 transparent noborder lc rgb '#b03030' lw 0.5, \
+     vbs_data index 0 using ($4 > 0 ? ($2 + $3) / 2 : NaN):(-$1):2:3:(-$1 - 0.4):(-$1 + 0.4):4 \
+        with boxxyerror lc palette lw 0.4
+
+unset title
+unset label
+unset colorbox
+set style fill solid 1.0 noborder
+set tmargin at screen memory_top
+set bmargin at screen memory_bottom
+set yrange [0:vbs_memory_to]
+set ytics autofreq format '%g' scale 0.6
+set xtics format '%g'
+set xlabel 'time (ms)' offset 0, 0.3
+set label 2 'memory (' . vbs_unit . ')' rotate by 90 center \
+    at screen 0.15 / width_inches, screen (memory_top + memory_bottom) / 2
+set key at screen (left + right) / 2, screen 0.02 center bottom horizontal maxrows 1 samplen 2 \
+    font ',9' width 2 noautotitles
+if (vbs_budget > 0) {
+    set arrow 1 from 0, vbs_budget to vbs_time, vbs_budget nohead front lc rgb '#b03030' \
+        lw 1.2 dt (7, 4)
+}
+plot vbs_data index 1 using 1:4 with fillsteps lc rgb '#e69f00' title 'workspace', \
+     vbs_data index 1 using 1:3 with fillsteps lc rgb '#56b4e9' title 'tensors', \
+     vbs_data index 1 using 1:(vbs_lanes > 1 ? column(2) : NaN) with fillsteps lc rgb '#7f8c8d' \
+        title vbs_lanes > 1 ? 'weights' : '', \
+     1 / 0 with boxes fillstyle pattern 5 transparent noborder lc rgb '#b03030' lw 0.5 \
+        title vbs_waits ? 'computing waits' : '', \
+     1 / 0 with lines lc rgb '#b03030' lw 1.2 dt (7, 4) title vbs_budget > 0 ? 'budget' : ''
+unset multiplot
+set output

@@ -1,0 +1,207 @@
+/*
+ * A replay as a picture. The script is a preamble that is generated here and sets variables (vbs_*),
+ * then the template plots/gantt.gp, which draws. The data has two blocks: boxes (lane, from, to in
+ * ms, layer) and levels (from in ms; weights, with tensors, with workspace, added up in the unit),
+ * the last level twice, so that its step is drawn to the end.
+ */
+#include "base/fail.h"
+#include "report/gantt.h"
+#include "report/gnuplot.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TITLE_LIMIT 48 /* characters of a name in a title */
+#define LABEL_LIMIT 40
+#define MAX_BORDERS 150 /* boxes; with more their borders would be all that is seen */
+
+/* Of the width of the lanes, as the template draws them. */
+#define LABEL_CHARACTER 0.0085
+#define LABEL_MARGIN    0.006
+
+/* The figure in the making. */
+struct figure {
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    const struct vbs_replay *replay;
+    struct vbs_gantt gantt;
+    const char *unit;
+    double unit_bytes;
+};
+
+static void choose_unit(struct figure *figure)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
+    int i = 0;
+
+    while (i < 3 && figure->replay->peak_bytes >> (10 * (i + 1)) >= 4)
+        i++;
+    figure->unit = NAMES[i];
+    figure->unit_bytes = (double)(INT64_C(1) << (10 * i));
+}
+
+static void add_field(struct vbs_text *text, double value, const char *after)
+{
+    vbs_text_add_double(text, value);
+    vbs_text_add(text, after);
+}
+
+static void add_level(struct vbs_text *data, const struct figure *figure,
+                      const struct vbs_gantt_level *level, double from_us)
+{
+    double unit = figure->unit_bytes;
+    double weights = (double)level->weight_bytes / unit;
+    double live = weights + (double)level->live_bytes / unit;
+
+    add_field(data, from_us / 1e3, "\t");
+    add_field(data, weights, "\t");
+    add_field(data, live, "\t");
+    add_field(data, live + (double)level->ws_bytes / unit, "\n");
+}
+
+static void add_data(struct vbs_text *data, const struct figure *figure)
+{
+    const struct vbs_gantt *gantt = &figure->gantt;
+
+    for (int i = 0; i < gantt->n_boxes; i++) {
+        const struct vbs_gantt_box *box = &gantt->boxes[i];
+
+        vbs_text_addf(data, "%d\t", box->lane);
+        add_field(data, box->from_us / 1e3, "\t");
+        add_field(data, box->to_us / 1e3, "\t");
+        vbs_text_addf(data, "%d\n", box->layer);
+    }
+    vbs_text_add(data, "\n\n");
+    for (int i = 0; i < gantt->n_levels; i++)
+        add_level(data, figure, &gantt->levels[i], gantt->levels[i].from_us);
+    add_level(data, figure, &gantt->levels[gantt->n_levels - 1], figure->replay->time_us);
+}
+
+/* The name where there is room for it, else the number, else nothing. */
+static void add_label(struct vbs_text *script, const struct figure *figure,
+                      const struct vbs_gantt_box *box, int *n_labels)
+{
+    double room = (box->to_us - box->from_us) / figure->replay->time_us - LABEL_MARGIN;
+    const char *name = figure->profile->layers[box->layer].name;
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", box->layer);
+    if ((double)strlen(name) * LABEL_CHARACTER > room || name[0] == '\0')
+        name = number;
+    if (box->layer == 0 || (double)strlen(name) * LABEL_CHARACTER > room)
+        return;
+    vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
+    vbs_gnuplot_add_string(script, name, LABEL_LIMIT);
+    vbs_text_add(script, " at ");
+    add_field(script, (box->from_us + box->to_us) / 2e3, "");
+    vbs_text_addf(script, ", %d center noenhanced front font vbs_small\n", -box->lane);
+}
+
+static void add_string(struct vbs_text *script, const char *name, struct vbs_text *value, int limit)
+{
+    vbs_text_addf(script, "%s = ", name);
+    vbs_gnuplot_add_string(script, value->data ? value->data : "", limit);
+    vbs_text_add(script, "\n");
+    script->failed = script->failed || value->failed;
+    vbs_text_clear(value);
+}
+
+static void add_titles(struct vbs_text *script, const struct figure *figure)
+{
+    const struct vbs_schedule *schedule = figure->schedule;
+    const struct vbs_replay *replay = figure->replay;
+    struct vbs_text title = {0}, note = {0};
+    char bytes[24];
+
+    vbs_text_add_visible(&title, schedule->model[0] ? schedule->model : "unnamed network",
+                         TITLE_LIMIT);
+    vbs_text_addf(&title, ", request %lld, io %s, ", (long long)schedule->request,
+                  vbs_io_word(schedule->io));
+    vbs_text_add_visible(&title, schedule->planner, TITLE_LIMIT);
+    vbs_text_addf(&title, ", %s",
+                  vbs_format_bytes(replay->memory_bytes, bytes, sizeof bytes));
+    if (schedule->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_add(&title, " with weights");
+    vbs_text_addf(&note, "%.4g ms", replay->time_us / 1e3);
+    if (schedule->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_addf(&note, ": computing %.4g ms, copying %.4g ms", replay->compute_us / 1e3,
+                      replay->copy_us / 1e3);
+    vbs_text_addf(&note, "; peak %s%s",
+                  vbs_format_bytes(replay->peak_bytes, bytes, sizeof bytes),
+                  replay->fits ? "" : ", above the budget");
+    add_string(script, "vbs_title", &title, 3 * TITLE_LIMIT);
+    add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);
+}
+
+/* The budget's line is drawn where it is not far above everything. */
+static void add_memory(struct vbs_text *script, const struct figure *figure)
+{
+    double peak = (double)figure->replay->peak_bytes / figure->unit_bytes;
+    double budget = (double)figure->replay->memory_bytes / figure->unit_bytes;
+    bool near = budget <= 3 * peak;
+
+    vbs_text_addf(script, "vbs_unit = '%s'\nvbs_budget = ", figure->unit);
+    if (near)
+        add_field(script, budget, "\n");
+    else
+        vbs_text_add(script, "0\n");
+    vbs_text_add(script, "vbs_memory_to = ");
+    add_field(script, 1.08 * (near ? fmax(peak, budget) : peak), "\n");
+}
+
+static bool has_waits(const struct vbs_gantt *gantt)
+{
+    for (int i = 0; i < gantt->n_boxes; i++)
+        if (gantt->boxes[i].layer == 0)
+            return true;
+    return false;
+}
+
+static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
+                         const struct figure *figure)
+{
+    bool included = figure->schedule->weights == VBS_WEIGHTS_INCLUDED;
+    int n_labels = 0;
+
+    vbs_text_addf(script,
+                  "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
+                  "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_lanes = %d\nvbs_layers = %d\n"
+                  "vbs_borders = %d\nvbs_waits = %d\nvbs_time = ",
+                  format->name, included ? 2 : 1, figure->profile->n_layers,
+                  figure->gantt.n_boxes <= MAX_BORDERS, has_waits(&figure->gantt));
+    add_field(script, figure->replay->time_us / 1e3, "\n");
+    add_titles(script, figure);
+    add_memory(script, figure);
+    vbs_text_addf(script, "vbs_small = '%s,7'\n",
+                  strcmp(format->name, "svg") == 0 ? "Helvetica" : "Sans");
+    for (int i = 0; i < figure->gantt.n_boxes; i++)
+        add_label(script, figure, &figure->gantt.boxes[i], &n_labels);
+}
+
+enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule,
+                                const struct vbs_replay *replay, const char *path)
+{
+    struct figure figure = {.profile = profile, .schedule = schedule, .replay = replay};
+    const struct vbs_gnuplot_format *format;
+    struct vbs_text script = {0}, data = {0};
+    enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
+
+    if (status != VBS_OK)
+        return status;
+    if (!replay->steps)
+        return vbs_fail(ctx, VBS_USAGE, "a picture needs the trace of the replay");
+    if (!(replay->time_us > 0))
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "nothing to plot: the schedule takes no time");
+    status = vbs_gantt_make(ctx, profile, schedule, replay, &figure.gantt);
+    if (status != VBS_OK)
+        return status;
+    choose_unit(&figure);
+    add_preamble(&script, format, &figure);
+    add_data(&data, &figure);
+    status = vbs_gnuplot_run(ctx, &script, "gantt", &data, format, path);
+    vbs_text_clear(&script);
+    vbs_text_clear(&data);
+    vbs_gantt_clear(&figure.gantt);
+    return status;
+}
