@@ -52,8 +52,10 @@ LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
 LDFLAGS_t_fault_model = $(WRAP_MALLOC)
 LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_optimal = $(WRAP_MALLOC)
+LDFLAGS_t_fault_weights = $(WRAP_MALLOC)
 LDFLAGS_t_mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_t_fault_report = $(WRAP_MALLOC)
+LDFLAGS_t_fault_replay = $(WRAP_MALLOC)
 LDFLAGS_t_plan_table_refusals = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 

@@ -81,7 +81,7 @@ set xlabel 'time (ms)' offset 0, 0.3
 set label 2 'memory (' . vbs_unit . ')' rotate by 90 center \
     at screen 0.15 / width_inches, screen (memory_top + memory_bottom) / 2
 set key at screen (left + right) / 2, screen 0.02 center bottom horizontal maxrows 1 samplen 2 \
-    font ',9' width 2 noautotitles
+    font ',9' width -2 noautotitles
 if (vbs_budget > 0) {
     set arrow 1 from 0, vbs_budget to vbs_time, vbs_budget nohead front lc rgb '#b03030' \
         lw 1.2 dt (7, 4)

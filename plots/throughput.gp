@@ -50,7 +50,7 @@ set style line 6 lc rgb '#CC79A7' lw 1.5 dt (8, 3, 2, 3) pt 5 ps 0.5 * marker
 set style line 7 lc rgb '#000000' lw 1.0 dt (3, 3) pt 1 ps 0.6 * marker
 set style line 8 lc rgb '#7F3C8D' lw 1.2 dt (10, 3, 2, 3, 2, 3) pt 12 ps 0.8 * marker
 set style line 9 lc rgb '#8C6D31' lw 1.2 dt (12, 4) pt 2 ps 0.6 * marker
-set style line 10 lc rgb '#3969AC' lw 1.2 dt (2, 2) pt 10 ps 0.8 * marker
+set style line 10 lc rgb '#2C3E9E' lw 2.0 dt solid pt 10 ps 0.9 * marker
 set style line 21 lc rgb '#ffffff' pt 5 ps 1.2 * marker
 set style line 22 lc rgb '#ffffff' pt 7 ps 0.8 * marker
 set style line 23 lc rgb '#ffffff' pt 9 ps 1.0 * marker
@@ -60,7 +60,7 @@ set style line 26 lc rgb '#CC79A7' pt 5 ps 0.5 * marker
 set style line 27 lc rgb '#000000' pt 1 ps 0.6 * marker
 set style line 28 lc rgb '#ffffff' pt 13 ps 0.8 * marker
 set style line 29 lc rgb '#8C6D31' pt 2 ps 0.6 * marker
-set style line 30 lc rgb '#ffffff' pt 11 ps 0.8 * marker
+set style line 30 lc rgb '#ffffff' pt 11 ps 0.9 * marker
 style_of(planner) = 1 + (vbs_style[planner] - 1) % 10
 bound_style = 40
 set style line bound_style lc rgb '#707070' lw 1.2 dt (7, 5) pt 7 ps 0.3 * marker

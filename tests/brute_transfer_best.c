@@ -11,27 +11,20 @@
 #include "brute_transfer.h"
 
 #include "brute_parts.h"
+#include "brute_pieces.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PIECES 8  /* of all weights: what the ends of parts divide them into */
-#define MAX_RANGES 64 /* parts that can be loaded */
-#define MAX_LISTS  200000
-#define N_SLOTS    ((size_t)1 << 18)
-
-/* A part that can be loaded and dropped. */
-struct range {
-    struct vbs_step step; /* its load */
-    unsigned pieces;      /* bit mask */
-};
+#define MAX_LISTS 200000
+#define N_SLOTS   ((size_t)1 << 18)
 
 /* A list of steps, by its last. */
 struct list {
     uint64_t place;
-    double clock_us, copy_us, ready_us[MAX_PIECES];
+    double clock_us, copy_us, ready_us[BRUTE_PIECES];
     double least_us; /* any schedule that begins so takes */
     struct vbs_step step;
     unsigned unread; /* pieces that may not be dropped yet */
@@ -43,15 +36,11 @@ struct list {
 
 struct search {
     const struct brute_best *best;
-    int n_ranges, n_pieces;
-    struct range ranges[MAX_RANGES];
-    int64_t piece_bytes[MAX_PIECES];
-    int piece_layer[MAX_PIECES], piece_form[MAX_PIECES];
-    struct brute_part piece_range[MAX_PIECES];
+    struct brute_pieces weights;
     double sample_us[BRUTE_LAYERS + 1]; /* the least that a sample of a layer takes */
     unsigned residents;
-    bool hasty; /* one list to each place will do */
-    int n_lists;
+    bool hasty;             /* one list to each place will do */
+    int n_lists, n_entered; /* with these residents; with any */
     struct list *lists;
     int *slots; /* the first list of a place, by hash; -1: none */
     int *heap, n_heap;
@@ -91,110 +80,7 @@ static void unpack(const struct search *search, uint64_t place, struct brute_pro
     *pieces = (unsigned)place;
 }
 
-static int64_t weight_bytes(const struct search *search, unsigned pieces)
-{
-    int64_t bytes = 0;
-
-    for (int i = 0; i < search->n_pieces; i++)
-        if (pieces >> i & 1)
-            bytes += search->piece_bytes[i];
-    return bytes;
-}
-
-/* The pieces that a range of a form's weights has some byte of. */
-static unsigned pieces_in(const struct search *search, int layer, int form,
-                          const struct brute_part *range)
-{
-    unsigned pieces = 0;
-
-    for (int i = 0; i < search->n_pieces; i++)
-        if (search->piece_layer[i] == layer && search->piece_form[i] == form &&
-            search->piece_range[i].from < range->to && search->piece_range[i].to > range->from)
-            pieces |= 1u << i;
-    return pieces;
-}
-
-/* ---- what can be loaded ---- */
-
-/* How many parts a form can be divided into. */
-static int most_parts(const struct search *search, int layer, int64_t weights)
-{
-    const struct brute_best *best = search->best;
-    int channels = best->of.profile->layers[layer].channels;
-    int64_t most = channels > 0 ? channels : weights > 0 ? weights : BRUTE_PARTS;
-
-    return most < best->max_parts ? (int)most : best->max_parts;
-}
-
-static void add_pieces(struct search *search, int layer, int form, int64_t weights)
-{
-    bool ends[BRUTE_WEIGHTS + 1] = {false};
-    int from = 0;
-
-    for (int n = 1; n <= most_parts(search, layer, weights); n++)
-        for (int p = 1; p <= n; p++)
-            ends[brute_transfer_part(search->best->of.profile, layer, weights, p, n).to] = true;
-    for (int b = 1; b <= weights; b++) {
-        int i = search->n_pieces;
-
-        if (!ends[b])
-            continue;
-        if (i == MAX_PIECES) {
-            search->too_many = true;
-            return;
-        }
-        search->piece_layer[i] = layer;
-        search->piece_form[i] = form;
-        search->piece_range[i] = (struct brute_part){.from = from, .to = b};
-        search->piece_bytes[i] = b - from;
-        search->n_pieces++;
-        from = b;
-    }
-}
-
-static void add_ranges(struct search *search, int layer, int form, int64_t weights)
-{
-    for (int n = 1; n <= most_parts(search, layer, weights); n++)
-        for (int p = 1; p <= n; p++) {
-            struct brute_part at =
-                brute_transfer_part(search->best->of.profile, layer, weights, p, n);
-            struct range range = {.step = {.op = VBS_STEP_LOAD,
-                                           .layer = layer,
-                                           .form = (uint8_t)form,
-                                           .part = p,
-                                           .parts = n,
-                                           .bytes = at.to - at.from},
-                                  .pieces = pieces_in(search, layer, form, &at)};
-            bool known = range.pieces == 0;
-
-            for (int i = 0; i < search->n_ranges; i++)
-                known = known || search->ranges[i].pieces == range.pieces;
-            if (known)
-                continue;
-            if (search->n_ranges == MAX_RANGES) {
-                search->too_many = true;
-                return;
-            }
-            search->ranges[search->n_ranges++] = range;
-        }
-}
-
-static void list_weights(struct search *search)
-{
-    const struct vbs_profile *profile = search->best->of.profile;
-
-    for (int k = 1; k <= profile->n_layers && !search->too_many; k++)
-        for (int form = 0; form < BRUTE_FORMS && !search->too_many; form++) {
-            int64_t weights = brute_transfer_weights(profile, k, form);
-
-            if (weights > BRUTE_WEIGHTS)
-                search->too_many = true;
-            else if (weights > 0)
-                add_pieces(search, k, form, weights);
-            if (weights > 0 && !search->too_many)
-                add_ranges(search, k, form, weights);
-        }
-}
+/* ---- lists ---- */
 
 static void find_least_times(struct search *search)
 {
@@ -214,8 +100,6 @@ static void find_least_times(struct search *search)
         }
     }
 }
-
-/* ---- lists ---- */
 
 static double promise_us(const struct search *search, const struct brute_progress *progress,
                          const struct list *list)
@@ -237,7 +121,7 @@ static bool is_nowhere_later(const struct search *search, const struct list *a,
         return true;
     if (a->clock_us > b->clock_us || a->copy_us > b->copy_us)
         return false;
-    for (int i = 0; i < search->n_pieces; i++)
+    for (int i = 0; i < search->weights.n_pieces; i++)
         if (pieces >> i & 1 && a->ready_us[i] > fmax(b->ready_us[i], b->clock_us))
             return false;
     return true;
@@ -329,10 +213,11 @@ static void enter(struct search *search, struct list list, const struct brute_pr
         if (is_nowhere_later(search, &search->lists[i], &list, pieces))
             return;
     forget_worse(search, slot, &list, pieces);
-    if (search->n_lists == MAX_LISTS) {
+    if (search->n_entered == MAX_LISTS) {
         search->too_many = true;
         return;
     }
+    search->n_entered++;
     list.slot = slot;
     list.next = search->slots[slot];
     search->slots[slot] = search->n_lists;
@@ -344,7 +229,7 @@ static void enter(struct search *search, struct list list, const struct brute_pr
 
 /* Is there a use for a range: some of it resident, or steps of its layer left? */
 static bool is_wanted(const struct search *search, const struct brute_progress *progress,
-                      const struct range *range)
+                      const struct brute_range *range)
 {
     return range->pieces & search->residents ||
            brute_progress_least(progress, range->step.layer) < search->best->of.request;
@@ -369,8 +254,8 @@ static void extend_by_transfers(struct search *search, int from,
     const struct brute_best *best = search->best;
     int64_t live_bytes = brute_transfer_live(&best->of, progress);
 
-    for (int i = 0; i < search->n_ranges; i++) {
-        const struct range *range = &search->ranges[i];
+    for (int i = 0; i < search->weights.n_ranges; i++) {
+        const struct brute_range *range = &search->weights.ranges[i];
         struct list list = search->lists[from];
 
         list.before = from;
@@ -381,13 +266,14 @@ static void extend_by_transfers(struct search *search, int from,
         }
         if (pieces & range->pieces || !is_wanted(search, progress, range) ||
             !(best->channel.bytes_per_us > 0) ||
-            !fits(search, from, live_bytes + weight_bytes(search, pieces | range->pieces)))
+            !fits(search, from,
+                  live_bytes + brute_pieces_bytes(&search->weights, pieces | range->pieces)))
             continue;
         if (best->max_parts <= 2)
             list.unread |= range->pieces;
         list.copy_us = fmax(list.copy_us, list.clock_us) + best->channel.latency_us +
                        (double)list.step.bytes / best->channel.bytes_per_us;
-        for (int p = 0; p < search->n_pieces; p++)
+        for (int p = 0; p < search->weights.n_pieces; p++)
             if (range->pieces >> p & 1)
                 list.ready_us[p] = list.copy_us;
         enter(search, list, progress, pieces | range->pieces);
@@ -414,19 +300,19 @@ static void extend_by_row(struct search *search, int from, const struct brute_pr
     const struct vbs_profile *profile = best->of.profile;
     struct brute_part range =
         brute_transfer_part(profile, step->layer, row->weight_bytes, step->part, step->parts);
-    unsigned needed = pieces_in(search, step->layer, row->form, &range);
+    unsigned needed = brute_pieces_in(&search->weights, step->layer, row->form, &range);
     struct brute_progress after = *progress;
     struct list list = search->lists[from];
     double start_us = list.clock_us;
 
     if ((step->parts > 1 && !vbs_profile_divisible(&profile->layers[step->layer], row)) ||
-        step->parts > most_parts(search, step->layer, row->weight_bytes) ||
+        step->parts > brute_most_parts(search->best, step->layer, row->weight_bytes) ||
         (pieces & needed) != needed ||
         !fits(search, from,
               brute_transfer_during(&best->of, progress, step->layer, step->part, step->batch) +
-                  row->ws_bytes + weight_bytes(search, pieces)))
+                  row->ws_bytes + brute_pieces_bytes(&search->weights, pieces)))
         return;
-    for (int p = 0; p < search->n_pieces; p++)
+    for (int p = 0; p < search->weights.n_pieces; p++)
         if (needed >> p & 1)
             start_us = fmax(start_us, list.ready_us[p]);
     list.before = from;
@@ -524,7 +410,8 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
         search->slots[search->lists[i].slot] = -1;
     search->residents = residents;
     search->n_lists = search->n_heap = 0;
-    if (brute_transfer_live(&search->best->of, &start) + weight_bytes(search, residents) >
+    if (brute_transfer_live(&search->best->of, &start) +
+            brute_pieces_bytes(&search->weights, residents) >
         search->best->memory_bytes)
         return false;
     enter(search, (struct list){.before = -1, .unread = residents}, &start, residents);
@@ -553,13 +440,13 @@ static bool bring(const struct search *search, unsigned wanted, struct vbs_step 
         *n = 0;
         return true;
     }
-    for (int i = 0; i < search->n_ranges; i++) {
-        unsigned pieces = search->ranges[i].pieces;
+    for (int i = 0; i < search->weights.n_ranges; i++) {
+        unsigned pieces = search->weights.ranges[i].pieces;
 
         if (!(pieces & lowest) || (pieces & wanted) != pieces ||
             !bring(search, wanted & ~pieces, loads, n))
             continue;
-        loads[*n] = search->ranges[i].step;
+        loads[*n] = search->weights.ranges[i].step;
         loads[(*n)++].resident = true;
         return true;
     }
@@ -602,15 +489,15 @@ static double least_of_all_us(const struct search *search)
  * others. */
 static void search_all(struct search *search, struct vbs_step *steps, int *n_steps)
 {
-    struct vbs_step loads[MAX_PIECES], others[BRUTE_STEPS];
-    int n_sets = 1 << search->n_pieces, n_loads, n_others;
+    struct vbs_step loads[BRUTE_PIECES], others[BRUTE_STEPS];
+    int n_sets = 1 << search->weights.n_pieces, n_loads, n_others;
     int64_t *sets = brute_alloc((size_t)n_sets, sizeof *sets);
 
     for (int i = 0; i < n_sets; i++)
-        sets[i] = weight_bytes(search, (unsigned)i) << MAX_PIECES | i;
+        sets[i] = brute_pieces_bytes(&search->weights, (unsigned)i) << BRUTE_PIECES | i;
     qsort(sets, (size_t)n_sets, sizeof *sets, compare_descending);
     for (int s = 0; s < n_sets && search->best_us > least_of_all_us(search); s++) {
-        unsigned residents = (unsigned)sets[s] & ((1u << MAX_PIECES) - 1);
+        unsigned residents = (unsigned)sets[s] & ((1u << BRUTE_PIECES) - 1);
 
         if (search->too_many || !bring(search, residents, loads, &n_loads) ||
             !search_with(search, residents, others, &n_others) || !steps)
@@ -633,7 +520,7 @@ double brute_transfer_best(const struct brute_best *best, struct vbs_step *steps
     search.slots = brute_alloc(N_SLOTS, sizeof *search.slots);
     for (size_t i = 0; i < N_SLOTS; i++)
         search.slots[i] = -1;
-    list_weights(&search);
+    search.too_many = !brute_pieces_list(best, &search.weights);
     find_least_times(&search);
     if (!is_hopeless(&search))
         search_all(&search, steps, n_steps);

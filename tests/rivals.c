@@ -32,9 +32,11 @@ enum vbs_status rivals_open(struct vbs_ctx *ctx, struct rivals *rivals,
 
     *rivals = (struct rivals){.problem = *problem};
     *which = NULL;
-    for (int p = 0; status == VBS_OK && vbs_planner_at(p) && p < MAX_RIVALS; p++) {
-        status = open_one(ctx, vbs_planner_at(p), problem, time_limit_s, &rivals->list[p]);
-        rivals->n = p + 1;
+    for (int p = 0; status == VBS_OK && vbs_planner_at(p) && rivals->n < MAX_RIVALS; p++) {
+        if (vbs_planner_transfers(vbs_planner_at(p)) && problem->weights == VBS_WEIGHTS_EXCLUDED)
+            continue;
+        status =
+            open_one(ctx, vbs_planner_at(p), problem, time_limit_s, &rivals->list[rivals->n++]);
         if (status != VBS_OK)
             *which = vbs_planner_name(vbs_planner_at(p));
     }
@@ -114,6 +116,18 @@ double rival_frontier_us(const struct rival *rival, int64_t budget)
     return time_us;
 }
 
+static bool same_time(const struct vbs_problem *problem, double a, double b)
+{
+    return problem->weights == VBS_WEIGHTS_EXCLUDED ? a == b : fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static bool same_copies(const struct vbs_schedule *schedule, const struct vbs_replay *replay)
+{
+    return replay->copied_bytes == schedule->predicted.copied_bytes &&
+           replay->resident_bytes == schedule->predicted.resident_bytes &&
+           fabs(replay->copy_us - schedule->predicted.copy_us) <= 1e-9 * replay->copy_us;
+}
+
 static void judge(const struct vbs_problem *problem, const struct vbs_schedule *schedule,
                   int64_t budget, struct outcome *outcome)
 {
@@ -131,8 +145,9 @@ static void judge(const struct vbs_problem *problem, const struct vbs_schedule *
                     outcome->peak_bytes <= outcome->reserved_bytes &&
                     outcome->reserved_bytes <= budget;
     outcome->in_time = replay->in_time;
-    outcome->is_timed =
-        replay->time_us == outcome->time_us && replay->latency_us == outcome->latency_us;
+    outcome->is_timed = same_time(problem, replay->time_us, outcome->time_us) &&
+                        same_time(problem, replay->latency_us, outcome->latency_us) &&
+                        same_copies(schedule, replay);
     vbs_replay_free(replay);
 }
 

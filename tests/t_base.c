@@ -82,6 +82,30 @@ static void ranges(void)
        "too many sizes");
 }
 
+static void ranges_by_a_factor(void)
+{
+    static const char *const BAD[] = {"1MB..2MB:*",    "1MB..2MB:*1",       "1MB..2MB:*0.5",
+                                      "1MB..2MB:*-2",  "1MB..2MB:*2x",      "0..2MB:*2",
+                                      "1..8:*1.5",     "1MB..2MB:*1.00001", "2MB..1MB:*2",
+                                      "1MB..2MB:*1e3", "1MB..2MB:*inf"};
+    struct vbs_ctx ctx = {0};
+    struct vbs_byte_range range;
+
+    ok(vbs_parse_byte_range(&ctx, "4MiB..64MiB:*2", &range) == VBS_OK &&
+           vbs_byte_range_count(&range) == 5 && vbs_byte_range_at(&range, 4) == 64 << 20,
+       "a factor reaches the end");
+    ok(vbs_parse_byte_range(&ctx, "1000..2000:*1.1", &range) == VBS_OK &&
+           vbs_byte_range_count(&range) == 8 && vbs_byte_range_at(&range, 2) == 1210 &&
+           vbs_byte_range_at(&range, 4) == 1464,
+       "sizes are rounded down, powers of the factor are not rounded between");
+    ok(vbs_parse_byte_range(&ctx, "1..9223372036854775807:*2", &range) == VBS_OK &&
+           vbs_byte_range_count(&range) == 63 && vbs_byte_range_at(&range, 62) == INT64_C(1) << 62,
+       "up to the largest size");
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
+        ok(vbs_parse_byte_range(&ctx, BAD[i], &range) == VBS_USAGE, "no range '%s': %s", BAD[i],
+           vbs_detail(&ctx));
+}
+
 static void batches(void)
 {
     static const char *const BAD[] = {"",   "0",    "2,1", "1,1",  "1-",
@@ -220,6 +244,7 @@ int main(void)
 {
     sizes();
     ranges();
+    ranges_by_a_factor();
     batches();
     whole_numbers();
     formats();

@@ -99,8 +99,7 @@ static double end_of(const struct brute_event *events, int64_t n)
 static int count_wrong(const struct changes *changes, const struct vbs_channel *channel,
                        const double *times_us)
 {
-    struct brute_event *events =
-        calloc((size_t)changes->schedule->n_steps, sizeof *events);
+    struct brute_event *events = calloc((size_t)changes->schedule->n_steps, sizeof *events);
     int n_wrong = 0;
 
     for (int r = 0; events && r < N_DRAWS; r++) {
@@ -130,9 +129,8 @@ static void fill(gsl_rng *rng, struct changes *changes, struct vbs_profile **pro
                          : NULL;
     if (!*schedule)
         return;
-    *changes = (struct changes){.profile = *profile,
-                                .schedule = *schedule,
-                                .first = vbs_profile_rows(*profile, 1, 0, &n)};
+    *changes = (struct changes){
+        .profile = *profile, .schedule = *schedule, .first = vbs_profile_rows(*profile, 1, 0, &n)};
     n_rows = count_rows(*profile);
     changes->added = calloc(n_rows, sizeof *changes->added);
     for (size_t i = 0; i < n_rows; i++)

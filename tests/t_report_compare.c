@@ -91,7 +91,8 @@ static void example_of_the_paper(void)
        "the example of VBS III is compared: %s", ctx.detail);
     if (!compare)
         exit(1);
-    is_int(compare->n_planners, n_planners, "no list of planners means all that plan without weights");
+    is_int(compare->n_planners, n_planners,
+           "no list of planners means all that plan without weights");
     is_int(compare->n_budgets, 2, "two budgets");
     ok(compare->self_judged, "without a judge the profile judges itself");
     row = row_of(compare, 1, "dp-vbs");
@@ -176,9 +177,15 @@ static void judge_decides_the_times(void)
 
 static void bad_questions_are_refused(void)
 {
-    static const struct vbs_byte_range RANGES[] = {
-        {7, 6, 1, 0},   {-1, 7, 1, 0}, {1, 7, 0, 0},  {0, VBS_MAX_BUDGETS, 1, 0}, {0, INT64_MAX, 1, 0},
-        {3, 7, 1, 1.2}, {4, 7, 1, 1},  {4, 7, 1, -2}, {1000, INT64_MAX, 1, 1.001}};
+    static const struct vbs_byte_range RANGES[] = {{7, 6, 1, 0},
+                                                   {-1, 7, 1, 0},
+                                                   {1, 7, 0, 0},
+                                                   {0, VBS_MAX_BUDGETS, 1, 0},
+                                                   {0, INT64_MAX, 1, 0},
+                                                   {3, 7, 1, 1.2},
+                                                   {4, 7, 1, 1},
+                                                   {4, 7, 1, -2},
+                                                   {1000, INT64_MAX, 1, 1.001}};
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
     struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
@@ -271,7 +278,8 @@ static double fastest_within(const struct vbs_problem *problem, int64_t memory_b
         struct vbs_solver *solver = NULL;
         struct vbs_schedule *schedule = NULL;
 
-        if (strcmp(vbs_planner_name(vbs_planner_at(i)), "optimal") == 0)
+        if (strcmp(vbs_planner_name(vbs_planner_at(i)), "optimal") == 0 ||
+            vbs_planner_transfers(vbs_planner_at(i)))
             continue;
         if (vbs_solver_new(NULL, vbs_planner_at(i), problem, NULL, &solver) != VBS_OK)
             exit(1);
@@ -372,6 +380,56 @@ static void no_budgets_means_the_default_ones(void)
     vbs_profile_free(profile);
 }
 
+/* Weights of 24 bytes; copies take a microsecond for each. */
+static void weights_have_their_own_default_budgets(void)
+{
+    static const char PROFILE[] =
+        "# copy: given,1000,1000\n"
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place\n"
+        "1,L1,conv,0,1,default,4,1,1,1,14,0\n"
+        "2,L2,conv,1,1,default,4,1,1,4,10,0\n";
+    struct vbs_ctx ctx = {0};
+    struct vbs_profile *profile = NULL;
+    struct vbs_problem problem = {.request = 2, .weights = VBS_WEIGHTS_INCLUDED};
+    struct vbs_byte_range range;
+    struct vbs_compare *compare = NULL;
+    int64_t least_bytes = INT64_MAX;
+
+    if (vbs_profile_parse_csv(&ctx, "weights", PROFILE, strlen(PROFILE), &profile) != VBS_OK)
+        exit(1);
+    problem.profile = profile;
+    problem.copy = profile->copies[0].channel;
+    ok(vbs_compare_default_budgets(&ctx, &problem, &range) == VBS_USAGE, "they are no range: %s",
+       ctx.detail);
+    ok(compare_with(&ctx, &problem, NULL, NULL, NULL, 0, &compare) == VBS_OK,
+       "a comparison with weights included: %s", ctx.detail);
+    if (!compare)
+        exit(1);
+    for (int p = 0; p < compare->n_planners; p++)
+        if (compare->rows[p].least_bytes < least_bytes)
+            least_bytes = compare->rows[p].least_bytes;
+    is_int(compare->budgets[0], least_bytes, "from the least that works");
+    ok(compare->budgets[compare->n_budgets - 1] >= 48 &&
+           compare->budgets[compare->n_budgets - 2] < 48,
+       "to twice the weights");
+    is_int(compare->n_planners, 6, "of six planners");
+    is_int(compare->weight_bytes, 24, "whose weights are told");
+    for (int p = 0; p < compare->n_planners; p++) {
+        const struct vbs_compare_row *row =
+            &compare->rows[(compare->n_budgets - 1) * compare->n_planners + p];
+
+        if (strcmp(vbs_planner_name(row->planner), "fbs") == 0)
+            ok(row->resident_bytes == 24 && row->copied_bytes == 0 && row->copy_us == 0,
+               "fbs holds them all");
+        if (strcmp(vbs_planner_name(row->planner), "mmcnn") == 0)
+            ok(row->resident_bytes + row->copied_bytes >= 24 && row->gain_over_mmcnn.percent == 0,
+               "mmcnn may copy, and is no faster than itself");
+    }
+    vbs_compare_free(compare);
+    vbs_profile_free(profile);
+}
+
 static void range_has_about_25_budgets(void)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -414,6 +472,7 @@ int main(void)
     latency_can_be_out_of_reach();
     default_budgets_span_what_matters();
     no_budgets_means_the_default_ones();
+    weights_have_their_own_default_budgets();
     range_has_about_25_budgets();
     return done_testing();
 }

@@ -130,13 +130,13 @@ struct vbs_compare_options {
  * Intervals show the noise of the judge's times, plans being what they are: in each of 999 draws
  * every row's median is drawn anew from its samples (or from its own interval), the same for all
  * schedules that run the row, and both clocks run anew where weights are copied (in the times of
- * the channel, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th largest
- * gain. The same judge gives the same intervals to the byte, whatever else is compared. Two things
- * are not in them. What differs from one run of the measurement to the next on the same machine: of
- * gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that the other
- * run gives, where noise within a run alone would leave 83% (experiments/noise). And where the
- * profile judges itself, luck: planners chose the times that came out low, by which those gains are
- * 0.4 points too high on average. A second profile as judge tells.
+ * the channel, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th
+ * largest gain. The same judge gives the same intervals to the byte, whatever else is compared. Two
+ * things are not in them. What differs from one run of the measurement to the next on the same
+ * machine: of gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that
+ * the other run gives, where noise within a run alone would leave 83% (experiments/noise). And
+ * where the profile judges itself, luck: planners chose the times that came out low, by which those
+ * gains are 0.4 points too high on average. A second profile as judge tells.
  *
  * VBS_USAGE: no planner, an empty range or more than VBS_MAX_BUDGETS, what vbs_solver_new refuses.
  * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses, or

@@ -112,12 +112,12 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
     return VBS_OK;
 }
 
-/* What "all" and no list stand for. With weights included baselines are the default ones either way:
- * greedy-vbs says nothing there that fbs does not. */
+/* What "all" and no list stand for. With weights included baselines are the default ones either
+ * way: greedy-vbs says nothing there that fbs does not. */
 static bool is_meant(const struct choice *choice, const struct vbs_planner *planner, bool told)
 {
-    return is_allowed(choice, planner) && ((told && !choice->baselines) ||
-                                           vbs_compare_is_default(planner, choice->weights));
+    return is_allowed(choice, planner) &&
+           ((told && !choice->baselines) || vbs_compare_is_default(planner, choice->weights));
 }
 
 /* Takes one list of names. */

@@ -411,8 +411,8 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
         status = vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
                                       trace);
     if (status == VBS_OK && gantt)
-        status = vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay,
-                                 gantt);
+        status =
+            vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay, gantt);
     if (status == VBS_OK && cli_value(cli, values, "json"))
         status = cli_json_print(cli, verdict_json(judged), false);
     else if (status == VBS_OK && !is_standard_output(trace))
@@ -535,8 +535,7 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {"trace", "FILE.csv", "write every step: bytes, times; - is standard output, alone"},
     {"json", NULL, "the verdict as JSON"},
-    {"gantt", "FILE",
-     "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf"},
+    {"gantt", "FILE", "draw what runs when and what memory holds meanwhile, as .svg, .png or .pdf"},
     {0},
 };
 

@@ -91,9 +91,9 @@ enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
         status = vbs_weights_parse(&cli->ctx, where, &weights->weights);
     for (size_t i = 0; i < sizeof COPY / sizeof COPY[0] && status == VBS_OK; i++)
         if (weights->weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, COPY[i]))
-            status = vbs_fail(&cli->ctx, VBS_USAGE,
-                              "--%s is for --weights included; excluded ones are never copied",
-                              COPY[i]);
+            status =
+                vbs_fail(&cli->ctx, VBS_USAGE,
+                         "--%s is for --weights included; excluded ones are never copied", COPY[i]);
     return status;
 }
 

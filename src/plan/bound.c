@@ -6,6 +6,8 @@
  * 0..r; the sum over the layers bounds every schedule. With resident io, where waiting inputs fill
  * the memory, this is several times nearer than each layer's fastest batches taken alone.
  *
+ * Weights included, two more bounds hold both clocks together: stay_bound_us and late_bound_us.
+ *
  * Sums are in ticks, less what rounding to them can make, so that the bound never exceeds a plan.
  */
 #include "plan/positions.h"
@@ -86,38 +88,71 @@ void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes
     }
 }
 
-/* Of the compute steps, with memory_bytes for everything but weights. HUGE_VAL: some layer never
- * fits. togo: [request + 1]. */
-static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
+/* Microseconds of ticks, less what rounding to ticks can make; HUGE_VAL: never. */
+static double bound_us(const struct vbs_task *task, int64_t ticks)
+{
+    return ticks < VBS_NEVER_TICKS ? fmax(vbs_task_us(task, ticks - vbs_task_slack_ticks(task)), 0)
+                                   : HUGE_VAL;
+}
+
+/* All forms of a layer's weights together. */
+static int64_t all_forms_bytes(const struct vbs_task *task, int layer)
+{
+    int64_t total = 0;
+    uint64_t seen = 0;
+
+    for (int i = 0; i < task->n_batches; i++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 0; a < n_rows; a++) {
+            if (!(seen >> rows[a].form & 1))
+                total += rows[a].weight_bytes;
+            seen |= (uint64_t)1 << rows[a].form;
+        }
+    }
+    return total;
+}
+
+/* Of the compute steps within memory_bytes, when so many bytes of weights stay all the time: all
+ * but a layer's own are there beside what its step needs. HUGE_VAL: some layer never fits. togo:
+ * [request + 1]. */
+static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes,
+                               int64_t stay_bytes, int64_t *togo)
 {
     int64_t total = 0;
 
     for (int k = 1; k <= task->n_layers && total < VBS_NEVER_TICKS; k++) {
-        vbs_task_to_go(task, k, memory_bytes, task->request, togo);
+        int64_t others = stay_bytes > 0 ? stay_bytes - all_forms_bytes(task, k) : 0;
+
+        vbs_task_to_go(task, k, memory_bytes - (others > 0 ? others : 0), task->request, togo);
         total += togo[0];
     }
-    return total < VBS_NEVER_TICKS
-               ? fmax(vbs_task_us(task, total - vbs_task_slack_ticks(task)), 0)
-               : HUGE_VAL;
+    return bound_us(task, total);
+}
+
+/* A layer's weights in its lightest form. */
+static int64_t lightest_bytes(const struct vbs_task *task, int layer)
+{
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < task->n_batches; i++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 0; a < n_rows; a++)
+            if (rows[a].weight_bytes < least)
+                least = rows[a].weight_bytes;
+    }
+    return least;
 }
 
 int64_t vbs_task_lightest_bytes(const struct vbs_task *task)
 {
     int64_t total = 0;
 
-    for (int k = 1; k <= task->n_layers; k++) {
-        int64_t least = INT64_MAX;
-
-        for (int i = 0; i < task->n_batches; i++) {
-            int n_rows;
-            const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
-
-            for (int a = 0; a < n_rows; a++)
-                if (rows[a].weight_bytes < least)
-                    least = rows[a].weight_bytes;
-        }
-        total += least;
-    }
+    for (int k = 1; k <= task->n_layers; k++)
+        total += lightest_bytes(task, k);
     return total;
 }
 
@@ -132,7 +167,7 @@ static double copy_bound_us(const struct vbs_task *task, int64_t bytes)
  * the other. The first raises the compute steps' bound, the second falls with it; the least of
  * their larger one over all numbers of bytes is where they cross.
  */
-static double both_clocks_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
+static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
 {
     int64_t weights = vbs_task_lightest_bytes(task);
     int64_t low = 0, high = weights < memory_bytes ? weights : memory_bytes;
@@ -141,33 +176,124 @@ static double both_clocks_bound_us(const struct vbs_task *task, int64_t memory_b
     while (low < high) {
         int64_t stays = low + (high - low) / 2;
 
-        if (compute_bound_us(task, memory_bytes - stays, togo) >=
+        if (compute_bound_us(task, memory_bytes, stays, togo) >=
             copy_bound_us(task, weights - stays))
             high = stays;
         else
             low = stays + 1;
     }
-    above = fmax(compute_bound_us(task, memory_bytes - low, togo),
-                 copy_bound_us(task, weights - low));
+    above =
+        fmax(compute_bound_us(task, memory_bytes, low, togo), copy_bound_us(task, weights - low));
     if (low == 0)
         return above;
-    below = fmax(compute_bound_us(task, memory_bytes - low + 1, togo),
+    below = fmax(compute_bound_us(task, memory_bytes, low - 1, togo),
                  copy_bound_us(task, weights - low + 1));
     return fmin(above, below);
+}
+
+/* What is known of each layer, for the bound below. */
+struct loads {
+    int64_t *ticks;        /* [0..n] of the layer's compute steps at least */
+    int64_t *weight_bytes; /* [0..n] in the lightest form */
+    bool *marked;          /* [0..n] */
+};
+
+/* Marks the layers that layer depends on; their ticks together. */
+static int64_t mark_before(const struct vbs_task *task, struct loads *loads, int layer)
+{
+    int64_t total = 0;
+
+    for (int k = 0; k <= task->n_layers; k++)
+        loads->marked[k] = k == layer;
+    for (int k = layer; k >= 1; k--) {
+        if (!loads->marked[k])
+            continue;
+        if (k != layer && total < VBS_NEVER_TICKS)
+            total += loads->ticks[k];
+        for (int i = 0; i < task->n_inputs[k]; i++)
+            loads->marked[task->inputs[k][i]] = true;
+    }
+    return total;
+}
+
+/* Marks layer and the layers that depend on it; their weights together. */
+static int64_t mark_behind(const struct vbs_task *task, struct loads *loads, int layer)
+{
+    int64_t total = 0;
+
+    for (int k = layer; k <= task->n_layers; k++) {
+        loads->marked[k] = k == layer;
+        for (int i = 0; i < task->n_inputs[k]; i++)
+            if (task->inputs[k][i] >= layer && loads->marked[task->inputs[k][i]])
+                loads->marked[k] = true;
+        if (loads->marked[k])
+            total += loads->weight_bytes[k];
+    }
+    return total;
+}
+
+/*
+ * Weights included. When the layers before layer k have done the whole request, the last sample
+ * still has to pass k and all layers behind it. Of their weights no more than the budget is there
+ * at that moment; the rest is loaded later. This is what cannot be hidden of the large weights at
+ * the end of a network. O(layers x edges).
+ */
+static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes, struct loads *loads,
+                            int64_t *togo)
+{
+    double latest = 0;
+
+    for (int k = 1; k <= task->n_layers; k++) {
+        vbs_task_to_go(task, k, memory_bytes, task->request, togo);
+        loads->ticks[k] = togo[0];
+        loads->weight_bytes[k] = lightest_bytes(task, k);
+    }
+    for (int k = 1; k <= task->n_layers; k++) {
+        int64_t ticks, behind;
+
+        if (loads->weight_bytes[k] == 0)
+            continue; /* the next layer with weights says as much, and more */
+        ticks = mark_before(task, loads, k);
+        behind = mark_behind(task, loads, k);
+        latest = fmax(latest, bound_us(task, ticks) + copy_bound_us(task, behind - memory_bytes));
+    }
+    return latest;
+}
+
+static enum vbs_status both_clocks_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                            int64_t memory_bytes, int64_t *togo, double *time_us)
+{
+    size_t n = (size_t)task->n_layers + 1;
+    struct loads loads = {.ticks = malloc(n * sizeof *loads.ticks),
+                          .weight_bytes = malloc(n * sizeof *loads.weight_bytes),
+                          .marked = malloc(n * sizeof *loads.marked)};
+    enum vbs_status status = VBS_OK;
+
+    if (loads.ticks && loads.weight_bytes && loads.marked)
+        *time_us = fmax(stay_bound_us(task, memory_bytes, togo),
+                        late_bound_us(task, memory_bytes, &loads, togo));
+    else
+        status = vbs_no_memory(ctx);
+    free(loads.ticks);
+    free(loads.weight_bytes);
+    free(loads.marked);
+    return status;
 }
 
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   int64_t memory_bytes, double *time_us)
 {
     int64_t *togo = malloc(((size_t)task->request + 1) * sizeof *togo);
+    enum vbs_status status = VBS_OK;
 
     if (!togo)
         return vbs_no_memory(ctx);
-    *time_us = task->problem.weights == VBS_WEIGHTS_INCLUDED
-                   ? both_clocks_bound_us(task, memory_bytes, togo)
-                   : compute_bound_us(task, memory_bytes, togo);
+    if (task->problem.weights == VBS_WEIGHTS_INCLUDED)
+        status = both_clocks_bound_us(ctx, task, memory_bytes, togo, time_us);
+    else
+        *time_us = compute_bound_us(task, memory_bytes, 0, togo);
     free(togo);
-    return VBS_OK;
+    return status;
 }
 
 enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,

@@ -43,8 +43,8 @@ enum vbs_status vbs_collect(struct vbs_ctx *ctx, const struct vbs_stream *stream
     if (status == VBS_OK)
         status = bounded(stream->task)
                      ? vbs_collect_steps(ctx, streamed.peak_bytes, &steps, answers)
-                     : vbs_answers_offer_timed(ctx, answers, streamed.peak_bytes,
-                                               streamed.time_us, &steps);
+                     : vbs_answers_offer_timed(ctx, answers, streamed.peak_bytes, streamed.time_us,
+                                               &steps);
     vbs_step_list_clear(&steps);
     return status;
 }

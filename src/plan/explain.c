@@ -26,7 +26,7 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
     int64_t request = opened->task->request;
     int64_t effort = opened->task->n_layers * request * request;
 
-    return planner != opened->planner && !searches_long(planner) &&
+    return planner != opened->planner && !searches_long(planner) && !planner->transfers &&
            effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 

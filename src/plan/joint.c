@@ -12,10 +12,12 @@
  * all), and each of its schedules is given its transfers by stream.h within budgets of a grid: some
  * of the budget for the cutting, the rest for keeping weights, from buffers for the next step up to
  * all of them resident. The plans of mmcnn, vdnn and dp-vbs+ with resident weights are offered
- * beside. A budget has the best plan of all that need no more, so that a larger one is never slower.
+ * beside. A budget has the best plan of all that need no more, so that a larger one is never
+ * slower.
  *
  * Exact: memory of each plan, its time on both clocks, the recursion at its price. Heuristic: the
- * prices, the shares of the budget, what is kept (stream.h). Every plan carries its bound (bound.c).
+ * prices, the shares of the budget, what is kept (stream.h). Every plan carries its bound
+ * (bound.c).
  *
  * Complexity: a solve of dp-vbs+ per price, with the rows times the numbers of parts; then
  * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
@@ -50,7 +52,7 @@ struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_answers *answers;
-    int64_t part_bytes; /* of a part where memory does not ask for smaller ones */
+    int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
     int64_t last_part_bytes; /* where it does */
     double price;
     struct vbs_profile *profile; /* with the price */
@@ -122,14 +124,16 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
     int64_t part_bytes = vbs_part_largest(l, row->weight_bytes, parts);
-    struct vbs_profile_row priced = {.time_us = row->time_us, .ws_bytes = row->ws_bytes};
+    struct vbs_profile_row priced = {.time_us = fmin(row->time_us, VBS_MAX_TIME_US),
+                                     .ws_bytes = row->ws_bytes};
 
     if (row->weight_bytes == 0)
         return priced;
     priced.ws_bytes += parts == 1 || single ? part_bytes : 2 * part_bytes;
-    priced.time_us += joint->price * (joint->task->problem.copy.latency_us * parts +
-                                      (double)row->weight_bytes /
-                                          joint->task->problem.copy.bytes_per_us);
+    priced.time_us +=
+        joint->price * (joint->task->problem.copy.latency_us * parts +
+                        (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us);
+    priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
     return priced;
 }
 
@@ -147,8 +151,7 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
         char name[32];
 
         name_row(name, sizeof name, row->algorithm, d);
-        status =
-            vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
+        status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
         latest = parts;
     }
     return status;
@@ -159,8 +162,8 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
 {
     struct joint *joint = self;
     int n_rows, first = vbs_collect_batch(joint->task, batch);
-    const struct vbs_profile_row *rows = vbs_profile_rows(
-        joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
     enum vbs_status status = VBS_OK;
 
     (void)ctx;
@@ -292,14 +295,14 @@ static enum vbs_status try_cutting(struct joint *joint, const struct trial *tria
 
     if (status == VBS_OK)
         status = translate(joint, trial->cutting, &steps, &parts);
-    if (status == VBS_OK && !vbs_answers_want(joint->answers, trial->from_bytes,
-                          vbs_step_list_us(joint->task, &steps)))
+    if (status == VBS_OK &&
+        !vbs_answers_want(joint->answers, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
     for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
         struct vbs_stream stream;
 
-        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &parts,
-                                 joins, &stream);
+        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &parts, joins,
+                                 &stream);
         if (status != VBS_OK)
             break;
         status = try_stream(joint, trial, &stream, budgets);

@@ -136,6 +136,7 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
 {
     const struct vbs_task *task = walk->task;
     int layer = step->layer, batch = step->batch, *done;
+    bool was_divided;
     struct vbs_division *division;
     enum vbs_status status;
 
@@ -148,6 +149,7 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
         return status;
     division = &walk->divisions[layer];
     done = &division->done[step->part - 1];
+    was_divided = division->begun > walk->progress[layer];
     if (*done == walk->progress[layer])
         division->n_behind--;
     *done += batch;
@@ -163,11 +165,12 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
             *bytes += batch * vbs_task_bytes(task, task->inputs[layer][i]);
     if (division->n_behind == 0)
         advance(walk, layer, scan_parts(division) - walk->progress[layer]);
+    walk->n_divided += (division->begun > walk->progress[layer]) - was_divided;
     return VBS_OK;
 }
 
 bool vbs_walk_between_chunks(const struct vbs_walk *walk)
 {
-    return walk->task->problem.io == VBS_IO_EXTERNAL &&
+    return walk->task->problem.io == VBS_IO_EXTERNAL && walk->n_divided == 0 &&
            walk->done == (int64_t)walk->task->n_layers * walk->furthest;
 }

@@ -12,11 +12,12 @@
 
 struct vbs_walk {
     const struct vbs_task *task;
-    int *progress;      /* [0..n] samples each layer has done; [0] = request */
-    int64_t live_bytes; /* of all samples kept inside the budget */
-    int64_t done;       /* sum of progress[1..n] */
-    int furthest;       /* largest of progress[1..n] */
+    int *progress;                  /* [0..n] samples each layer has done; [0] = request */
+    int64_t live_bytes;             /* of all samples kept inside the budget */
+    int64_t done;                   /* sum of progress[1..n] */
+    int furthest;                   /* largest of progress[1..n] */
     struct vbs_division *divisions; /* [0..n], null until a layer is taken in parts */
+    int n_divided;                  /* layers of which some parts are ahead of others */
 };
 
 /* How far the parts of a layer are. */

@@ -3,16 +3,16 @@
  * (batch 1). A segment is the layers after one weighted layer up to and including the next; within
  * the limit L, what its largest step leaves decides how the weights of its last layer come in:
  *
- *   w / free <= 5   in cn = ceil(w / free) parts, the first of them loaded from the segment's head on
- *   otherwise       in k = ceil(w / (L - step)) parts, none before the layer itself
+ *   w / free <= 5   in cn = ceil(w / free) parts, the first of them loaded from the segment's head
+ * on otherwise       in k = ceil(w / (L - step)) parts, none before the layer itself
  *
  * Unlike the paper's tables (mmcnn.h), which divide bytes, parts are whole output channels, so that
  * their number is the least whose largest part fits; the input that a part reads stays, and so does
  * the output, for nothing but weights leaves the budget. A part that is done is dropped, and where
  * memory allows the next one is loaded while it is computed.
  *
- * The plan changes with L wherever a number of parts does. Such limits are tried one by one (up to 8
- * parts all of them, then in steps of a quarter), with a grid between, and a budget has the best
+ * The plan changes with L wherever a number of parts does. Such limits are tried one by one (up to
+ * 8 parts all of them, then in steps of a quarter), with a grid between, and a budget has the best
  * plan of all that need no more. O(limits x steps).
  */
 #include "plan/collect.h"
@@ -29,9 +29,9 @@ struct mmcnn {
     struct vbs_answers *answers;
     struct vbs_arena arena;
     struct vbs_cutting cutting;
-    int64_t *base_bytes;               /* [0..n] of a step at batch 1 without scratch and weights */
+    int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
     const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
-    bool *prefetched;                  /* [0..n] likewise: the first part from the head on */
+    bool *prefetched;                   /* [0..n] likewise: the first part from the head on */
 };
 
 /* The fewest parts in which row's weights fit room; 0: none do. */
@@ -63,8 +63,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         parts = parts_within(l, row, free_bytes);
     if (parts == 0) { /* whole channels may not go into what the bytes would */
         mmcnn->prefetched[layer] = false;
-        parts = parts_within(l, row,
-                             limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
+        parts = parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
     mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->form] = parts;
     return parts > 0;
@@ -76,8 +75,7 @@ static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     int head = 1;
 
     for (int k = 1; k <= task->n_layers; k++) {
-        mmcnn->row[k] =
-            vbs_collect_row(task, k, 1, mmcnn->base_bytes[k], limit_bytes, true);
+        mmcnn->row[k] = vbs_collect_row(task, k, 1, mmcnn->base_bytes[k], limit_bytes, true);
         if (!mmcnn->row[k])
             return false;
         if (mmcnn->row[k]->weight_bytes == 0)
@@ -228,8 +226,8 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
 {
     size_t n = (size_t)mmcnn->task->n_layers + 1;
     struct vbs_budgets limits = {0};
-    enum vbs_status status = vbs_cutting_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena,
-                                              &mmcnn->cutting);
+    enum vbs_status status =
+        vbs_cutting_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->cutting);
 
     mmcnn->base_bytes = vbs_arena_alloc(&mmcnn->arena, n, sizeof *mmcnn->base_bytes);
     mmcnn->row = vbs_arena_alloc(&mmcnn->arena, n, sizeof(void *));

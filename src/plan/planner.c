@@ -90,8 +90,8 @@ static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_plann
         return vbs_fail(ctx, VBS_USAGE,
                         "%s plans how weights come into the budget; it needs weights included",
                         planner->name);
-    if (!(copy->latency_us >= 0 && copy->latency_us <= VBS_MAX_TIME_US &&
-          copy->bytes_per_us >= 0 && copy->bytes_per_us <= (double)VBS_MAX_BYTES))
+    if (!(copy->latency_us >= 0 && copy->latency_us <= VBS_MAX_TIME_US && copy->bytes_per_us >= 0 &&
+          copy->bytes_per_us <= (double)VBS_MAX_BYTES))
         return vbs_fail(ctx, VBS_USAGE,
                         "copies of %g us and then %g bytes a microsecond are out of range",
                         copy->latency_us, copy->bytes_per_us);
@@ -202,9 +202,8 @@ static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs
                         "is known of copies",
                         solver->name);
     if (least == INT64_MAX)
-        return vbs_fail(ctx, VBS_INFEASIBLE,
-                        "no schedule of %s answers within %g us in any memory", solver->name,
-                        solver->task.problem.latency_us);
+        return vbs_fail(ctx, VBS_INFEASIBLE, "no schedule of %s answers within %g us in any memory",
+                        solver->name, solver->task.problem.latency_us);
     return vbs_fail(ctx, VBS_INFEASIBLE,
                     "no schedule of %s fits %s with %sweights inside; the least budget is %s; the "
                     "weights take %s",

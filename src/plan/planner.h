@@ -32,14 +32,15 @@ struct vbs_task {
     int n_batches; /* of the profile, up to the request */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */
-    const struct vbs_planner *resident; /* weights included: who plans in what they leave, or null */
-    int64_t latency_ticks;             /* INT64_MAX: not bounded */
-    int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
-    int *n_readers;      /* [0..n] */
-    int *const *readers; /* [0..n] distinct readers, ascending */
-    int *n_inputs;       /* [0..n] */
-    int *const *inputs;  /* [0..n] distinct inputs of a layer, the first of the profile's first */
-    int *batch_index;    /* [0..request] index into profile->batches, or -1 */
+    const struct vbs_planner
+        *resident;         /* weights included: who plans in what they leave, or null */
+    int64_t latency_ticks; /* INT64_MAX: not bounded */
+    int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
+    int *n_readers;        /* [0..n] */
+    int *const *readers;   /* [0..n] distinct readers, ascending */
+    int *n_inputs;         /* [0..n] */
+    int *const *inputs;    /* [0..n] distinct inputs of a layer, the first of the profile's first */
+    int *batch_index;      /* [0..request] index into profile->batches, or -1 */
     struct vbs_stairs stairs;
     struct vbs_floor *floors; /* [0..n], [1..n] used */
     struct vbs_arena arena;

@@ -4,9 +4,10 @@
  * A layer's algorithms may want their weights packed in different forms, larger ones mostly for
  * faster kernels (Winograd), so that what the weights leave depends on which algorithms may be
  * used. Policies allow more and more of them: first the lightest forms that serve every batch, then
- * also the forms that save most time per byte. The planner solves the problem once for each policy,
- * on the rows that it allows, and a budget gets the best of their plans. With one form for each
- * layer there is one policy, and the plan is the planner's for the budget less the weights.
+ * also the forms that save most time per byte, at last all that are the fastest at some batch, so
+ * that without a limit of memory nothing is lost. The planner solves the problem once for each
+ * policy, on the rows that it allows, and a budget gets the best of their plans. With one form for
+ * each layer there is one policy, and the plan is the planner's for the budget less the weights.
  */
 #include "plan/derive.h"
 #include "plan/planner.h"
@@ -16,7 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_POLICIES 5 /* each is solved: the lightest, and four steps to the fastest */
+#define N_STEPS      4             /* from the lightest to the fastest, one form a layer */
+#define MAX_POLICIES (N_STEPS + 2) /* each is solved */
 
 /* Which forms of each layer are allowed, as bits, and what they take. */
 struct policy {
@@ -39,7 +41,7 @@ struct resident {
 
 /* What is known of the forms of one layer. */
 struct forms {
-    int64_t bytes[VBS_MAX_FORMS]; /* -1: not there */
+    int64_t bytes[VBS_MAX_FORMS];  /* -1: not there */
     double best_us[VBS_MAX_FORMS]; /* least time per sample */
     int n_batches[VBS_MAX_FORMS];  /* that have a row with it */
 };
@@ -184,6 +186,48 @@ static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident
     return VBS_OK;
 }
 
+/* The forms of the rows that are the fastest at some batch. */
+static uint64_t fastest(const struct vbs_task *task, int layer)
+{
+    uint64_t chosen = 0;
+
+    for (int i = 0; i < task->profile->n_batches; i++) {
+        int n_rows, best = 0;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 1; a < n_rows; a++)
+            if (rows[a].time_us < rows[best].time_us ||
+                (rows[a].time_us == rows[best].time_us && chosen >> rows[a].form & 1))
+                best = a;
+        chosen |= (uint64_t)1 << rows[best].form;
+    }
+    return chosen;
+}
+
+/* Adds the policy of the fastest rows of all batches, unless the latest allows them. */
+static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *resident)
+{
+    const struct policy *latest = &resident->policies[resident->n_policies - 1];
+    struct policy *policy = &resident->policies[resident->n_policies];
+    int n = resident->task->n_layers;
+    bool adds = false;
+
+    *policy = (struct policy){
+        .forms = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->forms)};
+    if (!policy->forms)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= n; k++) {
+        struct forms forms;
+
+        survey(resident->task, k, &forms);
+        policy->forms[k] = fastest(resident->task, k);
+        policy->weight_bytes += bytes_of(&forms, policy->forms[k]);
+        adds = adds || (policy->forms[k] & ~latest->forms[k]) != 0;
+    }
+    resident->n_policies += adds;
+    return VBS_OK;
+}
+
 static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
 {
     int n = resident->task->n_layers, n_changes = 0, latest = 0;
@@ -198,13 +242,15 @@ static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resid
     while (n_changes < n && changes[n_changes].worth > 0)
         n_changes++;
     status = add_policy(ctx, resident, changes, 0);
-    for (int step = 1; status == VBS_OK && step < MAX_POLICIES; step++) {
-        int n_fast = (n_changes * step + MAX_POLICIES - 2) / (MAX_POLICIES - 1);
+    for (int step = 1; status == VBS_OK && step <= N_STEPS; step++) {
+        int n_fast = (n_changes * step + N_STEPS - 1) / N_STEPS;
 
         if (n_fast > latest)
             status = add_policy(ctx, resident, changes, n_fast);
         latest = n_fast;
     }
+    if (status == VBS_OK)
+        status = add_fastest(ctx, resident);
     return status;
 }
 
@@ -224,9 +270,9 @@ static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
 
     for (int a = 0; status == VBS_OK && a < n_rows; a++)
         if (filter->policy->forms[layer] >> rows[a].form & 1)
-            status = vbs_profile_builder_row(ctx, builder, layer, batch,
-                                             filter->profile->algorithms[rows[a].algorithm],
-                                             &rows[a]);
+            status =
+                vbs_profile_builder_row(ctx, builder, layer, batch,
+                                        filter->profile->algorithms[rows[a].algorithm], &rows[a]);
     return status;
 }
 
@@ -256,6 +302,10 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     if (status != VBS_OK)
         return status;
     policy->task.options = resident->task->options;
+    policy->task.options.time_limit_s = /* of a budget, for all policies together */
+        (policy->task.options.time_limit_s > 0 ? policy->task.options.time_limit_s
+                                               : VBS_TIME_LIMIT_S) /
+        resident->n_policies;
     status = resident->planner->open(ctx, &policy->task, &policy->self);
     policy->opened = status == VBS_OK;
     if (!policy->opened)
@@ -312,8 +362,8 @@ static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *re
     enum vbs_status status = used ? VBS_OK : vbs_no_memory(ctx);
 
     for (int64_t s = 0; used && s < steps->n_steps; s++)
-        used[steps->steps[s].layer] |=
-            (uint64_t)1 << vbs_task_step_row(&policy->task, &steps->steps[s])->form;
+        used[steps->steps[s].layer] |= (uint64_t)1
+                                       << vbs_task_step_row(&policy->task, &steps->steps[s])->form;
     for (int k = 1; status == VBS_OK && k <= n; k++)
         for (int f = 0; status == VBS_OK && f < VBS_MAX_FORMS; f++) {
             struct vbs_step load = {
@@ -361,8 +411,8 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
 
         if (memory_bytes < policy->weight_bytes)
             continue;
-        status = resident->planner->plan(ctx, policy->self, memory_bytes - policy->weight_bytes,
-                                         &made);
+        status =
+            resident->planner->plan(ctx, policy->self, memory_bytes - policy->weight_bytes, &made);
         time_us = status == VBS_OK ? vbs_step_list_us(&policy->task, &made.steps) : HUGE_VAL;
         if (time_us < best_time_us) {
             best_time_us = time_us;
@@ -411,8 +461,7 @@ static enum vbs_status resident_thresholds(struct vbs_ctx *ctx, const void *self
         const struct policy *policy = &resident->policies[i];
         int64_t *some = NULL, *grown;
         int n_some = 0;
-        enum vbs_status status =
-            resident->planner->thresholds(ctx, policy->self, &some, &n_some);
+        enum vbs_status status = resident->planner->thresholds(ctx, policy->self, &some, &n_some);
 
         if (status != VBS_OK) {
             free(all);

@@ -13,6 +13,20 @@ static int by_bytes(const void *a, const void *b)
     return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
+/* Weights included: what a step on row has of its weights beside its scratch, at least. A divisible
+ * row may run channel by channel. */
+static int64_t least_weights(const struct vbs_task *task, int layer,
+                             const struct vbs_profile_row *row)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+
+    if (task->problem.weights == VBS_WEIGHTS_EXCLUDED)
+        return 0;
+    if (!vbs_profile_divisible(l, row))
+        return row->weight_bytes;
+    return l->channels > 0 ? row->weight_bytes / l->channels : 0;
+}
+
 /* Appends the rows of layer at a batch; returns how many are of use. */
 static int add_stairs(const struct vbs_task *task, int layer, int batch_index, struct vbs_stair *to)
 {
@@ -21,8 +35,9 @@ static int add_stairs(const struct vbs_task *task, int layer, int batch_index, s
         vbs_profile_rows(task->profile, layer, batch_index, &n_rows);
 
     for (int a = 0; a < n_rows; a++)
-        to[a] = (struct vbs_stair){.ws_bytes = rows[a].ws_bytes,
-                                   .ticks = vbs_task_ticks(task, rows[a].time_us)};
+        to[a] =
+            (struct vbs_stair){.ws_bytes = rows[a].ws_bytes + least_weights(task, layer, &rows[a]),
+                               .ticks = vbs_task_ticks(task, rows[a].time_us)};
     qsort(to, (size_t)n_rows, sizeof *to, by_bytes);
     for (int a = 0; a < n_rows; a++)
         if (n == 0 || to[a].ticks < to[n - 1].ticks)

@@ -1,6 +1,6 @@
 /*
  * Stairs: the least time of a layer at a batch as a step function of the bytes that are left for
- * its workspace.
+ * its workspace, and with weights included also for what the step must have of them.
  */
 #ifndef VBS_PLAN_STAIRS_H
 #define VBS_PLAN_STAIRS_H

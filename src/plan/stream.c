@@ -30,7 +30,6 @@ struct making {
     struct vbs_stream *stream;
     int *first_piece; /* at layer * n_forms + form: its first piece, and 1; 0: none yet */
     int pieces_capacity, visits_capacity;
-    int *latest; /* [piece] latest visit, and 1 */
 };
 
 static size_t place_of(const struct making *making, int layer, int form)
@@ -80,16 +79,18 @@ static enum vbs_status find_pieces(struct making *making, int layer,
     *first = stream->n_pieces;
     for (int p = 1; p <= parts; p++) {
         int64_t from, end;
+        double copy_us;
 
         vbs_part_bytes(&stream->task->profile->layers[layer], row->weight_bytes, p, parts, &from,
                        &end);
+        copy_us = vbs_task_copy_us(stream->task, end - from);
         stream->pieces[stream->n_pieces++] =
             (struct vbs_piece){.layer = layer,
                                .form = row->form,
                                .part = p,
                                .parts = parts,
                                .bytes = end - from,
-                               .copy_us = vbs_task_copy_us(stream->task, end - from)};
+                               .copy_us = copy_us <= VBS_MAX_TIME_US ? copy_us : HUGE_VAL};
     }
     *known = *first + 1;
     return VBS_OK;

@@ -1,8 +1,8 @@
 /*
  * Streams: from compute steps to a schedule with transfers.
  *
- * Given compute steps in their order, the weights that each reads, cut into pieces, are visited in a
- * known order, as pages are in offline paging. Between two visits a piece is kept, or dropped and
+ * Given compute steps in their order, the weights that each reads, cut into pieces, are visited in
+ * a known order, as pages are in offline paging. Between two visits a piece is kept, or dropped and
  * loaded again; from the last visit over the end of the request to its first visit in the next one
  * likewise (a piece kept there is resident at the start). All is decided within a budget:
  *
@@ -29,7 +29,7 @@ struct vbs_piece {
 
 /* A step reads a piece. */
 struct vbs_visit {
-    int slot;     /* the step */
+    int slot; /* the step */
     int piece;
     int next;     /* the next visit of the same piece, the first after the last */
     int previous; /* likewise */
@@ -73,10 +73,10 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
 void vbs_stream_clear(struct vbs_stream *stream);
 
 struct vbs_stream_rule {
-    bool keeps;            /* gaps are kept; else every piece is dropped after each run of visits in
-                              steps that follow each other */
-    int64_t aside_bytes;   /* not used for keeping: left to prefetching */
-    const int *earliest;   /* [n_visits] slot before which the visit's load must not stand; null: 0 */
+    bool keeps;          /* gaps are kept; else every piece is dropped after each run of visits in
+                            steps that follow each other */
+    int64_t aside_bytes; /* not used for keeping: left to prefetching */
+    const int *earliest; /* [n_visits] slot before which the visit's load must not stand; null: 0 */
 };
 
 /* What came of it. */

@@ -109,9 +109,9 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
         loading->room[stream->visits[v].slot] -= stream->pieces[stream->visits[v].piece].bytes;
     if (!loading->rule->keeps) {
         for (int v = 0; v < stream->n_visits; v++)
-            loading->kept[v] = stream->visits[v].next > v &&
-                               stream->visits[stream->visits[v].next].slot ==
-                                   stream->visits[v].slot + 1;
+            loading->kept[v] =
+                stream->visits[v].next > v &&
+                stream->visits[stream->visits[v].next].slot == stream->visits[v].slot + 1;
         return VBS_OK;
     }
     find_tight(loading);
@@ -127,9 +127,9 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
 
 /* The clocks while loads are placed. */
 struct clocks {
-    double copy_us;    /* the end of the latest load */
-    double *ended_us;  /* [n_slots + 1] end of the step before a slot */
-    int load_slot;     /* of the latest load */
+    double copy_us;   /* the end of the latest load */
+    double *ended_us; /* [n_slots + 1] end of the step before a slot */
+    int load_slot;    /* of the latest load */
 };
 
 /* Places the load of visit v: as early as that is of use. */
@@ -139,6 +139,8 @@ static void place_load(struct loading *loading, struct clocks *clocks, int v)
     const struct vbs_piece *piece = &loading->stream->pieces[visit->piece];
     int least = clocks->load_slot, slot = visit->slot;
 
+    if (visit->previous < v && least <= loading->stream->visits[visit->previous].slot)
+        least = loading->stream->visits[visit->previous].slot + 1; /* until then it is there */
     if (loading->rule->earliest && loading->rule->earliest[v] > least)
         least = loading->rule->earliest[v];
     while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&

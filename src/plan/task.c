@@ -154,7 +154,10 @@ void vbs_task_clear(struct vbs_task *task)
 
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us)
 {
-    return llrint(ldexp(time_us, task->tick_shift));
+    double ticks = ldexp(time_us, task->tick_shift);
+
+    /* Only waits for copies come to more than the dearest schedule. */
+    return ticks < 0x1p62 ? llrint(ticks) : (int64_t)1 << 62;
 }
 
 double vbs_task_us(const struct vbs_task *task, int64_t ticks)

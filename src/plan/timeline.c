@@ -45,9 +45,10 @@ double vbs_part_us(const struct vbs_profile_layer *layer, const struct vbs_profi
 
 int vbs_part_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes)
 {
-    int64_t limit = layer->channels > 0 && layer->channels < weight_bytes ? layer->channels
-                                                                          : weight_bytes;
+    int64_t c = layer->channels, limit = weight_bytes;
 
+    if (c > 0 && weight_bytes > 0) /* as many as have the channels that a byte takes */
+        limit = c / (c / weight_bytes + (c % weight_bytes != 0));
     return limit < 1 ? 1 : limit > MOST_PARTS ? MOST_PARTS : (int)limit;
 }
 
@@ -65,15 +66,18 @@ int vbs_parts_within(const struct vbs_profile_layer *layer, int64_t weight_bytes
                      int64_t room_bytes)
 {
     int64_t c = layer->channels > 0 ? layer->channels : weight_bytes;
-    int64_t channel, parts;
+    int64_t each, more, fit, parts;
 
     if (weight_bytes <= room_bytes)
         return 1;
-    channel = weight_bytes / c + (weight_bytes % c != 0);
-    if (room_bytes < channel)
+    each = weight_bytes / c;
+    more = weight_bytes % c; /* so many channels of a part may have a byte more, vbs_part_largest */
+    fit = room_bytes / (each + (more != 0));
+    if (fit >= more)
+        fit = (room_bytes - more) / each;
+    if (fit < 1)
         return 0;
-    parts = room_bytes / channel;     /* channels of a part */
-    parts = (c + parts - 1) / parts;
+    parts = (c + fit - 1) / fit;
     return parts <= vbs_part_limit(layer, weight_bytes) ? (int)parts : 0;
 }
 
@@ -97,12 +101,11 @@ struct timeline {
     const struct vbs_task *task;
     struct vbs_walk walk;
     struct vbs_arena arena;
-    struct loaded **loaded; /* [0..n] of each layer */
-    int64_t weight_bytes;   /* of all that is there */
+    struct loaded **loaded;     /* [0..n] of each layer */
+    int64_t weight_bytes;       /* of all that is there */
     double compute_us, copy_us; /* the clocks */
-    double chunk_from_us;
-    int64_t chunk_ticks; /* since then, weights excluded */
-    double chunk_us;     /* likewise */
+    int64_t chunk_ticks;        /* since the chunk began */
+    double chunk_us;            /* likewise */
 };
 
 static enum vbs_status load(struct vbs_ctx *ctx, struct timeline *line, const struct vbs_step *step,
@@ -165,13 +168,11 @@ static double ready_us(const struct timeline *line, const struct vbs_step *step,
     return ready;
 }
 
-/* The chunk's time up to now, by the sum of its steps, or by the clocks where steps may wait. */
+/* The chunk's time up to now; where steps may wait ticks cannot be added up. */
 static void judge_latency(struct timeline *line, struct vbs_walked *walked)
 {
-    if (line->task->problem.weights == VBS_WEIGHTS_INCLUDED) {
-        line->chunk_us = line->compute_us - line->chunk_from_us;
+    if (line->task->problem.weights == VBS_WEIGHTS_INCLUDED)
         line->chunk_ticks = vbs_task_ticks(line->task, line->chunk_us);
-    }
     if (line->chunk_ticks > walked->latency_ticks)
         walked->latency_ticks = line->chunk_ticks;
     if (line->chunk_us > walked->latency_us)
@@ -179,7 +180,6 @@ static void judge_latency(struct timeline *line, struct vbs_walked *walked)
     if (vbs_walk_between_chunks(&line->walk)) {
         line->chunk_ticks = 0;
         line->chunk_us = 0;
-        line->chunk_from_us = line->compute_us;
     }
 }
 
@@ -187,8 +187,9 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct timeline *line,
                                const struct vbs_step *step, struct vbs_walked *walked)
 {
     const struct vbs_profile_row *row = vbs_task_step_row(line->task, step);
-    double time_us = vbs_part_us(&line->task->profile->layers[step->layer], row, step->part,
-                                 step->parts);
+    double time_us =
+        vbs_part_us(&line->task->profile->layers[step->layer], row, step->part, step->parts);
+    double ready = line->compute_us, wait_us;
     int64_t bytes = 0;
     enum vbs_status status = vbs_walk_part(ctx, &line->walk, step, &bytes);
 
@@ -200,9 +201,10 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct timeline *line,
         walked->peak_step = *step;
     }
     if (line->task->problem.weights == VBS_WEIGHTS_INCLUDED)
-        line->compute_us = fmax(line->compute_us, ready_us(line, step, row));
-    line->compute_us += time_us;
-    line->chunk_us += time_us;
+        ready = fmax(ready, ready_us(line, step, row));
+    wait_us = ready - line->compute_us;
+    line->compute_us = ready + time_us;
+    line->chunk_us += wait_us + time_us;
     line->chunk_ticks += vbs_task_ticks(line->task, time_us);
     judge_latency(line, walked);
     return VBS_OK;

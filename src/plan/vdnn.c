@@ -36,11 +36,11 @@ static enum vbs_status list_steps(struct vdnn *vdnn, int batch, int64_t memory_b
         int b = vbs_collect_batch(task, left < batch ? left : batch);
 
         for (int k = 1; status == VBS_OK && k <= task->n_layers; k++) {
-            const struct vbs_profile_row *row = vbs_collect_row(
-                task, k, b, vbs_walk_step(&walk, k, b), memory_bytes, false);
+            const struct vbs_profile_row *row =
+                vbs_collect_row(task, k, b, vbs_walk_step(&walk, k, b), memory_bytes, false);
 
-            status = row ? vbs_step_list_add(vdnn->ctx, steps, k, b, row->algorithm)
-                         : VBS_INFEASIBLE;
+            status =
+                row ? vbs_step_list_add(vdnn->ctx, steps, k, b, row->algorithm) : VBS_INFEASIBLE;
         }
         left -= b;
     }
@@ -98,8 +98,8 @@ static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int6
                                    int64_t next_bytes, struct vbs_budgets *budgets)
 {
     int n_rows;
-    const struct vbs_profile_row *rows = vbs_profile_rows(
-        vdnn->task->profile, layer, vdnn->task->batch_index[batch], &n_rows);
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(vdnn->task->profile, layer, vdnn->task->batch_index[batch], &n_rows);
     enum vbs_status status = VBS_OK;
 
     for (int a = 0; status == VBS_OK && a < n_rows; a++) {

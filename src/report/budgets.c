@@ -364,8 +364,7 @@ static enum vbs_status list_range(struct vbs_ctx *ctx, const struct vbs_byte_ran
 }
 
 enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                    const struct vbs_byte_range *range,
-                                    struct vbs_budgets *budgets)
+                                    const struct vbs_byte_range *range, struct vbs_budgets *budgets)
 {
     struct vbs_byte_range found;
     enum vbs_status status;

@@ -130,8 +130,8 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks *clocks, const st
         return vbs_no_memory(ctx);
     piece = &clocks->pieces[index];
     for (int r = 0; r < clocks->n_draws; r++) {
-        double start_us = clocks->copy_us[r] > clocks->compute_us[r] ? clocks->copy_us[r]
-                                                                     : clocks->compute_us[r];
+        double start_us =
+            clocks->copy_us[r] > clocks->compute_us[r] ? clocks->copy_us[r] : clocks->compute_us[r];
 
         clocks->copy_us[r] = piece->end_us[r] = start_us + took_us;
     }

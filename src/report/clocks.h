@@ -1,5 +1,5 @@
-/* The time of a schedule that copies weights, for many draws of its rows' times at once. Internal to
- * the report room. */
+/* The time of a schedule that copies weights, for many draws of its rows' times at once. Internal
+ * to the report room. */
 #ifndef VBS_REPORT_CLOCKS_H
 #define VBS_REPORT_CLOCKS_H
 
@@ -25,8 +25,7 @@ struct vbs_clock_rows {
  */
 enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule,
-                               const struct vbs_channel *channel,
-                               const struct vbs_clock_rows *rows, int n_draws, double *time_us,
-                               bool *known) VBS_MUST_CHECK;
+                               const struct vbs_channel *channel, const struct vbs_clock_rows *rows,
+                               int n_draws, double *time_us, bool *known) VBS_MUST_CHECK;
 
 #endif

@@ -199,7 +199,8 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
 static struct vbs_row_column *make_columns(struct owned_compare *owned)
 {
     size_t n_budgets = (size_t)owned->compare.n_budgets, n = (size_t)owned->compare.n_planners;
-    struct vbs_row_column *columns = vbs_arena_alloc(&owned->arena, n + VBS_N_BASELINES, sizeof *columns);
+    struct vbs_row_column *columns =
+        vbs_arena_alloc(&owned->arena, n + VBS_N_BASELINES, sizeof *columns);
     struct vbs_compare_row *spare =
         vbs_arena_alloc(&owned->arena, VBS_N_BASELINES * n_budgets, sizeof *spare);
     const struct vbs_mix **mixes =
@@ -394,11 +395,9 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
 /* The comparison of a question that has all but noise, bounds and budgets. */
 static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *question,
                                     const struct vbs_compare_options *options,
-                                    const struct vbs_budgets *budgets,
-                                    struct vbs_compare **compare)
+                                    const struct vbs_budgets *budgets, struct vbs_compare **compare)
 {
-    struct owned_compare *owned =
-        new_compare(question->problem, question->judge, budgets, options);
+    struct owned_compare *owned = new_compare(question->problem, question->judge, budgets, options);
     enum vbs_status status;
 
     question->noise = vbs_noise_new(question->judge, options->samples);

@@ -42,8 +42,8 @@ static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedul
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
         const struct vbs_replay_step *ran = &replay->steps[s];
-        struct vbs_gantt_box box = {.from_us = ran->start_us, .to_us = ran->end_us, .lane = lane,
-                                    .layer = step->layer};
+        struct vbs_gantt_box box = {
+            .from_us = ran->start_us, .to_us = ran->end_us, .lane = lane, .layer = step->layer};
 
         if (step->op != (lane == VBS_GANTT_COMPUTE ? VBS_STEP_COMPUTE : VBS_STEP_LOAD))
             continue;
@@ -158,7 +158,8 @@ static int64_t total_of(const struct vbs_gantt_level *level)
     return level->weight_bytes + level->live_bytes + level->ws_bytes;
 }
 
-/* Appends a level; in place of one that would last no time, and not at all where nothing changes. */
+/* Appends a level; in place of one that would last no time, and not at all where nothing changes.
+ */
 static void add_level(struct vbs_gantt *gantt, const struct vbs_gantt_level *level)
 {
     if (gantt->n_levels > 0 && !(level->from_us > gantt->levels[gantt->n_levels - 1].from_us))
@@ -234,8 +235,8 @@ static enum vbs_status make_levels(struct vbs_ctx *ctx, const struct vbs_schedul
 }
 
 enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule,
-                               const struct vbs_replay *replay, struct vbs_gantt *gantt)
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               struct vbs_gantt *gantt)
 {
     enum vbs_status status;
 

@@ -30,8 +30,7 @@ struct vbs_gantt {
 
 /* Of a replay with its trace that takes some time. vbs_gantt_clear frees. VBS_NO_MEMORY. */
 enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule,
-                               const struct vbs_replay *replay,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
                                struct vbs_gantt *gantt) VBS_MUST_CHECK;
 void vbs_gantt_clear(struct vbs_gantt *gantt);
 

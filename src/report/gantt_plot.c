@@ -1,8 +1,8 @@
 /*
- * A replay as a picture. The script is a preamble that is generated here and sets variables (vbs_*),
- * then the template plots/gantt.gp, which draws. The data has two blocks: boxes (lane, from, to in
- * ms, layer) and levels (from in ms; weights, with tensors, with workspace, added up in the unit),
- * the last level twice, so that its step is drawn to the end.
+ * A replay as a picture. The script is a preamble that is generated here and sets variables
+ * (vbs_*), then the template plots/gantt.gp, which draws. The data has two blocks: boxes (lane,
+ * from, to in ms, layer) and levels (from in ms; weights, with tensors, with workspace, added up in
+ * the unit), the last level twice, so that its step is drawn to the end.
  */
 #include "base/fail.h"
 #include "report/gantt.h"
@@ -118,16 +118,14 @@ static void add_titles(struct vbs_text *script, const struct figure *figure)
     vbs_text_addf(&title, ", request %lld, io %s, ", (long long)schedule->request,
                   vbs_io_word(schedule->io));
     vbs_text_add_visible(&title, schedule->planner, TITLE_LIMIT);
-    vbs_text_addf(&title, ", %s",
-                  vbs_format_bytes(replay->memory_bytes, bytes, sizeof bytes));
+    vbs_text_addf(&title, ", %s", vbs_format_bytes(replay->memory_bytes, bytes, sizeof bytes));
     if (schedule->weights == VBS_WEIGHTS_INCLUDED)
         vbs_text_add(&title, " with weights");
     vbs_text_addf(&note, "%.4g ms", replay->time_us / 1e3);
     if (schedule->weights == VBS_WEIGHTS_INCLUDED)
         vbs_text_addf(&note, ": computing %.4g ms, copying %.4g ms", replay->compute_us / 1e3,
                       replay->copy_us / 1e3);
-    vbs_text_addf(&note, "; peak %s%s",
-                  vbs_format_bytes(replay->peak_bytes, bytes, sizeof bytes),
+    vbs_text_addf(&note, "; peak %s%s", vbs_format_bytes(replay->peak_bytes, bytes, sizeof bytes),
                   replay->fits ? "" : ", above the budget");
     add_string(script, "vbs_title", &title, 3 * TITLE_LIMIT);
     add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);

@@ -28,8 +28,8 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
  * whole or not at all. No shell and no name from outside take part. VBS_UNSUPPORTED when gnuplot
  * is not installed, VBS_LIBRARY with its first error line when it fails, VBS_INTERRUPTED, VBS_IO.
  */
-enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script,
-                                const char *template, const struct vbs_text *data,
+enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
+                                const struct vbs_text *data,
                                 const struct vbs_gnuplot_format *format,
                                 const char *path) VBS_MUST_CHECK;
 

@@ -27,8 +27,8 @@ enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_schedule *schedule, double time_us,
                               const struct vbs_mix **mix) VBS_MUST_CHECK;
 
-/* True when both run the same rows equally often and, where weights are copied, take the same time in
- * all replicates: no noise tells them apart. */
+/* True when both run the same rows equally often and, where weights are copied, take the same time
+ * in all replicates: no noise tells them apart. */
 bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b);
 
 /* The time of one mix in each replicate: entry r of every mix is of the same resampled times. */

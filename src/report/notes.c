@@ -133,7 +133,7 @@ static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_
 
         if (!row || compare->budgets[b] < from_bytes || compare->budgets[b] > to_bytes)
             continue;
-        for (int i = 0; i < VBS_N_BASELINES; i++) {
+        for (int i = 0; i < vbs_gains_told(compare); i++) {
             const struct vbs_gain *gain = vbs_gains_in(row, i);
 
             if (isfinite(gain->percent) && !(gain->percent <= best.over[i].percent)) {

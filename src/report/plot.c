@@ -291,10 +291,9 @@ static void add_planners(struct vbs_text *script, const struct vbs_compare *cons
 static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
                          const struct vbs_compare *const *compares, int n_compares)
 {
-    static const char *const PER_PANEL[] = {"title",       "note",      "unit", "every",
-                                            "last",        "log",       "weights",
-                                            "memory_from", "memory_to", "rate_from",
-                                            "rate_to"};
+    static const char *const PER_PANEL[] = {"title",     "note",      "unit",    "every",
+                                            "last",      "log",       "weights", "memory_from",
+                                            "memory_to", "rate_from", "rate_to"};
     int n_planners = 0;
 
     for (int i = 0; next_planner(compares, n_compares, &i);)

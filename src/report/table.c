@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* In which unit and how exactly times are shown: four figures of the longest. */
 struct time_form {
     const char *name;
