@@ -502,6 +502,8 @@ int main(void)
         for (int p = 0; vbs_planner_at(p); p++) {
             if (!TASKS[i].of_planner && p != PLANNER)
                 continue;
+            if (vbs_planner_transfers(vbs_planner_at(p)))
+                continue; /* with weights included only: t_fault_weights.c */
             if (strcmp(vbs_planner_name(vbs_planner_at(p)), "optimal") == 0)
                 continue; /* takes too long for so many layers: t_fault_optimal.c */
             set_planner(&subject, vbs_planner_at(p));

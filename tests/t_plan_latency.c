@@ -358,7 +358,8 @@ static void test_graph(enum random_graph graph, int n_profiles, unsigned long se
     int n_refused = 0;
 
     gsl_rng_set(rng, seed + (unsigned long)graph);
-    while (subject && vbs_planner_at(subject->n_planners))
+    while (subject && vbs_planner_at(subject->n_planners) &&
+           !vbs_planner_transfers(vbs_planner_at(subject->n_planners)))
         subject->n_planners++;
     for (int i = 0; subject && i < n_profiles; i++) {
         struct vbs_profile *profile = random_profile(rng, graph, MAX_LAYERS);

@@ -19,7 +19,8 @@ extern "C" {
 
 /* One step as it ran. Bytes: memory during the step = live + added + ws + weights. */
 struct vbs_replay_step {
-    int64_t done_before; /* compute: samples of this layer (of this part) finished before the step */
+    int64_t
+        done_before; /* compute: samples of this layer (of this part) finished before the step */
     /* Of a load on the clock of copies; of a resident load and of a drop both ends are the moment
      * it takes effect. */
     double start_us, end_us;
