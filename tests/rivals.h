@@ -1,6 +1,6 @@
 /*
- * All planners at work on one problem, side by side, and the budgets at which to compare them. Those
- * that load and drop weights are among them where weights are included.
+ * All planners at work on one problem, side by side, and the budgets at which to compare them.
+ * Those that load and drop weights are among them where weights are included.
  */
 #ifndef TESTS_RIVALS_H
 #define TESTS_RIVALS_H
@@ -56,8 +56,8 @@ struct outcome {
     bool is_valid; /* the replay ran it */
     bool fits;     /* replayed peak = predicted peak <= reserved <= budget */
     bool in_time;  /* by the replay */
-    bool is_timed; /* replayed time and latency are the predicted ones, with weights included but for
-                      rounding, and the bytes copied and resident are */
+    bool is_timed; /* replayed time and latency are the predicted ones (with weights included but
+                      for rounding), and so are the bytes copied and resident */
 };
 
 struct outcome rival_plan(const struct rivals *rivals, int planner, int64_t budget);

@@ -16,7 +16,7 @@
 #define REQUEST    2
 #define MAX_TRIES  1000
 #define MAX_SHOWN  5
-#define MAX_FAULTS 300  /* tried of one task; of more, some */
+#define MAX_FAULTS 300 /* tried of one task; of more, some */
 
 /* What the calls are made on. */
 struct subject {
@@ -176,8 +176,8 @@ static bool has_all(const struct vbs_profile *profile)
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, 0, &n_rows);
 
-        has_channels = has_channels || (profile->layers[k].channels > 1 &&
-                                        profile->layers[k].weight_bytes > 20);
+        has_channels = has_channels ||
+                       (profile->layers[k].channels > 1 && profile->layers[k].weight_bytes > 20);
         has_none = has_none || profile->layers[k].weight_bytes == 0;
         for (int a = 0; a < n_rows; a++)
             has_forms = has_forms || rows[a].form > 0;

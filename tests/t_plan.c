@@ -399,7 +399,10 @@ static void bad_json(void)
          "'algorithm' is missing"},
         {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"steps\": "
          "[{\"layer\": 1, \"batch\": 2, \"algorithm\": \"a\", \"op\": \"load\"}]}",
-         "'op' is not \"compute\""},
+         "'op' moves weights"},
+        {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"steps\": "
+         "[{\"layer\": 1, \"batch\": 2, \"algorithm\": \"a\", \"op\": \"jump\"}]}",
+         "'op' is neither"},
         {"{\"format\": \"vbslab-schedule-1\", \"request\": 2, \"memory_bytes\": 7, \"io\": "
          "\"somewhere\", \"steps\": []}",
          "'io' is neither"},

@@ -222,12 +222,12 @@ static void test_budgets(void)
     ok(has_even_mib(), "  all even MiB up to 64 among them");
     vbs_budgets_sort(&budgets);
     is_int(budgets.n, 0, "no budgets are sorted to none");
-    ok(vbs_budgets_add(NULL, &budgets, 5) == VBS_OK && vbs_budgets_add(NULL, &budgets, 3) == VBS_OK &&
+    ok(vbs_budgets_add(NULL, &budgets, 5) == VBS_OK &&
+           vbs_budgets_add(NULL, &budgets, 3) == VBS_OK &&
            vbs_budgets_add(NULL, &budgets, 5) == VBS_OK,
        "budgets are added");
     vbs_budgets_sort(&budgets);
-    ok(budgets.n == 2 && budgets.bytes[0] == 3 && budgets.bytes[1] == 5,
-       "  and sorted, each once");
+    ok(budgets.n == 2 && budgets.bytes[0] == 3 && budgets.bytes[1] == 5, "  and sorted, each once");
     vbs_budgets_clear(&budgets);
 }
 

@@ -49,8 +49,9 @@ static bool choose_cutting(gsl_rng *rng, struct subject *subject)
 
 static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
 {
-    *subject = (struct subject){.profile = random_weights_profile(
-                                    rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), max_layers, true)};
+    *subject =
+        (struct subject){.profile = random_weights_profile(
+                             rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), max_layers, true)};
     if (!subject->profile)
         return false;
     subject->problem =
@@ -59,10 +60,9 @@ static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
                              .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
                              .weights = VBS_WEIGHTS_INCLUDED,
                              .copy = random_channel(rng)};
-    subject->path = random_schedule(rng, subject->profile, (int)subject->problem.request,
-                                    subject->problem.io);
-    return subject->path &&
-           vbs_task_init(NULL, &subject->task, &subject->problem) == VBS_OK &&
+    subject->path =
+        random_schedule(rng, subject->profile, (int)subject->problem.request, subject->problem.io);
+    return subject->path && vbs_task_init(NULL, &subject->task, &subject->problem) == VBS_OK &&
            choose_cutting(rng, subject) &&
            vbs_stream_init(NULL, &subject->task, subject->path->steps, subject->path->n_steps,
                            &subject->cutting, random_once_in(rng, 2), &subject->stream) == VBS_OK;
@@ -84,8 +84,8 @@ static bool near(double a, double b)
 
 struct tally {
     int n_streams, n_plans, n_infeasible, n_streamed, n_moved;
-    int not_walked, not_replayed, over, below_least, kept_anyway, too_early, not_all_kept, placed_better,
-        faster_when_held;
+    int not_walked, not_replayed, over, below_least, kept_anyway, too_early, not_all_kept,
+        placed_better, faster_when_held;
 };
 
 /* The replay's word on the steps. */
@@ -116,8 +116,8 @@ static bool is_replayed(const struct subject *subject, const struct vbs_step_lis
     return same;
 }
 
-/* A load as a schedule has it: before slot at, first read by the step in slot needed, dropped before
- * slot end, and not to stand before slot from. */
+/* A load as a schedule has it: before slot at, first read by the step in slot needed, dropped
+ * before slot end, and not to stand before slot from. */
 struct placed {
     int at, needed, end, from;
     int64_t bytes;
@@ -184,9 +184,8 @@ static bool find_places(const struct vbs_stream *stream, const struct vbs_step_l
     int64_t there = 0;
     int slot = 0;
 
-    *places = (struct places){.stream = stream,
-                              .memory_bytes = memory_bytes,
-                              .n_slots = (int)stream->computes.n_steps};
+    *places = (struct places){
+        .stream = stream, .memory_bytes = memory_bytes, .n_slots = (int)stream->computes.n_steps};
     if (places->n_slots > MAX_SLOTS)
         return false;
     for (int64_t s = 0; s < steps->n_steps; s++) {
@@ -324,17 +323,15 @@ static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memo
     struct vbs_step_list steps = {0};
     struct vbs_streamed streamed = {0};
     struct vbs_walked walked = {0};
-    enum vbs_status status =
-        vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps);
+    enum vbs_status status = vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps);
 
     tally->below_least += memory_bytes < stream->least_bytes && status != VBS_INFEASIBLE;
     tally->n_plans++;
     tally->n_infeasible += status == VBS_INFEASIBLE;
-    if (status == VBS_OK &&
-        vbs_walk_all(NULL, &subject->task, &steps, &walked) == VBS_OK) {
+    if (status == VBS_OK && vbs_walk_all(NULL, &subject->task, &steps, &walked) == VBS_OK) {
         tally->n_streamed += walked.copied_bytes > 0;
-        tally->not_walked += walked.peak_bytes != streamed.peak_bytes ||
-                             !near(walked.time_us, streamed.time_us);
+        tally->not_walked +=
+            walked.peak_bytes != streamed.peak_bytes || !near(walked.time_us, streamed.time_us);
         tally->over += streamed.peak_bytes > memory_bytes;
         tally->not_replayed += !is_replayed(subject, &steps, memory_bytes, &streamed);
         tally->kept_anyway += !rule.keeps && !keeps_none(stream, &walked);
@@ -353,11 +350,10 @@ static void check_all_kept(const struct subject *subject, struct tally *tally)
     struct vbs_streamed streamed = {0};
     struct vbs_walked walked = {0};
 
-    tally->not_all_kept +=
-        vbs_stream_plan(NULL, stream, &(struct vbs_stream_rule){.keeps = true}, (int64_t)1 << 40,
-                        &streamed, &steps) != VBS_OK ||
-        vbs_walk_all(NULL, &subject->task, &steps, &walked) != VBS_OK ||
-        walked.copied_bytes > 0 || !near(streamed.time_us, stream->compute_us);
+    tally->not_all_kept += vbs_stream_plan(NULL, stream, &(struct vbs_stream_rule){.keeps = true},
+                                           (int64_t)1 << 40, &streamed, &steps) != VBS_OK ||
+                           vbs_walk_all(NULL, &subject->task, &steps, &walked) != VBS_OK ||
+                           walked.copied_bytes > 0 || !near(streamed.time_us, stream->compute_us);
     vbs_step_list_clear(&steps);
 }
 

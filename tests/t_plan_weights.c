@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define SEED        90210
-#define N_PROBLEMS  8  /* per kind */
+#define N_PROBLEMS  8 /* per kind */
 #define MAX_LAYERS  5
 #define MAX_REQUEST 3
 #define MAX_BUDGETS 60 /* tried of each problem */
@@ -243,11 +243,9 @@ struct limit {
 
 static bool limit_open(gsl_rng *rng, bool two_forms, struct limit *limit)
 {
-    const char *which;
-
     *limit = (struct limit){0};
-    limit->profile = random_weights_profile(rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1),
-                                            MAX_LAYERS, two_forms);
+    limit->profile =
+        random_weights_profile(rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), MAX_LAYERS, two_forms);
     if (!limit->profile)
         return false;
     limit->problem = random_problem(rng, limit->profile);
@@ -255,7 +253,6 @@ static bool limit_open(gsl_rng *rng, bool two_forms, struct limit *limit)
     limit->excluded.weights = VBS_WEIGHTS_EXCLUDED;
     for (int k = 1; k <= limit->profile->n_layers; k++)
         limit->weight_bytes += limit->profile->layers[k].weight_bytes;
-    (void)which;
     return true;
 }
 
@@ -279,11 +276,10 @@ static void limit_close(struct limit *limit)
 }
 
 /* Without copies all weights are resident: joint is dp-vbs+ beside them, at every budget. */
-static bool without_copies(gsl_rng *rng, struct limit *limit)
+static bool without_copies(struct limit *limit)
 {
     bool holds = true;
 
-    (void)rng;
     limit->problem.copy.bytes_per_us = 0;
     if (!limit_open_rivals(limit))
         return false;
@@ -297,33 +293,30 @@ static bool without_copies(gsl_rng *rng, struct limit *limit)
 }
 
 /* Room for everything: what dp-vbs+ does without counting weights. */
-static bool without_limit(gsl_rng *rng, struct limit *limit)
+static bool without_limit(struct limit *limit)
 {
     double want_us = time_of(&limit->excluded, "dp-vbs+", INT64_MAX);
 
-    (void)rng;
     return same(time_of(&limit->problem, "joint", INT64_MAX), want_us) &&
            same(time_of(&limit->problem, "dp-vbs+", INT64_MAX), want_us);
 }
 
 /* With one form each, every planner beside resident weights is that planner in what they leave. */
-static bool beside_residents(gsl_rng *rng, struct limit *limit)
+static bool beside_residents(struct limit *limit)
 {
     struct rivals excluded;
     const char *which;
     bool holds = true;
 
-    (void)rng;
     if (!limit_open_rivals(limit) ||
         rivals_open(NULL, &excluded, &limit->excluded, 0, &which) != VBS_OK)
         return false;
     for (int i = 0; holds && i < limit->rivals.n_budgets; i++)
         for (int p = 0; holds && p < excluded.n; p++) {
             int64_t budget = limit->rivals.budgets[i];
-            double left_us =
-                budget < limit->weight_bytes
-                    ? HUGE_VAL
-                    : rival_plan(&excluded, p, budget - limit->weight_bytes).time_us;
+            double left_us = budget < limit->weight_bytes
+                                 ? HUGE_VAL
+                                 : rival_plan(&excluded, p, budget - limit->weight_bytes).time_us;
 
             holds = same(rival_plan(&limit->rivals, p, budget).time_us, left_us);
             if (!holds)
@@ -334,7 +327,7 @@ static bool beside_residents(gsl_rng *rng, struct limit *limit)
 }
 
 /* Where no layer has weights joint is dp-vbs+ with weights excluded. */
-static bool no_weights(gsl_rng *rng, struct limit *limit)
+static bool no_weights(struct limit *limit)
 {
     struct vbs_profile *bare = without_weights(limit->profile);
     struct rivals excluded = {0};
@@ -342,7 +335,6 @@ static bool no_weights(gsl_rng *rng, struct limit *limit)
     bool holds = false;
     int plus;
 
-    (void)rng;
     limit->problem.profile = limit->excluded.profile = bare;
     if (bare && limit_open_rivals(limit) &&
         rivals_open(NULL, &excluded, &limit->excluded, 0, &which) == VBS_OK) {
@@ -362,11 +354,10 @@ static bool no_weights(gsl_rng *rng, struct limit *limit)
 }
 
 /* At batch 1 joint holds its own with mmcnn and vdnn in every budget, however small. */
-static bool single_samples(gsl_rng *rng, struct limit *limit)
+static bool single_samples(struct limit *limit)
 {
     bool holds = true;
 
-    (void)rng;
     limit->problem.request = 1;
     if (limit->problem.copy.bytes_per_us == 0)
         limit->problem.copy.bytes_per_us = 1;
@@ -383,8 +374,8 @@ static bool single_samples(gsl_rng *rng, struct limit *limit)
     return holds;
 }
 
-static void test_limit(bool (*holds)(gsl_rng *, struct limit *), bool two_forms, int n,
-                       unsigned long seed, const char *name)
+static void test_limit(bool (*holds)(struct limit *), bool two_forms, int n, unsigned long seed,
+                       const char *name)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     int n_tried = 0, n_wrong = 0;
@@ -396,7 +387,7 @@ static void test_limit(bool (*holds)(gsl_rng *, struct limit *), bool two_forms,
         if (!limit_open(rng, two_forms, &limit))
             continue;
         n_tried++;
-        if (!holds(rng, &limit)) {
+        if (!holds(&limit)) {
             printf("# not so of problem %d: %d layers, request %" PRId64 ", io %s, %g us, %g\n", i,
                    limit.profile->n_layers, limit.problem.request, vbs_io_word(limit.problem.io),
                    limit.problem.copy.latency_us, limit.problem.copy.bytes_per_us);

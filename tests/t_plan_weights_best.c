@@ -22,7 +22,8 @@
 
 struct tally {
     int n, too_many, infeasible, failed, more_parts, beaten, impossible, bound_above;
-    int n_joint, n_best, n_copying, n_best_copying, n_infeasible_joint; /* where it can be compared */
+    /* Of joint, where it can be compared: */
+    int n_joint, n_best, n_copying, n_best_copying, n_infeasible_joint;
     double worst_ratio;
 };
 
@@ -203,9 +204,11 @@ int main(int argc, char **argv)
     is_int(tally.beaten, 0, "no planner is faster than the best schedule");
     is_int(tally.impossible, 0, "where there is no schedule none plans one");
     is_int(tally.bound_above, 0, "no bound is above the best schedule");
-    printf("# joint is as fast as the best at %d of %d budgets, at %d of %d where it copies; at worst "
-           "%.3f times as slow; at %d it has no plan where there is one; %d plans have more parts\n",
-           tally.n_best, tally.n_joint, tally.n_best_copying, tally.n_copying, tally.worst_ratio,
-           tally.n_infeasible_joint, tally.more_parts);
+    printf(
+        "# joint is as fast as the best at %d of %d budgets, at %d of %d where it copies; at "
+        "worst %.3f times as slow; at %d it has no plan where there is one; %d plans of all have "
+        "more parts\n",
+        tally.n_best, tally.n_joint, tally.n_best_copying, tally.n_copying, tally.worst_ratio,
+        tally.n_infeasible_joint, tally.more_parts);
     return done_testing();
 }

@@ -140,8 +140,8 @@ static void check_frontier(const struct vbs_problem *problem, const char *name,
 {
     struct vbs_solver *solver = open_solver(problem, name);
     struct vbs_frontier *frontier = NULL;
-    bool same = solver && vbs_solver_frontier(NULL, solver, &frontier) == VBS_OK &&
-                frontier->n_points == n;
+    bool same =
+        solver && vbs_solver_frontier(NULL, solver, &frontier) == VBS_OK && frontier->n_points == n;
 
     for (int i = 0; frontier && i < frontier->n_points; i++)
         if (i >= n || frontier->points[i].memory_bytes != points[i].memory_bytes ||
@@ -159,7 +159,11 @@ static void check_frontier(const struct vbs_problem *problem, const char *name,
     vbs_solver_free(solver);
 }
 
-#define POINTS(...) (const struct vbs_frontier_point[]){__VA_ARGS__}
+#define POINTS(...)                                                                                \
+    (const struct vbs_frontier_point[])                                                            \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 static void test_pool_first(void)
 {
@@ -170,8 +174,7 @@ static void test_pool_first(void)
                    "a layer without weights first: vdnn copies beside it where both fit");
     /* Two parts where the whole does not fit beside the second step; the first of two beside the
      * first step from 250 on, the second beside the first's computing. */
-    check_frontier(&problem, "mmcnn", POINTS({200, 30}, {250, 20}), 2,
-                   "  mmcnn a part of them");
+    check_frontier(&problem, "mmcnn", POINTS({200, 30}, {250, 20}), 2, "  mmcnn a part of them");
     /* At 220 the second part comes while the first is computed: 10, 5 + 5, 5. */
     check_frontier(&problem, "joint", POINTS({200, 30}, {220, 25}, {250, 20}), 3,
                    "  joint the second part in less");
@@ -257,7 +260,8 @@ static void test_more_channels_than_bytes(void)
     for (int64_t budget = 8; budget <= 20; budget++)
         if (isnan(time_of(&problem, "mmcnn", budget)) || isnan(time_of(&problem, "joint", budget)))
             ok(false, "fewer bytes than channels in %" PRId64 " bytes", budget);
-    ok(isfinite(time_of(&problem, "joint", 18)), "weights of fewer bytes than channels are planned");
+    ok(isfinite(time_of(&problem, "joint", 18)),
+       "weights of fewer bytes than channels are planned");
     vbs_profile_free(profile);
 }
 
