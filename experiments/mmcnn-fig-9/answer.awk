@@ -39,8 +39,8 @@ function in_short(i, name, wide, tight) {
         name = networks[i]
         wide = limits_of(name, 100)
         tight = limits_of(name, low[name])
-        printf "%s %s %.1f ms in 100 MiB with %d copies, %.1f in %d MiB with %d (joint %.1f and %.1f)", \
-            (i > 1 ? ";" : ""), name, ms[wide], copies[wide], ms[tight], low[name], \
+        printf "%s %s %.1f ms in 100 MiB with %d copies, %.1f in %d MiB with %d (joint %.1f " \
+            "and %.1f)", (i > 1 ? ";" : ""), name, ms[wide], copies[wide], ms[tight], low[name], \
             copies[tight], ms[name, "joint", 100], ms[name, "joint", low[name]]
     }
     print "; the paper too takes longer with more transfers, its numbers are not at hand."
@@ -48,9 +48,9 @@ function in_short(i, name, wide, tight) {
 function cell(key) {
     return key in ms ? sprintf("%.1f | %d | %.1f", ms[key], copies[key], copied[key]) : "- | - | -"
 }
-function table(name, i, limit, joint) {
-    print "\n" name ": milliseconds for one image, copies, MiB copied; for mmcnn what computing takes"
-    print "of it, and the parts beyond the first of all rows in the printed accounting.\n"
+function table(name, i, limit, joint, mmcnn) {
+    print "\n" name ": milliseconds for one image, copies, MiB copied; for mmcnn what computing"
+    print "takes of it, and the parts beyond the first of all rows in the printed accounting.\n"
     print "| limit, MiB | mmcnn, ms | copies | MiB | computing, ms | printed parts | vdnn, ms " \
         "| copies | MiB | joint, ms | copies | MiB | resident, MiB |"
     print "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: " \
@@ -58,9 +58,10 @@ function table(name, i, limit, joint) {
     for (i = 1; i <= n_shown; i++) {
         limit = shown[i]
         joint = name SUBSEP "joint" SUBSEP limit
-        print "| " limit " | " cell(limits_of(name, limit)) " | " \
-            (limits_of(name, limit) in ms ? sprintf("%.1f", computing[limits_of(name, limit)]) : "-") \
-            " | " printed[name, limit] " | " cell(name SUBSEP "vdnn" SUBSEP limit) " | " \
+        mmcnn = limits_of(name, limit)
+        print "| " limit " | " cell(mmcnn) " | " \
+            (mmcnn in ms ? sprintf("%.1f", computing[mmcnn]) : "-") " | " \
+            printed[name, limit] " | " cell(name SUBSEP "vdnn" SUBSEP limit) " | " \
             cell(joint) " | " (joint in ms ? sprintf("%.1f", resident[joint]) : "-") " |"
     }
 }
@@ -70,8 +71,8 @@ END {
     in_short()
     for (i = 1; i <= n_networks; i++)
         table(networks[i])
-    print "\nThe least limit of each planner, MiB, and milliseconds when memory is no limit, both by the"
-    print "first profile:\n"
+    print "\nThe least limit of each planner, MiB, and milliseconds when memory is no limit, both"
+    print "by the first profile:\n"
     print "| network | mmcnn | vdnn | joint | mmcnn, ms | vdnn, ms | joint, ms |"
     print "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for (i = 1; i <= n_networks; i++) {

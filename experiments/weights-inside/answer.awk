@@ -1,5 +1,5 @@
-# The aims, the smallest memories, and what each planner needs at least, from outside.csv, eighths.csv
-# and curves.csv.
+# The aims, the smallest memories, and what each planner needs at least, from outside.csv,
+# eighths.csv and curves.csv.
 BEGIN {
     MiB = 1048576
     n_planners = split("fbs dp-vbs+ vdnn mmcnn joint", planners, " ")
@@ -57,15 +57,15 @@ function aim_share(network, bytes, source,    i) {
     return share(at(network, source, aim_bytes[i], "joint"), limited[i])
 }
 function in_short(s) {
-    printf "**In short:** of the throughput that dp-vbs+ has where that memory holds activations " \
-        "alone, joint reaches with all weights inside, from the page cache (from disk), " \
-        "%s (%s) for vgg-16 in 64 MiB", aim_share("vgg-16", 64 * MiB, "page-cache"), \
+    printf "**In short:** of the throughput that dp-vbs+ has where that memory holds " \
+        "activations alone, joint reaches with all weights inside, from the page cache (from " \
+        "disk), %s (%s) for vgg-16 in 64 MiB", aim_share("vgg-16", 64 * MiB, "page-cache"), \
         aim_share("vgg-16", 64 * MiB, "disk")
     for (s = 1; s <= n_networks; s++)
         printf ", %s (%s) for %s", aim_share(networks[s], 0, "page-cache"), \
             aim_share(networks[s], 0, "disk"), networks[s]
-    printf " in an eighth of their weights; alexnet in 10 and in 5 MiB is %s and %s times as fast " \
-        "as with mmcnn (%s and %s).\n\n", faster("page-cache", 10 * MiB), \
+    printf " in an eighth of their weights; alexnet in 10 and in 5 MiB is %s and %s times as " \
+        "fast as with mmcnn (%s and %s).\n\n", faster("page-cache", 10 * MiB), \
         faster("page-cache", 5 * MiB), faster("disk", 10 * MiB), faster("disk", 5 * MiB)
 }
 function aims(i, s, network, source, bytes, joint) {
@@ -74,7 +74,8 @@ function aims(i, s, network, source, bytes, joint) {
     print "than the lower bound the plan takes. Resident and copied: MiB of weights a request.\n"
     print "| network | total, MiB | copies from | vdnn | mmcnn | joint | gap | outside | share " \
         "| unlimited | share | resident | copied |"
-    print "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    print "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: " \
+        "| ---: |"
     for (i = 1; i <= n_aims; i++)
         for (s = 1; s <= n_sources; s++) {
             network = aim_network[i]
@@ -86,7 +87,8 @@ function aims(i, s, network, source, bytes, joint) {
                 images(at(network, source, bytes, "mmcnn")), images(joint), \
                 joint in rate ? sprintf("%.1f%%", gap[joint]) : "-", limited[i], \
                 share(joint, limited[i]), unlimited[network], share(joint, unlimited[network]), \
-                joint in rate ? mib(resident[joint]) : "-", joint in rate ? mib(copied[joint]) : "-"
+                joint in rate ? mib(resident[joint]) : "-", \
+                joint in rate ? mib(copied[joint]) : "-"
         }
 }
 function smallest(m, s, bytes, source, joint) {
@@ -110,8 +112,8 @@ function near_to(network, source, planner,    key) {
     return key in near ? mib(near[key]) : "-"
 }
 function leasts(i, p, line) {
-    print "\nLeast total memory of each planner, MiB, and the least of the figures' budgets in which it"
-    print "has 95% of the unlimited throughput:\n"
+    print "\nLeast total memory of each planner, MiB, and the least of the figures' budgets in"
+    print "which it has 95% of the unlimited throughput:\n"
     line = "| network |"
     for (p = 1; p <= n_planners; p++)
         line = line " " planners[p] " |"
@@ -137,8 +139,8 @@ END {
     aims()
     smallest()
     leasts()
-    print "\nThe channel of each profile: a copy takes the latency and its bytes at the rate; error is"
-    print "the largest distance of a measured size from that.\n"
+    print "\nThe channel of each profile: a copy takes the latency and its bytes at the rate; error"
+    print "is the largest distance of a measured size from that.\n"
     print "| profile | source | MB/s | latency, us | error |"
     print "| --- | --- | ---: | ---: | ---: |"
 }

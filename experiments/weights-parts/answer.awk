@@ -32,9 +32,9 @@ END {
         printf "%s %.2f to %.2f of the time of the whole for %s in up to %d parts", \
             (i > 1 ? "," : ""), from[order[i]], to[order[i]], order[i], most[order[i]]
     print ".\n"
-    print "Time of all parts together over the time of the whole; 1 is their share exactly. Noise is"
-    print "half of the largest 95% interval of a ratio of the line. The fastest algorithm of a layer"
-    print "and batch is bold.\n"
+    print "Time of all parts together over the time of the whole; 1 is their share exactly. Noise"
+    print "is half of the largest 95% interval of a ratio of the line. The fastest algorithm of a"
+    print "layer and batch is bold.\n"
     printf "| layer | batch | algorithm | whole, ms |"
     for (i = 1; i <= n_numbers; i++)
         printf " %d parts |", numbers[i]

@@ -1,6 +1,6 @@
-# A row for each batch, algorithm and number of parts of layer `label`: the times of the whole and of
-# all parts together, and the noise of their ratio, half of its 95% interval. Algorithms that cannot
-# be taken in parts (vbslab/profile.h) are left out.
+# A row for each batch, algorithm and number of parts of layer `label`: the times of the whole and
+# of all parts together, and the noise of their ratio, half of its 95% interval. Algorithms that
+# cannot be taken in parts (vbslab/profile.h) are left out.
 col("name") == "whole" {
     if (8 * col("packed_bytes") > 9 * col("weight_bytes"))
         next
@@ -34,8 +34,8 @@ END {
             parts = numbers[i]
             if (n[way, parts] != parts) # a part has not all algorithms of the whole
                 continue
-            printf "%s,%s,%s,%d,%.3f,%.3f,%.2f,%d\n", label, field[1], field[2], parts, whole[way], \
-                sum[way, parts], 100 * sqrt((whole_noise[way] / whole[way]) ^ 2 + \
+            printf "%s,%s,%s,%d,%.3f,%.3f,%.2f,%d\n", label, field[1], field[2], parts, \
+                whole[way], sum[way, parts], 100 * sqrt((whole_noise[way] / whole[way]) ^ 2 + \
                 squares[way, parts] / sum[way, parts] ^ 2), whole[way] == least[field[1]]
         }
     }

@@ -48,6 +48,7 @@
  * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
  */
 #define PART_CHANNELS       4
+#define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
 #define LEAST_LATENCY_PRICE 0.25
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
@@ -142,7 +143,7 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
     priced.time_us +=
         fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * parts +
         joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
-    if (parts > 1 && l->channels > 0)
+    if (parts > 1 && l->channels >= VECTOR_CHANNELS)
         priced.time_us += row->time_us * PART_CHANNELS * parts / l->channels;
     priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
     return priced;
@@ -284,6 +285,9 @@ static enum vbs_status try_stream(struct joint *joint, const struct trial *trial
             largest = stream->pieces[p].bytes;
     status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
                          stream->least_bytes, joint->answers);
+    if (status == VBS_OK && trial->to_bytes < INT64_MAX)
+        status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                             trial->to_bytes, joint->answers);
     for (int i = 0; status == VBS_OK && i < budgets->n; i++) {
         if (!takes_share(trial, budgets->bytes[i]))
             continue;
