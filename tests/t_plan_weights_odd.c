@@ -250,6 +250,55 @@ static void test_fat_layer(void)
     vbs_profile_free(profile);
 }
 
+/* One layer of 100 bytes in either of two forms: the second is faster for one sample, the first for
+ * two. */
+static struct vbs_profile *two_forms(void)
+{
+    static const double TIMES[2][2] = {{9, 10}, {6, 20}}; /* [form][batch - 1] */
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    const int input = 0;
+    enum vbs_status status = builder ? VBS_OK : VBS_NO_MEMORY;
+
+    if (status == VBS_OK)
+        status = vbs_profile_builder_layer(NULL, builder,
+                                           &(struct vbs_profile_layer){.name = "L",
+                                                                       .kind = "fc",
+                                                                       .n_inputs = 1,
+                                                                       .inputs = &input,
+                                                                       .in_bytes = 1,
+                                                                       .out_bytes = 1,
+                                                                       .weight_bytes = 100});
+    for (int form = 0; form < 2; form++)
+        for (int b = 1; status == VBS_OK && b <= 2; b++)
+            status = vbs_profile_builder_row(
+                NULL, builder, 1, b, form ? "b" : "a",
+                &(struct vbs_profile_row){.time_us = TIMES[form][b - 1], .form = form});
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(NULL, builder, &profile);
+    vbs_profile_builder_free(builder);
+    if (status != VBS_OK) {
+        printf("Bail out! no profile of two forms\n");
+        exit(1);
+    }
+    return profile;
+}
+
+static void test_forms_of_the_request(void)
+{
+    struct vbs_profile *profile = two_forms();
+    struct vbs_problem problem = included(profile, 1, 0, 0);
+
+    is_near(time_of(&problem, "dp-vbs+", 102), 6, ROUNDING,
+            "resident weights are in the form that is best for the request's batches");
+    problem.request = 2;
+    is_near(time_of(&problem, "dp-vbs+", 104), 10, ROUNDING, "  which is another for a larger one");
+    problem.request = 3;
+    is_near(time_of(&problem, "dp-vbs+", 104), 19, ROUNDING, "  or one of them");
+    is_near(time_of(&problem, "dp-vbs+", 204), 16, ROUNDING, "  and both where both fit");
+    vbs_profile_free(profile);
+}
+
 /* Where some channels have no byte of their own, no part is without one. */
 static void test_more_channels_than_bytes(void)
 {
@@ -359,6 +408,7 @@ int main(int argc, char **argv)
     test_latency();
     test_resident_latency();
     test_fat_layer();
+    test_forms_of_the_request();
     test_more_channels_than_bytes();
     test_stop();
     printf("# seed %lu\n", seed);

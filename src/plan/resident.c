@@ -1,13 +1,14 @@
 /*
  * All weights resident: any planner of activations, in what the weights leave of the budget.
  *
- * A layer's algorithms may want their weights packed in different forms, larger ones mostly for
- * faster kernels (Winograd), so that what the weights leave depends on which algorithms may be
- * used. Policies allow more and more of them: first the lightest forms that serve every batch, then
- * also the forms that save most time per byte, at last all that are the fastest at some batch, so
- * that without a limit of memory nothing is lost. The planner solves the problem once for each
- * policy, on the rows that it allows, and a budget gets the best of their plans. With one form for
- * each layer there is one policy, and the plan is the planner's for the budget less the weights.
+ * A layer's algorithms, on the batches up to the request, may want their weights packed in
+ * different forms, larger ones mostly for faster kernels (Winograd), so that what the weights leave
+ * depends on which algorithms may be used. Policies allow more and more of them: first the lightest
+ * forms that serve every batch, then also the forms that save most time per byte, at last all that
+ * are the fastest at some batch, so that without a limit of memory nothing is lost. The planner
+ * solves the problem once for each policy, on the rows that it allows, and a budget gets the best
+ * of their plans. With one form for each layer there is one policy, and the plan is the planner's
+ * for the budget less the weights.
  */
 #include "plan/derive.h"
 #include "plan/planner.h"
@@ -53,7 +54,7 @@ static void survey(const struct vbs_task *task, int layer, struct forms *forms)
         forms->best_us[f] = HUGE_VAL;
         forms->n_batches[f] = 0;
     }
-    for (int i = 0; i < task->profile->n_batches; i++) {
+    for (int i = 0; i < task->n_batches; i++) {
         uint64_t seen = 0;
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
@@ -73,7 +74,7 @@ static void survey(const struct vbs_task *task, int layer, struct forms *forms)
 /* True when every batch of layer has a row with one of the forms. */
 static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
 {
-    for (int i = 0; i < task->profile->n_batches; i++) {
+    for (int i = 0; i < task->n_batches; i++) {
         int n_rows, a = 0;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
@@ -85,6 +86,13 @@ static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
     return true;
 }
 
+/* Lighter; of equal ones, the faster. */
+static bool is_before(const struct forms *forms, int a, int b)
+{
+    return forms->bytes[a] < forms->bytes[b] ||
+           (forms->bytes[a] == forms->bytes[b] && forms->best_us[a] < forms->best_us[b]);
+}
+
 /* The lightest form that serves every batch; where none does, light ones until all are served. */
 static uint64_t lightest(const struct vbs_task *task, int layer, const struct forms *forms)
 {
@@ -92,8 +100,7 @@ static uint64_t lightest(const struct vbs_task *task, int layer, const struct fo
     int best = -1;
 
     for (int f = 0; f < VBS_MAX_FORMS; f++)
-        if (forms->n_batches[f] == task->profile->n_batches &&
-            (best < 0 || forms->bytes[f] < forms->bytes[best]))
+        if (forms->n_batches[f] == task->n_batches && (best < 0 || is_before(forms, f, best)))
             best = f;
     if (best >= 0)
         return (uint64_t)1 << best;
@@ -101,7 +108,7 @@ static uint64_t lightest(const struct vbs_task *task, int layer, const struct fo
         best = -1;
         for (int f = 0; f < VBS_MAX_FORMS; f++)
             if (forms->bytes[f] >= 0 && !(chosen >> f & 1) &&
-                (best < 0 || forms->bytes[f] < forms->bytes[best]))
+                (best < 0 || is_before(forms, f, best)))
                 best = f;
         chosen |= (uint64_t)1 << best;
     }
@@ -148,7 +155,7 @@ static struct change change_of(const struct vbs_task *task, int layer)
         if (forms.best_us[f] < forms.best_us[fast])
             fast = f;
     change.fast = (uint64_t)1 << fast;
-    if (forms.n_batches[fast] < task->profile->n_batches)
+    if (forms.n_batches[fast] < task->n_batches)
         change.fast |= change.light;
     change.light_bytes = bytes_of(&forms, change.light);
     change.fast_bytes = bytes_of(&forms, change.fast);
@@ -191,7 +198,7 @@ static uint64_t fastest(const struct vbs_task *task, int layer)
 {
     uint64_t chosen = 0;
 
-    for (int i = 0; i < task->profile->n_batches; i++) {
+    for (int i = 0; i < task->n_batches; i++) {
         int n_rows, best = 0;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
@@ -283,7 +290,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     struct filter filter = {profile, policy};
     struct vbs_derivation derivation = {.self = &filter,
                                         .rows = allowed_rows,
-                                        .n_batches = profile->n_batches,
+                                        .n_batches = resident->task->n_batches,
                                         .batches = profile->batches};
     struct vbs_problem problem = resident->task->problem;
     enum vbs_status status = vbs_profile_derive(ctx, profile, &derivation, &policy->profile);
