@@ -48,7 +48,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
 {
     const struct vbs_profile_row *row = mmcnn->row[layer];
     const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
-    int64_t largest = 0, free_bytes;
+    int64_t largest = 0, free_bytes, fifth_bytes;
     int parts = 0;
 
     for (int k = head; k <= layer; k++) {
@@ -57,8 +57,9 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         largest = bytes > largest ? bytes : largest;
     }
     free_bytes = limit_bytes - largest;
-    mmcnn->prefetched[layer] =
-        free_bytes > 0 && row->weight_bytes <= MOST_PREFETCHED_PARTS * free_bytes;
+    fifth_bytes = row->weight_bytes / MOST_PREFETCHED_PARTS +
+                  (row->weight_bytes % MOST_PREFETCHED_PARTS != 0);
+    mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
     if (mmcnn->prefetched[layer])
         parts = parts_within(l, row, free_bytes);
     if (parts == 0) { /* whole channels may not go into what the bytes would */
