@@ -7,6 +7,7 @@
         ways[++n_ways] = way
         whole_ms[way] = col("whole_us") / 1000
         fastest[way] = col("fastest")
+        divided[way] = col("divided")
     }
     ratio = col("parts_us") / col("whole_us")
     times[way, parts] = sprintf("%.2f", ratio)
@@ -34,7 +35,8 @@ END {
     print ".\n"
     print "Time of all parts together over the time of the whole; 1 is their share exactly. Noise"
     print "is half of the largest 95% interval of a ratio of the line. The fastest algorithm of a"
-    print "layer and batch is bold.\n"
+    print "layer and batch is bold; italic ones the planners do not take in parts, and the line"
+    print "above leaves them out.\n"
     printf "| layer | batch | algorithm | whole, ms |"
     for (i = 1; i <= n_numbers; i++)
         printf " %d parts |", numbers[i]
@@ -45,7 +47,8 @@ END {
     for (w = 1; w <= n_ways; w++) {
         split(ways[w], field, SUBSEP)
         printf "| %s | %s | %s | %.3f |", field[1], field[2], \
-            fastest[ways[w]] ? "**" field[3] "**" : field[3], whole_ms[ways[w]]
+            fastest[ways[w]] ? "**" field[3] "**" : divided[ways[w]] ? field[3] : \
+            "*" field[3] "*", whole_ms[ways[w]]
         for (i = 1; i <= n_numbers; i++)
             printf " %s |", times[ways[w], numbers[i]]
         printf " %.0f%% |\n", noise[ways[w]]

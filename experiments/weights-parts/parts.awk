@@ -1,13 +1,14 @@
 # A row for each batch, algorithm and number of parts of layer `label`: the times of the whole and
-# of all parts together, and the noise of their ratio, half of its 95% interval. Algorithms that
-# cannot be taken in parts (vbslab/profile.h) are left out.
+# of all parts together, and the noise of their ratio, half of its 95% interval. Divided is 0 where
+# the planners do not take the algorithm in parts (vbslab/profile.h); fastest is of the others.
 col("name") == "whole" {
-    if (8 * col("packed_bytes") > 9 * col("weight_bytes"))
-        next
     way = col("batch") SUBSEP col("algorithm")
     ways[++n_ways] = way
     whole[way] = col("time_us")
     whole_noise[way] = (col("high_us") - col("low_us")) / 2
+    divided[way] = 8 * col("packed_bytes") <= 9 * col("weight_bytes")
+    if (!divided[way])
+        next
     if (!(col("batch") in least) || whole[way] < least[col("batch")])
         least[col("batch")] = whole[way]
     next
@@ -34,9 +35,10 @@ END {
             parts = numbers[i]
             if (n[way, parts] != parts) # a part has not all algorithms of the whole
                 continue
-            printf "%s,%s,%s,%d,%.3f,%.3f,%.2f,%d\n", label, field[1], field[2], parts, \
+            printf "%s,%s,%s,%d,%.3f,%.3f,%.2f,%d,%d\n", label, field[1], field[2], parts, \
                 whole[way], sum[way, parts], 100 * sqrt((whole_noise[way] / whole[way]) ^ 2 + \
-                squares[way, parts] / sum[way, parts] ^ 2), whole[way] == least[field[1]]
+                squares[way, parts] / sum[way, parts] ^ 2), divided[way], \
+                divided[way] && whole[way] == least[field[1]]
         }
     }
 }

@@ -7,7 +7,7 @@ height = 3.2
 load folder . '/style.gp'
 set output 'parts.' . format
 data = 'parts.csv'
-is(name, small, large) = strcol(1) eq name && ($2 == small || $2 == large) && $8 == 1
+is(name, small, large) = strcol(1) eq name && ($2 == small || $2 == large) && $9 == 1
 ratio(name, small, large) = is(name, small, large) ? $6 / $5 : NaN
 
 set datafile missing NaN
@@ -15,7 +15,7 @@ set key off
 set logscale x 2
 set xrange [1.7:38]
 set xtics (2, 4, 8, 16, 32)
-stats data every ::1 using ($8 == 1 ? $6 / $5 : NaN) nooutput
+stats data every ::1 using ($9 == 1 ? $6 / $5 : NaN) nooutput
 set yrange [0:1.15 * (STATS_max > 1.2 ? STATS_max : 1.2)]
 set tmargin at screen 0.80
 set bmargin at screen 0.17
