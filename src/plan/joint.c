@@ -64,6 +64,7 @@ struct joint {
     struct vbs_answers *answers;
     int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
     int64_t last_part_bytes; /* where it does */
+    int most_doublings;      /* of parts, as the priced profile has names for */
     double price;
     struct vbs_profile *profile; /* with the price */
     struct vbs_task priced;
@@ -157,7 +158,7 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
     int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1, latest = 0;
     enum vbs_status status = VBS_OK;
 
-    for (int d = 0; status == VBS_OK && d < MAX_DOUBLINGS && latest < most; d++) {
+    for (int d = 0; status == VBS_OK && d < joint->most_doublings && latest < most; d++) {
         int parts = divides ? parts_of(joint, layer, row, d) : 1;
         struct vbs_profile_row priced = price_row(joint, layer, row, parts, parts == most);
         char name[32];
@@ -447,6 +448,9 @@ static void choose_last_part(struct joint *joint)
     int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_PART_SHARE;
 
     joint->last_part_bytes = bytes < 1 ? 1 : bytes < LAST_PART_BYTES ? bytes : LAST_PART_BYTES;
+    joint->most_doublings = VBS_MAX_ALGORITHMS / joint->task->profile->n_algorithms;
+    if (joint->most_doublings > MAX_DOUBLINGS)
+        joint->most_doublings = MAX_DOUBLINGS;
 }
 
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)

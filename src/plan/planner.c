@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "plan/collect.h"
 #include "plan/explain.h"
 #include "plan/timeline.h"
 #include "vbslab/units.h"
@@ -299,13 +300,6 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     return status;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool same_time(double a, double b)
 {
     return a == b || (isfinite(b) && fabs(a - b) <= VBS_TIME_NOISE * fabs(b));
@@ -326,6 +320,7 @@ static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *so
     return status;
 }
 
+/* bytes: [n] ascending, each once. */
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
@@ -334,8 +329,6 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
         double time_us = 0;
         enum vbs_status status;
 
-        if (i > 0 && bytes[i] == bytes[i - 1])
-            continue;
         status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
         if (status == VBS_OK)
             status = draft_us(ctx, solver, &draft, &time_us);
@@ -360,20 +353,21 @@ enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solv
                                     struct vbs_frontier **frontier)
 {
     struct vbs_frontier *made = NULL;
-    int64_t *bytes = NULL;
-    int n = 0;
+    struct vbs_budgets budgets = {0};
     enum vbs_status status;
 
     if (vbs_solver_least_bytes(solver) == INT64_MAX)
         return refuse(ctx, solver, INT64_MAX);
     made = calloc(1, sizeof *made);
-    status = made ? solver->planner->thresholds(ctx, solver->self, &bytes, &n) : vbs_no_memory(ctx);
+    status = made ? solver->planner->thresholds(ctx, solver->self, &budgets.bytes, &budgets.n)
+                  : vbs_no_memory(ctx);
     if (status == VBS_OK) {
-        made->points = calloc((size_t)n, sizeof *made->points);
-        qsort(bytes, (size_t)n, sizeof *bytes, by_bytes);
-        status = made->points ? trace_points(ctx, solver, bytes, n, made) : vbs_no_memory(ctx);
+        made->points = calloc((size_t)budgets.n, sizeof *made->points);
+        vbs_budgets_sort(&budgets);
+        status = made->points ? trace_points(ctx, solver, budgets.bytes, budgets.n, made)
+                              : vbs_no_memory(ctx);
     }
-    free(bytes);
+    vbs_budgets_clear(&budgets);
     if (status != VBS_OK) {
         vbs_frontier_free(made);
         return status;
