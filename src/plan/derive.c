@@ -10,7 +10,11 @@ enum vbs_status vbs_profile_derive(struct vbs_ctx *ctx, const struct vbs_profile
     enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
 
     for (int k = 1; status == VBS_OK && k <= profile->n_layers; k++) {
-        status = vbs_profile_builder_layer(ctx, builder, &profile->layers[k]);
+        struct vbs_profile_layer layer = profile->layers[k];
+
+        if (derivation->layer)
+            derivation->layer(derivation->self, &layer);
+        status = vbs_profile_builder_layer(ctx, builder, &layer);
         for (int i = 0; status == VBS_OK && i < derivation->n_batches; i++)
             status = derivation->rows(ctx, derivation->self, builder, k, derivation->batches[i]);
     }

@@ -1,5 +1,5 @@
 /*
- * Profiles derived from a profile: the same layers, other rows. Inside the plan room.
+ * Profiles derived from a profile: other rows, or layers with other bytes. Inside the plan room.
  */
 #ifndef VBS_PLAN_DERIVE_H
 #define VBS_PLAN_DERIVE_H
@@ -8,6 +8,8 @@
 
 struct vbs_derivation {
     void *self;
+    /* Changes a layer, which is a copy; null: layers stay as they are. */
+    void (*layer)(void *self, struct vbs_profile_layer *layer);
     /* Adds to builder what stands for the rows of layer at batch, if anything. */
     enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
                             int layer, int batch);

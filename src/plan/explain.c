@@ -8,6 +8,7 @@
 #include "plan/explain.h"
 
 #include "base/fail.h"
+#include "plan/derive.h"
 #include "plan/timeline.h"
 #include "vbslab/units.h"
 
@@ -30,49 +31,53 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
            effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 
-static enum vbs_status copy_rows(struct vbs_ctx *ctx, const struct vbs_profile *profile, int layer,
-                                 const struct vbs_without *without,
-                                 struct vbs_profile_builder *builder)
+/* A profile, and what its copy does without. */
+struct reduction {
+    const struct vbs_profile *profile;
+    const struct vbs_without *without;
+};
+
+static void reduce_layer(void *self, struct vbs_profile_layer *layer)
 {
+    const struct reduction *reduction = self;
+
+    if (reduction->without->bytes)
+        layer->in_bytes = layer->out_bytes = 0;
+}
+
+static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,
+                                    struct vbs_profile_builder *builder, int layer, int batch)
+{
+    const struct reduction *reduction = self;
+    const struct vbs_profile *profile = reduction->profile;
+    const struct vbs_without *without = reduction->without;
     bool no_ws = without->bytes || without->ws_of_layer == layer;
+    int n_rows;
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(profile, layer, vbs_profile_batch_index(profile, batch), &n_rows);
+    enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < profile->n_batches; i++) {
-        int n_rows;
-        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
+    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+        struct vbs_profile_row row = {.time_us = without->times ? 0 : rows[a].time_us,
+                                      .ws_bytes = no_ws ? 0 : rows[a].ws_bytes};
 
-        for (int a = 0; a < n_rows; a++) {
-            struct vbs_profile_row row = {.time_us = without->times ? 0 : rows[a].time_us,
-                                          .ws_bytes = no_ws ? 0 : rows[a].ws_bytes};
-            enum vbs_status status =
-                vbs_profile_builder_row(ctx, builder, layer, profile->batches[i],
-                                        profile->algorithms[rows[a].algorithm], &row);
-
-            if (status != VBS_OK)
-                return status;
-        }
+        status = vbs_profile_builder_row(ctx, builder, layer, batch,
+                                         profile->algorithms[rows[a].algorithm], &row);
     }
-    return VBS_OK;
+    return status;
 }
 
 enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                     const struct vbs_without *without, struct vbs_profile **copy)
 {
-    struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    enum vbs_status status = builder ? VBS_OK : vbs_no_memory(ctx);
+    struct reduction reduction = {profile, without};
+    struct vbs_derivation derivation = {.self = &reduction,
+                                        .layer = reduce_layer,
+                                        .rows = reduced_rows,
+                                        .n_batches = profile->n_batches,
+                                        .batches = profile->batches};
 
-    for (int k = 1; status == VBS_OK && k <= profile->n_layers; k++) {
-        struct vbs_profile_layer layer = profile->layers[k];
-
-        if (without->bytes)
-            layer.in_bytes = layer.out_bytes = 0;
-        status = vbs_profile_builder_layer(ctx, builder, &layer);
-        if (status == VBS_OK)
-            status = copy_rows(ctx, profile, k, without, builder);
-    }
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(ctx, builder, copy);
-    vbs_profile_builder_free(builder);
-    return status;
+    return vbs_profile_derive(ctx, profile, &derivation, copy);
 }
 
 /* The least budget with which planner solves problem. */
