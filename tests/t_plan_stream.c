@@ -38,8 +38,7 @@ static bool choose_cutting(gsl_rng *rng, struct subject *subject)
         return false;
     for (int k = 1; k <= profile->n_layers; k++)
         for (int f = 0; f < subject->cutting.n_forms; f++) {
-            const struct vbs_profile_row *row = vbs_task_form_row(&subject->task, k, f);
-            int limit = row ? vbs_part_limit(&profile->layers[k], row->weight_bytes) : 1;
+            int limit = vbs_part_limit(&profile->layers[k], vbs_profile_form_bytes(profile, k, f));
 
             subject->cutting.parts[k * subject->cutting.n_forms + f] =
                 random_int(rng, 0, limit < 4 ? limit : 4);

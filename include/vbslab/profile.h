@@ -129,6 +129,10 @@ int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
 /* The copies from a source, or null. */
 const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const char *source);
 
+/* Bytes of a layer's weights as the rows with form pack them; the layer's weight_bytes where no row
+ * has that form. O(rows of the layer). */
+int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int form);
+
 /* True where layer can run row in parts, each in its share of the row's time. Not in place, and not
  * where the algorithm transforms its weights, and so its input, once for every part (Winograd): it
  * packs them to more than 9/8 of the layer's. */

@@ -82,9 +82,6 @@ static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
 /* True when layer reads the network's input. */
 int vbs_task_reads_input(const struct vbs_task *task, int layer);
 
-/* Some row of layer with form; null when none has it. O(rows of the layer). */
-const struct vbs_profile_row *vbs_task_form_row(const struct vbs_task *task, int layer, int form);
-
 /* The row of a step; it must exist. */
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step);

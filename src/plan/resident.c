@@ -378,7 +378,7 @@ static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *re
 
             if (!(used[k] >> f & 1))
                 continue;
-            load.bytes = vbs_task_form_row(resident->task, k, f)->weight_bytes;
+            load.bytes = vbs_profile_form_bytes(resident->task->profile, k, f);
             if (load.bytes > 0)
                 status = vbs_step_list_append(ctx, &draft->steps, &load);
         }

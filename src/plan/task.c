@@ -173,19 +173,6 @@ int vbs_task_reads_input(const struct vbs_task *task, int layer)
     return 0;
 }
 
-const struct vbs_profile_row *vbs_task_form_row(const struct vbs_task *task, int layer, int form)
-{
-    for (int i = 0; i < task->profile->n_batches; i++) {
-        int n_rows;
-        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
-
-        for (int a = 0; a < n_rows; a++)
-            if (rows[a].form == form)
-                return &rows[a];
-    }
-    return NULL;
-}
-
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step)
 {

@@ -113,13 +113,12 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct timeline *line, const st
 {
     struct loaded *piece = vbs_arena_alloc(&line->arena, 1, sizeof *piece);
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
-    const struct vbs_profile_row *row;
+    int64_t weight_bytes = vbs_profile_form_bytes(line->task->profile, step->layer, step->form);
 
     if (!piece)
         return vbs_no_memory(ctx);
-    row = vbs_task_form_row(line->task, step->layer, step->form);
     piece->form = step->form;
-    vbs_part_bytes(layer, row->weight_bytes, step->part, step->parts, &piece->first, &piece->end);
+    vbs_part_bytes(layer, weight_bytes, step->part, step->parts, &piece->first, &piece->end);
     line->weight_bytes += step->bytes;
     if (step->resident) {
         walked->resident_bytes += step->bytes;
@@ -139,10 +138,10 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct timeline *line, const st
 static void drop(struct timeline *line, const struct vbs_step *step)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
-    const struct vbs_profile_row *row = vbs_task_form_row(line->task, step->layer, step->form);
+    int64_t weight_bytes = vbs_profile_form_bytes(line->task->profile, step->layer, step->form);
     int64_t first, end;
 
-    vbs_part_bytes(layer, row->weight_bytes, step->part, step->parts, &first, &end);
+    vbs_part_bytes(layer, weight_bytes, step->part, step->parts, &first, &end);
     for (struct loaded **at = &line->loaded[step->layer]; *at; at = &(*at)->next)
         if ((*at)->form == step->form && (*at)->first == first) {
             *at = (*at)->next;

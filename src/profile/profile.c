@@ -64,6 +64,19 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
     return NULL;
 }
 
+int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int form)
+{
+    for (int i = 0; i < profile->n_batches; i++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
+
+        for (int a = 0; a < n_rows; a++)
+            if (rows[a].form == form)
+                return rows[a].weight_bytes;
+    }
+    return profile->layers[layer].weight_bytes;
+}
+
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
 {
     return !layer->in_place && row->weight_bytes - layer->weight_bytes <= layer->weight_bytes / 8;

@@ -66,20 +66,6 @@ static int64_t share_of(int64_t total, int part, int parts)
     return total / parts * part + total % parts * part / parts;
 }
 
-/* Bytes of the layer's weights in a form. */
-static int64_t form_bytes(const struct vbs_profile *profile, int layer, uint8_t form)
-{
-    for (int b = 0; b < profile->n_batches; b++) {
-        int n_rows;
-        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
-
-        for (int i = 0; i < n_rows; i++)
-            if (rows[i].form == form)
-                return rows[i].weight_bytes;
-    }
-    return profile->layers[layer].weight_bytes;
-}
-
 /* What a step is about, in channels, or in bytes of total where they are not known. */
 static void set_span(const struct vbs_profile *profile, const struct vbs_step *step,
                      int64_t total_bytes, int64_t *from, int64_t *to)
@@ -138,8 +124,9 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks *clocks, const st
     piece->form = step->form;
     piece->waited = false;
     piece->order = clocks->n_loads++;
-    set_span(clocks->profile, step, form_bytes(clocks->profile, step->layer, step->form),
-             &piece->from, &piece->to);
+    set_span(clocks->profile, step,
+             vbs_profile_form_bytes(clocks->profile, step->layer, step->form), &piece->from,
+             &piece->to);
     piece->next = clocks->first[step->layer];
     clocks->first[step->layer] = index;
     return VBS_OK;
@@ -153,8 +140,8 @@ static void drop(struct clocks *clocks, const struct vbs_step *step)
     int *at = &clocks->first[step->layer];
     int64_t from, to;
 
-    set_span(clocks->profile, step, form_bytes(clocks->profile, step->layer, step->form), &from,
-             &to);
+    set_span(clocks->profile, step,
+             vbs_profile_form_bytes(clocks->profile, step->layer, step->form), &from, &to);
     while (*at >= 0) {
         int index = *at;
         struct piece *piece = &clocks->pieces[index];
