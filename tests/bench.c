@@ -340,8 +340,10 @@ static double run_pass(const struct measured *made, const struct vbs_pass_buffer
 
         for (int i = 0; i < layer->n_inputs && i < 64; i++)
             src[i] = buffers->slots[buffers->slot_of[layer->inputs[i]]];
-        if (session->ops->run(&ctx, made->session, kernels[k], src,
-                              buffers->slots[buffers->slot_of[k]], buffers->scratch,
+        if (session->ops->run(&ctx, made->session, kernels[k],
+                              &(struct vbs_operands){.src = src,
+                                                     .dst = buffers->slots[buffers->slot_of[k]],
+                                                     .ws = buffers->scratch},
                               &time_us) != VBS_OK)
             bench_fail(layer->name, &ctx);
     }

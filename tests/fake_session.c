@@ -42,8 +42,10 @@ static bool holds(const void *memory, int64_t bytes, int value)
     return true;
 }
 
-static void touch(struct fake *fake, int kernel, const void *const *src, void *dst, void *ws)
+static void touch(struct fake *fake, int kernel, const struct vbs_operands *o)
 {
+    const void *const *src = o->src;
+    void *dst = o->dst, *ws = o->ws;
     const struct vbs_kernel *k = &fake->kernels[kernel];
     const struct vbs_profile_layer *layer = &fake->layers[k->layer];
 
@@ -60,7 +62,7 @@ static void touch(struct fake *fake, int kernel, const void *const *src, void *d
 }
 
 static enum vbs_status fake_run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                                const void *const *src, void *dst, void *ws, double *time_us)
+                                const struct vbs_operands *o, double *time_us)
 {
     struct fake *fake = of_session(session);
     int call = fake->n_calls++;
@@ -70,9 +72,9 @@ static enum vbs_status fake_run(struct vbs_ctx *ctx, struct vbs_session *session
     if (call == fake->die_at)
         return vbs_fail(ctx, VBS_LIBRARY, "the kernel died");
     if (!session->modelled)
-        touch(fake, kernel, src, dst, ws);
+        touch(fake, kernel, o);
     else
-        fake->n_wrong += dst != NULL || src[0] != NULL || ws != NULL;
+        fake->n_wrong += o->dst != NULL || o->src[0] != NULL || o->ws != NULL;
     *time_us = fake->base_us[kernel];
     if (fake->sigma > 0)
         *time_us *= gsl_ran_lognormal(fake->rng, 0, fake->sigma);
@@ -278,11 +280,13 @@ void fake_pass(struct fake *fake, const struct vbs_pass_buffers *buffers, int ba
     for (int layer = 1; layer <= session->n_layers; layer++) {
         int kernel = fake_kernel(fake, layer, batch_index, 0);
         const void *src[3] = {0};
+        struct vbs_operands operands = {.src = src};
 
         for (int i = 0; i < fake->layers[layer].n_inputs; i++)
             src[i] = buffers->slots[buffers->slot_of[fake->layers[layer].inputs[i]]];
-        if (fake_run(&fake->ctx, session, kernel, src, buffers->slots[buffers->slot_of[layer]],
-                     fake->kernels[kernel].ws_bytes ? buffers->scratch : NULL, &time_us))
+        operands.dst = buffers->slots[buffers->slot_of[layer]];
+        operands.ws = fake->kernels[kernel].ws_bytes ? buffers->scratch : NULL;
+        if (fake_run(&fake->ctx, session, kernel, &operands, &time_us))
             fake->n_wrong++;
     }
 }

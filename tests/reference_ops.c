@@ -61,9 +61,10 @@ static float *parameter(const struct vbs_network *network, int layer, int bundle
 {
     float *values = malloc((size_t)n * sizeof *values);
 
-    if (values)
-        vbs_parameter_values(network, layer, bundled, what, 0, n, values);
-    return values;
+    if (values && vbs_parameter_values(NULL, network, layer, bundled, what, 0, n, values) == VBS_OK)
+        return values;
+    free(values);
+    return NULL;
 }
 
 static void conv_channel(const struct vbs_layer *l, struct volume in, struct volume out,

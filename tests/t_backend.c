@@ -44,7 +44,7 @@ struct bench {
 static bool open_on(struct bench *t, const char *backend, const char *text)
 {
     static const int batches[] = {1, 2, 4, 8};
-    struct vbs_backend_options options = {batches, 4, 0};
+    struct vbs_backend_options options = {.batches = batches, .n_batches = 4, .threads = 0};
     const struct vbs_backend *found;
     char model[8000];
 
@@ -83,6 +83,13 @@ static bool all_are(const float *values, int n, float value)
     return true;
 }
 
+static void get(struct bench *t, int layer, int bundled, enum vbs_parameter what, int64_t first,
+                int64_t count, float *values)
+{
+    if (vbs_parameter_values(&t->ctx, t->network, layer, bundled, what, first, count, values))
+        ok(false, "parameters of layer %d: %s", layer, vbs_detail(&t->ctx));
+}
+
 static void check_parameters(void)
 {
     enum { N = 100 * 90 };
@@ -95,25 +102,25 @@ static void check_parameters(void)
         return;
     is_int(vbs_weight_count(t.network, 1), N, "weights of a convolution");
     is_int(vbs_weight_count(t.network, 3), 5 * 4 * 6 * 6, "weights of an inner product");
-    vbs_parameter_values(t.network, 1, -1, VBS_PARAMETER_WEIGHTS, 0, N, whole);
-    vbs_parameter_values(t.network, 1, -1, VBS_PARAMETER_WEIGHTS, 0, 13, part);
-    vbs_parameter_values(t.network, 1, -1, VBS_PARAMETER_WEIGHTS, 13, N - 13, part + 13);
+    get(&t, 1, -1, VBS_PARAMETER_WEIGHTS, 0, N, whole);
+    get(&t, 1, -1, VBS_PARAMETER_WEIGHTS, 0, 13, part);
+    get(&t, 1, -1, VBS_PARAMETER_WEIGHTS, 13, N - 13, part + 13);
     ok(memcmp(whole, part, sizeof whole) == 0, "values do not depend on how they are asked for");
     is_near(mean_square(whole, N), 2.0 / 90, 0.05 * 2 / 90, "He's variance before a ReLU");
-    vbs_parameter_values(t.network, 2, -1, VBS_PARAMETER_WEIGHTS, 0, 400, part);
+    get(&t, 2, -1, VBS_PARAMETER_WEIGHTS, 0, 400, part);
     is_near(mean_square(part, 400), 1.0 / 100, 0.2 / 100, "half of it without");
     ok(memcmp(whole, part, 400 * sizeof *part) != 0, "layers differ");
-    vbs_parameter_values(t.network, 2, -1, VBS_PARAMETER_BIAS, 0, 4, part);
+    get(&t, 2, -1, VBS_PARAMETER_BIAS, 0, 4, part);
     ok(all_are(part, 4, 0), "a bias that is not there is 0");
-    vbs_parameter_values(t.network, 1, -1, VBS_PARAMETER_BIAS, 0, 100, part);
+    get(&t, 1, -1, VBS_PARAMETER_BIAS, 0, 100, part);
     ok(!all_are(part, 100, 0), "one that is there is not");
-    vbs_parameter_values(t.network, 1, 0, VBS_PARAMETER_GAMMA, 0, 100, part);
+    get(&t, 1, 0, VBS_PARAMETER_GAMMA, 0, 100, part);
     ok(all_are(part, 100, 1), "a BatchNorm that is not affine has gamma 1");
-    vbs_parameter_values(t.network, 1, 0, VBS_PARAMETER_VARIANCE, 0, 100, part);
+    get(&t, 1, 0, VBS_PARAMETER_VARIANCE, 0, 100, part);
     ok(part[0] != part[1] && part[0] >= 0.5f && part[1] < 1.5f, "and variances");
-    vbs_parameter_values(t.network, 1, 1, VBS_PARAMETER_GAMMA, 0, 100, part);
+    get(&t, 1, 1, VBS_PARAMETER_GAMMA, 0, 100, part);
     ok(part[0] != part[1] && part[0] >= 0.75f && part[1] < 1.25f, "a Scale has factors");
-    vbs_parameter_values(t.network, 1, 1, VBS_PARAMETER_BETA, 0, 100, part);
+    get(&t, 1, 1, VBS_PARAMETER_BETA, 0, 100, part);
     ok(all_are(part, 100, 0), "and without bias no terms");
     close_bench(&t);
 }
@@ -140,7 +147,7 @@ static const struct vbs_kernel *kernel_of(const struct bench *t, int layer, int 
 
         if (k->layer != layer || k->batch != batch || strcmp(k->algorithm, algorithm) != 0)
             continue;
-        if (t->session->ops->run(NULL, t->session, i, NULL, NULL, NULL, time_us) == VBS_OK)
+        if (t->session->ops->run(NULL, t->session, i, &(struct vbs_operands){0}, time_us) == VBS_OK)
             return k;
     }
     return NULL;
@@ -252,7 +259,7 @@ static void check_nothing_left(void)
     static const char text[] = "model m\ninput 1x1x1\nconcat c from=input\n";
     struct vbs_network *network = NULL;
     struct vbs_session *session = NULL;
-    struct vbs_backend_options options = {(const int[]){1}, 1, 0};
+    struct vbs_backend_options options = {.batches = (const int[]){1}, .n_batches = 1};
     const struct vbs_backend *backend;
 
     ok(vbs_network_parse(&ctx, "m", text, strlen(text), NULL, &network) == VBS_OK &&
@@ -278,7 +285,7 @@ static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profil
         struct vbs_profile_row row = {.time_us = 1, .ws_bytes = k->ws_bytes};
 
         if (s->modelled)
-            status = s->ops->run(&t->ctx, t->session, i, NULL, NULL, NULL, &row.time_us);
+            status = s->ops->run(&t->ctx, t->session, i, &(struct vbs_operands){0}, &row.time_us);
         if (status == VBS_OK)
             status =
                 vbs_profile_builder_row(&t->ctx, builder, k->layer, k->batch, k->algorithm, &row);
@@ -294,7 +301,7 @@ static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profil
 static void check_profile(const char *backend, const char *model)
 {
     static const int batches[] = {1, 2, 12};
-    struct vbs_backend_options options = {batches, 3, 0};
+    struct vbs_backend_options options = {.batches = batches, .n_batches = 3, .threads = 0};
     const struct vbs_backend *found;
     struct vbs_profile *profile = NULL;
     struct bench t = {0};
@@ -323,8 +330,8 @@ static void check_repeats(void)
     for (int i = 0; same && i < a.session->n_kernels; i++) {
         double x = 0, y = 1;
 
-        same = a.session->ops->run(NULL, a.session, i, NULL, NULL, NULL, &x) == VBS_OK &&
-               b.session->ops->run(NULL, b.session, i, NULL, NULL, NULL, &y) == VBS_OK &&
+        same = a.session->ops->run(NULL, a.session, i, &(struct vbs_operands){0}, &x) == VBS_OK &&
+               b.session->ops->run(NULL, b.session, i, &(struct vbs_operands){0}, &y) == VBS_OK &&
                memcmp(&x, &y, sizeof x) == 0 && x > 0;
     }
     ok(same, "times repeat to the bit");

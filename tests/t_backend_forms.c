@@ -17,7 +17,7 @@ struct opened {
 static bool open_on(struct opened *o, const char *backend, const char *model)
 {
     static const int BATCHES[] = {1, 2, 5};
-    struct vbs_backend_options options = {BATCHES, 3, 1};
+    struct vbs_backend_options options = {.batches = BATCHES, .n_batches = 3, .threads = 1};
     const struct vbs_backend *found;
 
     *o = (struct opened){0};

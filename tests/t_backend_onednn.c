@@ -56,7 +56,7 @@ static bool open_case(struct bench *t, const struct backend_case *c, const char 
                       int threads)
 {
     static const int batches[] = {1, 2, 3};
-    struct vbs_backend_options options = {batches, 3, threads};
+    struct vbs_backend_options options = {.batches = batches, .n_batches = 3, .threads = threads};
     const struct vbs_backend *found;
     char text[2000];
 
@@ -147,6 +147,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     int64_t out_bytes = k->batch * layer->out_bytes, count = k->batch * elements(t, k->layer);
     unsigned char *dst = guarded(t, out_bytes), *ws = guarded(t, k->ws_bytes);
     float *got = malloc((size_t)count * sizeof *got);
+    struct vbs_operands operands;
     const void *src[16];
     double time_us = -1;
 
@@ -156,8 +157,9 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
         memcpy(dst, src[0], (size_t)out_bytes);
         src[0] = dst;
     }
+    operands = (struct vbs_operands){.src = src, .dst = dst, .ws = ws};
     if (!dst || !ws || !got ||
-        t->session->ops->run(&t->ctx, t->session, kernel, src, dst, ws, &time_us) != VBS_OK ||
+        t->session->ops->run(&t->ctx, t->session, kernel, &operands, &time_us) != VBS_OK ||
         t->session->ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) != VBS_OK) {
         o->failed = true;
     } else {
@@ -319,6 +321,7 @@ static bool forward(struct bench *t, int batch, bool last_algorithm, float *outp
 
     for (int k = 1; k <= s->n_layers && worked; k++) {
         const struct vbs_profile_layer *l = &s->layers[k];
+        struct vbs_operands operands;
         const void *src[16];
         int chosen = -1;
         void *ws;
@@ -335,8 +338,8 @@ static bool forward(struct bench *t, int batch, bool last_algorithm, float *outp
         if (l->in_place)
             src[0] = t->home[k];
         ws = s->ops->alloc(t->session, s->kernels[chosen].ws_bytes);
-        worked =
-            ws && s->ops->run(&t->ctx, t->session, chosen, src, t->home[k], ws, &time_us) == VBS_OK;
+        operands = (struct vbs_operands){.src = src, .dst = t->home[k], .ws = ws};
+        worked = ws && s->ops->run(&t->ctx, t->session, chosen, &operands, &time_us) == VBS_OK;
         s->ops->free(t->session, ws);
     }
     return worked && s->ops->read(&t->ctx, t->session, s->n_layers, batch, t->home[s->n_layers],
@@ -479,7 +482,7 @@ static void check_cancel(void)
 {
     static const sig_atomic_t stop = 1;
     struct bench t;
-    struct vbs_backend_options options = {(const int[]){1}, 1, 0};
+    struct vbs_backend_options options = {.batches = (const int[]){1}, .n_batches = 1};
     struct vbs_session *session = NULL;
     const struct vbs_backend *backend;
     bool opened = open_case(&t, &backend_cases[0], "onednn", 0) &&

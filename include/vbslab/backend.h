@@ -20,10 +20,27 @@ struct vbs_backend_info {
     char device[200];  /* what it would run on */
 };
 
+/* A kernel that somebody wants to run: layer in parts, this part (schedule.h; parts 0 or 1: the
+ * whole), on batch samples. */
+struct vbs_wanted_kernel {
+    int layer; /* 1..n_layers */
+    int batch;
+    int part, parts;
+    const char *algorithm; /* as in a profile of this backend */
+};
+
 struct vbs_backend_options {
+    /* Everything that can be measured: all algorithms of all layers at these batches. */
     const int *batches; /* ascending, batches[0] == 1 */
     int n_batches;
     int threads; /* 0: as many as this process may use */
+    /* Or, where wanted is not null, only these, in this order: session->kernels[i] is wanted[i].
+     * VBS_NOT_FOUND names the algorithm that this library on this machine does not have. */
+    const struct vbs_wanted_kernel *wanted;
+    int n_wanted;
+    /* Weights are given to every run (struct vbs_operands) and the session keeps none of those that
+     * kernels count in packed_bytes. */
+    bool weights_given;
 };
 
 struct vbs_backend {
@@ -45,39 +62,6 @@ const struct vbs_backend *vbs_backend_at(int index);
 /* By name; VBS_NOT_FOUND suggests the nearest. */
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend) VBS_MUST_CHECK;
-
-/*
- * Parameters of a network as every backend uses them when it is given none: seeded, the same on
- * every machine and in every backend, so that results can be compared. They depend on the layer's
- * id and shape, not on names.
- *
- * BatchNorm is y = gamma (x - mean) / sqrt(variance + VBS_BATCHNORM_EPSILON) + beta and Scale is
- * y = gamma x + beta, by channel; what an operator does not have comes as its neutral value (bias,
- * mean and beta 0, variance and gamma 1).
- */
-#define VBS_BATCHNORM_EPSILON 1e-5
-
-enum vbs_parameter {
-    VBS_PARAMETER_WEIGHTS, /* conv [O, I / groups, D, H, W], fc [O, I]: plain, inputs as C, D, H, W
-                            */
-    VBS_PARAMETER_BIAS,    /* [O] */
-    VBS_PARAMETER_MEAN,    /* [C], as all below */
-    VBS_PARAMETER_VARIANCE,
-    VBS_PARAMETER_GAMMA,
-    VBS_PARAMETER_BETA,
-};
-
-/* Number of weights of a conv or fc, 0 for other layers. */
-int64_t vbs_weight_count(const struct vbs_network *network, int layer);
-
-/* Values first..first+count-1 of a parameter of layer's own operator (bundled < 0), or of its
- * bundled operator number bundled. Linear in count. */
-void vbs_parameter_values(const struct vbs_network *network, int layer, int bundled,
-                          enum vbs_parameter what, int64_t first, int64_t count, float *values);
-
-/* Values of a tensor as ops->fill writes them, sample after sample in plain order (C, D, H, W):
- * uniform in [-1, 1). */
-void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,20 @@ struct vbs_kernel {
     int64_t ws_bytes;      /* exact scratch, given by the caller */
     int64_t weight_bytes;  /* as this kernel packs them */
     int form;              /* as in struct vbs_profile_row: kernels of a layer that share them */
+    int part, parts;       /* the part of the layer that it computes; 0: the whole */
+    int row_parts;         /* as struct vbs_profile_row's parts */
+    /* Of weight_bytes, those that a run can be given (struct vbs_operands): the weights proper. The
+     * rest (biases, bundled parameters) stays with the session. */
+    int64_t packed_bytes;
+};
+
+/* Where the data of one run is. */
+struct vbs_operands {
+    const void *const *src; /* one per input of the layer: the first sample to be read */
+    void *dst;              /* the first sample to be written, whole also where a part is computed;
+                               src[0] when the layer is in place */
+    void *ws;               /* the kernel's ws_bytes, aligned to 64 */
+    const void *weights;    /* the kernel's packed_bytes, aligned to 64; null: the session's own */
 };
 
 /*
@@ -43,13 +57,18 @@ struct vbs_session_ops {
     /* Device memory for activations and scratch, aligned for the library; null: out of memory. */
     void *(*alloc)(struct vbs_session *session, int64_t bytes);
     void (*free)(struct vbs_session *session, void *memory);
-    /*
-     * Runs kernel (index into kernels) to completion and gives the time of the whole batch.
-     * src: one pointer per input of the layer, the first sample to be read; dst: where the first
-     * sample is to be written (src[0] when the layer is in place); ws: kernel's ws_bytes.
-     */
+    /* Runs kernel (index into kernels) to completion and gives the time of the whole batch. Nothing
+     * is allocated, made or packed. */
     enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const void *const *src, void *dst, void *ws, double *time_us);
+                           const struct vbs_operands *operands, double *time_us);
+    /*
+     * Writes kernel's packed_bytes as operands->weights wants them. Parts of one form are pieces of
+     * the whole: part p of n is its bytes from floor(first channel * packed_bytes of the whole /
+     * channels) on (schedule.h), so that a loaded whole serves kernels of parts too. What it takes
+     * beside memory is given back before it returns.
+     */
+    enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                            void *memory);
     /* Fills n samples of tensor (0 = input) with repeatable values fit for timing and checking. */
     enum vbs_status (*fill)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             void *memory);

@@ -2,12 +2,13 @@
  * vbslab/model.h - networks: layers, shapes, parameters, work.
  *
  * A network is a directed acyclic graph of layers 1..n in topological order; id 0 is the network's
- * input. ReLU, BatchNorm, Scale and Dropout run in place and are bundled: they are not layers but
- * belong to the layer before them (VBS IV; DESIGN 3). Shapes are per sample, without the batch:
- * [C], [C, L], [C, H, W] or [C, D, H, W]. All data is 32-bit floats.
+ * input. Operators that work value by value, BatchNorm, Scale and Dropout run in place and are
+ * bundled: they are not layers but belong to the layer before them (VBS IV; DESIGN 3). Shapes are
+ * per sample, without the batch: [C], [C, L], [C, H, W], [C, D, H, W], or any other up to
+ * VBS_MAX_DIMS. All data is 32-bit floats, row-major where nothing else is said.
  *
  * Sources of networks: built-in ones (text files of models/, compiled in), text files of the same
- * format (models/README.md). All are untrusted: sizes, counts and products are checked.
+ * format (models/README.md), ONNX files. All are untrusted: sizes, counts and products are checked.
  */
 #ifndef VBSLAB_MODEL_H
 #define VBSLAB_MODEL_H
@@ -23,7 +24,7 @@ extern "C" {
 #endif
 
 #define VBS_MAX_LAYERS     4096
-#define VBS_MAX_DIMS       4 /* of a sample: C and up to three spatial ones */
+#define VBS_MAX_DIMS       8 /* of a sample */
 #define VBS_MAX_SPATIAL    3
 #define VBS_MAX_MODEL_TEXT ((size_t)1 << 20) /* bytes of a model text */
 #define VBS_MAX_NAME       256               /* bytes of a layer's name with its terminator */
@@ -38,33 +39,118 @@ extern "C" {
 #define VBS_INPUT_NAME "input"
 
 /*
- * Operators, X(NAME, word, fewest inputs, most inputs, bundled).
- * word: in model files, in profiles and in `models show`. Most inputs 0: any number.
+ * Operators, X(NAME, word, CLASS, fewest inputs, most inputs, bundled).
+ * word: in model texts, in profiles and in `models show`. Most inputs 0: any number.
  * bundled: 1 when it runs in place and joins the layer before it.
+ *
+ * Classes: UNARY works value by value; BINARY combines two inputs, or one and a constant, with
+ * numpy's broadcasting of the shapes (aligned at the last dimension); REDUCE folds the dimensions
+ * of `axes`, MOVE changes where values stand and nothing else; the others are of their own kind
+ * (OTHER). The first VBS_N_TEXT_OPS are those of model texts; all come from ONNX. What each
+ * computes is what the ONNX operator of that name defines, with the attributes named here.
  */
 #define VBS_OP_LIST(X)                                                                             \
-    X(CONV, "conv", 1, 1, 0)                                                                       \
-    X(FC, "fc", 1, 1, 0)                                                                           \
-    X(POOL_MAX, "maxpool", 1, 1, 0)                                                                \
-    X(POOL_AVG, "avgpool", 1, 1, 0)                                                                \
-    X(LRN, "lrn", 1, 1, 0)                                                                         \
-    X(CONCAT, "concat", 1, 0, 0)                                                                   \
-    X(ADD, "add", 2, 2, 0)                                                                         \
-    X(SOFTMAX, "softmax", 1, 1, 0)                                                                 \
-    X(RELU, "relu", 1, 1, 1)                                                                       \
-    X(BATCHNORM, "batchnorm", 1, 1, 1)                                                             \
-    X(SCALE, "scale", 1, 1, 1)                                                                     \
-    X(DROPOUT, "dropout", 1, 1, 1)
+    X(CONV, "conv", OTHER, 1, 1, 0)                                                                \
+    X(FC, "fc", OTHER, 1, 1, 0)                                                                    \
+    X(POOL_MAX, "maxpool", OTHER, 1, 1, 0)                                                         \
+    X(POOL_AVG, "avgpool", OTHER, 1, 1, 0)                                                         \
+    X(LRN, "lrn", OTHER, 1, 1, 0)                                                                  \
+    X(CONCAT, "concat", OTHER, 1, 0, 0)                                                            \
+    X(ADD, "add", BINARY, 1, 2, 0)                                                                 \
+    X(SOFTMAX, "softmax", OTHER, 1, 1, 0)                                                          \
+    X(RELU, "relu", UNARY, 1, 1, 1)                                                                \
+    X(BATCHNORM, "batchnorm", OTHER, 1, 1, 1)                                                      \
+    X(SCALE, "scale", OTHER, 1, 1, 1)                                                              \
+    X(DROPOUT, "dropout", UNARY, 1, 1, 1)                                                          \
+    X(CONV_TRANSPOSE, "deconv", OTHER, 1, 1, 0)                                                    \
+    X(MATMUL, "matmul", OTHER, 1, 2, 0)                                                            \
+    X(LOGSOFTMAX, "logsoftmax", OTHER, 1, 1, 0)                                                    \
+    X(INSTANCE_NORM, "instancenorm", OTHER, 1, 1, 0)                                               \
+    X(LAYER_NORM, "layernorm", OTHER, 1, 1, 0)                                                     \
+    X(RESIZE, "resize", OTHER, 1, 1, 0)                                                            \
+    X(SUB, "sub", BINARY, 1, 2, 0)                                                                 \
+    X(MUL, "mul", BINARY, 1, 2, 0)                                                                 \
+    X(DIV, "div", BINARY, 1, 2, 0)                                                                 \
+    X(POW, "pow", BINARY, 1, 2, 0)                                                                 \
+    X(MAX, "max", BINARY, 1, 2, 0)                                                                 \
+    X(MIN, "min", BINARY, 1, 2, 0)                                                                 \
+    X(PRELU, "prelu", BINARY, 1, 2, 0)                                                             \
+    X(LEAKY_RELU, "leakyrelu", UNARY, 1, 1, 1)                                                     \
+    X(ELU, "elu", UNARY, 1, 1, 1)                                                                  \
+    X(SELU, "selu", UNARY, 1, 1, 1)                                                                \
+    X(CELU, "celu", UNARY, 1, 1, 1)                                                                \
+    X(SIGMOID, "sigmoid", UNARY, 1, 1, 1)                                                          \
+    X(TANH, "tanh", UNARY, 1, 1, 1)                                                                \
+    X(HARD_SIGMOID, "hardsigmoid", UNARY, 1, 1, 1)                                                 \
+    X(HARD_SWISH, "hardswish", UNARY, 1, 1, 1)                                                     \
+    X(SWISH, "swish", UNARY, 1, 1, 1)                                                              \
+    X(GELU, "gelu", UNARY, 1, 1, 1)                                                                \
+    X(MISH, "mish", UNARY, 1, 1, 1)                                                                \
+    X(SOFTPLUS, "softplus", UNARY, 1, 1, 1)                                                        \
+    X(SOFTSIGN, "softsign", UNARY, 1, 1, 1)                                                        \
+    X(THRESHOLDED_RELU, "thresholdedrelu", UNARY, 1, 1, 1)                                         \
+    X(SHRINK, "shrink", UNARY, 1, 1, 1)                                                            \
+    X(CLIP, "clip", UNARY, 1, 1, 1)                                                                \
+    X(LINEAR, "linear", UNARY, 1, 1, 1)                                                            \
+    X(EXP, "exp", UNARY, 1, 1, 1)                                                                  \
+    X(LOG, "log", UNARY, 1, 1, 1)                                                                  \
+    X(SQRT, "sqrt", UNARY, 1, 1, 1)                                                                \
+    X(RECIPROCAL, "reciprocal", UNARY, 1, 1, 1)                                                    \
+    X(ABS, "abs", UNARY, 1, 1, 1)                                                                  \
+    X(NEG, "neg", UNARY, 1, 1, 1)                                                                  \
+    X(SIGN, "sign", UNARY, 1, 1, 1)                                                                \
+    X(FLOOR, "floor", UNARY, 1, 1, 1)                                                              \
+    X(CEIL, "ceil", UNARY, 1, 1, 1)                                                                \
+    X(ROUND, "round", UNARY, 1, 1, 1)                                                              \
+    X(ERF, "erf", UNARY, 1, 1, 1)                                                                  \
+    X(SIN, "sin", UNARY, 1, 1, 1)                                                                  \
+    X(COS, "cos", UNARY, 1, 1, 1)                                                                  \
+    X(TAN, "tan", UNARY, 1, 1, 1)                                                                  \
+    X(ASIN, "asin", UNARY, 1, 1, 1)                                                                \
+    X(ACOS, "acos", UNARY, 1, 1, 1)                                                                \
+    X(ATAN, "atan", UNARY, 1, 1, 1)                                                                \
+    X(SINH, "sinh", UNARY, 1, 1, 1)                                                                \
+    X(COSH, "cosh", UNARY, 1, 1, 1)                                                                \
+    X(ASINH, "asinh", UNARY, 1, 1, 1)                                                              \
+    X(ACOSH, "acosh", UNARY, 1, 1, 1)                                                              \
+    X(ATANH, "atanh", UNARY, 1, 1, 1)                                                              \
+    X(REDUCE_SUM, "reducesum", REDUCE, 1, 1, 0)                                                    \
+    X(REDUCE_MEAN, "reducemean", REDUCE, 1, 1, 0)                                                  \
+    X(REDUCE_MAX, "reducemax", REDUCE, 1, 1, 0)                                                    \
+    X(REDUCE_MIN, "reducemin", REDUCE, 1, 1, 0)                                                    \
+    X(REDUCE_PROD, "reduceprod", REDUCE, 1, 1, 0)                                                  \
+    X(REDUCE_L1, "reducel1", REDUCE, 1, 1, 0)                                                      \
+    X(REDUCE_L2, "reducel2", REDUCE, 1, 1, 0)                                                      \
+    X(REDUCE_LOG_SUM, "reducelogsum", REDUCE, 1, 1, 0)                                             \
+    X(REDUCE_LOG_SUM_EXP, "reducelogsumexp", REDUCE, 1, 1, 0)                                      \
+    X(REDUCE_SUM_SQUARE, "reducesumsquare", REDUCE, 1, 1, 0)                                       \
+    X(TRANSPOSE, "transpose", MOVE, 1, 1, 0)                                                       \
+    X(SHUFFLE, "shuffle", MOVE, 1, 1, 0)                                                           \
+    X(SLICE, "slice", MOVE, 1, 1, 0)                                                               \
+    X(PAD, "pad", MOVE, 1, 1, 0)                                                                   \
+    X(EXPAND, "expand", MOVE, 1, 1, 0)                                                             \
+    X(GATHER, "gather", MOVE, 1, 1, 0)
 
-#define VBS_OP_ENUM(name, word, low, high, bundled) VBS_OP_##name,
+#define VBS_N_TEXT_OPS 12
+
+#define VBS_OP_ENUM(name, word, class, low, high, bundled) VBS_OP_##name,
 enum vbs_op { VBS_OP_LIST(VBS_OP_ENUM) VBS_N_OPS };
 #undef VBS_OP_ENUM
 
+enum vbs_op_class {
+    VBS_CLASS_OTHER,
+    VBS_CLASS_UNARY,
+    VBS_CLASS_BINARY,
+    VBS_CLASS_REDUCE,
+    VBS_CLASS_MOVE
+};
+
 /* The word of an operator, "input" for VBS_N_OPS; never null. */
 const char *vbs_op_word(enum vbs_op op);
+enum vbs_op_class vbs_op_class(enum vbs_op op);
 
 struct vbs_shape {
-    int n_dims;                /* 1..VBS_MAX_DIMS; dim[0] is C */
+    int n_dims;                /* 1..VBS_MAX_DIMS; dim[0] is C where there are channels */
     int64_t dim[VBS_MAX_DIMS]; /* each > 0 */
 };
 
@@ -78,13 +164,34 @@ char *vbs_shape_format(const struct vbs_shape *shape, char *buffer, size_t size)
 enum vbs_status vbs_shape_parse(struct vbs_ctx *ctx, const char *text,
                                 struct vbs_shape *shape) VBS_MUST_CHECK;
 
+enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRAP };
+
+/* ONNX Resize: where an output position lies in the input, and how values are taken there. */
+enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
+enum vbs_resize_place {
+    VBS_PLACE_HALF_PIXEL,
+    VBS_PLACE_PYTORCH_HALF_PIXEL,
+    VBS_PLACE_ALIGN_CORNERS,
+    VBS_PLACE_ASYMMETRIC,
+    VBS_PLACE_TF_CROP /* tf_crop_and_resize */
+};
+enum vbs_resize_nearest {
+    VBS_NEAREST_ROUND_PREFER_FLOOR,
+    VBS_NEAREST_ROUND_PREFER_CEIL,
+    VBS_NEAREST_FLOOR,
+    VBS_NEAREST_CEIL
+};
+
 /* What an operator needs to know; fields it has no use for are 0. Spatial arrays are in the order
- * of the shape's spatial dimensions: [D, H, W] of 3-D, [H, W] of 2-D. */
+ * of the shape's spatial dimensions: [D, H, W] of 3-D, [H, W] of 2-D. Arrays of VBS_MAX_DIMS are in
+ * the order of all dimensions of the sample. */
 struct vbs_attributes {
-    int64_t out_channels; /* conv, fc */
-    int64_t groups;       /* conv: >= 1 */
-    bool bias;            /* conv, fc, scale */
-    bool affine;          /* batchnorm: has gamma and beta of its own (2 C parameters) */
+    int64_t out_channels; /* conv, deconv, fc */
+    /* conv, deconv: >= 1. shuffle: [groups, C / groups] channels are transposed, so that output
+     * channel i * groups + g is input channel g * (C / groups) + i. */
+    int64_t groups;
+    bool bias;   /* conv, deconv, fc, scale */
+    bool affine; /* batchnorm, instancenorm, layernorm: has gamma and beta of its own */
     int64_t kernel[VBS_MAX_SPATIAL];
     int64_t stride[VBS_MAX_SPATIAL];
     int64_t dilation[VBS_MAX_SPATIAL]; /* 1 = dense */
@@ -92,9 +199,33 @@ struct vbs_attributes {
     /* Pools: what their windows reach beyond the input, so that (input + pad_low + pad_high -
      * kernel) / stride + 1, rounded down, is the output for pools that round up too. */
     int64_t pad_high[VBS_MAX_SPATIAL];
+    int64_t out_pad[VBS_MAX_SPATIAL]; /* deconv: added to the output's high side */
     bool pad_counts; /* avgpool: divides by the whole kernel, else by its part inside the input */
     int64_t lrn_size;
     double lrn_alpha, lrn_beta, lrn_k; /* Caffe: x / (k + alpha / size * sum x^2)^beta */
+    double epsilon; /* batchnorm, instancenorm, layernorm; 0: VBS_BATCHNORM_EPSILON */
+    /* elu, celu, leakyrelu, thresholdedrelu: alpha; selu: alpha, beta = gamma; hardsigmoid: alpha,
+     * beta; clip: alpha = low, beta = high; linear: alpha x + beta; shrink: alpha = lambda, beta =
+     * bias; gelu: alpha != 0: by tanh. */
+    double alpha, beta;
+    bool rows;     /* fc: works on the last dimension of every row, else on the whole sample */
+    bool swapped;  /* binary with a constant: the constant is the first operand */
+    int axis;      /* softmax, logsoftmax, concat, gather; layernorm: first one normalised */
+    unsigned axes; /* reduce: bit i is dimension i */
+    int perm[VBS_MAX_DIMS];      /* transpose: dimension i of the output is perm[i] of the input */
+    int64_t begin[VBS_MAX_DIMS]; /* slice: first position; pad: how many before (< 0: cut off) */
+    int64_t step[VBS_MAX_DIMS];  /* slice: != 0; reads begin + i * step */
+    int64_t end[VBS_MAX_DIMS];   /* slice: positions in the output; pad: how many behind */
+    enum vbs_pad_mode pad_mode;
+    double pad_value;
+    enum vbs_resize_mode resize_mode;
+    enum vbs_resize_place resize_place;
+    enum vbs_resize_nearest resize_nearest;
+    bool exclude_outside;
+    double cubic_a, extrapolation;
+    double scale[VBS_MAX_DIMS];                            /* resize: > 0 */
+    double roi_begin[VBS_MAX_DIMS], roi_end[VBS_MAX_DIMS]; /* resize, VBS_PLACE_TF_CROP */
+    struct vbs_shape target; /* resize, expand: the output's shape; gather: of the indices */
 };
 
 /* A bundled operator, in the order in which it is applied. */
@@ -110,12 +241,25 @@ struct vbs_layer {
     const char *name; /* unique in the network, bundled operators' included */
     int n_inputs;
     const int *inputs; /* distinct layer ids less than this one's, 0 = the network's input */
+    /* [n_inputs] the shape in which the layer reads each input: as many elements as the tensor has,
+     * in the same row-major order (what Reshape, Flatten and the like leave of themselves). */
+    const struct vbs_shape *views;
+    /* binary, matmul and gather with a constant operand: its shape, n_dims 0 without one. A scalar
+     * is [1]. Its values are VBS_PARAMETER_OPERAND. */
+    struct vbs_shape operand;
     struct vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
     int n_bundled;
     const struct vbs_bundled *bundled;
     int64_t parameters; /* weights and biases, bundled operators' too; no running statistics */
     int64_t macs;       /* multiply-accumulates per sample: conv and fc, 0 for the others */
+};
+
+/* A final output. */
+struct vbs_output {
+    const char *name; /* the file's, else the layer's */
+    int layer;
+    struct vbs_shape shape; /* elements as the layer has, row-major */
 };
 
 /* Immutable once made. */
@@ -126,6 +270,13 @@ struct vbs_network {
     int n_layers;
     /* [1..n_layers] are the layers; [0] stands for the input: its op is VBS_N_OPS. */
     const struct vbs_layer *layers;
+    /* Tensors that nobody reads, in the file's order, else ascending by layer. */
+    int n_outputs;
+    const struct vbs_output *outputs;
+    /* ONNX: the samples of a request are independent tensors of the file's whole shape, because
+     * the network mixes along its first dimension; else that dimension is the batch. */
+    bool whole;
+    const struct vbs_parameters *parameters; /* where they come from; null: all are seeded */
 };
 
 /* Bytes of one sample of layer's output (layer 0: of the network's input): 4 per element. */
@@ -141,11 +292,13 @@ const char *vbs_model_name(int index);
 const char *vbs_model_text(int index);
 
 /*
- * Loads a network. model: a built-in name, or the path of a model text (ends in .net).
+ * Loads a network. model: a built-in name, or the path of a model text (ends in .net) or of an ONNX
+ * file (ends in .onnx).
  * input: shape to use instead of the model's own, of as many dimensions, or null. *network is
  * freed by vbs_network_free. VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED
- * (an .onnx path), VBS_IO, VBS_FORMAT (with file and line), VBS_USAGE (the model is sound but
- * input does not suit it), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length.
+ * (operators of an ONNX file: all are named, with a node of each), VBS_IO, VBS_FORMAT (with file
+ * and line), VBS_USAGE (the model is sound but input does not suit it), VBS_NO_MEMORY. Complexity:
+ * O(n log n) in the text's length.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
@@ -162,6 +315,47 @@ void vbs_network_free(struct vbs_network *network);
 /* 64-bit hash of everything that decides time and memory (shapes, operators, attributes, edges;
  * not the names): two networks with equal hashes may share measurements. */
 uint64_t vbs_network_hash(const struct vbs_network *network);
+
+/*
+ * Parameters. Those that a file does not bring are seeded: the same on every machine and in every
+ * backend, scaled so that activations stay finite and of order one. They depend on the layer's id
+ * and shape, not on names.
+ *
+ * BatchNorm is y = gamma (x - mean) / sqrt(variance + epsilon) + beta and Scale is
+ * y = gamma x + beta, by channel; what an operator does not have comes as its neutral value (bias,
+ * mean and beta 0, variance and gamma 1).
+ */
+#define VBS_BATCHNORM_EPSILON 1e-5
+
+enum vbs_parameter {
+    /* conv [O, I / groups, D, H, W], deconv [I, O / groups, D, H, W], fc [O, I]: plain, inputs as
+     * C, D, H, W */
+    VBS_PARAMETER_WEIGHTS,
+    VBS_PARAMETER_BIAS, /* [O] */
+    VBS_PARAMETER_MEAN, /* [C], as all below; layernorm: [elements of a row] */
+    VBS_PARAMETER_VARIANCE,
+    VBS_PARAMETER_GAMMA,
+    VBS_PARAMETER_BETA,
+    VBS_PARAMETER_OPERAND, /* of shape layer->operand; gather: whole numbers */
+    VBS_N_PARAMETERS
+};
+
+/* Number of weights of a conv, deconv or fc, 0 for other layers. */
+int64_t vbs_weight_count(const struct vbs_network *network, int layer);
+
+/* Values first..first+count-1 of a parameter of layer's own operator (bundled < 0), or of its
+ * bundled operator number bundled. Stored ones are read from their file now: VBS_IO, VBS_FORMAT (a
+ * value that is not finite; it is named). Linear in count. */
+enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     int layer, int bundled, enum vbs_parameter what, int64_t first,
+                                     int64_t count, float *values) VBS_MUST_CHECK;
+
+/* Number of parameters (conv weights count as one, and so on) that a file brings. 0: all seeded. */
+int vbs_network_stored(const struct vbs_network *network);
+
+/* Values of a tensor as they are taken where no input is given, sample after sample in plain order:
+ * uniform in [-1, 1). */
+void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values);
 
 #ifdef __cplusplus
 }

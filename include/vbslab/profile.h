@@ -29,8 +29,9 @@ struct vbs_profile_layer {
     /* The output takes the place of those samples of inputs[0] that the step is the last to read:
      * a step adds max(0, out_bytes - bytes so freed). */
     bool in_place;
-    /* Output channels that have weights of their own: of these a part is made (schedule.h). 0: not
-     * known; weights are then divided by the byte, as MMCNN does. */
+    /* Output channels that have weights of their own, counted in the units that kernels cannot
+     * divide (blocks of channels): of these a part is made (schedule.h). 0: not known; weights are
+     * then divided by the byte, as MMCNN does. */
     int channels;
 };
 
@@ -44,6 +45,10 @@ struct vbs_profile_row {
      * is another copy. A builder takes 0 for the layer's weight_bytes. */
     int64_t weight_bytes;
     int form; /* 0, 1, ... < VBS_MAX_FORMS */
+    /* In how many parts the layer can run (schedule.h), each in its share of the time: 0: in any
+     * number that vbs_profile_divisible allows; 1: never; n > 1: in n parts, as it was measured:
+     * time_us is that of all parts, ws_bytes of one. */
+    int parts;
     /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
     double mad_us, low_us, high_us;
     int n_runs;

@@ -110,15 +110,15 @@ static void *writable(const void *memory)
 }
 
 static dnnl_status_t place_memories(const struct od_session *s, const struct od_kernel *kernel,
-                                    const void *const *src, void *dst, void *ws)
+                                    const struct vbs_operands *o)
 {
     dnnl_status_t status = dnnl_success;
 
     for (int i = 0; i < kernel->n_memories && status == dnnl_success; i++) {
         const struct od_memory *m = &kernel->memories[i];
-        void *data = m->place == OD_SRC   ? writable(src[m->index])
-                     : m->place == OD_DST ? dst
-                     : ws                 ? (char *)ws + m->offset
+        void *data = m->place == OD_SRC   ? writable(o->src[m->index])
+                     : m->place == OD_DST ? o->dst
+                     : o->ws              ? (char *)o->ws + m->offset
                                           : NULL;
 
         if (m->place != OD_FIXED)
@@ -147,7 +147,7 @@ static double since_us(const struct timespec *start)
 }
 
 static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const void *const *src, void *dst, void *ws, double *time_us)
+                           const struct vbs_operands *operands, double *time_us)
 {
     struct od_session *s = own(session);
     const struct vbs_kernel *offer = &s->offers[kernel];
@@ -157,7 +157,7 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
     double taken_us = 0;
 
     omp_set_num_threads(s->threads);
-    status = place_memories(s, &s->kernels[kernel], src, dst, ws);
+    status = place_memories(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
         clock_gettime(CLOCK_MONOTONIC, &start);
         status = execute(s, &s->kernels[kernel]);

@@ -14,17 +14,25 @@ enum vbs_status od_affine(struct od_build *b, int bundled, int64_t n, float *fac
 {
     int64_t channels = b->l->shape.dim[0];
     float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
-    float *mean, *variance;
+    float *mean = statistics, *variance = statistics + channels;
+    const struct {
+        enum vbs_parameter what;
+        float *values;
+    } parts[] = {{VBS_PARAMETER_GAMMA, factor},
+                 {VBS_PARAMETER_BETA, shift},
+                 {VBS_PARAMETER_MEAN, mean},
+                 {VBS_PARAMETER_VARIANCE, variance}};
+    enum vbs_status status = VBS_OK;
 
     if (!statistics)
         return vbs_no_memory(b->ctx);
-    mean = statistics;
-    variance = statistics + channels;
-    vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_GAMMA, 0, channels, factor);
-    vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_BETA, 0, channels, shift);
-    vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_MEAN, 0, channels, mean);
-    vbs_parameter_values(b->network, b->layer, bundled, VBS_PARAMETER_VARIANCE, 0, channels,
-                         variance);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == VBS_OK; i++)
+        status = vbs_parameter_values(b->ctx, b->network, b->layer, bundled, parts[i].what, 0,
+                                      channels, parts[i].values);
+    if (status != VBS_OK) {
+        free(statistics);
+        return status;
+    }
     if ((bundled < 0 ? b->l->op : b->l->bundled[bundled].op) == VBS_OP_BATCHNORM)
         for (int64_t c = 0; c < channels; c++) {
             double scale = factor[c] / sqrt(variance[c] + VBS_BATCHNORM_EPSILON);
@@ -71,7 +79,8 @@ enum vbs_status od_weights_init(struct od_build *b)
         return vbs_no_memory(b->ctx);
     for (int64_t c = 0; c < out->channels; c++)
         w->scale[c] = 1;
-    vbs_parameter_values(b->network, b->layer, -1, VBS_PARAMETER_BIAS, 0, out->channels, w->bias);
+    status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_BIAS, 0,
+                                  out->channels, w->bias);
     for (int i = 0; i < b->l->n_bundled && status == VBS_OK; i++, w->n_folded++) {
         enum vbs_op op = b->l->bundled[i].op;
 
@@ -139,23 +148,27 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
 }
 
 /* One output's weights, scaled, in plain order. */
-static void filter_row(const struct od_build *b, int64_t out, int64_t count, float *row)
+static enum vbs_status filter_row(const struct od_build *b, int64_t out, int64_t count, float *row)
 {
     float scale = b->session->weights[b->layer].scale[out];
+    enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,
+                                                  VBS_PARAMETER_WEIGHTS, out * count, count, row);
 
-    vbs_parameter_values(b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS, out * count, count, row);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count && status == VBS_OK; i++)
         row[i] *= scale;
+    return status;
 }
 
 /* Plain weights of a conv into zeroed [G * O / G][stride]. */
-static void fill_filter(const struct od_build *b, int64_t stride, float *plain)
+static enum vbs_status fill_filter(const struct od_build *b, int64_t stride, float *plain)
 {
     int64_t outputs = b->l->shape.dim[0];
     int64_t count = vbs_weight_count(b->network, b->layer) / outputs;
+    enum vbs_status status = VBS_OK;
 
-    for (int64_t o = 0; o < outputs; o++)
-        filter_row(b, o, count, plain + o * stride);
+    for (int64_t o = 0; o < outputs && status == VBS_OK; o++)
+        status = filter_row(b, o, count, plain + o * stride);
+    return status;
 }
 
 /* Weights of a fc into zeroed [O][stride], inputs in the order in which they are stored. */
@@ -164,17 +177,18 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t stride, flo
     const struct od_tensor *in = od_input(b, 0);
     int64_t count = in->channels * in->positions;
     float *row = malloc((size_t)count * sizeof *row);
+    enum vbs_status status = VBS_OK;
 
     if (!row)
         return vbs_no_memory(b->ctx);
-    for (int64_t o = 0; o < b->l->shape.dim[0]; o++) {
-        filter_row(b, o, count, row);
-        for (int64_t c = 0, i = 0; c < in->channels; c++)
+    for (int64_t o = 0; o < b->l->shape.dim[0] && status == VBS_OK; o++) {
+        status = filter_row(b, o, count, row);
+        for (int64_t c = 0, i = 0; status == VBS_OK && c < in->channels; c++)
             for (int64_t s = 0; s < in->positions; s++, i++)
                 plain[o * stride + od_stored_index(b->session, in, c, s)] = row[i];
     }
     free(row);
-    return VBS_OK;
+    return status;
 }
 
 static enum vbs_status plain_md(struct od_build *b, bool stored, dnnl_memory_desc_t *md)
@@ -199,8 +213,7 @@ static enum vbs_status fill_plain(struct od_build *b, const dnnl_memory_desc_t *
         stride *= md->dims[i];
     if (b->l->op == VBS_OP_FC)
         return fill_matrix(b, stride, plain);
-    fill_filter(b, stride, plain);
-    return VBS_OK;
+    return fill_filter(b, stride, plain);
 }
 
 /* Zeroed room for plain weights, kept from one form to the next: fresh memory costs more than

@@ -16,7 +16,7 @@
 #define BIASED  (ON(CONV) | ON(FC) | ON(SCALE))
 #define POOLS   (ON(POOL_MAX) | ON(POOL_AVG))
 #define WINDOWS (ON(CONV) | POOLS)
-#define ANY     ((1u << VBS_N_OPS) - 1)
+#define ANY     ((1u << VBS_N_TEXT_OPS) - 1)
 
 #define LONGEST_NUMBER 40 /* characters; longer ones are not quoted in messages */
 

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/op.h"
+#include "model/parameters.h"
 #include "model/shape.h"
 #include "vbslab/units.h"
 
@@ -15,6 +16,7 @@
 struct network {
     struct vbs_network network; /* first: callers have a pointer to it */
     struct vbs_arena arena;
+    struct vbs_parameters parameters;
 };
 
 struct draft {
@@ -32,8 +34,16 @@ struct named {
     int id;
 };
 
+struct output {
+    const char *name;
+    int id;
+    struct vbs_shape shape;
+};
+
 struct vbs_builder {
     struct network *network;
+    struct output *outputs;
+    int n_outputs, outputs_capacity;
     struct draft *drafts; /* [0] is the network's input */
     int n_drafts, capacity;
     void *names; /* tsearch tree of struct named */
@@ -59,6 +69,7 @@ void vbs_network_free(struct vbs_network *network)
     struct network *whole = (struct network *)network;
 
     if (whole) {
+        vbs_source_free(whole->parameters.source);
         vbs_arena_clear(&whole->arena);
         free(whole);
     }
@@ -82,6 +93,7 @@ void vbs_builder_free(struct vbs_builder *builder)
         return;
     tdestroy(builder->names, keep);
     free(builder->drafts);
+    free(builder->outputs);
     if (builder->network)
         vbs_network_free(&builder->network->network);
     free(builder);
@@ -138,6 +150,45 @@ no_memory:
     return vbs_no_memory(ctx);
 }
 
+enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   struct vbs_source *source)
+{
+    struct vbs_parameters *parameters = &builder->network->parameters;
+
+    if (parameters->source) {
+        vbs_source_free(source);
+        return vbs_fail(ctx, VBS_USAGE, "a network has one source of parameters");
+    }
+    parameters->source = source;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   const char *name, int id, const struct vbs_shape *shape)
+{
+    int capacity = builder->outputs_capacity ? 2 * builder->outputs_capacity : 8;
+    struct output *outputs = builder->outputs;
+    const char *copy = vbs_arena_strdup(arena(builder), name);
+
+    if (copy && builder->n_outputs == builder->outputs_capacity) {
+        outputs = realloc(outputs, (size_t)capacity * sizeof *outputs);
+        if (outputs) {
+            builder->outputs = outputs;
+            builder->outputs_capacity = capacity;
+        }
+    }
+    if (!copy || !outputs)
+        return vbs_no_memory(ctx);
+    outputs[builder->n_outputs++] = (struct output){.name = copy, .id = id, .shape = *shape};
+    builder->drafts[id].n_readers++;
+    return VBS_OK;
+}
+
+void vbs_builder_whole(struct vbs_builder *builder)
+{
+    builder->network->network.whole = true;
+}
+
 int vbs_builder_count(const struct vbs_builder *builder)
 {
     return builder->n_drafts - 1;
@@ -191,16 +242,25 @@ static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_builder 
     return VBS_OK;
 }
 
+/* An operator of two operands may have one of them as a constant. */
+static bool needs_two(const struct vbs_node *node)
+{
+    bool pairs = vbs_op_class(node->op) == VBS_CLASS_BINARY || node->op == VBS_OP_MATMUL;
+
+    return pairs && node->operand.n_dims == 0;
+}
+
 static enum vbs_status check_inputs(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                     const struct vbs_node *node)
 {
     const struct vbs_op_info *info = vbs_op_info(node->op);
     int n = node->n_inputs, reader = builder->n_drafts;
+    int fewest = needs_two(node) ? 2 : info->fewest_inputs;
+    int most = node->operand.n_dims > 0 ? 1 : info->most_inputs;
 
-    if (n < info->fewest_inputs || (info->most_inputs && n > info->most_inputs))
-        return vbs_fail(ctx, VBS_FORMAT, "'%s' takes %d input%s%s, not %d", info->word,
-                        info->fewest_inputs, info->fewest_inputs == 1 ? "" : "s",
-                        info->most_inputs ? "" : " or more", n);
+    if (n < fewest || (most && n > most))
+        return vbs_fail(ctx, VBS_FORMAT, "'%s' takes %d input%s%s, not %d", info->word, fewest,
+                        fewest == 1 ? "" : "s", most ? "" : " or more", n);
     for (int i = 0; i < n; i++) {
         struct draft *input = &builder->drafts[node->inputs[i]];
 
@@ -211,22 +271,39 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, struct vbs_builder *bui
     return VBS_OK;
 }
 
+/* The shapes in which node reads its inputs, in the arena. */
+static enum vbs_status take_views(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  struct vbs_node *node)
+{
+    struct vbs_shape *views =
+        vbs_arena_alloc(arena(builder), (size_t)node->n_inputs, sizeof *views);
+
+    if (!views)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < node->n_inputs; i++) {
+        const struct vbs_shape *shape = vbs_builder_shape(builder, node->inputs[i]);
+
+        views[i] = node->views ? node->views[i] : *shape;
+        if (!vbs_shape_valid(&views[i]) ||
+            vbs_shape_elements(&views[i]) != vbs_shape_elements(shape))
+            return vbs_fail(ctx, VBS_FORMAT, "input '%s' has another number of elements than asked",
+                            builder->drafts[node->inputs[i]].node.name);
+    }
+    node->views = views;
+    return VBS_OK;
+}
+
 static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, struct draft *draft)
 {
     struct vbs_node *node = &draft->node;
-    const struct vbs_shape **shapes = malloc((size_t)node->n_inputs * sizeof *shapes);
-    enum vbs_status status;
+    enum vbs_status status = take_views(ctx, builder, node);
 
-    if (!shapes)
-        return vbs_no_memory(ctx);
-    for (int i = 0; i < node->n_inputs; i++)
-        shapes[i] = vbs_builder_shape(builder, node->inputs[i]);
-    status = vbs_shape_infer(ctx, node->op, shapes, node->n_inputs, node->round_up,
-                             &node->attributes, &draft->shape);
     if (status == VBS_OK)
-        status = vbs_shape_work(ctx, node->op, &node->attributes, shapes[0], &draft->shape,
-                                &draft->parameters, &draft->macs);
-    free(shapes);
+        status = vbs_shape_infer(ctx, node->op, node->views, node->n_inputs, &node->operand,
+                                 node->round_up, &node->attributes, &draft->shape);
+    if (status == VBS_OK)
+        status = vbs_shape_work(ctx, node->op, &node->attributes, &node->views[0], &node->operand,
+                                &draft->shape, &draft->parameters, &draft->macs);
     return status;
 }
 
@@ -267,13 +344,26 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
     return status;
 }
 
+/* The shape of the layer that draft, whose layer is settled, is or joined. */
+static const struct vbs_shape *layer_shape(const struct vbs_builder *builder,
+                                           const struct draft *draft)
+{
+    while (draft->place > 0)
+        draft = &builder->drafts[draft->node.inputs[0]];
+    return &draft->shape;
+}
+
 /* True when draft runs in place: nobody else reads what it overwrites, and that is a layer's. */
 static bool joins(const struct vbs_builder *builder, const struct draft *draft)
 {
     int input = draft->node.inputs[0];
 
-    return vbs_op_info(draft->node.op)->bundled && input != 0 &&
-           builder->drafts[input].n_readers == 1;
+    const struct draft *before = &builder->drafts[input];
+    bool by_value = vbs_op_class(draft->node.op) == VBS_CLASS_UNARY;
+
+    return vbs_op_info(draft->node.op)->bundled && input != 0 && !draft->node.kept &&
+           before->n_readers == 1 &&
+           (by_value || draft->shape.dim[0] == layer_shape(builder, before)->dim[0]);
 }
 
 /* Settles which layer each operator is or joins. */
@@ -319,6 +409,8 @@ static bool make_layer(struct vbs_builder *builder, const struct draft *draft,
                                 .name = node->name,
                                 .n_inputs = node->n_inputs,
                                 .inputs = inputs,
+                                .views = node->views,
+                                .operand = node->operand,
                                 .attributes = node->attributes,
                                 .shape = draft->shape,
                                 .n_bundled = layer->n_bundled,
@@ -369,6 +461,65 @@ static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *buil
     return status;
 }
 
+/* Values of all nodes, by layer and place. */
+static enum vbs_status take_values(struct vbs_ctx *ctx, struct vbs_builder *builder)
+{
+    struct vbs_parameters *parameters = &builder->network->parameters;
+    struct vbs_network *made = &builder->network->network;
+    size_t n = (size_t)builder->n_drafts;
+
+    parameters->first =
+        vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *parameters->first);
+    parameters->values = vbs_arena_alloc(arena(builder), n, sizeof *parameters->values);
+    if (!parameters->first || !parameters->values)
+        return vbs_no_memory(ctx);
+    for (int k = 1, next = 0; k <= made->n_layers; k++) {
+        parameters->first[k] = next;
+        next += 1 + made->layers[k].n_bundled;
+    }
+    for (size_t id = 1; id < n; id++) {
+        const struct draft *draft = &builder->drafts[id];
+        int at = parameters->first[draft->layer] + draft->place;
+
+        for (int i = 0; i < VBS_N_PARAMETERS; i++) {
+            parameters->values[at].of[i] = draft->node.values[i];
+            parameters->n_stored += draft->node.values[i] != NULL;
+        }
+    }
+    made->parameters = parameters;
+    return VBS_OK;
+}
+
+static enum vbs_status take_outputs(struct vbs_ctx *ctx, struct vbs_builder *builder)
+{
+    struct vbs_network *made = &builder->network->network;
+    bool *read = vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *read);
+    struct vbs_output *outputs = vbs_arena_alloc(
+        arena(builder), (size_t)(made->n_layers + builder->n_outputs), sizeof *outputs);
+    int n = 0;
+
+    if (!read || !outputs)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= made->n_layers; k++)
+        for (int i = 0; i < made->layers[k].n_inputs; i++)
+            read[made->layers[k].inputs[i]] = true;
+    for (int i = 0; i < builder->n_outputs; i++) {
+        const struct output *o = &builder->outputs[i];
+        int layer = builder->drafts[o->id].layer;
+
+        if (layer == 0 || read[layer])
+            return vbs_fail(ctx, VBS_FORMAT, "output '%s' is read inside the network", o->name);
+        outputs[n++] = (struct vbs_output){.name = o->name, .layer = layer, .shape = o->shape};
+    }
+    for (int k = 1; k <= made->n_layers && builder->n_outputs == 0; k++)
+        if (!read[k])
+            outputs[n++] = (struct vbs_output){
+                .name = made->layers[k].name, .layer = k, .shape = made->layers[k].shape};
+    made->n_outputs = n;
+    made->outputs = outputs;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_network **network, int *line)
 {
@@ -394,6 +545,12 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
     if (status != VBS_OK)
         return status;
     made->layers = layers;
+    *line = 0;
+    status = take_values(ctx, builder);
+    if (status == VBS_OK)
+        status = take_outputs(ctx, builder);
+    if (status != VBS_OK)
+        return status;
     builder->network = NULL;
     *network = made;
     return VBS_OK;

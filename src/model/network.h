@@ -7,15 +7,23 @@
 
 #include "vbslab/model.h"
 
+#include "model/values.h"
+
 /* An operator as a file lists it. */
 struct vbs_node {
     enum vbs_op op;
     const char *name;
     int n_inputs;
     const int *inputs; /* operators by number from 1 in the order added; 0 = the network's input */
+    /* [n_inputs] the shapes in which it reads them, or null: as they are. */
+    const struct vbs_shape *views;
     struct vbs_attributes attributes;
-    bool round_up; /* pools: as vbs_shape_infer */
-    int line;      /* where it stands, for messages */
+    struct vbs_shape operand; /* n_dims 0: no constant operand */
+    bool round_up;            /* pools: as vbs_shape_infer */
+    bool kept;                /* never joins the layer before it */
+    int line;                 /* where it stands, for messages; 0: in no line */
+    /* Where its parameters come from; null: seeded. What these point to belongs to the source. */
+    const struct vbs_values *values[VBS_N_PARAMETERS];
 };
 
 struct vbs_builder;
@@ -25,6 +33,19 @@ enum vbs_status vbs_builder_new(struct vbs_ctx *ctx, const char *name, const cha
                                 const struct vbs_shape *input,
                                 struct vbs_builder **builder) VBS_MUST_CHECK;
 void vbs_builder_free(struct vbs_builder *builder);
+
+/* The file that values of nodes are read from; the network takes it, also when this fails. */
+enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   struct vbs_source *source) VBS_MUST_CHECK;
+
+/* Names a final output, in their order; without any, all tensors that nobody reads are. shape: as
+ * the file sees it, as many elements. */
+enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   const char *name, int id,
+                                   const struct vbs_shape *shape) VBS_MUST_CHECK;
+
+/* Sets struct vbs_network's whole. */
+void vbs_builder_whole(struct vbs_builder *builder);
 
 /* Appends an operator (copied). VBS_FORMAT says what is wrong with it; after a failure the builder
  * can only be freed. */

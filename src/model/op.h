@@ -6,6 +6,7 @@
 
 struct vbs_op_info {
     const char *word;
+    enum vbs_op_class class;
     int fewest_inputs;
     int most_inputs; /* 0: any number */
     bool bundled;    /* runs in place and joins the layer before it */
@@ -13,7 +14,7 @@ struct vbs_op_info {
 
 const struct vbs_op_info *vbs_op_info(enum vbs_op op);
 
-/* False when no operator has this word. */
+/* Of the operators of model texts; false when none has this word. */
 bool vbs_op_find(const char *word, enum vbs_op *op);
 
 /* The operator word that is nearest to word, or null. */

@@ -195,65 +195,80 @@ static enum vbs_status shapes_differ(struct vbs_ctx *ctx, const char *what,
                     vbs_shape_format(b, b_text, sizeof b_text));
 }
 
-static enum vbs_status infer_add(struct vbs_ctx *ctx, const struct vbs_shape *const *inputs,
-                                 int n_inputs)
+/* Dimension i from the last of a shape, 1 beyond its first. */
+static int64_t dim_from_end(const struct vbs_shape *shape, int i)
 {
-    for (int i = 1; i < n_inputs; i++)
-        if (!vbs_shape_equal(inputs[0], inputs[i]))
-            return shapes_differ(ctx, "shapes of the inputs", inputs[0], inputs[i]);
-    return VBS_OK;
+    return i < shape->n_dims ? shape->dim[shape->n_dims - 1 - i] : 1;
 }
 
-/* Along channels; the spatial dimensions must agree. */
-static enum vbs_status infer_concat(struct vbs_ctx *ctx, const struct vbs_shape *const *inputs,
-                                    int n_inputs, struct vbs_shape *output)
+/* Broadcasting of numpy: aligned at the last dimension, where 1 fits all. */
+static enum vbs_status infer_binary(struct vbs_ctx *ctx, const struct vbs_shape *a,
+                                    const struct vbs_shape *b, struct vbs_shape *output)
 {
-    for (int i = 1; i < n_inputs; i++) {
-        struct vbs_shape joined = *inputs[i];
+    int n = a->n_dims > b->n_dims ? a->n_dims : b->n_dims;
 
-        joined.dim[0] = inputs[0]->dim[0];
-        if (!vbs_shape_equal(inputs[0], &joined))
-            return shapes_differ(ctx, "sizes beside channels", inputs[0], inputs[i]);
-        output->dim[0] += inputs[i]->dim[0]; /* of 2^31 at most, and fewer than 2^31 of them */
+    output->n_dims = n;
+    for (int i = 0; i < n; i++) {
+        int64_t x = dim_from_end(a, i), y = dim_from_end(b, i);
+
+        if (x != y && x != 1 && y != 1)
+            return shapes_differ(ctx, "shapes of the inputs", a, b);
+        output->dim[n - 1 - i] = x > y ? x : y;
     }
     return VBS_OK;
 }
 
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op,
-                                const struct vbs_shape *const *inputs, int n_inputs, bool round_up,
+/* Along axis; the other dimensions must agree. */
+static enum vbs_status infer_concat(struct vbs_ctx *ctx, int axis, const struct vbs_shape *inputs,
+                                    int n_inputs, struct vbs_shape *output)
+{
+    if (axis < 0 || axis >= inputs[0].n_dims)
+        return vbs_fail(ctx, VBS_FORMAT, "there is no dimension %d to concatenate along", axis);
+    for (int i = 1; i < n_inputs; i++) {
+        struct vbs_shape joined = inputs[i];
+
+        joined.dim[axis] = inputs[0].dim[axis];
+        if (!vbs_shape_equal(&inputs[0], &joined))
+            return shapes_differ(ctx, axis == 0 ? "sizes beside channels" : "sizes beside the axis",
+                                 &inputs[0], &inputs[i]);
+        /* of 2^31 at most, and fewer than 2^31 of them */
+        output->dim[axis] += inputs[i].dim[axis];
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
+                                int n_inputs, const struct vbs_shape *operand, bool round_up,
                                 struct vbs_attributes *attributes, struct vbs_shape *output)
 {
-    struct vbs_shape inferred = *inputs[0];
+    struct vbs_shape inferred = inputs[0];
     enum vbs_status status = VBS_OK;
 
     switch (op) {
     case VBS_OP_CONV:
-        status = infer_conv(ctx, attributes, inputs[0], &inferred);
+        status = infer_conv(ctx, attributes, &inputs[0], &inferred);
         break;
     case VBS_OP_FC:
         if (!within(attributes->out_channels, 1))
             return vbs_fail(ctx, VBS_FORMAT, "output channels are out of range");
-        inferred = (struct vbs_shape){.n_dims = 1, .dim = {attributes->out_channels}};
+        if (attributes->rows)
+            inferred.dim[inferred.n_dims - 1] = attributes->out_channels;
+        else
+            inferred = (struct vbs_shape){.n_dims = 1, .dim = {attributes->out_channels}};
         break;
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
-        status = infer_windows(ctx, op, round_up, attributes, inputs[0], &inferred);
+        status = infer_windows(ctx, op, round_up, attributes, &inputs[0], &inferred);
         break;
     case VBS_OP_LRN:
         status = check_lrn(ctx, attributes);
         break;
     case VBS_OP_CONCAT:
-        status = infer_concat(ctx, inputs, n_inputs, &inferred);
+        status = infer_concat(ctx, attributes->axis, inputs, n_inputs, &inferred);
         break;
-    case VBS_OP_ADD:
-        status = infer_add(ctx, inputs, n_inputs);
-        break;
-    case VBS_OP_SOFTMAX:
-    case VBS_OP_RELU:
-    case VBS_OP_BATCHNORM:
-    case VBS_OP_SCALE:
-    case VBS_OP_DROPOUT:
-    case VBS_N_OPS:
+    default:
+        if (vbs_op_class(op) == VBS_CLASS_BINARY)
+            status = infer_binary(ctx, &inputs[0], n_inputs > 1 ? &inputs[1] : operand, &inferred);
         break;
     }
     if (status == VBS_OK && !vbs_shape_valid(&inferred))
@@ -269,7 +284,7 @@ static bool count_per_output(enum vbs_op op, const struct vbs_attributes *attrib
                              const struct vbs_shape *input, int64_t *count)
 {
     if (op == VBS_OP_FC) {
-        *count = vbs_shape_elements(input);
+        *count = attributes->rows ? input->dim[input->n_dims - 1] : vbs_shape_elements(input);
         return true;
     }
     *count = input->dim[0] / attributes->groups;
@@ -281,10 +296,11 @@ static bool count_per_output(enum vbs_op op, const struct vbs_attributes *attrib
 
 enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, enum vbs_op op,
                                const struct vbs_attributes *attributes,
-                               const struct vbs_shape *input, const struct vbs_shape *output,
-                               int64_t *parameters, int64_t *macs)
+                               const struct vbs_shape *input, const struct vbs_shape *operand,
+                               const struct vbs_shape *output, int64_t *parameters, int64_t *macs)
 {
-    int64_t channels = output->dim[0], weights = 0, work = 0, each = 0;
+    int64_t channels = op == VBS_OP_FC ? attributes->out_channels : output->dim[0], weights = 0,
+            work = 0, each = 0;
     bool counted = true;
 
     if (op == VBS_OP_CONV || op == VBS_OP_FC)
@@ -294,6 +310,8 @@ enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, enum vbs_op op,
         weights = channels;
     else if (op == VBS_OP_BATCHNORM && attributes->affine)
         weights = 2 * channels;
+    if (operand->n_dims > 0)
+        weights = vbs_shape_elements(operand);
     if (attributes->bias)
         counted = counted && vbs_add(weights, channels, &weights);
     if (!counted || weights > VBS_MAX_ELEMENTS)

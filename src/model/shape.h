@@ -13,13 +13,14 @@ bool vbs_shape_valid(const struct vbs_shape *shape);
 bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b);
 
 /*
- * The output's shape of op on inputs. attributes must have kernel, stride, dilation and pads for
- * every spatial dimension where op has a window; pad_high of pools is set to what the windows need.
+ * The output's shape of op on inputs; operand: of its constant operand, n_dims 0 without one.
+ * attributes must have kernel, stride, dilation and pads for every spatial dimension where op has a
+ * window; pad_high of pools is set to what the windows need.
  * round_up: windows that begin inside the input (with its low padding) but do not fit whole count
  * too, as in Caffe's pools. VBS_FORMAT says what does not fit.
  */
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op,
-                                const struct vbs_shape *const *inputs, int n_inputs, bool round_up,
+enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
+                                int n_inputs, const struct vbs_shape *operand, bool round_up,
                                 struct vbs_attributes *attributes,
                                 struct vbs_shape *output) VBS_MUST_CHECK;
 
@@ -27,7 +28,8 @@ enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op,
  * its output. VBS_FORMAT when there are more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
 enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, enum vbs_op op,
                                const struct vbs_attributes *attributes,
-                               const struct vbs_shape *input, const struct vbs_shape *output,
-                               int64_t *parameters, int64_t *macs) VBS_MUST_CHECK;
+                               const struct vbs_shape *input, const struct vbs_shape *operand,
+                               const struct vbs_shape *output, int64_t *parameters,
+                               int64_t *macs) VBS_MUST_CHECK;
 
 #endif

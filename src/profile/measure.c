@@ -106,16 +106,16 @@ static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_
 {
     const struct vbs_kernel *k = &m->session->kernels[kernel];
     const struct vbs_profile_layer *layer = &m->session->layers[k->layer];
-    void *dst = NULL, *ws = NULL;
+    struct vbs_operands operands = {.src = m->src};
     enum vbs_status status;
 
     if (!m->session->modelled) {
         for (int i = 0; i < layer->n_inputs; i++)
             m->src[i] = m->buffers.slots[m->buffers.slot_of[layer->inputs[i]]];
-        dst = m->buffers.slots[m->buffers.slot_of[k->layer]];
-        ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
+        operands.dst = m->buffers.slots[m->buffers.slot_of[k->layer]];
+        operands.ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
     }
-    status = m->session->ops->run(m->ctx, m->session, kernel, m->src, dst, ws, time_us);
+    status = m->session->ops->run(m->ctx, m->session, kernel, &operands, time_us);
     if (status == VBS_OK && !(isfinite(*time_us) && *time_us >= 0))
         status =
             vbs_fail(m->ctx, VBS_LIBRARY, "layer '%s': '%s' at batch %d reported a time of %g us",

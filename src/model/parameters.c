@@ -2,7 +2,7 @@
  * Seeded parameters and values. Each is a function of its key and index alone, so that any part of
  * a tensor can be made at any time, in any order, and never has to be kept.
  */
-#include "vbslab/backend.h"
+#include "model/parameters.h"
 
 #include <math.h>
 
@@ -29,15 +29,18 @@ static void uniform(uint64_t key, int64_t first, int64_t count, float centre, fl
 }
 
 /* Inputs of one output value of a conv or fc. */
-static int64_t fan_in(const struct vbs_network *network, const struct vbs_layer *layer)
+static int64_t fan_in(const struct vbs_layer *layer)
 {
-    const struct vbs_shape *source =
-        layer->inputs[0] == 0 ? &network->input : &network->layers[layer->inputs[0]].shape;
+    const struct vbs_shape *source = &layer->views[0];
     int64_t n;
 
     if (layer->op == VBS_OP_FC)
-        return vbs_shape_elements(source);
-    n = source->dim[0] / layer->attributes.groups;
+        return layer->attributes.rows ? source->dim[source->n_dims - 1]
+                                      : vbs_shape_elements(source);
+    if (layer->op == VBS_OP_CONV_TRANSPOSE)
+        n = layer->attributes.out_channels / layer->attributes.groups;
+    else
+        n = source->dim[0] / layer->attributes.groups;
     for (int i = 0; i + 1 < source->n_dims; i++)
         n *= layer->attributes.kernel[i];
     return n;
@@ -55,18 +58,20 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
 {
     const struct vbs_layer *l = &network->layers[layer];
 
+    if (l->op == VBS_OP_CONV_TRANSPOSE)
+        return l->views[0].dim[0] * fan_in(l);
     if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
         return 0;
-    return l->shape.dim[0] * fan_in(network, l);
+    return l->attributes.out_channels * fan_in(l);
 }
 
 /* Half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU, which
  * keeps the mean square of activations (He et al. 2015, equation 10), and 1 / fan-in without. */
-static float weight_spread(const struct vbs_network *network, const struct vbs_layer *layer)
+static float weight_spread(const struct vbs_layer *layer)
 {
     double gain = has_relu(layer) ? 2 : 1;
 
-    return (float)sqrt(3 * gain / (double)fan_in(network, layer));
+    return (float)sqrt(3 * gain / (double)fan_in(layer));
 }
 
 /* Middle and half-width of the distribution of a parameter of op; a neutral value has width 0. */
@@ -91,21 +96,38 @@ static void distribution(enum vbs_op op, const struct vbs_attributes *attributes
         *spread = 0.1f;
 }
 
-void vbs_parameter_values(const struct vbs_network *network, int layer, int bundled,
+static void seeded_values(const struct vbs_layer *l, int layer, int bundled,
                           enum vbs_parameter what, int64_t first, int64_t count, float *values)
 {
-    const struct vbs_layer *l = &network->layers[layer];
     uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(bundled + 1)), (uint64_t)what);
     float centre = 0, spread;
 
     if (what == VBS_PARAMETER_WEIGHTS)
-        spread = weight_spread(network, l);
+        spread = weight_spread(l);
     else if (bundled < 0)
         distribution(l->op, &l->attributes, what, &centre, &spread);
     else
         distribution(l->bundled[bundled].op, &l->bundled[bundled].attributes, what, &centre,
                      &spread);
     uniform(key, first, count, centre, spread, values);
+}
+
+enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     int layer, int bundled, enum vbs_parameter what, int64_t first,
+                                     int64_t count, float *values)
+{
+    const struct vbs_parameters *p = network->parameters;
+    const struct vbs_values *stored = p ? p->values[p->first[layer] + bundled + 1].of[what] : NULL;
+
+    if (stored)
+        return vbs_values_read(ctx, p->source, stored, first, count, values);
+    seeded_values(&network->layers[layer], layer, bundled, what, first, count, values);
+    return VBS_OK;
+}
+
+int vbs_network_stored(const struct vbs_network *network)
+{
+    return network->parameters ? network->parameters->n_stored : 0;
 }
 
 void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values)

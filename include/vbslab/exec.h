@@ -1,0 +1,115 @@
+/*
+ * vbslab/exec.h - executing schedules for real, inside an arena of exactly the budget.
+ *
+ * What is planned beforehand, once: kernels of the session (created and, with weights excluded,
+ * packed), a buffer for everything that the schedule makes live, an offset for every buffer
+ * (place.h), the file of packed weights that loads read. A run then only sets pointers: it makes no
+ * allocation, no primitive and no reorder that the schedule does not name.
+ *
+ * Buffers. Time is the place in the list of steps. A sample of a tensor is live from the step that
+ * computes it to the last that reads it; all samples of one step, of the layer that makes them and
+ * of every layer that reads them, lie one after the other, so samples are joined into stacks: rigid
+ * items whose samples begin and end at different steps. Scratch lives for its step. A layer in
+ * place shares the stack of its first input. A loaded piece of weights is live from its load to its
+ * drop; pieces that one step reads form a stack too. With io external the samples of the network's
+ * input are copied into the arena for each step that reads them, and final outputs are copied out
+ * behind the step that makes them.
+ *
+ * Everything that the schedule counts lies in the arena. Beside it there is the base, which does
+ * not depend on batches: program, libraries, kernels, parameters that runs are not given (biases,
+ * and with weights excluded all packed weights).
+ */
+#ifndef VBSLAB_EXEC_H
+#define VBSLAB_EXEC_H
+
+#include "vbslab/backend.h"
+#include "vbslab/place.h"
+#include "vbslab/schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vbs_exec_options {
+    int threads;          /* as struct vbs_backend_options */
+    int64_t memory_bytes; /* of the arena; 0: the schedule's budget */
+    double place_limit_s; /* of the search for offsets; 0: 10 */
+    /* The file of packed weights (weights included): read when it suits this network, library and
+     * schedule, else written anew; null: a file without a name in folder, for this executor only.
+     */
+    const char *weights_path;
+    const char *folder;           /* null: "." */
+    bool direct;                  /* loads bypass the page cache where the system can (O_DIRECT) */
+    bool paranoid;                /* what is dead is filled with signalling values and checked to be
+                                     untouched when it is needed next; slow */
+    bool trace;                   /* keep the times of every step */
+    struct vbs_progress progress; /* of preparing: kernels, placement, the weight file */
+};
+
+/* What placing gave; exec.h's terms for the four peaks are in struct vbs_exec_report. */
+struct vbs_exec_placement {
+    int64_t live_bytes;   /* peak of what is live, as the replay counts it */
+    int64_t load_bytes;   /* the same with buffers as they must be: aligned, samples of stacks */
+    int64_t placed_bytes; /* the highest end of a buffer */
+    int n_buffers;
+    int64_t n_moves,
+        moved_bytes; /* copies of samples so that batches lie together; 0: none needed */
+    double place_s;
+};
+
+/* Times of a step of the schedule, microseconds from the start of the run. */
+struct vbs_exec_step {
+    double start_us, end_us;
+};
+
+struct vbs_exec_report {
+    double time_us;    /* of the request: from the first step's start to the last one's end, copies
+                          of inputs and outputs too */
+    double compute_us; /* in compute steps */
+    double copy_us;    /* in loads that are not resident */
+    double waited_us;  /* compute steps, for loads */
+    double io_us;      /* copying inputs and outputs */
+    int64_t copied_bytes;
+    int64_t touched_bytes;    /* pages of the arena that are resident after the run */
+    int64_t base_bytes;       /* resident memory of the process before the run, without the arena */
+    int64_t high_water_bytes; /* most resident memory during the run, above base_bytes; -1: the
+                                 system does not tell */
+    int64_t n_steps;
+    const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
+};
+
+struct vbs_exec;
+
+/*
+ * Prepares schedule of a profile of network on backend. Borrows network; copies the rest.
+ * VBS_INVALID: the schedule does not belong to the network, or breaks the rules of schedule.h.
+ * VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE: no placement within
+ * the arena was found; *placement tells how much the best one needs. VBS_UNSUPPORTED: a session
+ * that is modelled. placement may be null; it is filled on success and on VBS_INFEASIBLE.
+ */
+enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                             const struct vbs_backend *backend, const struct vbs_schedule *schedule,
+                             const struct vbs_exec_options *options,
+                             struct vbs_exec_placement *placement,
+                             struct vbs_exec **exec) VBS_MUST_CHECK;
+void vbs_exec_free(struct vbs_exec *exec);
+
+/*
+ * Runs the request once. input: request samples in plain order, or null: vbs_tensor_values.
+ * outputs: one array per network->outputs, request samples in plain order, or null (null entries:
+ * not wanted). Runs can be repeated; resident weights stay from one to the next. VBS_LIBRARY,
+ * VBS_IO (a load failed), VBS_INTERRUPTED, and in paranoid mode VBS_LIBRARY where memory was
+ * touched that was not to be.
+ */
+enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
+                             float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;
+
+const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec);
+
+/* The session that runs the layers; belongs to exec. */
+const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,114 @@
+/*
+ * vbslab/place.h - the placement planner: offsets for buffers whose lives are known beforehand.
+ *
+ * Offline dynamic storage allocation (DESIGN 7), with stacks. An item is a rigid stack of
+ * rectangles: each lives through the steps [lower, upper) and takes the bytes
+ * [offset, offset + size) of the item. A plain buffer is an item of one rectangle at offset 0; the
+ * samples of a tensor that must lie side by side, but begin and end to live at different steps, are
+ * an item with a rectangle for each. Bytes of an item that no living rectangle takes are free for
+ * others. A placement gives each item its offset, so that no two rectangles of different items
+ * that share a step share a byte.
+ *
+ * The load, the largest sum of living rectangles over all steps, is a lower bound of the height.
+ */
+#ifndef VBSLAB_PLACE_H
+#define VBSLAB_PLACE_H
+
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VBS_MAX_PLACE_ITEMS ((int64_t)1 << 20)
+#define VBS_MAX_PLACE_RECTS ((int64_t)1 << 22) /* of all items together */
+#define VBS_PLACE_TIME_S    10                 /* the default limit of time */
+
+struct vbs_place_rect {
+    int64_t lower, upper; /* steps [lower, upper), lower < upper; may be negative */
+    int64_t offset;       /* bytes from the item's first, 0 or more */
+    int64_t size;         /* bytes, 0 or more */
+};
+
+struct vbs_place_item {
+    /* Its rectangles; those of one item may touch but not overlap in time and space. They need not
+     * be sorted. None: the item takes no bytes. */
+    int64_t first_rect, n_rects;
+    int64_t alignment; /* its offset is a multiple of this; 0 is as 1. Powers of two up to 2^62. */
+    bool fixed;        /* must lie at fixed_offset */
+    int64_t fixed_offset;
+};
+
+/* Borrowed during the call only. */
+struct vbs_place_problem {
+    int64_t n_items;
+    const struct vbs_place_item *items;
+    int64_t n_rects;
+    const struct vbs_place_rect *rects;
+    int64_t capacity; /* bytes, 0 or more: no rectangle may end above */
+};
+
+/* How to search; {0} gives the defaults. The same problem and options give the same placement
+ * unless the time limit cuts the search. */
+struct vbs_place_options {
+    double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */
+    int64_t step_limit;  /* placements of an item tried, in the order of 1e6 a second; 0: none */
+    uint64_t seed;       /* of the random numbers */
+};
+
+/* How the placement was found; for people. */
+enum vbs_place_method {
+    VBS_PLACE_GREEDY, /* one of the fixed orders */
+    VBS_PLACE_REPAIR, /* an order repaired until it fitted */
+    VBS_PLACE_SEARCH, /* exact search */
+};
+
+struct vbs_place_result {
+    int64_t n_items;
+    int64_t *offsets;     /* [n_items] */
+    int64_t height_bytes; /* where the highest rectangle ends */
+    int64_t load_bytes;
+    /* No placement is lower: load_bytes or more. bound_bytes == height_bytes: proven best. */
+    int64_t bound_bytes;
+    int64_t greedy_height_bytes; /* of the best fixed order alone */
+    enum vbs_place_method method;
+    int64_t n_steps; /* placements tried */
+    double seconds;
+};
+
+/*
+ * A placement no higher than problem->capacity; ends with the first one found.
+ *
+ * VBS_INFEASIBLE: none was found, or none exists (the detail says which, with load and best
+ * height). Then *result is given too, and holds the lowest placement found, higher than the
+ * capacity; result->bound_bytes > capacity says that it is proven. VBS_USAGE: malformed or too
+ * large; fixed items in each other's way. VBS_NO_MEMORY, VBS_INTERRUPTED. *result is freed by
+ * vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
+ *
+ * Fixed orders first, O(n_items log n_items + pairs that share a step) each; then repair and search
+ * in turns until a limit ends them. Memory: 24 bytes for each ordered pair of items that share a
+ * step; with more than 2^24 such pairs only by a sweep over time, which treats a stack as one
+ * buffer. Search is complete (it proves what does not fit) where every item has one rectangle,
+ * after Moffitt, "MiniMalloc", ASPLOS 2023.
+ */
+enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
+                          const struct vbs_place_options *options,
+                          struct vbs_place_result **result) VBS_MUST_CHECK;
+
+/*
+ * The lowest placement found within the limits, at most problem->capacity high (INT64_MAX: any
+ * height); ends early when it is proven best. Otherwise as vbs_place.
+ */
+enum vbs_status vbs_place_lowest(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
+                                 const struct vbs_place_options *options,
+                                 struct vbs_place_result **result) VBS_MUST_CHECK;
+
+void vbs_place_free(struct vbs_place_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
