@@ -10,7 +10,7 @@ VERSION = 0.1.0
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base model profile backend store plan replay report cli
+ROOMS  ?= base model profile backend store plan replay exec report cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 ifeq ($(origin CC),default)
@@ -20,7 +20,7 @@ Q       = $(if $(V),,@)
 
 WARN = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
        -Wcast-qual -Wwrite-strings -Wformat=2 -Werror
-PKGS = gsl jansson sqlite3
+PKGS = gsl jansson sqlite3 libprotobuf-c
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
@@ -34,6 +34,10 @@ MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squ
 GENERATED += $(BUILD)/generated/models.c
 GENERATED += $(BUILD)/generated/schema.c
 GENERATED += $(BUILD)/generated/plots.c
+GENERATED += $(BUILD)/generated/onnx.pb-c.c
+# The official definition of ONNX files.
+ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
+              /usr/include/onnx/onnx.proto)
 
 LIB_SRC = $(filter-out src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
 CLI_SRC = $(filter src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
@@ -57,6 +61,7 @@ LDFLAGS_t_mmcnn_rows = $(WRAP_MALLOC)
 LDFLAGS_t_fault_report = $(WRAP_MALLOC)
 LDFLAGS_t_fault_replay = $(WRAP_MALLOC)
 LDFLAGS_t_plan_table_refusals = $(WRAP_MALLOC)
+LDFLAGS_t_npy = $(WRAP_MALLOC)
 LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
@@ -115,6 +120,14 @@ $(BUILD)/generated/plots.c: tools/embed.sh $(sort $(wildcard plots/*.gp))
 	$(Q)mkdir -p $(@D)
 	$(Q)tools/embed.sh vbs_plots $(sort $(wildcard plots/*.gp)) > $@
 
+# What protoc-c writes is compiled as it is.
+$(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(@D) -I$(dir $<) $<
+$(BUILD)/generated/onnx.pb-c.h: $(BUILD)/generated/onnx.pb-c.c
+$(BUILD)/generated/onnx.pb-c.o: WARN = -w
+$(filter $(BUILD)/src/model/onnx%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
+
 $(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.a
 	@echo "  compile $<"
 	@mkdir -p $(@D)
@@ -168,9 +181,11 @@ fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	$(Q){ printf 0; cat experiments/vbs-example/example.csv; } > $(BUILD)-fuzz/corpus/profile
 	$(Q){ printf 1; cat tests/golden/cli-plan-example.json; } > $(BUILD)-fuzz/corpus/schedule
 	$(Q){ printf 2; cat models/alexnet.net; } > $(BUILD)-fuzz/corpus/network
+	$(Q)printf '3\223NUMPY\001\000\071\000%s\n1234123412341234' \
+	    "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}" > $(BUILD)-fuzz/corpus/npy
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
 	    OPT="-O1 -g -fsanitize=address,fuzzer-no-link" $(BUILD)-fuzz/libvbslab.a
-	$(Q)clang -std=c17 -g -fsanitize=address,fuzzer -Iinclude -o $(BUILD)-fuzz/fuzz_readers \
+	$(Q)clang -std=c17 -g -fsanitize=address,fuzzer -Iinclude -Isrc -o $(BUILD)-fuzz/fuzz_readers \
 	    tests/fuzz_readers.c $(BUILD)-fuzz/libvbslab.a $(LIBS)
 	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 \
 	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus

@@ -1,10 +1,13 @@
-# gantt.gp - a replay over time: what is computed and copied, and what memory holds meanwhile.
+# gantt.gp - a replay over time: what is computed and copied, and what memory holds meanwhile. Below
+# its lanes there may be those of a run of the same steps; the memory is then the run's.
 #
 # Needs what src/report/gantt_plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_lanes,
-# vbs_layers, vbs_borders, vbs_waits, vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget (0: no line),
-# vbs_memory_to, vbs_small (a font) and labels from 100 on in the lanes' coordinates.
-# Block 0 of the data: lane (0 compute, 1 copy), from, to, layer (0: computing waits). Block 1: from,
-# and weights, tensors and workspace added up.
+# vbs_shift (where the run's lanes begin, 0: there is none), vbs_layers, vbs_borders, vbs_waits,
+# vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget (0: no line), vbs_memory_to, vbs_small (a font)
+# and labels from 100 on in the lanes' coordinates.
+# Block 0 of the data: lane (0 compute, 1 copy; the run's shifted), from, to, layer (0: computing
+# waits). Block 1: from, and weights, tensors and workspace added up. Block 2: the same as planned,
+# where block 1 is the run's.
 
 width_inches = 8.6
 lane_inches = 0.55
@@ -12,7 +15,8 @@ memory_inches = 2.1
 top_inches = 0.56
 gap_inches = 0.16
 bottom_inches = 0.88
-height_inches = top_inches + vbs_lanes * lane_inches + gap_inches + memory_inches + bottom_inches
+all_lanes = vbs_lanes + vbs_shift
+height_inches = top_inches + all_lanes * lane_inches + gap_inches + memory_inches + bottom_inches
 
 set encoding utf8
 if (vbs_format eq 'svg') {
@@ -32,7 +36,7 @@ set output vbs_output
 left = 0.85 / width_inches
 right = 1 - 0.85 / width_inches
 lanes_top = 1 - top_inches / height_inches
-lanes_bottom = lanes_top - vbs_lanes * lane_inches / height_inches
+lanes_bottom = lanes_top - all_lanes * lane_inches / height_inches
 memory_top = lanes_bottom - gap_inches / height_inches
 memory_bottom = memory_top - memory_inches / height_inches
 
@@ -52,8 +56,18 @@ set label 1 vbs_note noenhanced at screen (left + right) / 2, \
     screen 1 - 0.43 / height_inches center font ',9' textcolor rgb '#404040'
 set tmargin at screen lanes_top
 set bmargin at screen lanes_bottom
-set yrange [0.5 - vbs_lanes:0.5]
+set yrange [0.5 - all_lanes:0.5]
 set ytics ('compute' 0, 'copy' -1) scale 0
+if (vbs_shift > 0 && vbs_lanes == 1) { set ytics ('planned' 0, 'executed' -vbs_shift) scale 0 }
+if (vbs_shift > 0 && vbs_lanes > 1) {
+    set ytics add ('compute' -vbs_shift, 'copy' -vbs_shift - 1)
+    set label 3 'planned' rotate by 90 center at screen 0.15 / width_inches, first -0.5
+    set label 4 'executed' rotate by 90 center at screen 0.15 / width_inches, first -vbs_shift - 0.5
+}
+if (vbs_shift > 0) {
+    set arrow 2 from graph 0, first 0.6 - vbs_shift to graph 1, first 0.6 - vbs_shift nohead front \
+        lc rgb '#a0a0a0' lw 0.6
+}
 set xtics format ''
 set colorbox vertical user origin right + 0.12 / width_inches, memory_bottom \
     size 0.12 / width_inches, lanes_top - memory_bottom
@@ -70,6 +84,7 @@ plot vbs_data index 0 using ($4 == 0 ? ($2 + $3) / 2 : NaN):(-$1):2:3:(-$1 - 0.4
 
 unset title
 unset label
+unset arrow
 unset colorbox
 set style fill solid 1.0 noborder
 set tmargin at screen memory_top
@@ -90,6 +105,8 @@ plot vbs_data index 1 using 1:4 with fillsteps lc rgb '#e69f00' title 'workspace
      vbs_data index 1 using 1:3 with fillsteps lc rgb '#56b4e9' title 'tensors', \
      vbs_data index 1 using 1:(vbs_lanes > 1 ? column(2) : NaN) with fillsteps lc rgb '#7f8c8d' \
         title vbs_lanes > 1 ? 'weights' : '', \
+     vbs_data index (vbs_shift > 0 ? 2 : 1) using 1:(vbs_shift > 0 ? column(4) : NaN) with steps \
+        lc rgb '#202020' lw 0.9 title vbs_shift > 0 ? 'planned' : '', \
      1 / 0 with boxes fillstyle pattern 5 transparent noborder lc rgb '#b03030' lw 0.5 \
         title vbs_waits ? 'computing waits' : '', \
      1 / 0 with lines lc rgb '#b03030' lw 1.2 dt (7, 4) title vbs_budget > 0 ? 'budget' : ''

@@ -1,6 +1,6 @@
 #include "backend_cases.h"
 
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct backend_case backend_cases[] = {
@@ -103,4 +103,91 @@ const struct backend_case *backend_case(const char *name)
         if (strcmp(backend_cases[i].name, name) == 0)
             return &backend_cases[i];
     return NULL;
+}
+
+enum vbs_status backend_case_network(struct vbs_ctx *ctx, const struct backend_case *c,
+                                     struct vbs_network **network)
+{
+    char text[2000];
+
+    snprintf(text, sizeof text, "model case\n%s", c->text);
+    return vbs_network_parse(ctx, c->name, text, strlen(text), NULL, network);
+}
+
+/* n seeded values; null: out of memory. */
+static const struct vbs_values *seeded(struct vbs_source *source, int seed, int64_t n)
+{
+    struct vbs_values *values = vbs_source_alloc(source, 1, sizeof *values);
+    float *memory = vbs_source_alloc(source, (size_t)n, sizeof *memory);
+
+    if (!values || !memory)
+        return NULL;
+    vbs_tensor_values(1000 + seed, 0, n, memory);
+    for (int64_t i = 0; i < n; i++)
+        memory[i] = 1 + memory[i] / 2;
+    *values = (struct vbs_values){
+        .name = "seeded", .element = VBS_F32, .count = n, .memory = memory, .file = -1};
+    return values;
+}
+
+/* Gives node what it has no values for. */
+static bool add_values(struct vbs_source *source, const struct vbs_shape *input,
+                       struct vbs_node *node)
+{
+    static const enum vbs_parameter pair[] = {VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA};
+    bool norm = node->op == VBS_OP_INSTANCE_NORM || node->op == VBS_OP_LAYER_NORM;
+    int64_t n = 1;
+    bool made = true;
+
+    if (node->op == VBS_OP_INSTANCE_NORM)
+        n = input->dim[0];
+    for (int d = node->attributes.axis; node->op == VBS_OP_LAYER_NORM && d < input->n_dims; d++)
+        n *= input->dim[d];
+    for (int i = 0; norm && node->attributes.affine && i < 2; i++) {
+        node->values[pair[i]] = seeded(source, i, n);
+        made = made && node->values[pair[i]];
+    }
+    if (node->operand.n_dims > 0 && !node->values[VBS_PARAMETER_OPERAND]) {
+        node->values[VBS_PARAMETER_OPERAND] = seeded(source, 7, vbs_shape_elements(&node->operand));
+        made = made && node->values[VBS_PARAMETER_OPERAND];
+    }
+    return made;
+}
+
+static enum vbs_status add_nodes(struct vbs_ctx *ctx, const struct operator_case *c,
+                                 struct vbs_source *source, struct vbs_builder *builder)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (const struct vbs_node *n = c->nodes; n->name && status == VBS_OK; n++) {
+        struct vbs_node node = *n;
+
+        const struct vbs_shape *input =
+            node.views ? &node.views[0] : vbs_builder_shape(builder, node.inputs[0]);
+
+        status =
+            add_values(source, input, &node) ? vbs_builder_add(ctx, builder, &node) : VBS_NO_MEMORY;
+    }
+    return status;
+}
+
+enum vbs_status operator_case_network(struct vbs_ctx *ctx, const struct operator_case *c,
+                                      struct vbs_network **network)
+{
+    struct vbs_builder *builder = NULL;
+    struct vbs_source *source;
+    int line;
+    enum vbs_status status;
+
+    status = vbs_builder_new(ctx, c->name, "", &c->input, &builder);
+    if (status != VBS_OK)
+        return status;
+    source = vbs_source_new();
+    status = source ? vbs_builder_source(ctx, builder, source) : VBS_NO_MEMORY;
+    if (status == VBS_OK)
+        status = add_nodes(ctx, c, source, builder);
+    if (status == VBS_OK)
+        status = vbs_builder_finish(ctx, builder, network, &line);
+    vbs_builder_free(builder);
+    return status;
 }

@@ -131,6 +131,16 @@ struct brute_part brute_transfer_part(const struct vbs_profile *profile, int lay
                                (double)(end - first) / channels};
 }
 
+bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                   int parts)
+{
+    if (parts <= 1)
+        return true;
+    if (row->parts != 0)
+        return parts == row->parts;
+    return !layer->in_place && 8 * row->weight_bytes <= 9 * layer->weight_bytes;
+}
+
 int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form)
 {
     for (int b = 0; b < profile->n_batches; b++) {

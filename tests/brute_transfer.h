@@ -49,6 +49,10 @@ struct brute_part {
 struct brute_part brute_transfer_part(const struct vbs_profile *profile, int layer, int64_t weights,
                                       int part, int parts);
 
+/* Whether a layer may run row in so many parts. */
+bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                   int parts);
+
 /* Weights of a form, 0: the layer has none. */
 int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form);
 

@@ -305,7 +305,7 @@ static void extend_by_row(struct search *search, int from, const struct brute_pr
     struct list list = search->lists[from];
     double start_us = list.clock_us;
 
-    if ((step->parts > 1 && !vbs_profile_divisible(&profile->layers[step->layer], row)) ||
+    if (!brute_divides(&profile->layers[step->layer], row, step->parts) ||
         step->parts > brute_most_parts(search->best, step->layer, row->weight_bytes) ||
         (pieces & needed) != needed ||
         !fits(search, from,

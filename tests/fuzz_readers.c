@@ -1,7 +1,8 @@
 /*
  * make fuzz: libFuzzer on everything that reads files from outside. The first byte of an input
- * chooses the reader, the rest is the file.
+ * chooses the reader ('0' the first), the rest is the file.
  */
+#include "base/npy.h"
 #include "vbslab/model.h"
 #include "vbslab/profile.h"
 #include "vbslab/schedule.h"
@@ -35,17 +36,22 @@ static void read_network(const char *text, size_t length)
         vbs_network_free(network);
 }
 
+static void read_npy(const char *text, size_t length)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy;
+
+    if (vbs_npy_parse(&ctx, "fuzz", text, length, 1 << 20, &npy) == VBS_OK)
+        vbs_npy_clear(&npy);
+}
+
+static void (*const READERS[])(const char *text, size_t length) = {read_profile, read_schedule,
+                                                                   read_network, read_npy};
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    const char *text = (const char *)data + 1;
-
-    if (size == 0)
-        return 0;
-    if (data[0] % 3 == 0)
-        read_profile(text, size - 1);
-    else if (data[0] % 3 == 1)
-        read_schedule(text, size - 1);
-    else
-        read_network(text, size - 1);
+    if (size > 0)
+        READERS[(unsigned char)(data[0] - '0') % (sizeof READERS / sizeof READERS[0])](
+            (const char *)data + 1, size - 1);
     return 0;
 }

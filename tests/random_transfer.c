@@ -236,7 +236,7 @@ static void random_compute(struct walk *walk)
     row = vbs_profile_rows(walk->profile, layer, vbs_profile_batch_index(walk->profile, batch),
                            &n_rows);
     row += random_int(walk->rng, 0, n_rows - 1);
-    if ((parts > 1 && !vbs_profile_divisible(&walk->profile->layers[layer], row)) ||
+    if (!brute_divides(&walk->profile->layers[layer], row, parts) ||
         !inputs_there(walk, layer, walk->progress.done[layer][part - 1] + batch))
         return;
     range = brute_transfer_part(walk->profile, layer, row->weight_bytes, part, parts);

@@ -1,250 +1,218 @@
 #include "reference_ops.h"
 
+#include "reference_parts.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Any sample as [C, D, H, W]; dimensions that are not there are 1. */
-struct volume {
-    int64_t c, d, h, w;
-};
-
-/* Kernel, stride and the like in the same form. */
-struct triple {
-    int64_t d, h, w;
-};
-
-static struct volume volume(const struct vbs_shape *shape)
-{
-    int64_t dims[4] = {shape->dim[0], 1, 1, 1};
-
-    for (int i = 1; i < shape->n_dims; i++)
-        dims[4 - shape->n_dims + i] = shape->dim[i];
-    return (struct volume){dims[0], dims[1], dims[2], dims[3]};
-}
-
-static struct triple triple(const struct vbs_shape *shape, const int64_t *values, int64_t missing)
-{
-    int64_t v[3] = {missing, missing, missing};
-
-    for (int i = 1; i < shape->n_dims; i++)
-        v[3 - shape->n_dims + i] = values[i - 1];
-    return (struct triple){v[0], v[1], v[2]};
-}
-
-static int64_t count(struct volume v)
-{
-    return v.c * v.d * v.h * v.w;
-}
-
-static int64_t at(struct volume v, int64_t c, int64_t d, int64_t h, int64_t w)
-{
-    return ((c * v.d + d) * v.h + h) * v.w + w;
-}
-
-static bool inside(struct volume v, int64_t d, int64_t h, int64_t w)
-{
-    return d >= 0 && d < v.d && h >= 0 && h < v.h && w >= 0 && w < v.w;
-}
-
-static const struct vbs_shape *input_shape(const struct vbs_network *network,
-                                           const struct vbs_layer *layer, int input)
-{
-    int id = layer->inputs[input];
-
-    return id == 0 ? &network->input : &network->layers[id].shape;
-}
-
-/* All of a parameter; null: out of memory. */
-static float *parameter(const struct vbs_network *network, int layer, int bundled,
-                        enum vbs_parameter what, int64_t n)
+float *subject_values(const struct subject *s, int bundled, enum vbs_parameter what, int64_t n)
 {
     float *values = malloc((size_t)n * sizeof *values);
 
-    if (values && vbs_parameter_values(NULL, network, layer, bundled, what, 0, n, values) == VBS_OK)
+    if (values &&
+        vbs_parameter_values(NULL, s->network, s->layer, bundled, what, 0, n, values) == VBS_OK)
         return values;
     free(values);
     return NULL;
 }
 
-static void conv_channel(const struct vbs_layer *l, struct volume in, struct volume out,
-                         const float *x, const float *weights, double bias, int64_t o, float *y)
+void indices_of(const struct vbs_shape *shape, int64_t i, int64_t *index)
 {
-    struct triple k = triple(&l->shape, l->attributes.kernel, 1);
-    struct triple stride = triple(&l->shape, l->attributes.stride, 1);
-    struct triple dilation = triple(&l->shape, l->attributes.dilation, 1);
-    struct triple pad = triple(&l->shape, l->attributes.pad_low, 0);
-    int64_t n_in = in.c / l->attributes.groups;
-    int64_t first = o / (out.c / l->attributes.groups) * n_in;
-    const float *w = weights + o * n_in * k.d * k.h * k.w;
-
-    for (int64_t p = 0; p < out.d * out.h * out.w; p++) {
-        int64_t d0 = p / (out.h * out.w) * stride.d - pad.d;
-        int64_t h0 = p / out.w % out.h * stride.h - pad.h;
-        int64_t w0 = p % out.w * stride.w - pad.w;
-        double sum = bias;
-
-        for (int64_t i = 0; i < n_in * k.d * k.h * k.w; i++) {
-            int64_t d = d0 + i / (k.h * k.w) % k.d * dilation.d;
-            int64_t h = h0 + i / k.w % k.h * dilation.h;
-            int64_t column = w0 + i % k.w * dilation.w;
-            int64_t c = first + i / (k.d * k.h * k.w);
-
-            if (inside(in, d, h, column))
-                sum += (double)w[i] * x[at(in, c, d, h, column)];
-        }
-        y[o * out.d * out.h * out.w + p] = (float)sum;
+    for (int d = shape->n_dims - 1; d >= 0; d--) {
+        index[d] = i % shape->dim[d];
+        i /= shape->dim[d];
     }
 }
 
-static bool conv(const struct vbs_network *network, int layer, const float *x, float *y)
+int64_t number_of(const struct vbs_shape *shape, const int64_t *index)
 {
-    const struct vbs_layer *l = &network->layers[layer];
-    struct volume in = volume(input_shape(network, l, 0)), out = volume(&l->shape);
-    float *weights =
-        parameter(network, layer, -1, VBS_PARAMETER_WEIGHTS, vbs_weight_count(network, layer));
-    float *bias = parameter(network, layer, -1, VBS_PARAMETER_BIAS, out.c);
+    int64_t i = 0;
 
-    for (int64_t o = 0; weights && bias && o < out.c; o++)
-        conv_channel(l, in, out, x, weights, bias[o], o, y);
-    free(weights);
-    free(bias);
-    return weights && bias;
+    for (int d = 0; d < shape->n_dims; d++)
+        i = i * shape->dim[d] + index[d];
+    return i;
 }
 
-static bool fc(const struct vbs_network *network, int layer, const float *x, float *y)
+/* A sample as [before, n, behind] of dimension axis. */
+struct around {
+    int64_t before, n, behind;
+};
+
+static struct around around(const struct vbs_shape *shape, int axis)
 {
-    const struct vbs_layer *l = &network->layers[layer];
-    int64_t n_in = vbs_shape_elements(input_shape(network, l, 0)), n_out = l->shape.dim[0];
-    float *weights = parameter(network, layer, -1, VBS_PARAMETER_WEIGHTS, n_in * n_out);
-    float *bias = parameter(network, layer, -1, VBS_PARAMETER_BIAS, n_out);
+    struct around a = {1, shape->dim[axis], 1};
 
-    for (int64_t o = 0; weights && bias && o < n_out; o++) {
-        double sum = bias[o];
+    for (int d = 0; d < shape->n_dims; d++) {
+        a.before *= d < axis ? shape->dim[d] : 1;
+        a.behind *= d > axis ? shape->dim[d] : 1;
+    }
+    return a;
+}
 
-        for (int64_t i = 0; i < n_in; i++)
-            sum += (double)weights[o * n_in + i] * x[i];
-        y[o] = (float)sum;
+/* On the whole sample, or on its rows. */
+static bool fc(const struct subject *s, const float *x, float *y)
+{
+    int64_t n_out = s->l->attributes.out_channels, n = vbs_weight_count(s->network, s->layer);
+    int64_t n_in = n / n_out, rows = vbs_shape_elements(&s->l->shape) / n_out;
+    float *weights = subject_values(s, -1, VBS_PARAMETER_WEIGHTS, n);
+    float *bias = subject_values(s, -1, VBS_PARAMETER_BIAS, n_out);
+
+    for (int64_t i = 0; weights && bias && i < rows * n_out; i++) {
+        double sum = bias[i % n_out];
+
+        for (int64_t j = 0; j < n_in; j++)
+            sum += (double)weights[i % n_out * n_in + j] * x[i / n_out * n_in + j];
+        y[i] = (float)sum;
     }
     free(weights);
     free(bias);
     return weights && bias;
 }
 
-static float pool_window(const struct vbs_layer *l, struct volume in, const float *x, int64_t c,
-                         struct triple from)
+/* Where matrix number i of the product's stack begins in a stack that may be broadcast. */
+static const float *in_stack(const struct vbs_shape *out, const struct vbs_shape *shape, int64_t i,
+                             const float *x)
 {
-    struct triple k = triple(&l->shape, l->attributes.kernel, 1);
-    double sum = 0, most = -INFINITY;
-    int64_t n = 0;
+    struct vbs_shape stack = *out, own = *shape;
+    int64_t index[VBS_MAX_DIMS], at[VBS_MAX_DIMS] = {0};
 
-    for (int64_t i = 0; i < k.d * k.h * k.w; i++) {
-        int64_t d = from.d + i / (k.h * k.w), h = from.h + i / k.w % k.h, w = from.w + i % k.w;
-
-        if (!inside(in, d, h, w))
-            continue;
-        n++;
-        sum += x[at(in, c, d, h, w)];
-        most = fmax(most, x[at(in, c, d, h, w)]);
-    }
-    if (l->op == VBS_OP_POOL_MAX)
-        return (float)most;
-    return (float)(sum / (double)(l->attributes.pad_counts ? k.d * k.h * k.w : n));
+    stack.n_dims -= 2;
+    own.n_dims -= 2;
+    indices_of(&stack, i, index);
+    for (int d = 0; d < own.n_dims; d++)
+        at[d] = own.dim[d] == 1 ? 0 : index[d + stack.n_dims - own.n_dims];
+    return x + number_of(&own, at) * shape->dim[own.n_dims] * shape->dim[own.n_dims + 1];
 }
 
-static bool pool(const struct vbs_network *network, int layer, const float *x, float *y)
+static void multiply(const struct vbs_shape *a_shape, const float *a,
+                     const struct vbs_shape *b_shape, const float *b, float *y)
 {
-    const struct vbs_layer *l = &network->layers[layer];
-    struct volume in = volume(input_shape(network, l, 0)), out = volume(&l->shape);
-    struct triple stride = triple(&l->shape, l->attributes.stride, 1);
-    struct triple pad = triple(&l->shape, l->attributes.pad_low, 0);
+    struct vbs_shape out = a_shape->n_dims > b_shape->n_dims ? *a_shape : *b_shape;
+    int64_t rows = a_shape->dim[a_shape->n_dims - 2], columns = b_shape->dim[b_shape->n_dims - 1];
+    int64_t inner = b_shape->dim[b_shape->n_dims - 2], stack = 1;
 
-    for (int64_t i = 0; i < count(out); i++) {
-        struct triple from = {i / (out.h * out.w) % out.d * stride.d - pad.d,
-                              i / out.w % out.h * stride.h - pad.h, i % out.w * stride.w - pad.w};
+    for (int d = 0; d < out.n_dims - 2; d++) {
+        int p = d - (out.n_dims - a_shape->n_dims), q = d - (out.n_dims - b_shape->n_dims);
 
-        y[i] = pool_window(l, in, x, i / (out.d * out.h * out.w), from);
+        out.dim[d] = 1;
+        if (p >= 0 && a_shape->dim[p] > 1)
+            out.dim[d] = a_shape->dim[p];
+        if (q >= 0 && b_shape->dim[q] > 1)
+            out.dim[d] = b_shape->dim[q];
+        stack *= out.dim[d];
     }
+    for (int64_t i = 0; i < stack * rows * columns; i++) {
+        int64_t r = i / columns % rows, c = i % columns;
+        const float *p = in_stack(&out, a_shape, i / (rows * columns), a);
+        const float *q = in_stack(&out, b_shape, i / (rows * columns), b);
+        double sum = 0;
+
+        for (int64_t k = 0; k < inner; k++)
+            sum += (double)p[r * inner + k] * q[k * columns + c];
+        y[i] = (float)sum;
+    }
+}
+
+static bool matmul(const struct subject *s, const float *const *inputs, float *y)
+{
+    bool constant = s->l->operand.n_dims > 0, swapped = constant && s->l->attributes.swapped;
+    const struct vbs_shape *second = constant ? &s->l->operand : &s->l->views[1];
+    float *values =
+        constant ? subject_values(s, -1, VBS_PARAMETER_OPERAND, vbs_shape_elements(&s->l->operand))
+                 : NULL;
+
+    if (constant && !values)
+        return false;
+    if (swapped)
+        multiply(second, values, &s->l->views[0], inputs[0], y);
+    else
+        multiply(&s->l->views[0], inputs[0], second, constant ? values : inputs[1], y);
+    free(values);
     return true;
 }
 
-static bool lrn(const struct vbs_network *network, int layer, const float *x, float *y)
+static bool lrn(const struct subject *s, const float *x, float *y)
 {
-    const struct vbs_attributes *a = &network->layers[layer].attributes;
-    struct volume v = volume(&network->layers[layer].shape);
-    int64_t positions = v.d * v.h * v.w, half = (a->lrn_size - 1) / 2;
+    const struct vbs_attributes *a = &s->l->attributes;
+    struct around v = around(&s->l->shape, 0);
+    int64_t half = (a->lrn_size - 1) / 2;
 
-    for (int64_t i = 0; i < count(v); i++) {
-        int64_t c = i / positions;
+    for (int64_t i = 0; i < v.n * v.behind; i++) {
+        int64_t c = i / v.behind;
         double sum = 0;
 
         for (int64_t o = c - half; o < c - half + a->lrn_size; o++)
-            if (o >= 0 && o < v.c)
-                sum += pow(x[i + (o - c) * positions], 2);
+            if (o >= 0 && o < v.n)
+                sum += pow(x[i + (o - c) * v.behind], 2);
         y[i] =
             (float)(x[i] / pow(a->lrn_k + a->lrn_alpha / (double)a->lrn_size * sum, a->lrn_beta));
     }
     return true;
 }
 
-static bool softmax(const struct vbs_network *network, int layer, const float *x, float *y)
+static bool softmax(const struct subject *s, const float *x, float *y)
 {
-    struct volume v = volume(&network->layers[layer].shape);
-    int64_t positions = v.d * v.h * v.w;
+    struct around v = around(&s->l->shape, s->l->attributes.axis);
 
-    for (int64_t p = 0; p < positions; p++) {
+    for (int64_t p = 0; p < v.before * v.behind; p++) {
+        int64_t first = p / v.behind * v.n * v.behind + p % v.behind;
         double sum = 0, most = -INFINITY;
 
-        for (int64_t c = 0; c < v.c; c++)
-            most = fmax(most, x[c * positions + p]);
-        for (int64_t c = 0; c < v.c; c++)
-            sum += exp(x[c * positions + p] - most);
-        for (int64_t c = 0; c < v.c; c++)
-            y[c * positions + p] = (float)(exp(x[c * positions + p] - most) / sum);
+        for (int64_t c = 0; c < v.n; c++)
+            most = fmax(most, x[first + c * v.behind]);
+        for (int64_t c = 0; c < v.n; c++)
+            sum += exp(x[first + c * v.behind] - most);
+        for (int64_t c = 0; c < v.n; c++) {
+            double value = x[first + c * v.behind] - most;
+
+            y[first + c * v.behind] =
+                (float)(s->l->op == VBS_OP_SOFTMAX ? exp(value) / sum : value - log(sum));
+        }
     }
     return true;
 }
 
-static bool add(const struct vbs_network *network, int layer, const float *const *inputs, float *y)
+static bool concat(const struct subject *s, const float *const *inputs, float *y)
 {
-    for (int64_t i = 0; i < vbs_shape_elements(&network->layers[layer].shape); i++)
-        y[i] = inputs[0][i] + inputs[1][i];
-    return true;
-}
+    struct around v = around(&s->l->shape, s->l->attributes.axis);
+    int64_t first = 0;
 
-static bool concat(const struct vbs_network *network, int layer, const float *const *inputs,
-                   float *y)
-{
-    const struct vbs_layer *l = &network->layers[layer];
+    for (int i = 0; i < s->l->n_inputs; i++) {
+        int64_t n = s->l->views[i].dim[s->l->attributes.axis];
 
-    for (int i = 0; i < l->n_inputs; i++) {
-        int64_t n = vbs_shape_elements(input_shape(network, l, i));
-
-        memcpy(y, inputs[i], (size_t)n * sizeof *y);
-        y += n;
+        for (int64_t b = 0; b < v.before; b++)
+            memcpy(y + (b * v.n + first) * v.behind, inputs[i] + b * n * v.behind,
+                   (size_t)(n * v.behind) * sizeof *y);
+        first += n;
     }
     return true;
 }
 
-static bool affine(const struct vbs_network *network, int layer, int bundled, const float *x,
-                   float *y)
+/* The variance that BatchNorm and its kin divide by the root of. */
+static double stable(const struct vbs_attributes *a, double variance)
 {
-    struct volume v = volume(&network->layers[layer].shape);
-    int64_t positions = v.d * v.h * v.w;
-    float *gamma = parameter(network, layer, bundled, VBS_PARAMETER_GAMMA, v.c);
-    float *beta = parameter(network, layer, bundled, VBS_PARAMETER_BETA, v.c);
-    float *mean = parameter(network, layer, bundled, VBS_PARAMETER_MEAN, v.c);
-    float *variance = parameter(network, layer, bundled, VBS_PARAMETER_VARIANCE, v.c);
-    bool norm = (bundled < 0 ? network->layers[layer].op
-                             : network->layers[layer].bundled[bundled].op) == VBS_OP_BATCHNORM;
+    return variance + (a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON);
+}
+
+static bool affine(const struct subject *s, int bundled, const float *x, float *y)
+{
+    struct around v = around(&s->l->shape, 0);
+    float *gamma = subject_values(s, bundled, VBS_PARAMETER_GAMMA, v.n);
+    float *beta = subject_values(s, bundled, VBS_PARAMETER_BETA, v.n);
+    float *mean = subject_values(s, bundled, VBS_PARAMETER_MEAN, v.n);
+    float *variance = subject_values(s, bundled, VBS_PARAMETER_VARIANCE, v.n);
+    bool norm = (bundled < 0 ? s->l->op : s->l->bundled[bundled].op) == VBS_OP_BATCHNORM;
+    const struct vbs_attributes *a =
+        bundled < 0 ? &s->l->attributes : &s->l->bundled[bundled].attributes;
     bool made = gamma && beta && mean && variance;
 
-    for (int64_t i = 0; made && i < count(v); i++) {
-        int64_t c = i / positions;
+    for (int64_t i = 0; made && i < v.n * v.behind; i++) {
+        int64_t c = i / v.behind;
         double value = x[i];
 
         if (norm)
-            value = (value - mean[c]) / sqrt(variance[c] + VBS_BATCHNORM_EPSILON);
+            value = (value - mean[c]) / sqrt(stable(a, variance[c]));
         y[i] = (float)(gamma[c] * value + beta[c]);
     }
     free(gamma);
@@ -254,53 +222,100 @@ static bool affine(const struct vbs_network *network, int layer, int bundled, co
     return made;
 }
 
-/* An operator that works value by value; bundled < 0: the layer's own. */
-static bool elementwise(const struct vbs_network *network, int layer, int bundled, enum vbs_op op,
-                        const float *x, float *y)
+/* Rows of n values; value i of row r has parameter number r (by_row) or i. */
+static bool normalise(const struct subject *s, int64_t n, bool by_row, const float *x, float *y)
 {
-    int64_t n = vbs_shape_elements(&network->layers[layer].shape);
+    int64_t rows = vbs_shape_elements(&s->l->shape) / n;
+    float *gamma = subject_values(s, -1, VBS_PARAMETER_GAMMA, by_row ? rows : n);
+    float *beta = subject_values(s, -1, VBS_PARAMETER_BETA, by_row ? rows : n);
+
+    for (int64_t r = 0; gamma && beta && r < rows; r++) {
+        double mean = 0, variance = 0;
+
+        for (int64_t i = 0; i < n; i++)
+            mean += x[r * n + i] / (double)n;
+        for (int64_t i = 0; i < n; i++)
+            variance += pow(x[r * n + i] - mean, 2) / (double)n;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t p = by_row ? r : i;
+
+            y[r * n + i] = (float)(gamma[p] * (x[r * n + i] - mean) /
+                                       sqrt(stable(&s->l->attributes, variance)) +
+                                   beta[p]);
+        }
+    }
+    free(gamma);
+    free(beta);
+    return gamma && beta;
+}
+
+/* An operator that works in place; bundled < 0: the layer's own. */
+static bool elementwise(const struct subject *s, int bundled, const float *x, float *y)
+{
+    enum vbs_op op = bundled < 0 ? s->l->op : s->l->bundled[bundled].op;
+    const struct vbs_attributes *a =
+        bundled < 0 ? &s->l->attributes : &s->l->bundled[bundled].attributes;
 
     if (op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE)
-        return affine(network, layer, bundled, x, y);
-    for (int64_t i = 0; i < n; i++)
-        y[i] = op == VBS_OP_RELU && x[i] < 0 ? 0 : x[i];
+        return affine(s, bundled, x, y);
+    for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++)
+        y[i] = (float)reference_unary(op, a, x[i]);
     return true;
 }
 
-static bool compute(const struct vbs_network *network, int layer, const float *const *inputs,
-                    float *y)
+static bool compute(const struct subject *s, const float *const *inputs, float *y)
 {
-    enum vbs_op op = network->layers[layer].op;
+    const struct vbs_layer *l = s->l;
+    struct around v = around(&l->shape, l->op == VBS_OP_LAYER_NORM ? l->attributes.axis : 0);
 
-    switch (op) {
+    switch (l->op) {
     case VBS_OP_CONV:
-        return conv(network, layer, inputs[0], y);
+        return reference_conv(s, inputs[0], y);
+    case VBS_OP_CONV_TRANSPOSE:
+        return reference_deconv(s, inputs[0], y);
     case VBS_OP_FC:
-        return fc(network, layer, inputs[0], y);
+        return fc(s, inputs[0], y);
+    case VBS_OP_MATMUL:
+        return matmul(s, inputs, y);
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
-        return pool(network, layer, inputs[0], y);
+        return reference_pool(s, inputs[0], y);
     case VBS_OP_LRN:
-        return lrn(network, layer, inputs[0], y);
+        return lrn(s, inputs[0], y);
     case VBS_OP_CONCAT:
-        return concat(network, layer, inputs, y);
-    case VBS_OP_ADD:
-        return add(network, layer, inputs, y);
+        return concat(s, inputs, y);
     case VBS_OP_SOFTMAX:
-        return softmax(network, layer, inputs[0], y);
+    case VBS_OP_LOGSOFTMAX:
+        return softmax(s, inputs[0], y);
+    case VBS_OP_INSTANCE_NORM:
+        return normalise(s, v.behind, true, inputs[0], y);
+    case VBS_OP_LAYER_NORM:
+        return normalise(s, v.n * v.behind, false, inputs[0], y);
+    case VBS_OP_RESIZE:
+        return reference_resize(s, inputs[0], y);
     default:
-        return elementwise(network, layer, -1, op, inputs[0], y);
+        break;
+    }
+    switch (vbs_op_class(l->op)) {
+    case VBS_CLASS_BINARY:
+        return reference_binary(s, inputs, y);
+    case VBS_CLASS_REDUCE:
+        return reference_reduce(s, inputs[0], y);
+    case VBS_CLASS_MOVE:
+        return reference_move(s, inputs[0], y);
+    default:
+        return elementwise(s, -1, inputs[0], y);
     }
 }
 
 float *reference_layer(const struct vbs_network *network, int layer, const float *const *inputs)
 {
-    const struct vbs_layer *l = &network->layers[layer];
-    float *y = malloc((size_t)vbs_shape_elements(&l->shape) * sizeof *y);
-    bool made = y && compute(network, layer, inputs, y);
+    struct subject s = {network, layer, &network->layers[layer]};
+    float *y = malloc((size_t)vbs_shape_elements(&s.l->shape) * sizeof *y);
+    bool made = y && compute(&s, inputs, y);
 
-    for (int i = 0; i < l->n_bundled && made; i++)
-        made = elementwise(network, layer, i, l->bundled[i].op, y, y);
+    for (int i = 0; i < s.l->n_bundled && made; i++)
+        made = elementwise(&s, i, y, y);
     if (made)
         return y;
     free(y);

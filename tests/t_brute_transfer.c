@@ -4,6 +4,7 @@
 #include "brute_transfer.h"
 #include "random_profile.h"
 #include "random_transfer.h"
+#include "random_weights.h"
 #include "tap.h"
 #include "weights_chain.h"
 
@@ -189,6 +190,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_PROFILES; i++) {
         struct vbs_profile *profile = random_transfer_profile(rng, 3, 2);
 
+        if (i % 3 == 2)
+            profile = say_parts(rng, profile, false);
         if (profile)
             try_network(rng, profile, &tally);
         vbs_profile_free(profile);

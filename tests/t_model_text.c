@@ -37,8 +37,7 @@ static const char *const REFUSED[][2] = {
                                "sizes above 0, as 3x224x224"},
     {"model m\ninput -3x8x8\n", "t.net:2: '-3x8x8' is not a shape; write channels and up to three "
                                 "sizes above 0, as 3x224x224"},
-    {"model m\ninput 3x8x8x8x8\n", "t.net:2: '3x8x8x8x8' is not a shape; write channels and up to "
-                                   "three sizes above 0, as 3x224x224"},
+    {"model m\ninput 3x8x8x8x8\n", "t.net:2: input 3x8x8x8x8 has more than 3 spatial dimensions"},
     {"model m\ninput 3x8x\n", "t.net:2: '3x8x' is not a shape; write channels and up to three "
                               "sizes above 0, as 3x224x224"},
     {"model m\ninput 3x100000x1000000\n",
@@ -298,7 +297,7 @@ static void check_shape_text(void)
                                         "0",
                                         "3,8",
                                         "+3",
-                                        "1x2x3x4x5",
+                                        "1x2x3x4x5x6x7x8x9",
                                         "4294967296x8",
                                         "2147483647x2147483647x9"};
     struct vbs_shape shape = {.n_dims = 7};

@@ -200,8 +200,9 @@ static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 
 /* ---- What must hold everywhere ---- */
 
-static void test_relations(enum random_graph graph, bool with_latency, const char *name, int n,
-                           unsigned long seed)
+/* said: where rows say in how many parts they run. */
+static void test_relations(enum random_graph graph, bool with_latency, bool said, const char *name,
+                           int n, unsigned long seed)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct subject *subject = calloc(1, sizeof *subject);
@@ -216,6 +217,8 @@ static void test_relations(enum random_graph graph, bool with_latency, const cha
         struct vbs_problem problem;
 
         subject->number = i;
+        if (said)
+            profile = say_parts(rng, profile, false);
         if (!profile)
             continue;
         problem = random_problem(rng, profile);
@@ -405,11 +408,13 @@ int main(int argc, char **argv)
     unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
 
     printf("# seed %lu, %d problems of each kind\n", seed, n);
-    test_relations(RANDOM_LINEAR, false, "chains", n, seed);
-    test_relations(RANDOM_LINEAR, true, "chains that must answer in time", n, seed);
-    test_relations(RANDOM_BRANCHED, false, "branches", n, seed);
-    test_relations(RANDOM_DAG, false, "arbitrary", n, seed);
-    test_relations(RANDOM_DAG, true, "arbitrary, that must answer in time", n, seed);
+    test_relations(RANDOM_LINEAR, false, false, "chains", n, seed);
+    test_relations(RANDOM_LINEAR, true, false, "chains that must answer in time", n, seed);
+    test_relations(RANDOM_BRANCHED, false, false, "branches", n, seed);
+    test_relations(RANDOM_DAG, false, false, "arbitrary", n, seed);
+    test_relations(RANDOM_DAG, true, false, "arbitrary, that must answer in time", n, seed);
+    test_relations(RANDOM_LINEAR, false, true, "chains measured in parts", n, seed + 7);
+    test_relations(RANDOM_DAG, false, true, "arbitrary, measured in parts", n, seed + 8);
     test_limit(without_copies, true, n, seed + 1,
                "where nothing can be copied joint is dp-vbs+ beside resident weights");
     test_limit(without_limit, false, n, seed + 2,

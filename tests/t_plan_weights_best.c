@@ -7,6 +7,7 @@
 #include "brute_transfer.h"
 #include "random_profile.h"
 #include "random_transfer.h"
+#include "random_weights.h"
 #include "tap.h"
 
 #include "vbslab/plan.h"
@@ -180,23 +181,24 @@ static void try_problem(gsl_rng *rng, const struct vbs_profile *profile, struct 
     close_solvers(&solvers);
 }
 
-int main(int argc, char **argv)
+/* said: where rows say in how many parts they run. */
+static void test_problems(int n, unsigned long seed, bool said)
 {
-    int n = argc > 1 ? atoi(argv[1]) : N_PROBLEMS;
-    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct tally tally = {.worst_ratio = 1};
 
-    printf("# seed %lu\n", seed);
     gsl_rng_set(rng, seed);
     for (int i = 0; i < n; i++) {
         struct vbs_profile *profile = random_transfer_profile(rng, MAX_LAYERS, MAX_PARTS);
 
+        if (said)
+            profile = say_parts(rng, profile, false);
         if (profile)
             try_problem(rng, profile, &tally);
         vbs_profile_free(profile);
     }
     gsl_rng_free(rng);
+    printf("# %s\n", said ? "rows say in how many parts they run" : "rows do not say their parts");
     is_int(tally.failed, 0, "all is had without errors");
     ok(tally.n_joint > tally.n / 3 && tally.n_copying > 0 && tally.infeasible > 0,
        "of %d budgets of %d problems %d can be compared; %d searches were too large", tally.n, n,
@@ -210,5 +212,15 @@ int main(int argc, char **argv)
         "more parts\n",
         tally.n_best, tally.n_joint, tally.n_best_copying, tally.n_copying, tally.worst_ratio,
         tally.n_infeasible_joint, tally.more_parts);
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : N_PROBLEMS;
+    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : SEED;
+
+    printf("# seed %lu\n", seed);
+    test_problems(n, seed, false);
+    test_problems(n / 2, seed + 1, true);
     return done_testing();
 }

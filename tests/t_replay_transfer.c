@@ -2,6 +2,7 @@
 #include "brute_transfer.h"
 #include "random_profile.h"
 #include "random_transfer.h"
+#include "random_weights.h"
 #include "tap.h"
 
 #include "vbslab/replay.h"
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_PROFILES && n_wrong < 3; i++) {
         struct vbs_profile *profile = random_transfer_profile(rng, BRUTE_LAYERS, 4);
 
+        if (i % 3 == 2)
+            profile = say_parts(rng, profile, true);
         n_refused += !profile;
         for (int n = 0; profile && n < N_SCHEDULES; n++)
             n_wrong += !schedule_agrees(rng, profile, &met);

@@ -13,7 +13,7 @@ _vbslab_planners()
 _vbslab()
 {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= part= i
-    local commands="models measure profiles plan frontier replay compare backends"
+    local commands="models measure profiles plan frontier replay compare run backends"
 
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
@@ -31,8 +31,9 @@ _vbslab()
     */--io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
     */--weights) COMPREPLY=($(compgen -W "excluded included" -- "$word")); return ;;
     */--copy) COMPREPLY=($(compgen -W "page-cache disk" -- "$word")); return ;;
-    */--judge) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt)
+    */--judge | run/--model) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt | \
+        run/--schedule | run/--input | run/--output | run/--weights-file)
         COMPREPLY=($(compgen -f -- "$word")); return ;;
     esac
     if [[ -z $command ]]; then
@@ -44,7 +45,7 @@ _vbslab()
         case $command/$part in
         models/ | profiles/) ;;
         profiles/import) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        models/show | measure/* | plan/* | frontier/* | replay/* | compare/* | profiles/*)
+        models/show | measure/* | plan/* | frontier/* | replay/* | compare/* | run/* | profiles/*)
             COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
         esac
         case $command in

@@ -40,7 +40,7 @@ if git grep -nE '(^|[^a-z_])(printf|puts|exit|abort)\(' -- 'src/*.c' ':!src/cli'
     complain "the library must not print or exit"
 fi
 # Rooms include only rooms below them.
-order="base model profile backend store plan replay report cli"
+order="base model profile backend store plan replay exec report cli"
 above=$order
 for room in $order; do
     above=${above#"$room"}

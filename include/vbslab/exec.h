@@ -81,14 +81,28 @@ struct vbs_exec_report {
 struct vbs_exec;
 
 /*
- * Prepares schedule of a profile of network on backend. Borrows network; copies the rest.
- * VBS_INVALID: the schedule does not belong to the network, or breaks the rules of schedule.h.
+ * Offsets for schedule by what profile says of it, without a session: as vbs_exec_new, but for
+ * packed weights and scratch, which a session may want otherwise. Of *options (null: defaults)
+ * memory_bytes and place_limit_s are read. VBS_INVALID, VBS_USAGE (too large), VBS_INFEASIBLE with
+ * *placement.
+ */
+enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule,
+                               const struct vbs_exec_options *options,
+                               struct vbs_exec_placement *placement) VBS_MUST_CHECK;
+
+/*
+ * Prepares schedule, of profile, of network on backend. Borrows network; copies the rest.
+ * VBS_INVALID: the schedule does not belong to the profile, the profile not to what the backend
+ * makes of the network, or the schedule breaks the rules of schedule.h. VBS_USAGE: it is too large
+ * to be placed.
  * VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE: no placement within
  * the arena was found; *placement tells how much the best one needs. VBS_UNSUPPORTED: a session
  * that is modelled. placement may be null; it is filled on success and on VBS_INFEASIBLE.
  */
 enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
-                             const struct vbs_backend *backend, const struct vbs_schedule *schedule,
+                             const struct vbs_backend *backend, const struct vbs_profile *profile,
+                             const struct vbs_schedule *schedule,
                              const struct vbs_exec_options *options,
                              struct vbs_exec_placement *placement,
                              struct vbs_exec **exec) VBS_MUST_CHECK;

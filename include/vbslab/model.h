@@ -166,14 +166,18 @@ enum vbs_status vbs_shape_parse(struct vbs_ctx *ctx, const char *text,
 
 enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRAP };
 
-/* ONNX Resize: where an output position lies in the input, and how values are taken there. */
+/* ONNX Resize: where output position i of a dimension of n elements lies in the input, and how
+ * values are taken there. Where the length of the output is needed it is scale * n, not rounded, as
+ * in align_corners: i (n - 1) / (scale n - 1). */
 enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
 enum vbs_resize_place {
     VBS_PLACE_HALF_PIXEL,
     VBS_PLACE_PYTORCH_HALF_PIXEL,
     VBS_PLACE_ALIGN_CORNERS,
     VBS_PLACE_ASYMMETRIC,
-    VBS_PLACE_TF_CROP /* tf_crop_and_resize */
+    VBS_PLACE_TF_CROP,             /* tf_crop_and_resize */
+    VBS_PLACE_TF_HALF_PIXEL,       /* tf_half_pixel_for_nn: (i + 0.5) / scale */
+    VBS_PLACE_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of what is resized */
 };
 enum vbs_resize_nearest {
     VBS_NEAREST_ROUND_PREFER_FLOOR,
@@ -209,9 +213,9 @@ struct vbs_attributes {
      * bias; gelu: alpha != 0: by tanh. */
     double alpha, beta;
     bool rows;     /* fc: works on the last dimension of every row, else on the whole sample */
-    bool swapped;  /* binary with a constant: the constant is the first operand */
+    bool swapped;  /* binary, matmul with a constant: the constant is the first operand */
     int axis;      /* softmax, logsoftmax, concat, gather; layernorm: first one normalised */
-    unsigned axes; /* reduce: bit i is dimension i */
+    unsigned axes; /* reduce: bit i is dimension i, which stays as 1 */
     int perm[VBS_MAX_DIMS];      /* transpose: dimension i of the output is perm[i] of the input */
     int64_t begin[VBS_MAX_DIMS]; /* slice: first position; pad: how many before (< 0: cut off) */
     int64_t step[VBS_MAX_DIMS];  /* slice: != 0; reads begin + i * step */
@@ -252,7 +256,7 @@ struct vbs_layer {
     int n_bundled;
     const struct vbs_bundled *bundled;
     int64_t parameters; /* weights and biases, bundled operators' too; no running statistics */
-    int64_t macs;       /* multiply-accumulates per sample: conv and fc, 0 for the others */
+    int64_t macs;       /* multiply-accumulates per sample: conv, deconv, fc and matmul; others 0 */
 };
 
 /* A final output. */

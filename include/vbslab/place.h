@@ -25,6 +25,8 @@ extern "C" {
 
 #define VBS_MAX_PLACE_ITEMS ((int64_t)1 << 20)
 #define VBS_MAX_PLACE_RECTS ((int64_t)1 << 22) /* of all items together */
+#define VBS_MAX_PLACE_STACK 4096               /* of one item */
+#define VBS_MAX_PLACE_PAIRS ((int64_t)1 << 23) /* of rectangles of two items that share a step */
 #define VBS_PLACE_TIME_S    10                 /* the default limit of time */
 
 struct vbs_place_rect {
@@ -48,14 +50,15 @@ struct vbs_place_problem {
     const struct vbs_place_item *items;
     int64_t n_rects;
     const struct vbs_place_rect *rects;
-    int64_t capacity; /* bytes, 0 or more: no rectangle may end above */
+    int64_t capacity;         /* bytes, 0 or more: no rectangle may end above */
+    const char *const *names; /* [n_items], for messages; or null: they count from 0 */
 };
 
 /* How to search; {0} gives the defaults. The same problem and options give the same placement
  * unless the time limit cuts the search. */
 struct vbs_place_options {
     double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */
-    int64_t step_limit;  /* placements of an item tried, in the order of 1e6 a second; 0: none */
+    int64_t step_limit;  /* steps of searching, in the order of 1e6 a second; 0: none */
     uint64_t seed;       /* of the random numbers */
 };
 
@@ -75,24 +78,24 @@ struct vbs_place_result {
     int64_t bound_bytes;
     int64_t greedy_height_bytes; /* of the best fixed order alone */
     enum vbs_place_method method;
-    int64_t n_steps; /* placements tried */
+    int64_t n_steps; /* of searching */
     double seconds;
 };
 
 /*
  * A placement no higher than problem->capacity; ends with the first one found.
  *
- * VBS_INFEASIBLE: none was found, or none exists (the detail says which, with load and best
- * height). Then *result is given too, and holds the lowest placement found, higher than the
- * capacity; result->bound_bytes > capacity says that it is proven. VBS_USAGE: malformed or too
- * large; fixed items in each other's way. VBS_NO_MEMORY, VBS_INTERRUPTED. *result is freed by
- * vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
+ * VBS_INFEASIBLE: none was found, or none exists; the detail says which, with load and height. Then
+ * *result is given too, and holds the lowest placement found, higher than the capacity (the search
+ * goes on for it until a limit); result->bound_bytes > capacity says that it is proven. VBS_USAGE:
+ * malformed, or fixed items in each other's way. VBS_UNSUPPORTED: more than VBS_MAX_PLACE_PAIRS.
+ * VBS_NO_MEMORY, VBS_INTERRUPTED. *result is freed by vbs_place_free, after VBS_OK and
+ * VBS_INFEASIBLE.
  *
- * Fixed orders first, O(n_items log n_items + pairs that share a step) each; then repair and search
- * in turns until a limit ends them. Memory: 24 bytes for each ordered pair of items that share a
- * step; with more than 2^24 such pairs only by a sweep over time, which treats a stack as one
- * buffer. Search is complete (it proves what does not fit) where every item has one rectangle,
- * after Moffitt, "MiniMalloc", ASPLOS 2023.
+ * Fixed orders first, O(n_items log n_items + pairs) each, whatever the limits; then three searches
+ * in turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; and
+ * a search over which of two items lies above, with the methods of job shops, for stacks. The
+ * latter two are complete: they prove what does not fit. Memory: about 100 bytes for each pair.
  */
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                           const struct vbs_place_options *options,

@@ -31,7 +31,8 @@ struct vbs_profile_layer {
     bool in_place;
     /* Output channels that have weights of their own, counted in the units that kernels cannot
      * divide (blocks of channels): of these a part is made (schedule.h). 0: not known; weights are
-     * then divided by the byte, as MMCNN does. */
+     * then divided by the byte, as MMCNN does. The onednn backend counts the blocks of its layouts,
+     * 8 or 16 channels each, for a fc also single channels where they make no whole blocks. */
     int channels;
 };
 
@@ -46,8 +47,9 @@ struct vbs_profile_row {
     int64_t weight_bytes;
     int form; /* 0, 1, ... < VBS_MAX_FORMS */
     /* In how many parts the layer can run (schedule.h), each in its share of the time: 0: in any
-     * number that vbs_profile_divisible allows; 1: never; n > 1: in n parts, as it was measured:
-     * time_us is that of all parts, ws_bytes of one. */
+     * number that vbs_profile_divisible allows; 1: never; n > 1: whole or in n parts, as it was
+     * measured: time_us is that of all parts, ws_bytes of one. n divides channels, if these are
+     * known. A profile in which any row says other than 0 says it of all. */
     int parts;
     /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
     double mad_us, low_us, high_us;
@@ -57,6 +59,7 @@ struct vbs_profile_row {
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
 #define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
 #define VBS_MAX_FORMS      64   /* of one layer */
+#define VBS_MAX_ROW_PARTS  4096 /* that a row was measured in */
 #define VBS_MAX_COPIES     16   /* sources of one profile */
 #define VBS_MAX_COPY_ROWS  256  /* of one source */
 
@@ -138,11 +141,17 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
  * has that form. O(rows of the layer). */
 int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int form);
 
-/* True where layer can run row in parts, each in its share of the row's time. Not in place, and not
- * where the algorithm transforms its weights, and so its input, once for every part (Winograd): it
- * packs them to more than 9/8 of the layer's. */
+/* True where layer can run row in any number of parts, each in its share of the row's time. Not in
+ * place, and not where the row says otherwise (parts); also not where the algorithm transforms its
+ * weights, and so its input, once for every part (Winograd): it packs them to more than 9/8 of the
+ * layer's. */
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
                            const struct vbs_profile_row *row);
+
+/* True where layer can run row in n parts: whole (n 1), as it was measured, or as divisible. No
+ * part is without a channel, if these are known. */
+bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                         int n);
 
 void vbs_profile_free(struct vbs_profile *profile);
 
@@ -162,8 +171,8 @@ struct vbs_sample_source {
  * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
  * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
  * produce (less is allowed: a layer may read a part), rows of one form of a layer whose
- * weight_bytes differ, names that are not UTF-8 or have VBS_MAX_NAME bytes or more. All are
- * VBS_FORMAT.
+ * weight_bytes differ, parts that are not alike in channels, or in place, names that are not UTF-8
+ * or have VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
@@ -205,7 +214,7 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
  * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
  * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
  * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together, and
- * channels, packed_bytes (weight_bytes of the row) and form, which are 0 where they are missing.
+ * channels, packed_bytes (weight_bytes of the row), form and parts, which are 0 where missing.
  * Numbers are read without regard to the locale. Reading what was written gives an equal profile,
  * to the bit, and an equal profile gives the same file. VBS_FORMAT: "FILE:LINE: reason".
  */

@@ -1,9 +1,11 @@
 /*
- * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot; a replay as a picture.
+ * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot; replays and runs as
+ * pictures.
  */
 #ifndef VBSLAB_REPORT_H
 #define VBSLAB_REPORT_H
 
+#include "vbslab/exec.h"
 #include "vbslab/measure.h"
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -199,6 +201,27 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
                                 const struct vbs_replay *replay, const char *path) VBS_MUST_CHECK;
+
+/*
+ * A run of a schedule beside its replay, both with their traces: as CSV, one row per step
+ * (step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us; "-":
+ * standard output; loads and drops have no batch), and as a picture: the lanes of the replay, below
+ * them those of the run over the same axis, and what the budget held while it ran. What passes
+ * between two steps, up to a thousandth of the run, is drawn as part of the next.
+ *
+ * VBS_USAGE: one of them has no trace. VBS_INVALID: their numbers of steps differ. Otherwise as
+ * vbs_replay_write_csv and vbs_replay_plot.
+ */
+enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                       const struct vbs_schedule *schedule,
+                                       const struct vbs_replay *replay,
+                                       const struct vbs_exec_report *executed,
+                                       const char *path) VBS_MUST_CHECK;
+enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                  const struct vbs_schedule *schedule,
+                                  const struct vbs_replay *replay,
+                                  const struct vbs_exec_report *executed,
+                                  const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

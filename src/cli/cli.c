@@ -141,11 +141,16 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
     return status;
 }
 
-static bool ends_in(const char *text, const char *ending)
+bool cli_ends_in(const char *text, const char *ending)
 {
     size_t length = strlen(text), tail = strlen(ending);
 
     return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+bool cli_is_network_file(const char *word)
+{
+    return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx");
 }
 
 static bool is_built_in(const char *name)
@@ -203,7 +208,7 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
                         "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
                         "measure' goes on with it",
                         cli->db_path, model);
-    if (is_built_in(word) || ends_in(word, ".net"))
+    if (is_built_in(word) || cli_is_network_file(word))
         return vbs_fail(&cli->ctx, VBS_STORE,
                         "no profile of '%.100s' in '%.150s'; run 'vbslab measure %.100s' first",
                         model, cli->db_path, word);
@@ -260,7 +265,7 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     bool by_id = *id != 0;
     enum vbs_status status = VBS_OK;
 
-    if (!by_id && ends_in(word, ".net"))
+    if (!by_id && cli_is_network_file(word))
         status = vbs_network_load(&cli->ctx, word, NULL, &network);
     if (status == VBS_OK)
         status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
@@ -282,7 +287,7 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
     int64_t number = 0;
     enum vbs_status status = VBS_OK;
 
-    if (ends_in(word, ".csv") || strcmp(word, "-") == 0) {
+    if (cli_ends_in(word, ".csv") || strcmp(word, "-") == 0) {
         status = vbs_profile_read_csv(&cli->ctx, word, profile);
     } else {
         if (by_id)

@@ -48,7 +48,8 @@ struct cli_argument {
 #define CLI_ARGUMENT_PROFILE                                                                       \
     "PROFILE", "an id of 'vbslab profiles', a .csv file, - for standard input, or a model's "      \
                "name: its newest profile"
-#define CLI_ARGUMENT_MODEL "MODEL", "a network of 'vbslab models', or a file that ends in .net"
+#define CLI_ARGUMENT_MODEL                                                                         \
+    "MODEL", "a network of 'vbslab models', or a file that ends in .net or .onnx"
 #define CLI_ARGUMENT_SIZE                                                                          \
     "SIZE", "15MB (MB = 10^6), 15MiB (MiB = 2^20), 1.5GiB, 512KiB or plain bytes"
 
@@ -89,13 +90,17 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 int cli_finish(struct cli *cli);
 
 /* PROFILE of INTERFACE.md: an id of the store, a .csv file ("-": standard input), or the name of a
- * model (its newest profile), also as its .net file. *id is 0 for a file. VBS_STORE when the store
- * has no such profile; the detail says what makes one. */
+ * model (its newest profile), also as its .net or .onnx file. *id is 0 for a file. VBS_STORE when
+ * the store has no such profile; the detail says what makes one. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 
 /* The value of an option in the command's table by name, so that run need not count them. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
+
+/* True where text ends in ending and is longer; and where it names a .net or .onnx file. */
+bool cli_ends_in(const char *text, const char *ending);
+bool cli_is_network_file(const char *word);
 
 /* --request, --io and --latency-us, those that the command knows, into *problem, which is {0}
  * (defaults 12, external and no bound); VBS_USAGE. */

@@ -165,11 +165,23 @@ static enum vbs_status print_text(struct cli *cli, struct vbs_text *text)
     return status;
 }
 
-static enum vbs_status show_json(struct cli *cli, const struct vbs_network *network)
+static bool is_onnx(const char *model)
+{
+    return cli_ends_in(model, ".onnx");
+}
+
+static enum vbs_status show_json(struct cli *cli, const char *model,
+                                 const struct vbs_network *network)
 {
     bool failed = false;
     json_t *root = network_json(network, &failed), *layers = json_array();
 
+    if (is_onnx(model)) {
+        bool stored = vbs_network_stored(network) > 0;
+
+        cli_json_put(root, "weights", json_string(stored ? "stored" : "seeded"), &failed);
+        cli_json_put(root, "whole", json_boolean(network->whole), &failed);
+    }
     for (int k = 1; k <= network->n_layers; k++)
         cli_json_append(layers, layer_json(network, k, &failed), &failed);
     cli_json_put(root, "layers", layers, &failed);
@@ -271,7 +283,17 @@ static bool has_concat(const struct vbs_network *network)
     return false;
 }
 
-static enum vbs_status show_table(struct cli *cli, const struct vbs_network *network)
+/* What a table does not show of a network from an ONNX file. */
+static void print_notes(const struct vbs_network *network)
+{
+    printf("\nweights: %s\n",
+           vbs_network_stored(network) > 0 ? "from the file" : "seeded, the file has none");
+    if (network->whole)
+        printf("samples: whole inputs of the file; it computes along dimension 0\n");
+}
+
+static enum vbs_status show_table(struct cli *cli, const char *model,
+                                  const struct vbs_network *network)
 {
     static const struct cli_column COLUMNS[] = {
         {"layer", true}, {"name", false}, {"kind", false},   {"inputs", false}, {"output", true},
@@ -287,6 +309,8 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_network *net
     if (status == VBS_OK && has_concat(network))
         printf("\nA profile of the analytic backend numbers layers without the concats, which are "
                "free there.\n");
+    if (status == VBS_OK && is_onnx(model))
+        print_notes(network);
     return status;
 }
 
@@ -299,11 +323,11 @@ static enum vbs_status show(struct cli *cli, const char *const *values, enum for
     if (status != VBS_OK)
         return status;
     if (form == FORM_JSON)
-        status = show_json(cli, network);
+        status = show_json(cli, model, network);
     else if (form == FORM_CSV)
         status = show_csv(cli, network);
     else
-        status = show_table(cli, network);
+        status = show_table(cli, model, network);
     vbs_network_free(network);
     return status;
 }

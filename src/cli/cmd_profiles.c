@@ -180,6 +180,7 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
     cli_json_put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
     cli_json_put(object, "packed_bytes", json_integer(row->weight_bytes), failed);
     cli_json_put(object, "form", json_integer(row->form), failed);
+    cli_json_put(object, "parts", json_integer(row->parts), failed);
     put_statistics(object, row->mad_us, row->low_us, row->high_us, row->n_runs, failed);
     return object;
 }

@@ -1,6 +1,7 @@
 #include "base/embedded.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "model/onnx.h"
 #include "vbslab/model.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static enum vbs_status unknown_model(struct vbs_ctx *ctx, const char *name)
                         nearest);
     return vbs_fail(ctx, VBS_NOT_FOUND,
                     "no network '%.100s'; 'vbslab models' lists the built-in ones, and the path "
-                    "of a model text ends in .net",
+                    "of a file ends in .net or .onnx",
                     name);
 }
 
@@ -88,9 +89,6 @@ enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
     if (ends_in(model, ".net"))
         return load_file(ctx, model, input, network);
     if (ends_in(model, ".onnx"))
-        return vbs_fail(ctx, VBS_UNSUPPORTED,
-                        "'%.200s': ONNX files are not read by this version; write the network as "
-                        "a model text, as models/README.md shows",
-                        model);
+        return vbs_onnx_load(ctx, model, input, NULL, 0, network);
     return unknown_model(ctx, model);
 }

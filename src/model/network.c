@@ -189,6 +189,11 @@ void vbs_builder_whole(struct vbs_builder *builder)
     builder->network->network.whole = true;
 }
 
+bool vbs_builder_is_read(const struct vbs_builder *builder, int id)
+{
+    return builder->drafts[id].last_reader > 0;
+}
+
 int vbs_builder_count(const struct vbs_builder *builder)
 {
     return builder->n_drafts - 1;

@@ -52,6 +52,9 @@ void vbs_builder_whole(struct vbs_builder *builder);
 enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                 const struct vbs_node *node) VBS_MUST_CHECK;
 
+/* Whether an operator so far reads the one of this number, 0: the input. */
+bool vbs_builder_is_read(const struct vbs_builder *builder, int id);
+
 /* Number of operators so far. */
 int vbs_builder_count(const struct vbs_builder *builder);
 

@@ -79,7 +79,7 @@ static void distribution(enum vbs_op op, const struct vbs_attributes *attributes
                          enum vbs_parameter what, float *centre, float *spread)
 {
     bool norm = op == VBS_OP_BATCHNORM;
-    bool gamma = op == VBS_OP_SCALE || (norm && attributes->affine);
+    bool gamma = op == VBS_OP_SCALE || attributes->affine;
     bool beta = op == VBS_OP_SCALE ? attributes->bias : gamma;
 
     *centre = what == VBS_PARAMETER_VARIANCE || what == VBS_PARAMETER_GAMMA ? 1 : 0;

@@ -70,6 +70,9 @@ static enum vbs_status read_input(struct parser *parser, char *rest)
     status = vbs_shape_parse(parser->ctx, text, &shape);
     if (status != VBS_OK)
         return status == VBS_USAGE ? VBS_FORMAT : status;
+    if (shape.n_dims > 1 + VBS_MAX_SPATIAL)
+        return vbs_fail(parser->ctx, VBS_FORMAT, "input %s has more than %d spatial dimensions",
+                        text, VBS_MAX_SPATIAL);
     if (parser->override && parser->override->n_dims != shape.n_dims)
         return vbs_fail(parser->ctx, VBS_FORMAT, "the model's input %s has %d dimensions, not %d",
                         text, shape.n_dims, parser->override->n_dims);

@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE_BYTES 65536 /* read from a file at once */
+#define PIECE_BYTES 65536 /* converted at once */
+
+/* Reading in another order: elements of a piece at most; elements that are always read together;
+ * else one in SPARSE must be wanted, as a call costs about as much as some thousand bytes. */
+#define PIECE_VALUES 65536
+#define NEAR_VALUES  512
+#define SPARSE       16
 
 struct file {
     const char *path;
@@ -28,7 +34,7 @@ struct vbs_source {
 
 int vbs_element_bytes(enum vbs_element element)
 {
-    static const int bytes[VBS_N_ELEMENTS] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 8};
+    static const int bytes[VBS_N_ELEMENTS] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
 
     return bytes[element];
 }
@@ -119,8 +125,8 @@ static float brain(uint16_t bits)
     return value;
 }
 
-/* One element; files are little-endian, as are the machines that vbslab runs on. */
-static float element_value(enum vbs_element element, const char *at)
+/* Files are little-endian, as are the machines that vbslab runs on. */
+long double vbs_element_value(enum vbs_element element, const void *at)
 {
     union {
         float f32;
@@ -130,15 +136,17 @@ static float element_value(enum vbs_element element, const char *at)
         int16_t i16;
         uint16_t u16;
         int32_t i32;
+        uint32_t u32;
         int64_t i64;
+        uint64_t u64;
     } v;
 
     memcpy(&v, at, (size_t)vbs_element_bytes(element));
     switch (element) {
     case VBS_F64:
-        return (float)v.f64;
+        return v.f64;
     case VBS_F16:
-        return (float)half(v.u16);
+        return half(v.u16);
     case VBS_BF16:
         return brain(v.u16);
     case VBS_I8:
@@ -150,17 +158,24 @@ static float element_value(enum vbs_element element, const char *at)
     case VBS_U16:
         return v.u16;
     case VBS_I32:
-        return (float)v.i32;
+        return v.i32;
+    case VBS_U32:
+        return v.u32;
     case VBS_I64:
-        return (float)v.i64;
+        return v.i64;
+    case VBS_U64:
+        return v.u64;
     default:
         return v.f32;
     }
 }
 
-static enum vbs_status read_bytes(struct vbs_ctx *ctx, const struct file *file, int64_t offset,
-                                  int64_t bytes, char *to)
+enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int number,
+                                int64_t offset, int64_t bytes, void *room)
 {
+    const struct file *file = &source->files[number];
+    char *to = room;
+
     while (bytes > 0) {
         ssize_t got = pread(file->descriptor, to, (size_t)bytes, offset);
 
@@ -187,56 +202,184 @@ static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source 
 
     if (v->memory) {
         for (int64_t i = 0; i < count; i++)
-            out[i] = element_value(v->element, (const char *)v->memory + (first + i) * size);
+            out[i] =
+                (float)vbs_element_value(v->element, (const char *)v->memory + (first + i) * size);
         return VBS_OK;
     }
     if (v->element == VBS_F32)
-        return read_bytes(ctx, &source->files[v->file], v->offset + first * size, count * size,
-                          (char *)out);
+        return vbs_source_read(ctx, source, v->file, v->offset + first * size, count * size, out);
     for (int64_t done = 0; done < count && status == VBS_OK; done += piece) {
         int64_t n = count - done < piece ? count - done : piece;
 
-        status = read_bytes(ctx, &source->files[v->file], v->offset + (first + done) * size,
-                            n * size, room);
+        status = vbs_source_read(ctx, source, v->file, v->offset + (first + done) * size, n * size,
+                                 room);
         for (int64_t i = 0; i < n && status == VBS_OK; i++)
-            out[done + i] = element_value(v->element, room + i * size);
+            out[done + i] = (float)vbs_element_value(v->element, room + i * size);
     }
     return status;
 }
 
-static int64_t stored_index(const struct vbs_values *v, int64_t i)
-{
-    int64_t at = 0;
+/* ---- values in another order than they are stored ---- */
 
-    for (int d = v->n_dims - 1; d >= 0; d--) {
-        at += i % v->dim[d] * v->stride[d];
-        i /= v->dim[d];
+/* A dimension of a box: its stored elements and those asked for. */
+struct side {
+    int64_t extent;
+    int64_t stride; /* between stored elements */
+    int64_t out;    /* between elements asked for */
+};
+
+/* What is read, and room for a piece of it. */
+struct strided {
+    struct vbs_ctx *ctx;
+    const struct vbs_source *source;
+    const struct vbs_values *values;
+    float *piece;                    /* PIECE_VALUES */
+    int64_t block[VBS_MAX_DIMS + 1]; /* elements of dimensions d.. together */
+};
+
+/* Takes the elements of sides out of piece. */
+static void take(const float *piece, const struct side *sides, int n, float *out)
+{
+    if (n == 0) {
+        *out = *piece;
+        return;
     }
-    return at;
+    if (n > 1) {
+        for (int64_t i = 0; i < sides[n - 1].extent; i++)
+            take(piece + i * sides[n - 1].stride, sides, n - 1, out + i * sides[n - 1].out);
+        return;
+    }
+    for (int64_t i = 0; i < sides[0].extent; i++)
+        out[i * sides[0].out] = piece[i * sides[0].stride];
 }
 
-/* Through a copy of the span that the values lie in. */
+/* How far sides[0..n-1] and the first extent positions of sides[n] may be read as one piece, with
+ * *span elements so far, *used of them wanted: the largest extent, at least 1. */
+static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
+{
+    int64_t extent = side->extent;
+
+    while (extent > 1) {
+        int64_t wide = *span + (extent - 1) * side->stride;
+        int64_t wanted = side->stride == 0 ? *used : *used * extent;
+
+        if (wide <= PIECE_VALUES && (wide <= NEAR_VALUES || wide / SPARSE <= wanted)) {
+            *span = wide;
+            *used = wanted;
+            break;
+        }
+        extent /= 2;
+    }
+    return extent;
+}
+
+/* Reads a box whose first stored element is number at. sides go by stride, the least first; those
+ * below n_inner are read as one piece of span elements, in steps of extent of side n_inner. */
+static enum vbs_status read_box(const struct strided *r, const struct side *sides, int n,
+                                int n_inner, int64_t span, int64_t at, float *out)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (n == n_inner) {
+        status = read_stored(r->ctx, r->source, r->values, at, span, r->piece);
+        if (status == VBS_OK)
+            take(r->piece, sides, n_inner, out);
+        return status;
+    }
+    for (int64_t i = 0; i < sides[n - 1].extent && status == VBS_OK; i++)
+        status = read_box(r, sides, n - 1, n_inner, span, at + i * sides[n - 1].stride,
+                          out + i * sides[n - 1].out);
+    return status;
+}
+
+/* Cuts a box into pieces that are read at once. */
+static enum vbs_status cut_box(const struct strided *r, struct side *sides, int n, int64_t at,
+                               float *out)
+{
+    int64_t span = 1, used = 1;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n; i++) {
+        struct side whole = sides[i];
+        int64_t extent = fit_side(&whole, &span, &used);
+
+        if (extent == whole.extent)
+            continue;
+        for (int64_t done = 0; done < whole.extent && status == VBS_OK; done += extent) {
+            int64_t left = whole.extent - done, base = span - (extent - 1) * whole.stride;
+
+            /* the side in pieces: this one belongs to the inner sides, all others are outer */
+            sides[i].extent = left < extent ? left : extent;
+            status = read_box(r, sides, n, i + 1, base + (sides[i].extent - 1) * whole.stride,
+                              at + done * whole.stride, out + done * whole.out);
+        }
+        sides[i] = whole;
+        return status;
+    }
+    return read_box(r, sides, n, n, span, at, out);
+}
+
+/* Positions begin .. begin + extent - 1 of dimension d with all of the dimensions behind it; at
+ * and out: where position 0 of d is stored and wanted. */
+static enum vbs_status read_positions(const struct strided *r, int d, int64_t begin, int64_t extent,
+                                      int64_t at, float *out)
+{
+    const struct vbs_values *v = r->values;
+    struct side sides[VBS_MAX_DIMS];
+    int n = 0;
+
+    for (int i = d; i < v->n_dims; i++) {
+        struct side side = {i == d ? extent : v->dim[i], v->stride[i], r->block[i + 1]};
+        int place = n;
+
+        if (side.extent == 1)
+            continue;
+        for (; place > 0 && sides[place - 1].stride > side.stride; place--)
+            sides[place] = sides[place - 1];
+        sides[place] = side;
+        n++;
+    }
+    return cut_box(r, sides, n, at + begin * v->stride[d], out);
+}
+
+/* Values first .. first + count - 1 of those that dimensions d.. hold; at: where the first of these
+ * is stored. A beginning and an end of which not all is wanted are ranges of fewer dimensions. */
+static enum vbs_status read_range(const struct strided *r, int d, int64_t at, int64_t first,
+                                  int64_t count, float *out)
+{
+    enum vbs_status status = VBS_OK;
+
+    while (count > 0 && status == VBS_OK) {
+        int64_t each = r->block[d + 1], position = first / each, within = first % each, n;
+
+        if (within == 0 && count >= each) {
+            n = count / each * each;
+            status = read_positions(r, d, position, count / each, at, out);
+        } else {
+            n = each - within < count ? each - within : count;
+            status = read_range(r, d + 1, at + position * r->values->stride[d], within, n, out);
+        }
+        first += n;
+        count -= n;
+        out += n;
+    }
+    return status;
+}
+
 static enum vbs_status read_strided(struct vbs_ctx *ctx, const struct vbs_source *source,
                                     const struct vbs_values *v, int64_t first, int64_t count,
                                     float *out)
 {
-    int64_t low = INT64_MAX, high = 0;
+    struct strided r = {ctx, source, v, malloc(PIECE_VALUES * sizeof(float)), {0}};
     enum vbs_status status;
-    float *span;
 
-    for (int64_t i = first; i < first + count; i++) {
-        int64_t at = stored_index(v, i);
-
-        low = at < low ? at : low;
-        high = at > high ? at : high;
-    }
-    span = malloc((size_t)(high - low + 1) * sizeof *span);
-    if (!span)
+    if (!r.piece)
         return vbs_no_memory(ctx);
-    status = read_stored(ctx, source, v, low, high - low + 1, span);
-    for (int64_t i = 0; i < count && status == VBS_OK; i++)
-        out[i] = span[stored_index(v, first + i) - low];
-    free(span);
+    r.block[v->n_dims] = 1;
+    for (int d = v->n_dims - 1; d >= 0; d--)
+        r.block[d] = r.block[d + 1] * v->dim[d];
+    status = read_range(&r, 0, 0, first, count, out);
+    free(r.piece);
     return status;
 }
 

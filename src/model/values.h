@@ -17,12 +17,18 @@ enum vbs_element {
     VBS_I16,
     VBS_U16,
     VBS_I32,
+    VBS_U32,
     VBS_I64,
+    VBS_U64,
     VBS_N_ELEMENTS
 };
 
 /* Bytes of one element. */
 int vbs_element_bytes(enum vbs_element element);
+
+/* Element at *at, any address, little-endian. long double holds all of them exactly where it has 64
+ * bits for digits. */
+long double vbs_element_value(enum vbs_element element, const void *at);
 
 /* Files and pieces of memory that values are read from, and the values. */
 struct vbs_source;
@@ -57,8 +63,13 @@ void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size);
 enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                 int *file, int64_t *bytes) VBS_MUST_CHECK;
 
-/* Values first .. first + count - 1 as floats. VBS_IO, VBS_FORMAT (not finite). Linear in count;
- * reads no more of the file than the span of those values. */
+/* Bytes of a file as they are; VBS_IO, also when it ends before. */
+enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
+                                int64_t offset, int64_t bytes, void *to) VBS_MUST_CHECK;
+
+/* Values first .. first + count - 1 as floats. VBS_IO, VBS_FORMAT (not finite). Linear in count.
+ * Where strides are not those of dim, pieces of a quarter MiB are read that hold at least one
+ * wanted value in 16, or single runs of neighbours: ask for many rows at once. */
 enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *source,
                                 const struct vbs_values *values, int64_t first, int64_t count,
                                 float *out) VBS_MUST_CHECK;

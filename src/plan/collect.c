@@ -110,9 +110,9 @@ void vbs_budgets_clear(struct vbs_budgets *budgets)
 static int64_t least_piece(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                            bool divides)
 {
-    if (!divides || row->weight_bytes == 0 || !vbs_profile_divisible(layer, row))
+    if (!divides || row->weight_bytes == 0)
         return row->weight_bytes;
-    return vbs_part_largest(layer, row->weight_bytes, vbs_part_limit(layer, row->weight_bytes));
+    return vbs_part_largest(layer, row->weight_bytes, vbs_row_most_parts(layer, row));
 }
 
 const struct vbs_profile_row *vbs_collect_row(const struct vbs_task *task, int layer, int batch,

@@ -48,7 +48,8 @@
  * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
  */
 #define PART_CHANNELS       4
-#define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
+#define PART_UNITS          0.25 /* the same where a profile counts units of channels */
+#define VECTOR_CHANNELS     16   /* fewer are no kernel's own */
 #define LEAST_LATENCY_PRICE 0.25
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
@@ -65,6 +66,7 @@ struct joint {
     int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
     int64_t last_part_bytes; /* where it does */
     int most_doublings;      /* of parts, as the priced profile has names for */
+    bool counts_units;       /* the profile says how rows divide, and its channels are units */
     double price;
     struct vbs_profile *profile; /* with the price */
     struct vbs_task priced;
@@ -94,6 +96,8 @@ static int parts_of(const struct joint *joint, int layer, const struct vbs_profi
     int64_t limit = vbs_part_limit(l, row->weight_bytes);
     int64_t parts = (row->weight_bytes + joint->part_bytes - 1) / joint->part_bytes;
 
+    if (row->parts > 0) /* whole, then as it was measured with the next part coming in, then not */
+        return doublings == 0 ? 1 : row->parts;
     if (row->weight_bytes / joint->last_part_bytes < limit)
         limit = row->weight_bytes / joint->last_part_bytes;
     parts = (parts < 1 ? 1 : parts) << doublings;
@@ -120,6 +124,8 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
         if (first)
             *sum = rows[a];
         else {
+            if (rows[a].parts != sum->parts)
+                sum->parts = 1;
             sum->time_us += rows[a].time_us;
             if (rows[a].ws_bytes > sum->ws_bytes)
                 sum->ws_bytes = rows[a].ws_bytes;
@@ -127,6 +133,16 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
         first = false;
     }
     return true;
+}
+
+/* What parts pay for being small, as a share of the row's time. */
+static double fine_parts_share(const struct joint *joint, const struct vbs_profile_layer *layer,
+                               int parts)
+{
+    if (joint->counts_units && layer->channels > 0)
+        return PART_UNITS * parts / layer->channels;
+    return layer->channels >= VECTOR_CHANNELS ? (double)(PART_CHANNELS * parts) / layer->channels
+                                              : 0;
 }
 
 /* What a step on row, its weights streamed in parts, takes and pays. */
@@ -144,8 +160,8 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
     priced.time_us +=
         fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * parts +
         joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
-    if (parts > 1 && l->channels >= VECTOR_CHANNELS)
-        priced.time_us += row->time_us * PART_CHANNELS * parts / l->channels;
+    if (parts > 1 && row->parts == 0)
+        priced.time_us += row->time_us * fine_parts_share(joint, l, parts);
     priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
     return priced;
 }
@@ -154,18 +170,20 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
                                   int layer, int batch, const struct vbs_profile_row *row)
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
-    bool divides = row->weight_bytes > 0 && vbs_profile_divisible(l, row);
-    int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1, latest = 0;
+    bool divides = row->weight_bytes > 0 && vbs_row_most_parts(l, row) > 1;
+    int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1;
     enum vbs_status status = VBS_OK;
+    bool last = false;
 
-    for (int d = 0; status == VBS_OK && d < joint->most_doublings && latest < most; d++) {
+    for (int d = 0; status == VBS_OK && d < joint->most_doublings && !last; d++) {
         int parts = divides ? parts_of(joint, layer, row, d) : 1;
-        struct vbs_profile_row priced = price_row(joint, layer, row, parts, parts == most);
+        struct vbs_profile_row priced;
         char name[32];
 
+        last = parts == most && (most == 1 || row->parts == 0 || d == 2);
+        priced = price_row(joint, layer, row, parts, last);
         name_row(name, sizeof name, row->algorithm, d);
         status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
-        latest = parts;
     }
     return status;
 }
@@ -453,6 +471,21 @@ static void choose_last_part(struct joint *joint)
         joint->most_doublings = MAX_DOUBLINGS;
 }
 
+/* Whether any row says in how many parts it runs. */
+static bool says_parts(const struct vbs_profile *profile)
+{
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int i = 0; i < profile->n_batches; i++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, i, &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                if (rows[a].parts > 0)
+                    return true;
+        }
+    return false;
+}
+
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct vbs_answers *answers = calloc(1, sizeof *answers);
@@ -464,6 +497,7 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
     answers->task = task;
     choose_part_bytes(&joint);
     choose_last_part(&joint);
+    joint.counts_units = says_parts(task->profile);
     status = offer_all(&joint);
     if (status == VBS_OK)
         status = find_batches(&joint);

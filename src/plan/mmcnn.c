@@ -34,15 +34,6 @@ struct mmcnn {
     bool *prefetched;                   /* [0..n] likewise: the first part from the head on */
 };
 
-/* The fewest parts in which row's weights fit room; 0: none do. */
-static int parts_within(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
-                        int64_t room_bytes)
-{
-    if (!vbs_profile_divisible(layer, row))
-        return row->weight_bytes <= room_bytes;
-    return vbs_parts_within(layer, row->weight_bytes, room_bytes);
-}
-
 /* The rule for the segment head..layer, whose last layer has weights. False: it cannot be. */
 static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit_bytes)
 {
@@ -61,10 +52,11 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
                   (row->weight_bytes % MOST_PREFETCHED_PARTS != 0);
     mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
     if (mmcnn->prefetched[layer])
-        parts = parts_within(l, row, free_bytes);
+        parts = vbs_row_parts_within(l, row, free_bytes);
     if (parts == 0) { /* whole channels may not go into what the bytes would */
         mmcnn->prefetched[layer] = false;
-        parts = parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
+        parts =
+            vbs_row_parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
     mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->form] = parts;
     return parts > 0;
@@ -152,7 +144,7 @@ static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segmen
                                   const struct vbs_profile_row *row, struct vbs_budgets *limits)
 {
     const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
-    int most = vbs_profile_divisible(l, row) ? vbs_part_limit(l, row->weight_bytes) : 1;
+    int most = vbs_row_most_parts(l, row);
     int64_t own = mmcnn->base_bytes[layer] + row->ws_bytes;
     enum vbs_status status = VBS_OK;
 
@@ -166,7 +158,7 @@ static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segmen
         if (parts == most)
             break;
         next = parts + (parts < 8 ? 1 : parts / 4);
-        next = next < most ? next : most;
+        next = row->parts == 0 && next < most ? next : most;
     }
     return status;
 }

@@ -14,7 +14,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* Weights included: what a step on row has of its weights beside its scratch, at least. A divisible
- * row may run channel by channel. */
+ * row may run channel by channel, one that was measured in parts by these. */
 static int64_t least_weights(const struct vbs_task *task, int layer,
                              const struct vbs_profile_row *row)
 {
@@ -22,6 +22,8 @@ static int64_t least_weights(const struct vbs_task *task, int layer,
 
     if (task->problem.weights == VBS_WEIGHTS_EXCLUDED)
         return 0;
+    if (row->parts > 0)
+        return row->weight_bytes / row->parts;
     if (!vbs_profile_divisible(l, row))
         return row->weight_bytes;
     return l->channels > 0 ? row->weight_bytes / l->channels : 0;

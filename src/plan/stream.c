@@ -108,6 +108,19 @@ static enum vbs_status add_visits(struct making *making, int slot, int first, in
     return VBS_OK;
 }
 
+/* In how many parts steps on a row are taken: as its weights are cut, or as it was measured where
+ * each of those parts is so many whole pieces. */
+static int step_parts(const struct making *making, int layer, const struct vbs_profile_row *row)
+{
+    int pieces = parts_of(making, layer, row->form);
+
+    if (row->weight_bytes == 0)
+        return 1;
+    if (vbs_profile_divides(&making->stream->task->profile->layers[layer], row, pieces))
+        return pieces;
+    return row->parts > 1 && pieces % row->parts == 0 ? row->parts : 1;
+}
+
 /* Step on a part (parts > 1), or on the whole, with the pieces that it reads. */
 static enum vbs_status add_slot(struct making *making, const struct vbs_step *step,
                                 const struct vbs_profile_row *row, int part, int parts)
@@ -117,7 +130,7 @@ static enum vbs_status add_slot(struct making *making, const struct vbs_step *st
                             .algorithm = step->algorithm,
                             .part = parts > 1 ? part : 0,
                             .parts = parts > 1 ? parts : 0};
-    int slot = (int)making->stream->computes.n_steps, first = 0;
+    int slot = (int)making->stream->computes.n_steps, first = 0, each;
     enum vbs_status status = vbs_step_list_append(making->ctx, &making->stream->computes, &made);
 
     if (status != VBS_OK || row->weight_bytes == 0)
@@ -125,17 +138,15 @@ static enum vbs_status add_slot(struct making *making, const struct vbs_step *st
     status = find_pieces(making, step->layer, row, &first);
     if (status != VBS_OK)
         return status;
-    return parts > 1 ? add_visits(making, slot, first + part - 1, 1)
-                     : add_visits(making, slot, first, parts_of(making, step->layer, row->form));
+    each = parts_of(making, step->layer, row->form) / parts;
+    return add_visits(making, slot, first + (part - 1) * each, each);
 }
 
 /* Steps from..to-1, of one layer and row form: part by part where they can be taken so. */
 static enum vbs_status add_run(struct making *making, const struct vbs_step *steps, int64_t from,
-                               int64_t to, bool divided)
+                               int64_t to, int parts)
 {
     const struct vbs_task *task = making->stream->task;
-    const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[from]);
-    int parts = divided ? parts_of(making, steps[from].layer, row->form) : 1;
     enum vbs_status status = VBS_OK;
 
     for (int p = 1; status == VBS_OK && p <= parts; p++)
@@ -144,18 +155,20 @@ static enum vbs_status add_run(struct making *making, const struct vbs_step *ste
     return status;
 }
 
-/* The end of the run of steps that begins at from: the same layer and form, all divisible. */
-static int64_t run_end(const struct vbs_task *task, const struct vbs_step *steps, int64_t n_steps,
-                       int64_t from)
+/* The end of the run of steps that begins at from: the same layer and form, in as many parts. */
+static int64_t run_end(const struct making *making, const struct vbs_step *steps, int64_t n_steps,
+                       int64_t from, int parts)
 {
-    const struct vbs_profile_layer *layer = &task->profile->layers[steps[from].layer];
-    int form = vbs_task_step_row(task, &steps[from])->form;
+    const struct vbs_task *task = making->stream->task;
+    int form = vbs_task_step_row(task, &steps[from])->form, layer = steps[from].layer;
     int64_t to = from + 1;
 
-    while (to < n_steps && steps[to].layer == steps[from].layer &&
-           vbs_task_step_row(task, &steps[to])->form == form &&
-           vbs_profile_divisible(layer, vbs_task_step_row(task, &steps[to])))
-        to++;
+    for (; to < n_steps && steps[to].layer == layer; to++) {
+        const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[to]);
+
+        if (row->form != form || step_parts(making, layer, row) != parts)
+            break;
+    }
     return to;
 }
 
@@ -166,12 +179,10 @@ static enum vbs_status add_steps(struct making *making, const struct vbs_step *s
     enum vbs_status status = VBS_OK;
 
     for (int64_t s = 0, to; status == VBS_OK && s < n_steps; s = to) {
-        const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[s]);
-        bool divided = row->weight_bytes > 0 &&
-                       vbs_profile_divisible(&task->profile->layers[steps[s].layer], row);
+        int parts = step_parts(making, steps[s].layer, vbs_task_step_row(task, &steps[s]));
 
-        to = divided && joins ? run_end(task, steps, n_steps, s) : s + 1;
-        status = add_run(making, steps, s, to, divided);
+        to = parts > 1 && joins ? run_end(making, steps, n_steps, s, parts) : s + 1;
+        status = add_run(making, steps, s, to, parts);
         if (vbs_cancelled(making->ctx))
             return vbs_fail(making->ctx, VBS_INTERRUPTED, "interrupted");
     }

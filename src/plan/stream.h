@@ -62,7 +62,7 @@ enum vbs_status vbs_cutting_init(struct vbs_ctx *ctx, const struct vbs_task *tas
                                  struct vbs_cutting *cutting) VBS_MUST_CHECK;
 
 /*
- * Steps are taken in parts where the row allows it (vbs_profile_divisible) and the layer's weights
+ * Steps are taken in parts where the row allows it (vbs_profile_divides) and the layer's weights
  * are cut: each part of a layer runs all of the steps of that layer that follow each other, so that
  * it is loaded once for all of them. joins false: for each step alone. O(steps log steps).
  */

@@ -52,6 +52,13 @@ int vbs_part_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes)
     return limit < 1 ? 1 : limit > MOST_PARTS ? MOST_PARTS : (int)limit;
 }
 
+int vbs_row_most_parts(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
+{
+    if (row->parts > 0)
+        return row->parts;
+    return vbs_profile_divisible(layer, row) ? vbs_part_limit(layer, row->weight_bytes) : 1;
+}
+
 int64_t vbs_part_largest(const struct vbs_profile_layer *layer, int64_t weight_bytes, int parts)
 {
     int64_t c = layer->channels > 0 ? layer->channels : weight_bytes;
@@ -79,6 +86,18 @@ int vbs_parts_within(const struct vbs_profile_layer *layer, int64_t weight_bytes
         return 0;
     parts = (c + fit - 1) / fit;
     return parts <= vbs_part_limit(layer, weight_bytes) ? (int)parts : 0;
+}
+
+int vbs_row_parts_within(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                         int64_t room_bytes)
+{
+    if (row->weight_bytes <= room_bytes)
+        return 1;
+    if (vbs_profile_divisible(layer, row))
+        return vbs_parts_within(layer, row->weight_bytes, room_bytes);
+    if (row->parts > 1 && vbs_part_largest(layer, row->weight_bytes, row->parts) <= room_bytes)
+        return row->parts;
+    return 0;
 }
 
 double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes)

@@ -41,11 +41,18 @@ double vbs_part_us(const struct vbs_profile_layer *layer, const struct vbs_profi
 /* As many parts as layer's weights can be divided into, none of them empty; at most 4096. */
 int vbs_part_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes);
 
+/* As many parts as layer can run row in, none of them empty. */
+int vbs_row_most_parts(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row);
+
 /* Bytes that the largest of so many parts does not exceed; exact where channels are alike. */
 int64_t vbs_part_largest(const struct vbs_profile_layer *layer, int64_t weight_bytes, int parts);
 
 /* The fewest parts whose largest takes at most room_bytes; 0: none do. */
 int vbs_parts_within(const struct vbs_profile_layer *layer, int64_t weight_bytes,
                      int64_t room_bytes);
+
+/* The fewest that layer can run row in whose largest takes at most room_bytes; 0: none do. */
+int vbs_row_parts_within(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                         int64_t room_bytes);
 
 #endif

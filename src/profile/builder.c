@@ -229,6 +229,27 @@ static enum vbs_status check_time(struct vbs_ctx *ctx, const struct vbs_profile_
     return VBS_OK;
 }
 
+/* Parts that were measured take equal shares, so that nobody has to ask which. */
+static enum vbs_status check_parts(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                   int layer, int batch, int parts)
+{
+    const struct vbs_profile_layer *about = &builder->layers[layer].layer;
+
+    if (parts < 0 || parts > VBS_MAX_ROW_PARTS)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: parts %d is out of range; it goes from 0 to %d",
+                                layer, batch, parts, VBS_MAX_ROW_PARTS);
+    if (parts > 1 && about->in_place)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: a layer in place cannot run in %d parts", layer,
+                                batch, parts);
+    if (parts > 1 && about->channels % parts != 0)
+        return vbs_builder_fail(ctx, builder, builder->line,
+                                "layer %d batch %d: %d channels make no %d parts that are alike",
+                                layer, batch, about->channels, parts);
+    return VBS_OK;
+}
+
 static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                  int layer, int batch, const struct vbs_profile_row *row)
 {
@@ -252,6 +273,8 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: form %d is out of range; it goes from 0 to %d",
                                 layer, batch, row->form, VBS_MAX_FORMS - 1);
+    if ((status = check_parts(ctx, builder, layer, batch, row->parts)))
+        return status;
     if (row->n_runs < 0)
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: n_runs is negative", layer, batch);

@@ -9,7 +9,8 @@
 #define CSV_MAX_BYTES ((size_t)256 << 20) /* a larger file is refused */
 
 /* X(column): first those that must be there, in the order of INTERFACE.md, then those of measured
- * profiles, then those of profiles that say how weights are packed. */
+ * profiles, then those of profiles that say how weights are packed, then of those that say how
+ * layers can be divided. */
 #define CSV_COLUMNS(X)                                                                             \
     X(layer)                                                                                       \
     X(name)                                                                                        \
@@ -29,7 +30,8 @@
     X(n_runs)                                                                                      \
     X(channels)                                                                                    \
     X(packed_bytes)                                                                                \
-    X(form)
+    X(form)                                                                                        \
+    X(parts)
 
 #define CSV_COLUMN_ENUM(column) CSV_##column,
 enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
@@ -37,6 +39,7 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 
 #define CSV_FIRST_MEASURED CSV_mad_us
 #define CSV_FIRST_PACKED   CSV_channels
+#define CSV_FIRST_DIVIDED  CSV_parts
 
 extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in csv_write.c */
 

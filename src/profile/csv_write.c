@@ -87,8 +87,16 @@ static void add_copy(struct vbs_text *text, const char *source, const struct vbs
 
 /* Which groups of columns a profile needs beside the first. */
 struct groups {
-    bool measured, packed;
+    bool measured, packed, divided;
 };
+
+static bool has_column(struct groups groups, enum csv_column column)
+{
+    return column < CSV_FIRST_MEASURED  ? true
+           : column < CSV_FIRST_PACKED  ? groups.measured
+           : column < CSV_FIRST_DIVIDED ? groups.packed
+                                        : groups.divided;
+}
 
 static void add_head(struct vbs_text *text, const struct vbs_profile *profile, struct groups groups)
 {
@@ -103,7 +111,7 @@ static void add_head(struct vbs_text *text, const struct vbs_profile *profile, s
         for (int j = 0; j < profile->copies[i].n_rows; j++)
             add_copy(text, profile->copies[i].source, &profile->copies[i].rows[j]);
     for (int i = 0; i < CSV_N_COLUMNS; i++)
-        if (i < CSV_FIRST_MEASURED || (i < CSV_FIRST_PACKED ? groups.measured : groups.packed))
+        if (has_column(groups, i))
             vbs_text_addf(text, "%s%s", i ? "," : "", vbs_csv_columns[i]);
     vbs_text_add(text, "\n");
 }
@@ -130,6 +138,8 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile, in
         add_statistics(text, row->mad_us, row->low_us, row->high_us, row->n_runs);
     if (groups.packed)
         vbs_text_addf(text, ",%d,%" PRId64 ",%d", about->channels, row->weight_bytes, row->form);
+    if (groups.divided)
+        vbs_text_addf(text, ",%d", row->parts);
     vbs_text_add(text, "\n");
 }
 
@@ -147,6 +157,7 @@ static struct groups find_groups(const struct vbs_profile *profile)
 
             for (int i = 0; i < n_rows; i++) {
                 groups.measured = groups.measured || rows[i].n_runs > 0;
+                groups.divided = groups.divided || rows[i].parts > 0;
                 groups.packed =
                     groups.packed || rows[i].form || rows[i].weight_bytes != about->weight_bytes;
             }

@@ -79,7 +79,16 @@ int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int
 
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
 {
-    return !layer->in_place && row->weight_bytes - layer->weight_bytes <= layer->weight_bytes / 8;
+    return row->parts == 0 && !layer->in_place &&
+           row->weight_bytes - layer->weight_bytes <= layer->weight_bytes / 8;
+}
+
+bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                         int n)
+{
+    if (n <= 1 || row->parts > 0)
+        return n <= 1 || n == row->parts;
+    return vbs_profile_divisible(layer, row) && (layer->channels == 0 || n <= layer->channels);
 }
 
 void vbs_profile_free(struct vbs_profile *profile)

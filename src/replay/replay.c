@@ -219,6 +219,20 @@ struct special {
     int64_t done; /* in parts: what the step's part has finished */
 };
 
+static enum vbs_status refuse_parts(struct vbs_ctx *ctx, const struct sim *sim,
+                                    const struct vbs_step *step, const struct vbs_profile_row *row)
+{
+    const char *algorithm = sim->profile->algorithms[row->algorithm];
+
+    if (row->parts > 1)
+        (void)vbs_fail(ctx, VBS_INVALID, "the layer runs whole or in %d parts with algorithm '%s'",
+                       row->parts, algorithm);
+    else
+        (void)vbs_fail(ctx, VBS_INVALID, "the layer cannot be taken in parts with algorithm '%s'",
+                       algorithm);
+    return vbs_sim_refuse(ctx, sim, step);
+}
+
 static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, const struct vbs_profile_row *row,
                                      struct special *special)
@@ -230,11 +244,8 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
         return status;
     special->share = slice.share;
     special->in_parts = step->parts > 1 || sim->tensors[step->layer].divided;
-    if (step->parts > 1 && !vbs_profile_divisible(&sim->profile->layers[step->layer], row)) {
-        (void)vbs_fail(ctx, VBS_INVALID, "the layer cannot be taken in parts with algorithm '%s'",
-                       sim->profile->algorithms[row->algorithm]);
-        return vbs_sim_refuse(ctx, sim, step);
-    }
+    if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->parts))
+        return refuse_parts(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to)
         status =
             vbs_sim_read_weights(ctx, sim, step, row->form, &slice.weights, &special->ready_us);

@@ -34,4 +34,10 @@ enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                struct vbs_gantt *gantt) VBS_MUST_CHECK;
 void vbs_gantt_clear(struct vbs_gantt *gantt);
 
+/* Draws a replay; below it, unless null, the same steps as they ran (start_us, end_us and time_us,
+ * compute_us, copy_us; all bytes are the replay's). Errors as vbs_replay_plot. */
+enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               const struct vbs_replay *executed, const char *path) VBS_MUST_CHECK;
+
 #endif

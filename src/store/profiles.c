@@ -238,11 +238,11 @@ static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store,
 
             for (int i = 0; i < n_rows; i++) {
                 enum vbs_status status = vbs_sql_bind(
-                    ctx, store, stmt, "iiiitiddddiii", id, number++, (int64_t)layer,
+                    ctx, store, stmt, "iiiitiddddiiii", id, number++, (int64_t)layer,
                     (int64_t)profile->batches[b], profile->algorithms[rows[i].algorithm],
                     rows[i].ws_bytes, rows[i].time_us, rows[i].mad_us, rows[i].low_us,
                     rows[i].high_us, (int64_t)rows[i].n_runs, rows[i].weight_bytes,
-                    (int64_t)rows[i].form);
+                    (int64_t)rows[i].form, (int64_t)rows[i].parts);
 
                 if (status == VBS_OK)
                     status = vbs_sql_finish(ctx, store, stmt);
@@ -265,8 +265,8 @@ static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
         (status = vbs_sql_prepare(
              ctx, store,
              "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, time_us, "
-             "mad_us, low_us, high_us, n_runs, weight_bytes, form) "
-             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             "mad_us, low_us, high_us, n_runs, weight_bytes, form, parts) "
+             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
              &stmt)))
         return status;
     status = insert_rows(ctx, store, *id, profile, stmt);

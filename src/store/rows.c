@@ -237,6 +237,7 @@ static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
         .n_runs = vbs_sql_int(stmt, 8),
         .weight_bytes = sqlite3_column_int64(stmt, 9), /* unknown: 0, the layer's */
         .form = vbs_sql_int(stmt, 10),
+        .parts = vbs_sql_int(stmt, 11),
     };
 
     if (!algorithm)
@@ -256,7 +257,8 @@ static enum vbs_status read_kernels(struct reading *reading)
 
     status = open_query(reading,
                         "SELECT layer, batch, algorithm, ws_bytes, time_us, mad_us, low_us, "
-                        "high_us, n_runs, weight_bytes, form FROM kernel WHERE profile = ?",
+                        "high_us, n_runs, weight_bytes, form, parts FROM kernel "
+                        "WHERE profile = ?",
                         &stmt);
     if (status != VBS_OK)
         return status;

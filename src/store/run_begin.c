@@ -99,7 +99,8 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
         const struct vbs_kernel *kernel = &session->kernels[i];
         struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
                                       .weight_bytes = kernel->weight_bytes,
-                                      .form = kernel->form};
+                                      .form = kernel->form,
+                                      .parts = kernel->row_parts};
 
         status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
                                          kernel->algorithm, &row);
@@ -120,7 +121,7 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
     enum vbs_status status =
         vbs_sql_prepare(ctx, run->store,
                         "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, "
-                        "weight_bytes, form) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        "weight_bytes, form, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                         &stmt);
 
     if (status != VBS_OK)
@@ -128,9 +129,10 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
 
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiii", run->id, (int64_t)i,
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiiii", run->id, (int64_t)i,
                               (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
-                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->form);
+                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->form,
+                              (int64_t)kernel->row_parts);
         if (status == VBS_OK)
             status = vbs_sql_finish(ctx, run->store, stmt);
         run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
@@ -269,8 +271,8 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *r
     return status;
 }
 
-/* What hash_session leaves out, because version 1 of the store did not have it: such a run goes on
- * with what the session says now. */
+/* What hash_session leaves out, because earlier versions of the store did not have it: such a run
+ * goes on with what the session says now. */
 static enum vbs_status update_forms(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     const struct vbs_session *session = run->session;
@@ -283,16 +285,17 @@ static enum vbs_status update_forms(struct vbs_ctx *ctx, struct vbs_store_run *r
                              (int64_t)session->layers[i].channels, run->id, (int64_t)i);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, run->store,
-                                 "UPDATE kernel SET form = ?1, weight_bytes = ?2 "
-                                 "WHERE id = ?3 AND (form <> ?1 OR weight_bytes IS NOT ?2)",
+                                 "UPDATE kernel SET form = ?1, weight_bytes = ?2, parts = ?3 WHERE "
+                                 "id = ?4 AND (form <> ?1 OR weight_bytes IS NOT ?2 OR "
+                                 "parts <> ?3)",
                                  &stmt);
     if (status != VBS_OK)
         return status;
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
 
-        status = vbs_sql_bind(ctx, run->store, stmt, "iii", (int64_t)kernel->form,
-                              kernel->weight_bytes, run->kernel_ids[i]);
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->form,
+                              kernel->weight_bytes, (int64_t)kernel->row_parts, run->kernel_ids[i]);
         if (status == VBS_OK)
             status = vbs_sql_finish(ctx, run->store, stmt);
     }

@@ -1,0 +1,40 @@
+/*
+ * The arena: one mapping of exactly the budget between two guard pages, and what the system says
+ * of memory. Internal to the room.
+ */
+#ifndef VBS_EXEC_ARENA_H
+#define VBS_EXEC_ARENA_H
+
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbs_exec_arena {
+    char *base;
+    int64_t bytes;
+    char *low;          /* first byte of the pages that can be touched */
+    int64_t page_bytes; /* of all of them: bytes, rounded up */
+    void *map;
+    int64_t map_bytes;
+};
+
+/*
+ * Nothing of it is touched yet. Huge pages are wished for. flush: the last byte stands before the
+ * guard page, up to 63 bytes for an alignment of 64; else the first byte stands behind the other
+ * one, aligned to 2 MiB. VBS_NO_MEMORY.
+ */
+enum vbs_status vbs_exec_arena_map(struct vbs_ctx *ctx, struct vbs_exec_arena *arena, int64_t bytes,
+                                   bool flush) VBS_MUST_CHECK;
+void vbs_exec_arena_unmap(struct vbs_exec_arena *arena);
+
+/* Bytes of its pages that are in memory. */
+int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena);
+
+/* Resident memory of the process, now or (peak) the most since it was last reset; -1: not told. */
+int64_t vbs_exec_resident_bytes(bool peak);
+
+/* False: the system does not let the peak be reset. */
+bool vbs_exec_reset_peak(void);
+
+#endif

@@ -1,0 +1,368 @@
+/* Making executors: checks, session, placement, arena, weight file, program. */
+#include "vbslab/exec.h"
+
+#include "base/fail.h"
+#include "exec/exec_body.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE_S 10
+
+/* An executor in the making. */
+struct opening {
+    struct vbs_ctx *ctx;
+    const struct vbs_network *network;
+    const struct vbs_backend *backend;
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    struct vbs_exec_options options;
+    struct vbs_exec_walk walk;
+    struct vbs_exec_fit fit;
+    struct vbs_exec *exec;
+};
+
+static void report(const struct opening *o, const char *text)
+{
+    if (o->options.progress.report)
+        o->options.progress.report(o->options.progress.self, 0, -1, text);
+}
+
+static struct vbs_exec_room room_of(const struct vbs_exec_options *options,
+                                    const struct vbs_schedule *schedule, bool direct)
+{
+    return (struct vbs_exec_room){
+        .bytes = options->memory_bytes > 0 ? options->memory_bytes : schedule->memory_bytes,
+        .piece_alignment = direct ? VBS_EXEC_BLOCK : 64,
+        .limit_s = options->place_limit_s > 0 ? options->place_limit_s : PLACE_S,
+        .progress = options->progress};
+}
+
+/* ---- placement alone ---- */
+
+enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule,
+                               const struct vbs_exec_options *options,
+                               struct vbs_exec_placement *placement)
+{
+    const struct vbs_exec_options none = {0};
+    struct vbs_exec_room room = room_of(options ? options : &none, schedule, false);
+    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_fit fit = {0};
+    enum vbs_status status = vbs_exec_walk_init(ctx, &walk, profile, schedule);
+
+    if (status == VBS_OK)
+        status = vbs_exec_fit(ctx, &fit, &walk, &room);
+    if (status == VBS_OK || status == VBS_INFEASIBLE)
+        *placement = fit.placement;
+    vbs_exec_fit_clear(&fit);
+    vbs_exec_walk_clear(&walk);
+    return status;
+}
+
+/* ---- the session ---- */
+
+/* 0, or what the profile says otherwise of a layer. */
+static const char *find_difference(const struct vbs_profile_layer *a,
+                                   const struct vbs_profile_layer *b, bool with_weights)
+{
+    if (a->n_inputs != b->n_inputs)
+        return "inputs";
+    for (int i = 0; i < a->n_inputs; i++)
+        if (a->inputs[i] != b->inputs[i])
+            return "inputs";
+    if (a->name && b->name && strcmp(a->name, b->name) != 0)
+        return "name";
+    if (a->out_bytes != b->out_bytes)
+        return "bytes";
+    if (a->in_place != b->in_place)
+        return "place";
+    return with_weights && a->channels != b->channels ? "channels" : NULL;
+}
+
+/* The network's input has whatever name. */
+static enum vbs_status check_layers(struct opening *o)
+{
+    const struct vbs_session *session = o->exec->session;
+    bool with_weights = o->schedule->weights == VBS_WEIGHTS_INCLUDED;
+
+    if (session->modelled)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED, "backend '%s' is a model; it executes nothing",
+                        o->backend->name);
+    if (session->n_layers != o->profile->n_layers)
+        return vbs_fail(o->ctx, VBS_INVALID,
+                        "the profile has %d layers, on backend '%s' the network has %d",
+                        o->profile->n_layers, o->backend->name, session->n_layers);
+    if (session->layers[0].out_bytes != o->profile->layers[0].out_bytes)
+        return vbs_fail(o->ctx, VBS_INVALID,
+                        "a sample of the input has %" PRId64 " bytes in the profile, %" PRId64
+                        " on backend '%s'",
+                        o->profile->layers[0].out_bytes, session->layers[0].out_bytes,
+                        o->backend->name);
+    for (int k = 1; k <= session->n_layers; k++) {
+        const char *what =
+            find_difference(&o->profile->layers[k], &session->layers[k], with_weights);
+
+        if (what)
+            return vbs_fail(o->ctx, VBS_INVALID,
+                            "layer %d '%s' of the network has not the %s that layer '%s' has in "
+                            "the profile on backend '%s'",
+                            k, session->layers[k].name, what, o->profile->layers[k].name,
+                            o->backend->name);
+    }
+    return VBS_OK;
+}
+
+/* What the session packs for an image; that of parts is added up. */
+static enum vbs_status measure_images(struct opening *o)
+{
+    struct vbs_exec_walk *walk = &o->walk;
+
+    for (int m = 0; m < walk->n_images; m++) {
+        int *kernels, n;
+        enum vbs_status status = vbs_exec_packers(o->ctx, walk, m, &kernels, &n);
+
+        if (status != VBS_OK)
+            return status;
+        if (n > 0) /* else it is loaded, but never read */
+            walk->images[m].packed_bytes = 0;
+        for (int i = 0; i < n; i++)
+            walk->images[m].packed_bytes += o->exec->session->kernels[kernels[i]].packed_bytes;
+        free(kernels);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status check_kernels(struct opening *o)
+{
+    const struct vbs_session *session = o->exec->session;
+    struct vbs_exec_walk *walk = &o->walk;
+    enum vbs_status status;
+
+    if (session->n_kernels != walk->n_kernels)
+        return vbs_fail(o->ctx, VBS_LIBRARY, "backend '%s' made %d kernels of %d", o->backend->name,
+                        session->n_kernels, walk->n_kernels);
+    for (int i = 0; i < walk->n_kernels; i++)
+        walk->kernels[i].ws_bytes = session->kernels[i].ws_bytes;
+    status = measure_images(o);
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < walk->n_kernels; i++) {
+        const struct vbs_exec_kernel *kernel = &walk->kernels[i];
+        const struct vbs_exec_image *image;
+        struct vbs_exec_range range;
+
+        if (kernel->image < 0)
+            continue;
+        image = &walk->images[kernel->image];
+        range = vbs_exec_range(image, kernel->wanted.part, kernel->wanted.parts);
+        if (session->kernels[i].packed_bytes == range.packed_to - range.packed_from &&
+            image->packed_bytes <= image->bytes)
+            continue;
+        return vbs_fail(o->ctx, VBS_INVALID,
+                        "layer %d '%s' packs %" PRId64 " bytes of weights at batch %d with "
+                        "algorithm '%s' here, not what the profile says of form %d: measure anew",
+                        kernel->wanted.layer, session->layers[kernel->wanted.layer].name,
+                        session->kernels[i].packed_bytes, kernel->wanted.batch,
+                        kernel->wanted.algorithm, image->form);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status open_session(struct opening *o)
+{
+    struct vbs_wanted_kernel *wanted = malloc((size_t)o->walk.n_kernels * sizeof *wanted + 1);
+    int first_batch = 1;
+    struct vbs_backend_options options = {.batches = &first_batch,
+                                          .n_batches = 1,
+                                          .threads = o->options.threads,
+                                          .wanted = wanted,
+                                          .n_wanted = o->walk.n_kernels,
+                                          .weights_given =
+                                              o->schedule->weights == VBS_WEIGHTS_INCLUDED};
+    enum vbs_status status;
+
+    if (!wanted)
+        return vbs_no_memory(o->ctx);
+    for (int i = 0; i < o->walk.n_kernels; i++)
+        wanted[i] = o->walk.kernels[i].wanted;
+    report(o, "making kernels");
+    status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
+    free(wanted);
+    if (status == VBS_OK)
+        status = check_layers(o);
+    return status == VBS_OK ? check_kernels(o) : status;
+}
+
+/* ---- memory ---- */
+
+static enum vbs_status place(struct opening *o)
+{
+    struct vbs_exec_room room = room_of(&o->options, o->schedule, o->options.direct);
+    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->walk, &room);
+
+    if (status == VBS_INFEASIBLE && o->options.direct) { /* copied twice, but there */
+        vbs_exec_fit_clear(&o->fit);
+        room = room_of(&o->options, o->schedule, false);
+        status = vbs_exec_fit(o->ctx, &o->fit, &o->walk, &room);
+    }
+    o->exec->placement = o->fit.placement;
+    if (status != VBS_OK)
+        return status;
+    return vbs_exec_arena_map(o->ctx, &o->exec->arena, room.bytes, o->options.paranoid);
+}
+
+static enum vbs_status open_file(struct opening *o)
+{
+    const struct vbs_exec_file_options options = {.path = o->options.weights_path,
+                                                  .folder = o->options.folder,
+                                                  .direct = o->options.direct,
+                                                  .progress = o->options.progress};
+    struct vbs_exec *exec = o->exec;
+
+    if (o->walk.n_images == 0)
+        return VBS_OK;
+    if (options.direct) {
+        exec->bounce = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
+        if (!exec->bounce)
+            return vbs_no_memory(o->ctx);
+    }
+    return vbs_exec_file_open(o->ctx, &exec->file, &o->walk, o->network, exec->session, &options);
+}
+
+/* ---- the program ---- */
+
+static enum vbs_status count_values(struct opening *o)
+{
+    struct vbs_exec *exec = o->exec;
+    const struct vbs_network *network = o->network;
+
+    exec->input_values = vbs_shape_elements(&network->input);
+    exec->output_values = malloc((size_t)network->n_outputs * sizeof *exec->output_values + 1);
+    if (!exec->output_values)
+        return vbs_no_memory(o->ctx);
+    for (int i = 0; i < network->n_outputs; i++)
+        exec->output_values[i] = vbs_shape_elements(&network->outputs[i].shape);
+    return VBS_OK;
+}
+
+static enum vbs_status begin_trace(struct opening *o)
+{
+    struct vbs_exec *exec = o->exec;
+    size_t n = (size_t)exec->n_steps;
+
+    exec->trace = malloc(n * sizeof *exec->trace + 1);
+    exec->is_load = malloc(n * sizeof *exec->is_load + 1);
+    if (!exec->trace || !exec->is_load)
+        return vbs_no_memory(o->ctx);
+    for (size_t s = 0; s < n; s++)
+        exec->is_load[s] = o->schedule->steps[s].op == VBS_STEP_LOAD;
+    return VBS_OK;
+}
+
+static enum vbs_status make_program(struct opening *o)
+{
+    struct vbs_exec *exec = o->exec;
+    enum vbs_status status = count_values(o);
+
+    if (status == VBS_OK && o->options.trace)
+        status = begin_trace(o);
+    if (status == VBS_OK)
+        status = vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
+                                       &exec->file, o->options.paranoid);
+    if (status == VBS_OK && o->options.paranoid)
+        status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
+    if (status == VBS_OK && exec->program.n_loads > 0)
+        status = vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,
+                                     &exec->file, &exec->stream);
+    return status == VBS_OK ? vbs_exec_load_residents(o->ctx, exec) : status;
+}
+
+/* ---- the whole ---- */
+
+static enum vbs_status check_outputs(const struct opening *o)
+{
+    for (int i = 0; i < o->network->n_outputs; i++)
+        if (o->network->outputs[i].layer < 1 || o->network->outputs[i].layer > o->network->n_layers)
+            return vbs_fail(o->ctx, VBS_INVALID, "output %d of the network is of no layer", i);
+    return VBS_OK;
+}
+
+static enum vbs_status open_all(struct opening *o)
+{
+    enum vbs_status status = check_outputs(o);
+
+    if (status == VBS_OK)
+        status = vbs_exec_walk_init(o->ctx, &o->walk, o->profile, o->schedule);
+    if (status == VBS_OK)
+        status = open_session(o);
+    if (status == VBS_OK)
+        status = place(o);
+    if (status == VBS_OK)
+        status = open_file(o);
+    return status == VBS_OK ? make_program(o) : status;
+}
+
+enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
+                             const struct vbs_backend *backend, const struct vbs_profile *profile,
+                             const struct vbs_schedule *schedule,
+                             const struct vbs_exec_options *options,
+                             struct vbs_exec_placement *placement, struct vbs_exec **result)
+{
+    struct opening o = {.ctx = ctx,
+                        .network = network,
+                        .backend = backend,
+                        .profile = profile,
+                        .schedule = schedule,
+                        .exec = calloc(1, sizeof *o.exec)};
+    enum vbs_status status;
+
+    if (!o.exec)
+        return vbs_no_memory(ctx);
+    if (options)
+        o.options = *options;
+    o.exec->file = (struct vbs_exec_file){.fd = -1, .direct_fd = -1};
+    o.exec->request = schedule->request;
+    o.exec->n_steps = schedule->n_steps;
+    status = open_all(&o);
+    if (placement && (status == VBS_OK || status == VBS_INFEASIBLE))
+        *placement = o.exec->placement;
+    vbs_exec_fit_clear(&o.fit);
+    vbs_exec_walk_clear(&o.walk);
+    if (status != VBS_OK) {
+        vbs_exec_free(o.exec);
+        return status;
+    }
+    *result = o.exec;
+    return VBS_OK;
+}
+
+void vbs_exec_free(struct vbs_exec *exec)
+{
+    if (!exec)
+        return;
+    vbs_exec_stream_free(exec->stream);
+    vbs_exec_guard_free(exec->guard);
+    vbs_exec_program_clear(&exec->program);
+    vbs_exec_file_close(&exec->file);
+    vbs_exec_arena_unmap(&exec->arena);
+    if (exec->session)
+        exec->session->ops->close(exec->session);
+    free(exec->trace);
+    free(exec->is_load);
+    free(exec->bounce);
+    free(exec->output_values);
+    free(exec->seeded_input);
+    free(exec);
+}
+
+const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec)
+{
+    return &exec->placement;
+}
+
+const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec)
+{
+    return exec->session;
+}

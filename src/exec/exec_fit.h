@@ -1,0 +1,37 @@
+/* From a walked schedule to offsets within an arena. Internal to the room. */
+#ifndef VBS_EXEC_FIT_H
+#define VBS_EXEC_FIT_H
+
+#include "exec/buffers.h"
+#include "vbslab/exec.h"
+
+struct vbs_exec_fit {
+    const struct vbs_exec_walk *walk;
+    struct vbs_exec_stacks stacks;
+    struct vbs_exec_pieces pieces;
+    struct vbs_exec_buffers buffers;
+    int64_t *offsets; /* of the buffers' items */
+    struct vbs_exec_placement placement;
+};
+
+struct vbs_exec_room {
+    int64_t bytes;
+    int64_t piece_alignment; /* 64, or more for direct loads */
+    double limit_s;
+    struct vbs_progress progress;
+};
+
+/*
+ * Start with {0}; clear it whatever comes out. Where stacks as they are leave no placement, they
+ * are split in time, as seldom as is found in a second. VBS_INFEASIBLE: fit->placement tells how
+ * much the best placement needs.
+ */
+enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
+                             const struct vbs_exec_walk *walk,
+                             const struct vbs_exec_room *room) VBS_MUST_CHECK;
+void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
+
+/* True when the layer is in place but finds its input elsewhere, so that it is copied. */
+bool vbs_exec_copies_input(const struct vbs_exec_walk *walk, int layer);
+
+#endif

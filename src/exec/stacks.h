@@ -1,0 +1,90 @@
+/*
+ * Stacks: samples that must lie one after the other. Internal to the room.
+ *
+ * Tensors that stay in the arena between steps have their samples on a line. A layer in place that
+ * is the last reader of its first input writes onto that input's line, so that a line can have
+ * several tensors, which take turns at each of its places. Two neighbours on a line are linked when
+ * some step writes or reads both at once; a stack is a run of linked places.
+ *
+ * Time goes in slots: step i (from 0) is slot 2 i + 1, moves before it and what transfers do are in
+ * slot 2 i, all ends with slot 2 n_steps + 1.
+ *
+ * A stack that cannot stay where it is can be split in time: before a step, all of it that lives is
+ * copied to another place (a planned move), where later steps find it.
+ */
+#ifndef VBS_EXEC_STACKS_H
+#define VBS_EXEC_STACKS_H
+
+#include "exec/exec_walk.h"
+
+/* Of a place of a line: slots birth..death - 1. Births are odd or 0, deaths even. */
+struct vbs_exec_life {
+    int birth, death;
+};
+
+struct vbs_exec_line {
+    int64_t sample_bytes;
+    int n_tensors;
+    unsigned char *is_linked;    /* [request]: to the place before */
+    struct vbs_exec_life *lives; /* [request] */
+    int *stack_of;               /* [request] */
+};
+
+/* Places first..end - 1 of a line. */
+struct vbs_exec_stack {
+    int line, first, end;
+    int first_split, n_splits; /* by step */
+};
+
+/* The stack moves before this step. */
+struct vbs_exec_split {
+    int stack, step;
+};
+
+struct vbs_exec_stacks {
+    const struct vbs_exec_walk *walk;
+    int request;
+    int *line_of; /* [n_layers + 1]: -1: the tensor is in the arena only during steps */
+    int n_lines;
+    struct vbs_exec_line *lines;
+    int n_stacks;
+    struct vbs_exec_stack *stacks;
+    int n_splits, max_splits;
+    struct vbs_exec_split *splits;
+    struct vbs_arena arena;
+};
+
+/* Start with {0}; clear it whatever comes out. Borrows walk. Linear in what steps read and write,
+ * in samples. */
+enum vbs_status vbs_exec_stacks_init(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks,
+                                     const struct vbs_exec_walk *walk) VBS_MUST_CHECK;
+void vbs_exec_stacks_clear(struct vbs_exec_stacks *stacks);
+
+/* The stack of a sample of a tensor with a line. */
+int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int sample);
+
+/* How often a stack has moved when a step runs. */
+int vbs_exec_stack_turn(const struct vbs_exec_stacks *stacks, int stack, int64_t step);
+
+/* Slots from..to - 1 of a turn; its last one is the first one of the next turn. */
+struct vbs_exec_turn {
+    int64_t from, to;
+    int low; /* the first place that lives then: its offset is 0 */
+};
+struct vbs_exec_turn vbs_exec_stack_turn_slots(const struct vbs_exec_stacks *stacks, int stack,
+                                               int turn);
+
+static inline bool vbs_exec_lives(const struct vbs_exec_life *life, int64_t slot)
+{
+    return life->birth <= slot && slot < life->death;
+}
+
+/* Adds a split, which must be its stack's last so far; sort them before they are used. False:
+ * memory is out. */
+bool vbs_exec_split(struct vbs_exec_stacks *stacks, int stack, int64_t step);
+void vbs_exec_splits_sort(struct vbs_exec_stacks *stacks);
+
+/* What lives of a stack in a slot. Linear in the stack. */
+int64_t vbs_exec_stack_live_bytes(const struct vbs_exec_stacks *stacks, int stack, int64_t slot);
+
+#endif

@@ -1,0 +1,287 @@
+#include "exec/stream.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SPINS   200                 /* looks before sleeping: a microsecond or two */
+#define SLICE   ((int64_t)16 << 20) /* read between two looks at the wish to stop */
+#define LOOK_NS 50000000L           /* how often who waits looks at ctx->cancel */
+#define NOBODY  INT64_MAX
+
+/* A number that only grows during a run, and one who waits for it to reach another. */
+struct gate {
+    _Atomic int64_t value;
+    _Atomic int64_t wanted; /* NOBODY: nobody sleeps */
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+};
+
+struct vbs_exec_stream {
+    const struct vbs_exec_load *loads;
+    int n_loads;
+    const struct vbs_exec_file *file;
+    void *bounce;
+    struct gate run;    /* runs begun; the last one is the wish to end */
+    struct gate passed; /* steps */
+    struct gate loaded; /* loads */
+    struct gate idle;   /* runs ended */
+    _Atomic bool stops, quits;
+    int reason; /* errno of a load that failed, else 0; valid once loaded says that it ended */
+    double start_s;
+    struct vbs_exec_step *trace;
+    struct vbs_exec_streamed streamed;
+    pthread_t thread;
+};
+
+/* ---- gates ---- */
+
+static void gate_init(struct gate *gate)
+{
+    pthread_condattr_t attributes;
+
+    atomic_init(&gate->value, 0);
+    atomic_init(&gate->wanted, NOBODY);
+    pthread_mutex_init(&gate->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&gate->cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void gate_destroy(struct gate *gate)
+{
+    pthread_cond_destroy(&gate->cond);
+    pthread_mutex_destroy(&gate->mutex);
+}
+
+/* Either the one who raises sees who waits, or the one who waits sees the value: both write first
+ * and look then, in one order for all. */
+static void gate_raise(struct gate *gate, int64_t value)
+{
+    atomic_store(&gate->value, value);
+    if (value < atomic_load(&gate->wanted))
+        return;
+    pthread_mutex_lock(&gate->mutex);
+    pthread_cond_broadcast(&gate->cond);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+static void gate_sleep(struct gate *gate)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(&gate->cond, &gate->mutex, &until);
+}
+
+/* False when ctx asks to stop before the value is reached. */
+static bool gate_wait(const struct vbs_ctx *ctx, struct gate *gate, int64_t value)
+{
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load_explicit(&gate->value, memory_order_acquire) >= value)
+            return true;
+    pthread_mutex_lock(&gate->mutex);
+    atomic_store(&gate->wanted, value);
+    while (atomic_load(&gate->value) < value && !vbs_cancelled(ctx))
+        gate_sleep(gate);
+    atomic_store(&gate->wanted, NOBODY);
+    pthread_mutex_unlock(&gate->mutex);
+    return atomic_load(&gate->value) >= value;
+}
+
+/* ---- the thread ---- */
+
+/* All processors that the threads of this process may run on: who creates this thread may be bound
+ * to one of them, where it computes. */
+static void spread_out(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    cpu_set_t all, one;
+
+    CPU_ZERO(&all);
+    while (tasks && (entry = readdir(tasks))) {
+        int id = atoi(entry->d_name);
+
+        CPU_ZERO(&one);
+        if (id > 0 && sched_getaffinity(id, sizeof one, &one) == 0)
+            CPU_OR(&all, &all, &one);
+    }
+    if (tasks)
+        closedir(tasks);
+    if (CPU_COUNT(&all) > 0)
+        (void)sched_setaffinity(0, sizeof all, &all);
+}
+
+static int read_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
+{
+    int reason = 0;
+
+    for (int64_t at = 0; at < load->bytes && reason == 0; at += SLICE) {
+        int64_t left = load->bytes - at;
+
+        if (atomic_load(&stream->stops))
+            return ECANCELED;
+        reason = vbs_exec_file_read(stream->file, (char *)load->to + at,
+                                    left < SLICE ? left : SLICE, load->offset + at, stream->bounce);
+    }
+    return reason;
+}
+
+static void run_loads(struct vbs_exec_stream *stream)
+{
+    for (int i = 0; i < stream->n_loads; i++) {
+        const struct vbs_exec_load *load = &stream->loads[i];
+        double start_s, end_s;
+
+        gate_wait(NULL, &stream->passed, load->after);
+        if (atomic_load(&stream->stops))
+            return;
+        start_s = vbs_clock_s();
+        stream->reason = read_load(stream, load);
+        end_s = vbs_clock_s();
+        if (stream->reason) {
+            gate_raise(&stream->loaded, NOBODY - 1); /* nobody need wait any longer */
+            return;
+        }
+        stream->streamed.copy_us += (end_s - start_s) * 1e6;
+        stream->streamed.bytes += load->bytes;
+        if (stream->trace)
+            stream->trace[load->step] = (struct vbs_exec_step){(start_s - stream->start_s) * 1e6,
+                                                               (end_s - stream->start_s) * 1e6};
+        gate_raise(&stream->loaded, i + 1);
+    }
+}
+
+static void *live(void *self)
+{
+    struct vbs_exec_stream *stream = self;
+
+    spread_out();
+    for (int64_t run = 1;; run++) {
+        gate_wait(NULL, &stream->run, run);
+        if (atomic_load(&stream->quits))
+            return NULL;
+        run_loads(stream);
+        gate_raise(&stream->idle, run);
+    }
+}
+
+/* Signals are for the other threads. */
+static int start_thread(struct vbs_exec_stream *stream)
+{
+    sigset_t all, before;
+    int reason;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reason = pthread_create(&stream->thread, NULL, live, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reason;
+}
+
+static void release(struct vbs_exec_stream *stream)
+{
+    gate_destroy(&stream->run);
+    gate_destroy(&stream->passed);
+    gate_destroy(&stream->loaded);
+    gate_destroy(&stream->idle);
+    free(stream->bounce);
+    free(stream);
+}
+
+/* ---- the other side ---- */
+
+enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
+                                    int n_loads, const struct vbs_exec_file *file,
+                                    struct vbs_exec_stream **result)
+{
+    struct vbs_exec_stream *stream = calloc(1, sizeof *stream);
+    int reason;
+
+    if (!stream)
+        return vbs_no_memory(ctx);
+    stream->loads = loads;
+    stream->n_loads = n_loads;
+    stream->file = file;
+    gate_init(&stream->run);
+    gate_init(&stream->passed);
+    gate_init(&stream->loaded);
+    gate_init(&stream->idle);
+    stream->bounce = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
+    if (!stream->bounce) {
+        release(stream);
+        return vbs_no_memory(ctx);
+    }
+    reason = start_thread(stream);
+    if (reason) {
+        release(stream);
+        return vbs_fail(ctx, VBS_LIBRARY, "cannot start a thread that copies weights: %s",
+                        strerror(reason));
+    }
+    *result = stream;
+    return VBS_OK;
+}
+
+void vbs_exec_stream_free(struct vbs_exec_stream *stream)
+{
+    if (!stream)
+        return;
+    atomic_store(&stream->quits, true);
+    gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
+    pthread_join(stream->thread, NULL);
+    release(stream);
+}
+
+void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
+                           struct vbs_exec_step *trace)
+{
+    stream->start_s = start_s;
+    stream->trace = trace;
+    stream->reason = 0;
+    stream->streamed = (struct vbs_exec_streamed){0};
+    atomic_store(&stream->stops, false);
+    atomic_store(&stream->passed.value, 0);
+    atomic_store(&stream->loaded.value, 0);
+    gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
+}
+
+void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_steps)
+{
+    gate_raise(&stream->passed, n_steps);
+}
+
+enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int n_loads)
+{
+    if (!gate_wait(ctx, &stream->loaded, n_loads))
+        return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+    if (atomic_load(&stream->loaded.value) > stream->n_loads)
+        return vbs_exec_file_refuse(ctx, stream->file, stream->reason);
+    return VBS_OK;
+}
+
+void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
+{
+    atomic_store(&stream->stops, true);
+    gate_raise(&stream->passed, NOBODY - 1);
+    (void)gate_wait(NULL, &stream->idle, atomic_load(&stream->run.value));
+}
+
+struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream)
+{
+    return stream->streamed;
+}

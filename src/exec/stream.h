@@ -1,0 +1,53 @@
+/*
+ * The copy thread: loads of weights from their file into the arena, in the order of the schedule.
+ * Internal to the room.
+ *
+ * Two counters join the two clocks: how many steps of the list the thread that computes has passed,
+ * for which loads wait, and how many loads have ended, for which steps wait. Who waits does so
+ * actively for a moment, then sleeps.
+ */
+#ifndef VBS_EXEC_STREAM_H
+#define VBS_EXEC_STREAM_H
+
+#include "exec/weights_file.h"
+#include "vbslab/exec.h"
+
+struct vbs_exec_load {
+    int64_t step;   /* place in the list */
+    int64_t after;  /* steps of the list that must have been passed before it begins */
+    int64_t offset; /* in the file */
+    int64_t bytes;
+    void *to;
+};
+
+struct vbs_exec_stream;
+
+/* Borrows loads and file until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
+enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
+                                    int n_loads, const struct vbs_exec_file *file,
+                                    struct vbs_exec_stream **stream) VBS_MUST_CHECK;
+void vbs_exec_stream_free(struct vbs_exec_stream *stream);
+
+/* Begins a run at start_s (base/clock.h). trace: null, or times of steps to fill in. */
+void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
+                           struct vbs_exec_step *trace);
+
+/* Says that n_steps of the list have been passed. */
+void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_steps);
+
+/* Waits until so many loads have ended. VBS_IO; VBS_INTERRUPTED: ctx->cancel was set. */
+enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int n_loads) VBS_MUST_CHECK;
+
+/* Begins no more loads and waits until the thread is idle. */
+void vbs_exec_stream_stop(struct vbs_exec_stream *stream);
+
+struct vbs_exec_streamed {
+    double copy_us;
+    int64_t bytes;
+};
+
+/* What the last run copied; when it has ended. */
+struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream);
+
+#endif

@@ -1,0 +1,47 @@
+/* A session under test: every kernel that a backend offers for a small network computes what the
+ * definition says, stays within its memory, leaves its inputs alone and keeps padding zero. */
+#ifndef TESTS_BACKEND_BENCH_H
+#define TESTS_BACKEND_BENCH_H
+
+#include "vbslab/vbslab.h"
+
+#include "backend_cases.h"
+
+#define MAX_BATCH 3
+
+/* A case under test. */
+struct bench {
+    struct vbs_ctx ctx;
+    const char *name;
+    struct vbs_network *network;
+    struct vbs_session *session;
+    float **plain; /* by tensor: MAX_BATCH samples in plain order, seeded */
+    void **home;   /* the same as the session keeps them */
+    float low, high;
+};
+
+/* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. To be closed either way. */
+bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads);
+bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend);
+void bench_close(struct bench *t);
+
+/* Makes the tensors, MAX_BATCH samples each. */
+bool bench_tensors(struct bench *t);
+
+/* Values of one sample of a tensor in plain order. */
+int64_t bench_elements(const struct bench *t, int tensor);
+
+/* MAX_BATCH samples of layer's output by the definition; the caller frees them. */
+float *bench_reference(struct bench *t, int layer);
+
+/* Checks of all kernels of a case, on onednn. */
+void bench_check(const struct backend_case *c);
+void bench_check_operator(const struct operator_case *c);
+
+/* Largest difference as part of the largest value. */
+double difference(const float *got, const float *want, int64_t n);
+
+/* Non-zero floats: as many in what a tensor holds as in its plain form, because padding is 0. */
+int64_t non_zeros(const float *values, int64_t n);
+
+#endif
