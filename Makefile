@@ -54,6 +54,9 @@ TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
 LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
 LDFLAGS_t_fault_model = $(WRAP_MALLOC)
+LDFLAGS_t_fault_backend = $(WRAP_MALLOC)
+LDFLAGS_t_fault_operators = $(WRAP_MALLOC)
+LDFLAGS_t_fault_place = $(WRAP_MALLOC)
 LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
 LDFLAGS_t_fault_optimal = $(WRAP_MALLOC)
 LDFLAGS_t_fault_weights = $(WRAP_MALLOC)
@@ -104,6 +107,10 @@ $(BUILD)/%.o: %.c
 	@echo "  compile $<"
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Loops over floats, which gcc makes vectors of only then.
+LOOPS = nest binary copy eltwise reduce resize
+$(LOOPS:%=$(BUILD)/src/backend/onednn_%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -183,9 +190,12 @@ fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	$(Q){ printf 2; cat models/alexnet.net; } > $(BUILD)-fuzz/corpus/network
 	$(Q)printf '3\223NUMPY\001\000\071\000%s\n1234123412341234' \
 	    "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}" > $(BUILD)-fuzz/corpus/npy
+	$(Q){ printf 5; cat tests/placement/gaps.csv; } > $(BUILD)-fuzz/corpus/buffers
+	$(Q)for file in tests/onnx/[!l]*.onnx; do \
+	    { printf 4; cat $$file; } > $(BUILD)-fuzz/corpus/$${file##*/}; done
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
 	    OPT="-O1 -g -fsanitize=address,fuzzer-no-link" $(BUILD)-fuzz/libvbslab.a
-	$(Q)clang -std=c17 -g -fsanitize=address,fuzzer -Iinclude -Isrc -o $(BUILD)-fuzz/fuzz_readers \
+	$(Q)clang -std=c17 -D_GNU_SOURCE -g -fsanitize=address,fuzzer -Iinclude -Isrc -o $(BUILD)-fuzz/fuzz_readers \
 	    tests/fuzz_readers.c $(BUILD)-fuzz/libvbslab.a $(LIBS)
 	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 \
 	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus

@@ -1,9 +1,12 @@
 #include "backend_bench.h"
 
 #include "reference_ops.h"
-#include "tap.h"
-
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define GUARD_BYTES 256
 #define GUARD       0xa5
@@ -220,12 +223,13 @@ static bool sources_unchanged(struct bench *t, const struct vbs_profile_layer *l
 }
 
 /* One algorithm of one layer at all batches. */
-static void check_algorithm(struct bench *t, int first, const float *want)
+static void check_algorithm(struct bench *t, int first, const float *want, bench_report *report)
 {
     const struct vbs_session *s = t->session;
     const char *algorithm = s->kernels[first].algorithm;
     int layer = s->kernels[first].layer;
     struct outcome o = {.guards = true, .padding = true};
+    char name[300], detail[400];
     int n = 0;
 
     for (int i = first; i < s->n_kernels && s->kernels[i].layer == layer; i++)
@@ -234,11 +238,14 @@ static void check_algorithm(struct bench *t, int first, const float *want)
             n++;
         }
     o.sources = sources_unchanged(t, &s->layers[layer]);
-    if (!ok(!o.failed && o.guards && o.padding && o.sources && !o.negative &&
-                o.worst <= tolerance(algorithm),
-            "%s: '%s' by %s at %d batches", t->name, s->layers[layer].name, algorithm, n))
-        printf("# differs by %.3g, calls %s, guards %d, padding %d, sources %d: %s\n", o.worst,
-               o.failed ? "failed" : "worked", o.guards, o.padding, o.sources, vbs_detail(&t->ctx));
+    snprintf(name, sizeof name, "%.120s: '%.80s' by %.64s at %d batches", t->name,
+             s->layers[layer].name, algorithm, n);
+    snprintf(detail, sizeof detail,
+             "differs by %.3g, calls %s, guards %d, padding %d, sources %d: %.200s", o.worst,
+             o.failed ? "failed" : "worked", o.guards, o.padding, o.sources, vbs_detail(&t->ctx));
+    report(!o.failed && o.guards && o.padding && o.sources && !o.negative &&
+               o.worst <= tolerance(algorithm),
+           name, detail);
 }
 
 static bool seen_before(const struct vbs_session *s, int kernel)
@@ -249,7 +256,7 @@ static bool seen_before(const struct vbs_session *s, int kernel)
     return false;
 }
 
-static void check_kernels(struct bench *t)
+static void check_kernels(struct bench *t, bench_report *report)
 {
     float *want = NULL;
     int layer = 0;
@@ -260,12 +267,12 @@ static void check_kernels(struct bench *t)
             layer = t->session->kernels[i].layer;
             want = bench_reference(t, layer);
             if (!want) {
-                ok(false, "%s: out of memory", t->name);
+                report(false, t->name, "out of memory");
                 return;
             }
         }
         if (!seen_before(t->session, i))
-            check_algorithm(t, i, want);
+            check_algorithm(t, i, want, report);
     }
     free(want);
 }
@@ -301,30 +308,50 @@ static bool session_is_sound(const struct bench *t)
 }
 
 /* Checks an opened session and closes it. */
-static void check(struct bench *t, bool opened)
+static void check(struct bench *t, bool opened, bench_report *report)
 {
+    char name[300];
+
     if (!opened || !bench_tensors(t)) {
-        ok(false, "%s: opens", t->name);
-        printf("# %s\n", vbs_detail(&t->ctx));
+        report(false, t->name, vbs_detail(&t->ctx));
     } else {
-        ok(session_is_sound(t), "%s: its layers and kernels are in order", t->name);
-        check_kernels(t);
+        snprintf(name, sizeof name, "%.200s: its layers and kernels are in order", t->name);
+        report(session_is_sound(t), name, "");
+        check_kernels(t, report);
     }
     bench_close(t);
 }
 
-void bench_check(const struct backend_case *c)
+void bench_check(const struct backend_case *c, bench_report *report)
 {
     struct bench t;
     bool opened = bench_open(&t, c, "onednn", 0);
 
-    check(&t, opened);
+    check(&t, opened, report);
 }
 
-void bench_check_operator(const struct operator_case *c)
+void bench_check_operator(const struct operator_case *c, bench_report *report)
 {
     struct bench t;
     bool opened = bench_open_operator(&t, c, "onednn");
 
-    check(&t, opened);
+    check(&t, opened, report);
+}
+
+bool bench_passes_on(char *program, const char *isa)
+{
+    char *arguments[] = {program, NULL};
+    int status = -1;
+    pid_t child;
+
+    if (getenv("DNNL_MAX_CPU_ISA"))
+        return true;
+    child = fork();
+    if (child == 0) {
+        if (setenv("DNNL_MAX_CPU_ISA", isa, 1) == 0 && freopen("/dev/null", "w", stdout))
+            execv(program, arguments);
+        _exit(127);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
 }

@@ -9,6 +9,9 @@
 
 #define MAX_BATCH 3
 
+/* Takes the outcome of a check, its name, and what there is to say of it where it failed. */
+typedef void bench_report(bool passed, const char *name, const char *detail);
+
 /* A case under test. */
 struct bench {
     struct vbs_ctx ctx;
@@ -35,8 +38,12 @@ int64_t bench_elements(const struct bench *t, int tensor);
 float *bench_reference(struct bench *t, int layer);
 
 /* Checks of all kernels of a case, on onednn. */
-void bench_check(const struct backend_case *c);
-void bench_check_operator(const struct operator_case *c);
+void bench_check(const struct backend_case *c, bench_report *report);
+void bench_check_operator(const struct operator_case *c, bench_report *report);
+
+/* Whether this program, which is restarted without output, passes as on a machine with narrower
+ * vectors: other blocks, other kernels. True also where it is such a restart itself. */
+bool bench_passes_on(char *program, const char *isa);
 
 /* Largest difference as part of the largest value. */
 double difference(const float *got, const float *want, int64_t n);

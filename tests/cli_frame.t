@@ -10,7 +10,7 @@ fits_80_columns()
 
 # --- help ---
 
-commands='models measure profiles plan frontier replay compare backends'
+commands='models measure profiles plan frontier replay compare run place backends'
 run --help
 [ $code -eq 0 ] && [ ! -s err ] && fits_80_columns
 report $? "--help prints lines of at most 80 columns"
@@ -37,7 +37,7 @@ for code in 0 1 2 3; do
 done
 [ -z "$missing" ]
 report $? "--help lists the exit codes;$missing"
-for command in plan frontier replay compare 'profiles show'; do
+for command in plan frontier replay compare run 'profiles show'; do
     "$VBSLAB" ${command% *} --help | grep -q '^  PROFILE  *an id' || missing="$missing $command"
 done
 [ -z "$missing" ]

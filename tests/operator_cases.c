@@ -58,12 +58,13 @@
                             .pad_low = {1, 1},                                                     \
                             .pad_high = {1, 1}}},                                                  \
             {op, "cu", FROM(1), .attributes = {.alpha = a, .beta = b}},                            \
-            {VBS_OP_ADD, "a", FROM(1, 2)},                                                         \
+            {VBS_OP_ADD, "a", FROM(2), .operand = DIMS(24, 1, 1)},                                 \
+            {op, "au", FROM(3), .attributes = {.alpha = a, .beta = b}},                            \
             {VBS_OP_FC, "f", FROM(0), .attributes = {.out_channels = 9, .bias = true}},            \
-            {op, "fu", FROM(4), .attributes = {.alpha = a, .beta = b}},                            \
+            {op, "fu", FROM(5), .attributes = {.alpha = a, .beta = b}},                            \
             {VBS_OP_POOL_AVG, "p", FROM(0),                                                        \
              .attributes = {.kernel = {2, 2}, .stride = {2, 2}, .dilation = {1, 1}}},              \
-            {op, "pu", FROM(6), .attributes = {.alpha = a, .beta = b}}                             \
+            {op, "pu", FROM(7), .attributes = {.alpha = a, .beta = b}}                             \
         }                                                                                          \
     }
 

@@ -40,7 +40,7 @@ static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_r
            memcmp(&x->mad_us, &y->mad_us, sizeof x->mad_us) == 0 &&
            memcmp(&x->low_us, &y->low_us, sizeof x->low_us) == 0 &&
            memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0 &&
-           x->weight_bytes == y->weight_bytes && x->form == y->form;
+           x->weight_bytes == y->weight_bytes && x->form == y->form && x->parts == y->parts;
 }
 
 static bool same_double(double x, double y)
@@ -202,6 +202,7 @@ static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
 {
     row->form = random_int(rng, 0, VBS_MAX_FORMS - 1);
     row->weight_bytes = row->form % 3 ? 1000 + row->form : 0;
+    row->parts = random_int(rng, 0, 1);
 }
 
 #define MAX_HOSTILE_LAYERS 12

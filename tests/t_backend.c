@@ -1,6 +1,7 @@
 /* The table of backends, seeded parameters, and the analytic backend. */
 #include "vbslab/vbslab.h"
 
+#include "backend_cases.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -269,6 +270,46 @@ static void check_nothing_left(void)
     vbs_network_free(network);
 }
 
+/* Every kernel's time is a number, and every layer has kernels at every batch. */
+static bool times_are_sound(struct vbs_session *s, int n_batches)
+{
+    int n = 0, layer = 0, batch = 0;
+
+    for (int i = 0; i < s->n_kernels; i++) {
+        double us = 0;
+
+        if (s->ops->run(NULL, s, i, &(struct vbs_operands){0}, &us) != VBS_OK ||
+            !(us > 0 && us < 1e9) || s->kernels[i].ws_bytes < 0)
+            return false;
+        n += s->kernels[i].layer != layer || s->kernels[i].batch != batch;
+        layer = s->kernels[i].layer;
+        batch = s->kernels[i].batch;
+    }
+    return n == s->n_layers * n_batches;
+}
+
+static void check_every_operator(void)
+{
+    static const int batches[] = {1, 2, 8};
+    struct vbs_backend_options options = {.batches = batches, .n_batches = 3};
+    const struct vbs_backend *analytic;
+    int n_wrong = 0;
+
+    for (const struct operator_case *c = operator_cases; c->name; c++) {
+        struct bench t = {0};
+        bool sound = operator_case_network(&t.ctx, c, &t.network) == VBS_OK &&
+                     vbs_backend_find(&t.ctx, "analytic", &analytic) == VBS_OK &&
+                     analytic->open(&t.ctx, t.network, &options, &t.session) == VBS_OK &&
+                     times_are_sound(t.session, 3);
+
+        if (!sound)
+            printf("# %s: %s\n", c->name, vbs_detail(&t.ctx));
+        n_wrong += !sound;
+        close_bench(&t);
+    }
+    is_int(n_wrong, 0, "it has times for every operator");
+}
+
 /* ---- what comes of a session ---- */
 
 /* The profile that a session's layers and kernels make, with time_us of every run. */
@@ -349,6 +390,7 @@ int main(void)
     check_concat();
     check_deep_concats();
     check_nothing_left();
+    check_every_operator();
     check_repeats();
     for (int i = 0; i < vbs_model_count(); i++)
         check_profile("analytic", vbs_model_name(i));

@@ -1,6 +1,6 @@
 /*
- * How the backends say in which forms kernels pack their weights, and how many channels have
- * weights of their own.
+ * How the backends say in which forms kernels pack their weights, how many channels have weights of
+ * their own, and in how many parts kernels run.
  */
 #include "vbslab/vbslab.h"
 
@@ -17,7 +17,8 @@ struct opened {
 static bool open_on(struct opened *o, const char *backend, const char *model)
 {
     static const int BATCHES[] = {1, 2, 5};
-    struct vbs_backend_options options = {.batches = BATCHES, .n_batches = 3, .threads = 1};
+    struct vbs_backend_options options = {
+        .batches = BATCHES, .n_batches = 3, .threads = 1, .weights_given = true};
     const struct vbs_backend *found;
 
     *o = (struct opened){0};
@@ -38,7 +39,7 @@ static void close_it(struct opened *o)
  * their first use, or kernels of one form differ in their weights. */
 static int count_forms(const struct vbs_session *session, int layer)
 {
-    int64_t bytes[VBS_MAX_FORMS];
+    int64_t bytes[VBS_MAX_FORMS], packed[VBS_MAX_FORMS];
     int n = 0;
 
     for (int i = 0; i < session->n_kernels; i++) {
@@ -48,9 +49,12 @@ static int count_forms(const struct vbs_session *session, int layer)
             continue;
         if (kernel->form < 0 || kernel->form > n || kernel->form >= VBS_MAX_FORMS)
             return -1;
-        if (kernel->form == n)
+        if (kernel->form == n) {
+            packed[n] = kernel->packed_bytes;
             bytes[n++] = kernel->weight_bytes;
-        if (bytes[kernel->form] != kernel->weight_bytes)
+        }
+        if (bytes[kernel->form] != kernel->weight_bytes ||
+            packed[kernel->form] != kernel->packed_bytes)
             return -1;
     }
     return n;
@@ -78,6 +82,44 @@ static void forms_and_channels_hold_together(const char *backend, const char *mo
     n_kernels = o.session->n_kernels;
     is_int(n_wrong, 0, "every layer's forms are numbered, and only conv and fc have channels");
     ok(n_weightless > 0 && n_forms < n_kernels, "%d kernels share %d forms", n_kernels, n_forms);
+    close_it(&o);
+}
+
+/* Kernels that say something of parts or weights that cannot be. */
+static int count_odd(const struct vbs_session *session)
+{
+    int n = 0;
+
+    for (int i = 0; i < session->n_kernels; i++) {
+        const struct vbs_kernel *kernel = &session->kernels[i];
+        int channels = session->layers[kernel->layer].channels, parts = kernel->row_parts;
+
+        n += kernel->packed_bytes < 0 || kernel->packed_bytes > kernel->weight_bytes;
+        n += kernel->part != 0 || kernel->parts != 0;
+        n += parts < 0 || parts > VBS_MAX_ROW_PARTS || (parts != 1 && channels == 0);
+        n += parts > 1 && (channels % parts != 0 || kernel->packed_bytes % parts != 0);
+        n += parts == 0 && !session->modelled && kernel->packed_bytes % channels != 0;
+    }
+    return n;
+}
+
+static void parts_are_of_whole_units(const char *model)
+{
+    int n_any = 0, n_never = 0, n_measured = 0;
+    struct opened o;
+
+    if (open_on(&o, "onednn", model)) {
+        for (int i = 0; i < o.session->n_kernels; i++) {
+            int parts = o.session->kernels[i].row_parts;
+
+            n_any += parts == 0;
+            n_never += parts == 1;
+            n_measured += parts > 1;
+        }
+        is_int(count_odd(o.session), 0, "parts are of layers with weights, in whole units");
+        ok(n_any > 0 && n_never > 0, "%d kernels in any number of parts, %d never, %d measured so",
+           n_any, n_never, n_measured);
+    }
     close_it(&o);
 }
 
@@ -121,6 +163,8 @@ int main(void)
     forms_and_channels_hold_together("analytic", "googlenet");
     forms_and_channels_hold_together("onednn", "squeezenet-v1.0");
     forms_and_channels_hold_together("onednn", "resnet-56-cifar");
+    parts_are_of_whole_units("resnet-56-cifar");
+    parts_are_of_whole_units("alexnet");
     winograd_packs_in_a_form_of_its_own();
     return done_testing();
 }

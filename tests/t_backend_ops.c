@@ -26,10 +26,18 @@ static void check_complete(void)
     is_int(n_missing, 0, "every operator has a case");
 }
 
-int main(void)
+/* A check of the bench. */
+static void report(bool passed, const char *name, const char *detail)
+{
+    if (!ok(passed, "%s", name))
+        printf("# %s\n", detail);
+}
+
+int main(int argc, char **argv)
 {
     check_complete();
     for (int i = 0; operator_cases[i].name; i++)
-        bench_check_operator(&operator_cases[i]);
+        bench_check_operator(&operator_cases[i], report);
+    ok(argc > 0 && bench_passes_on(argv[0], "AVX2"), "all of this with DNNL_MAX_CPU_ISA=AVX2");
     return done_testing();
 }

@@ -7,6 +7,8 @@
 #include "tap.h"
 
 #include "vbslab/backend.h"
+
+#include "model/onnx.h"
 #include "vbslab/units.h"
 
 #include <stdlib.h>
@@ -86,6 +88,53 @@ static enum vbs_status parse_wrong(struct vbs_ctx *ctx)
                   network);
 }
 
+/* ---- ONNX files ---- */
+
+static enum vbs_status load_onnx(struct vbs_ctx *ctx)
+{
+    enum vbs_status status = load(ctx, "tests/onnx/segment.onnx", NULL);
+
+    return status == VBS_OK ? load(ctx, "tests/onnx/normals.onnx", NULL) : status;
+}
+
+static enum vbs_status load_onnx_twice_tried(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/onnx/whole.onnx", NULL);
+}
+
+static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/onnx/light_zfnet512.onnx",
+                &(struct vbs_shape){.n_dims = 3, .dim = {3, 100, 100}});
+}
+
+/* All weights of a network whose matrices are stored transposed, in a file of their own. */
+static enum vbs_status read_external(struct vbs_ctx *ctx)
+{
+    struct vbs_network *network = (void *)&untouched;
+    enum vbs_status status = vbs_network_load(ctx, "tests/onnx/external.onnx", NULL, &network);
+    float values[16 * 256];
+
+    if (status != VBS_OK)
+        return failed(status, network);
+    for (int k = 1; k <= network->n_layers && status == VBS_OK; k++)
+        status = vbs_parameter_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, 0,
+                                      vbs_weight_count(network, k), values);
+    vbs_network_free(network);
+    return status;
+}
+
+static enum vbs_status read_tensor(struct vbs_ctx *ctx)
+{
+    struct vbs_onnx_tensor_file tensor = {.values = (void *)&untouched};
+    enum vbs_status status = vbs_onnx_read_tensor(ctx, "tests/onnx/segment_in.pb", &tensor);
+
+    if (status != VBS_OK)
+        return failed(status, tensor.values);
+    free(tensor.values);
+    return VBS_OK;
+}
+
 static enum vbs_status parse_batches(struct vbs_ctx *ctx)
 {
     int *batches = (void *)&untouched, n;
@@ -154,6 +203,11 @@ static const struct task TASKS[] = {
     {"a network of another input shape", load_reshaped, VBS_OK},
     {"a model text", parse, VBS_OK},
     {"a model text that is wrong", parse_wrong, VBS_FORMAT},
+    {"ONNX files", load_onnx, VBS_OK},
+    {"an ONNX file that is tried in two ways", load_onnx_twice_tried, VBS_OK},
+    {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
+    {"weights from a file", read_external, VBS_OK},
+    {"a tensor file", read_tensor, VBS_OK},
     {"a list of batches", parse_batches, VBS_OK},
     {"measuring with analytic", measure_analytic, VBS_OK},
     {"measuring with onednn", measure_onednn, VBS_OK},

@@ -166,6 +166,33 @@ static void test_many_parts(void)
     is_int(vbs_parts_within(&bytes, INT64_MAX / 2, 1000), 0, "  also where that is too few");
 }
 
+/* What rows say of their parts goes before what their weights allow. */
+static void test_rows(void)
+{
+    const struct vbs_profile_layer layer = {.channels = 32, .weight_bytes = 3200};
+    const struct vbs_profile_row any = {.weight_bytes = 3200}, wide = {.weight_bytes = 12800},
+                                 never = {.weight_bytes = 3200, .parts = 1},
+                                 eight = {.weight_bytes = 12800, .parts = 8};
+
+    is_int(vbs_row_most_parts(&layer, &any), 32, "a row that divides has parts of single channels");
+    is_int(vbs_row_most_parts(&layer, &wide), 1, "  one that packs to more has none");
+    is_int(vbs_row_most_parts(&layer, &never), 1, "  nor one that says so");
+    is_int(vbs_row_most_parts(&layer, &eight), 8, "  or as many as it was measured in");
+    ok(vbs_row_parts_within(&layer, &any, 3200) == 1 &&
+           vbs_row_parts_within(&layer, &any, 3199) == 2 &&
+           vbs_row_parts_within(&layer, &any, 99) == 0,
+       "as few parts as fit");
+    ok(vbs_row_parts_within(&layer, &wide, 12800) == 1 &&
+           vbs_row_parts_within(&layer, &wide, 12799) == 0 &&
+           vbs_row_parts_within(&layer, &never, 3199) == 0,
+       "  the whole or nothing");
+    ok(vbs_row_parts_within(&layer, &eight, 12800) == 1 &&
+           vbs_row_parts_within(&layer, &eight, 12799) == 8 &&
+           vbs_row_parts_within(&layer, &eight, 1600) == 8 &&
+           vbs_row_parts_within(&layer, &eight, 1599) == 0,
+       "  the whole, the parts it was measured in, or nothing");
+}
+
 /* ---- Budgets ---- */
 
 /* True of multiples of a 16th of the power of two at or below them. */
@@ -241,6 +268,7 @@ int main(int argc, char **argv)
     test_room(rng);
     test_parts();
     test_many_parts();
+    test_rows();
     test_budgets();
     gsl_rng_free(rng);
     return done_testing();

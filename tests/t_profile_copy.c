@@ -238,6 +238,37 @@ static void packed_columns_may_come_alone(void)
     vbs_profile_free(profile);
 }
 
+static void rows_say_in_how_many_parts_they_run(void)
+{
+    struct vbs_profile *profile = parse(HEAD ",channels,packed_bytes,form,parts\n" ROW ",96,9,0,0\n"
+                                             "1,L1,conv,0,1,never,4,1,1,1,8,0,96,8,1,1\n"
+                                             "1,L1,conv,0,1,wide,4,1,1,1,8,0,96,32,2,8\n"
+                                             "1,L1,conv,0,1,wider,4,1,1,1,8,0,96,32,2,0\n");
+    const struct vbs_profile_layer *layer;
+    const struct vbs_profile_row *rows;
+    int n_rows;
+
+    if (!ok(profile, "a column of parts"))
+        return;
+    layer = &profile->layers[1];
+    rows = vbs_profile_rows(profile, 1, 0, &n_rows);
+    ok(rows[0].parts == 0 && vbs_profile_divisible(layer, &rows[0]) &&
+           vbs_profile_divides(layer, &rows[0], 7) && vbs_profile_divides(layer, &rows[0], 96) &&
+           !vbs_profile_divides(layer, &rows[0], 97),
+       "any number, as there are channels");
+    ok(rows[1].parts == 1 && !vbs_profile_divisible(layer, &rows[1]) &&
+           vbs_profile_divides(layer, &rows[1], 1) && !vbs_profile_divides(layer, &rows[1], 2),
+       "never");
+    ok(rows[2].parts == 8 && !vbs_profile_divisible(layer, &rows[2]) &&
+           vbs_profile_divides(layer, &rows[2], 1) && vbs_profile_divides(layer, &rows[2], 8) &&
+           !vbs_profile_divides(layer, &rows[2], 2) && !vbs_profile_divides(layer, &rows[2], 16),
+       "whole or in 8");
+    ok(rows[3].parts == 0 && !vbs_profile_divisible(layer, &rows[3]) &&
+           !vbs_profile_divides(layer, &rows[3], 2),
+       "what does not say, and packs to four times the weights, never");
+    vbs_profile_free(profile);
+}
+
 /* ---- CSV ---- */
 
 static bool writes(const char *text, const char *folder)
@@ -266,6 +297,12 @@ static void profiles_without_weights_keep_their_bytes(const char *folder)
     ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",2,8,0\n", folder), "channels");
     ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",0,9,0\n", folder), "packed weights");
     ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",0,8,1\n", folder), "forms");
+    ok(writes(HEAD ",channels,packed_bytes,form,parts\n" ROW ",0,9,0,1\n", folder) &&
+           writes(HEAD ",parts\n" ROW ",1\n", folder) &&
+           writes(HEAD ",mad_us,low_us,high_us,n_runs,channels,packed_bytes,form,parts\n" ROW
+                       ",1,3,5,7,4,8,1,2\n",
+                  folder),
+       "parts");
     ok(writes("# model: m\n# threads: 2\n# copy: page-cache,65536,12.5,0.5,12,13,9\n"
               "# copy: page-cache,262144,50\n# copy: \"a,\\\"b\\\\\\n\",1,2\n" HEAD
               ",mad_us,low_us,high_us,n_runs,channels,packed_bytes,form\n" ROW ",1,3,5,7,2,8,1\n",
@@ -299,6 +336,7 @@ int main(void)
     strange_copies_have_a_finite_channel(rng);
     rows_keep_their_packed_weights();
     packed_columns_may_come_alone();
+    rows_say_in_how_many_parts_they_run();
     profiles_without_weights_keep_their_bytes(folder);
     sources_keep_their_order();
     remove_folder(folder);

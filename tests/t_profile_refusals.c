@@ -177,6 +177,13 @@ static const struct refusal REFUSALS[] = {
      "t.csv:3: layer 1 batch 2: channels differs from that of line 2"},
     {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,-8,0\n", "t.csv:2: packed_bytes is negative: -8"},
     {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,64\n", "t.csv:2: form 64 is above the largest, 63"},
+    {"parts," PACKED "-1,1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,0\n", "t.csv:2: parts is negative: -1"},
+    {"parts," PACKED "4097,1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,0\n",
+     "t.csv:2: parts 4097 is above the largest, 4096"},
+    {"parts," PACKED "3,1,L1,conv,0,1,a,4,1,1,1,8,0,32,8,0\n",
+     "t.csv:2: layer 1 batch 1: 32 channels make no 3 parts that are alike"},
+    {"parts," PACKED "2,1,L1,conv,0,1,a,4,1,1,1,8,1,32,8,0\n",
+     "t.csv:2: layer 1 batch 1: a layer in place cannot run in 2 parts"},
     {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,9,1\n1,L1,conv,0,2,a,4,2,2,1,8,0,2,10,1\n",
      "t.csv:3: layer 1 batch 2: form 1 takes 10 bytes of packed weights, but at batch 1 9; rows of "
      "one form read the same weights"},
@@ -368,6 +375,10 @@ static void the_builder_refuses_forms_and_channels_out_of_range(void)
            "... is named");
     row.form = -1;
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form -1");
+    row = (struct vbs_profile_row){.time_us = 1, .parts = VBS_MAX_ROW_PARTS + 1};
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "4097 parts");
+    is_str(ctx.detail, "layer 1 batch 1: parts 4097 is out of range; it goes from 0 to 4096",
+           "... are named");
     row = (struct vbs_profile_row){.time_us = 1, .weight_bytes = -1};
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "negative weights");
     is_str(ctx.detail, "layer 1: packed weight_bytes is negative: -1", "... are named");

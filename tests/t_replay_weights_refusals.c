@@ -217,12 +217,46 @@ static void test_other_refusals(const struct vbs_profile *profile)
     vbs_profile_free(in_place);
 }
 
+/* Rows that say in how many parts they run. */
+static void test_parts_that_rows_say(void)
+{
+    static const char TEXT[] =
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place,channels,packed_bytes,form,parts\n"
+        "1,L1,conv,0,1,default,4,1,1,1,8,0,8,8,0,1\n1,L1,conv,0,1,wide,4,1,1,1,8,0,8,8,0,4\n";
+    static const struct vbs_step NEVER[] = {KEEP(1, 8), RUN_PART(1, 1, 1, 2)};
+    static const struct vbs_step OTHER[] = {
+        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .part = 1, .parts = 2}};
+    static const struct vbs_step EMPTY[] = {
+        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .part = 1, .parts = 9}};
+    struct vbs_schedule schedule = weights_schedule(1, NEVER, 2);
+    struct vbs_profile *profile = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (!ok(vbs_profile_parse_csv(&ctx, "said", TEXT, sizeof TEXT - 1, &profile) == VBS_OK,
+            "rows say their parts: %s", ctx.detail))
+        return;
+    check_refusal(profile, &schedule, "parts of what never runs so",
+                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer cannot be taken in "
+                  "parts with algorithm 'default'");
+    schedule = weights_schedule(1, OTHER, 2);
+    check_refusal(profile, &schedule, "other parts than it was measured in",
+                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer runs whole or in 4 "
+                  "parts with algorithm 'wide'");
+    schedule = weights_schedule(1, EMPTY, 2);
+    check_refusal(profile, &schedule, "more parts than channels",
+                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 9: nothing is left for some "
+                  "part: the layer has 8 channels and 8 bytes of weights");
+    vbs_profile_free(profile);
+}
+
 int main(void)
 {
     struct vbs_profile *profile = weights_chain(3, false);
 
     test_refusals(profile);
     test_other_refusals(profile);
+    test_parts_that_rows_say();
     vbs_profile_free(profile);
     return done_testing();
 }

@@ -39,7 +39,7 @@ static void saved_profiles_come_back_to_the_bit(const char *folder, gsl_rng *rng
     }
     is_int(n_same, 60, "profiles with hostile texts are saved and loaded unchanged, ids 1, 2, ...");
     vbs_store_close(store);
-    is_int(query(path, "PRAGMA user_version"), 2, "user_version");
+    is_int(query(path, "PRAGMA user_version"), 3, "user_version");
     is_int(query(path, "PRAGMA application_id"), 0x5642534C, "application_id is VBSL");
     is_int(query(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, "no dangling rows");
     ok(query(path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
@@ -419,7 +419,7 @@ static void complete_profiles_cannot_be_changed(const char *folder)
         "DELETE FROM sample",
         "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0)",
         "INSERT INTO layer_input VALUES (1, 1, 9, 0)",
-        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0",
+        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0, 0",
         "UPDATE copy SET time_us = 0.5",
         "UPDATE copy_sample SET time_us = 0.5",
         "DELETE FROM copy WHERE profile = 1",

@@ -54,6 +54,14 @@ static bool has_row(const struct vbs_profile *profile, int batch_index, int inde
            rows[index].weight_bytes == weight_bytes && rows[index].form == form;
 }
 
+static bool has_parts(const struct vbs_profile *profile, int index, int parts)
+{
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(profile, 1, 0, &n_rows);
+
+    return index < n_rows && rows[index].parts == parts;
+}
+
 static void old_profiles_load_with_a_form_for_each_size(const char *folder,
                                                         enum vbs_store_mode mode)
 {
@@ -66,12 +74,13 @@ static void old_profiles_load_with_a_form_for_each_size(const char *folder,
     if (!ok(store && vbs_store_load(&ctx, store, 1, &profile) == VBS_OK, "it is brought up: %s",
             ctx.detail))
         return;
-    is_int(query(path, "PRAGMA user_version"), 2, "to version 2");
+    is_int(query(path, "PRAGMA user_version"), 3, "to version 3");
     ok(has_row(profile, 0, 0, "a", 10, 0) && has_row(profile, 0, 1, "b", 30, 2) &&
            has_row(profile, 1, 0, "a", 20, 1) && has_row(profile, 1, 1, "b", 30, 2),
        "each size of packed weights is a form, ascending");
     is_int(vbs_profile_rows(profile, 2, 0, &n_rows)->form, 0, "form 0 without weights");
     is_int(profile->layers[1].channels, 0, "channels are not known");
+    is_int(query(path, "SELECT sum(parts <> 0) FROM kernel"), 0, "nor in how many parts they run");
     is_int(profile->n_copies, 0, "nor are copies");
     vbs_profile_free(profile);
     if (ok(vbs_store_load(&ctx, store, 2, &profile) == VBS_OK, "an imported profile"))
@@ -118,7 +127,7 @@ static void an_old_store_that_cannot_be_written_is_refused(const char *folder)
     } else {
         chmod(path, 0400);
         ok(try_open(&ctx, path, VBS_STORE_READ) == VBS_STORE &&
-               strstr(ctx.detail, "is of version 1 and must be brought to version 2"),
+               strstr(ctx.detail, "is of version 1 and must be brought to version 3"),
            "an old store that cannot be written: %s", ctx.detail);
     }
     free(path);
@@ -126,7 +135,7 @@ static void an_old_store_that_cannot_be_written_is_refused(const char *folder)
 
 /* ---- a measurement ---- */
 
-/* Kernels of two forms, a layer of 96 channels. */
+/* Kernels of two forms, never divided or measured in 4 parts; a layer of 96 channels. */
 static struct plain_session *packed_session(void)
 {
     struct plain_session *plain = plain_session_new(2, 2, 2);
@@ -134,6 +143,7 @@ static struct plain_session *packed_session(void)
     for (int i = 0; i < plain->session.n_kernels; i++) {
         plain->kernels[i].form = i % 2;
         plain->kernels[i].weight_bytes = 10 + i % 2;
+        plain->kernels[i].row_parts = i % 2 ? 4 : 1;
     }
     plain->layers[1].channels = 96;
     return plain;
@@ -184,6 +194,7 @@ static void a_measured_profile_has_its_copies_and_forms(const char *folder)
     ok(has_row(profile, 0, 0, "direct", 10, 0) && has_row(profile, 0, 1, "winograd", 11, 1),
        "forms and packed weights are the session's");
     is_int(profile->layers[1].channels, 96, "and so are channels");
+    ok(has_parts(profile, 0, 1) && has_parts(profile, 1, 4), "and parts");
     vbs_profile_free(profile);
     vbs_store_run_free(run);
     vbs_store_close(store);
@@ -213,7 +224,7 @@ static void a_broken_off_run_keeps_its_copies(const char *folder)
        "what this process adds is not among the stored");
     vbs_store_run_free(run);
     /* As version 1 left them. */
-    run_sql(path, "UPDATE kernel SET form = 0; UPDATE layer SET channels = 0");
+    run_sql(path, "UPDATE kernel SET form = 0, parts = 0; UPDATE layer SET channels = 0");
     if (!ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
                 vbs_store_run_resumed(run),
             "the same measurement resumes"))
@@ -235,8 +246,9 @@ static void a_broken_off_run_keeps_its_copies(const char *folder)
         ok(has_copy(profile, "disk", 0, 65536, 100, 9) &&
                has_copy(profile, "page-cache", 1, 262144, 40, 4),
            "old and new samples make the statistics");
-        ok(has_row(profile, 0, 1, "winograd", 11, 1) && profile->layers[1].channels == 96,
-           "forms and channels are those of the session that went on");
+        ok(has_row(profile, 0, 1, "winograd", 11, 1) && profile->layers[1].channels == 96 &&
+               has_parts(profile, 1, 4),
+           "forms, parts and channels are those of the session that went on");
     }
     ok(sink->add_copy(&ctx, sink->self, "disk", 65536, 1) == VBS_STORE, "then it takes no more");
     vbs_profile_free(profile);

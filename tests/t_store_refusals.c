@@ -91,10 +91,10 @@ static void foreign_and_broken_files_are_refused_and_left_alone(const char *fold
     run_sql(path, "PRAGMA user_version = 8");
     is_refused(path, VBS_STORE_WRITE,
                "is of version 8, but vbslab 0.1.0 knows only versions up to "
-               "2",
+               "3",
                "a store of a newer version");
     is_refused(path, VBS_STORE_READ, "is of version 8", "... to read");
-    run_sql(path, "PRAGMA user_version = 2");
+    run_sql(path, "PRAGMA user_version = 3");
     is_int(query(path, "SELECT count(*) FROM profile"), 1, "and is not changed");
 
     is_refused(folder, VBS_STORE_WRITE, "cannot open store", "a folder");

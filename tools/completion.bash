@@ -13,7 +13,7 @@ _vbslab_planners()
 _vbslab()
 {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= part= i
-    local commands="models measure profiles plan frontier replay compare run backends"
+    local commands="models measure profiles plan frontier replay compare run place backends"
 
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
@@ -44,7 +44,7 @@ _vbslab()
     else
         case $command/$part in
         models/ | profiles/) ;;
-        profiles/import) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        profiles/import | place/*) COMPREPLY=($(compgen -f -- "$word")); return ;;
         models/show | measure/* | plan/* | frontier/* | replay/* | compare/* | run/* | profiles/*)
             COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
         esac

@@ -101,6 +101,12 @@ def wait_for_idle(ends):
             return
 
 
+def prioritise(nice):
+    """The priority of all threads of this process, which the libraries have started by now."""
+    for thread in os.listdir("/proc/self/task"):
+        os.setpriority(os.PRIO_PROCESS, int(thread), nice)
+
+
 def time_slice(run, images, slice_s):
     """Microseconds of runs one after the other for a moment, and what others took meanwhile."""
     run(images)
@@ -114,7 +120,7 @@ def time_slice(run, images, slice_s):
     return others_since(before, time.monotonic() - began), times
 
 
-def timed(run, images, seconds, patience):
+def timed(run, images, seconds, patience, nice):
     """Times of the runs in the least disturbed slices, and percent that others took in those."""
     for _ in range(3):
         run(images)
@@ -122,8 +128,14 @@ def timed(run, images, seconds, patience):
     slices = []
     quiet_us = quiet_runs = 0
     while quiet_us < seconds * 1e6 or quiet_runs < LEAST_RUNS:
-        wait_for_idle(ends)
+        if nice:
+            prioritise(nice)
+        else:
+            wait_for_idle(ends)
         others, times = time_slice(run, images, seconds / 4)
+        if nice:
+            prioritise(0)
+            time.sleep(seconds / 4)
         slices.append((others, times))
         if others < QUIET_PERCENT:
             quiet_us += sum(times)
@@ -140,7 +152,7 @@ def timed(run, images, seconds, patience):
     return kept, disturbed / spent
 
 
-def measure_here(peer, path, batch, seconds, patience, images):
+def measure_here(peer, path, batch, seconds, patience, nice, images):
     version = runtimes.base(peer)
     base = memory("VmRSS")
     reset_high_water()
@@ -149,7 +161,7 @@ def measure_here(peer, path, batch, seconds, patience, images):
     loading = memory("VmHWM")
     loaded = memory("VmRSS")
     reset_high_water()
-    times, others = timed(run, images, seconds, patience)
+    times, others = timed(run, images, seconds, patience, nice)
     running = memory("VmHWM")
     median, low, high = interval(times)
     return dict(peer=peer, version=version, batch=batch, median_us=round(median, 1),
@@ -162,11 +174,11 @@ def measure_here(peer, path, batch, seconds, patience, images):
 def child(arguments):
     images = np.load(arguments.images)
     row = measure_here(arguments.peer, arguments.model, len(images), arguments.seconds,
-                       arguments.patience, images)
+                       arguments.patience, arguments.nice, images)
     print(json.dumps(row))
 
 
-def measure(peer, path, batch, folder, seconds, patience):
+def measure(peer, path, batch, folder, options):
     """One row, from a new process; None, and why on standard error, when it fails."""
     images = folder / f"{path.stem}-{batch}.npy"
     if not images.exists():
@@ -174,7 +186,8 @@ def measure(peer, path, batch, folder, seconds, patience):
     environment = {**os.environ, **runtimes.environment(),
                    "TORCHINDUCTOR_CACHE_DIR": str((folder / "inductor").resolve())}
     command = [sys.executable, __file__, "child", peer, str(path), str(images),
-               "--seconds", str(seconds), "--patience", str(patience)]
+               "--seconds", str(options.seconds), "--patience", str(options.patience),
+               "--nice", str(options.nice)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
@@ -200,7 +213,7 @@ def table(arguments):
             for batch in (int(b) for b in arguments.batches.split(",")):
                 for peer in arguments.peers.split(","):
                     row = measure(peer, arguments.models / f"{name}.onnx", batch,
-                                  arguments.models, arguments.seconds, arguments.patience)
+                                  arguments.models, arguments)
                     if row:
                         out.writerow({**row, "process": process})
                         sys.stdout.flush()
@@ -295,6 +308,9 @@ def command_line():
     verb.add_argument("--seconds", type=float, default=2, help="per cell (default: 2)")
     verb.add_argument("--patience", type=float, default=60,
                       help="seconds for idle moments, per cell (default: 60)")
+    verb.add_argument("--nice", type=int, default=0,
+                      help="run slices with this priority, as -20, instead of waiting for idle "
+                           "moments; needs the right to")
     verb.set_defaults(do=table)
     verb = verbs.add_parser("agree", help="whether the peers compute the same")
     verb.add_argument("names", nargs="*", metavar="NAME")
@@ -326,6 +342,7 @@ def command_line():
     verb.add_argument("images")
     verb.add_argument("--seconds", type=float, default=2)
     verb.add_argument("--patience", type=float, default=60)
+    verb.add_argument("--nice", type=int, default=0)
     verb.set_defaults(do=child)
     return parser
 

@@ -35,7 +35,11 @@ struct vbs_backend_options {
     int n_batches;
     int threads; /* 0: as many as this process may use */
     /* Or, where wanted is not null, only these, in this order: session->kernels[i] is wanted[i].
-     * VBS_NOT_FOUND names the algorithm that this library on this machine does not have. */
+     * The same one twice costs nothing. VBS_NOT_FOUND names the algorithm that this library on this
+     * machine does not have, or not in these parts; VBS_INVALID a layer, batch or part that cannot
+     * be. What a part writes, and where, is the same as what the whole writes there, to the bit
+     * where the library's sums do not depend on the number of channels (oneDNN 2.6: none seen
+     * that do). */
     const struct vbs_wanted_kernel *wanted;
     int n_wanted;
     /* Weights are given to every run (struct vbs_operands) and the session keeps none of those that
@@ -46,10 +50,12 @@ struct vbs_backend_options {
 struct vbs_backend {
     const char *name;
     const char *summary; /* one line */
+    bool modelled;       /* nothing is run: its sessions compute their times */
     void (*probe)(struct vbs_backend_info *info);
     /*
      * Prepares network for the batches: kernels, packed weights (seeded, scaled so that activations
-     * stay finite). *session is closed by its ops->close. VBS_UNSUPPORTED names layer and reason.
+     * stay finite). *session is closed by its ops->close, until when it borrows network.
+     * VBS_UNSUPPORTED names layer and reason.
      */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_network *network,
                             const struct vbs_backend_options *options,

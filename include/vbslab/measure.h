@@ -19,10 +19,13 @@ struct vbs_kernel {
     int batch;
     const char *algorithm; /* name, the same for the same implementation at every batch */
     int64_t ws_bytes;      /* exact scratch, given by the caller */
-    int64_t weight_bytes;  /* as this kernel packs them */
-    int form;              /* as in struct vbs_profile_row: kernels of a layer that share them */
-    int part, parts;       /* the part of the layer that it computes; 0: the whole */
-    int row_parts;         /* as struct vbs_profile_row's parts */
+    int64_t weight_bytes;  /* as this kernel packs them; of a part its own */
+    /* As in struct vbs_profile_row: kernels of a layer with the same form read the same packed
+     * weights. Numbers go by first use, so they mean something within one session or profile only:
+     * a row's form is that of the session's kernel of its layer, algorithm and batch. */
+    int form;
+    int part, parts; /* the part of the layer that it computes; 0: the whole */
+    int row_parts;   /* as struct vbs_profile_row's parts */
     /* Of weight_bytes, those that a run can be given (struct vbs_operands): the weights proper. The
      * rest (biases, bundled parameters) stays with the session. */
     int64_t packed_bytes;

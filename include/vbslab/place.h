@@ -17,6 +17,7 @@
 #include "vbslab/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -39,7 +40,7 @@ struct vbs_place_item {
     /* Its rectangles; those of one item may touch but not overlap in time and space. They need not
      * be sorted. None: the item takes no bytes. */
     int64_t first_rect, n_rects;
-    int64_t alignment; /* its offset is a multiple of this; 0 is as 1. Powers of two up to 2^62. */
+    int64_t alignment; /* its offset is a multiple of this; 0 is as 1. a power of two */
     bool fixed;        /* must lie at fixed_offset */
     int64_t fixed_offset;
 };
@@ -110,6 +111,37 @@ enum vbs_status vbs_place_lowest(struct vbs_ctx *ctx, const struct vbs_place_pro
                                  struct vbs_place_result **result) VBS_MUST_CHECK;
 
 void vbs_place_free(struct vbs_place_result *result);
+
+/*
+ * The CSV of Google's MiniMalloc: one buffer per row, columns by name, RFC 4180 quoting.
+ *
+ *   id         any text
+ *   lower,upper  the steps [lower, upper) in which it lives
+ *   size       bytes
+ *   alignment  (may be missing) its offset is a multiple of this power of two
+ *   gaps       (may be missing) "A-B C-D@L:U": through the steps [A, B) it takes no bytes, through
+ *              [C, D) only its bytes [L, U); separated by spaces, apart from each other
+ *   hint       (may be missing) an offset that some wish for, or -1; kept, of no effect
+ *   offset     (may be missing) where it is fixed; empty where it is not
+ */
+struct vbs_place_csv;
+
+/* source names the text in messages. VBS_FORMAT: the detail tells the line. */
+enum vbs_status vbs_place_csv_parse(struct vbs_ctx *ctx, const char *source, const char *text,
+                                    size_t length, struct vbs_place_csv **csv) VBS_MUST_CHECK;
+/* path "-": standard input. */
+enum vbs_status vbs_place_csv_read(struct vbs_ctx *ctx, const char *path,
+                                   struct vbs_place_csv **csv) VBS_MUST_CHECK;
+void vbs_place_csv_free(struct vbs_place_csv *csv);
+
+/* Item i is the ith row; any height (capacity INT64_MAX). Belongs to csv. */
+const struct vbs_place_problem *vbs_place_csv_problem(const struct vbs_place_csv *csv);
+
+/* The same rows with offsets in a last column, or in the one that is there ("-": standard output).
+ * VBS_USAGE: offsets of another problem. */
+enum vbs_status vbs_place_csv_write(struct vbs_ctx *ctx, const struct vbs_place_csv *csv,
+                                    const struct vbs_place_result *result,
+                                    const char *path) VBS_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"
 #include "vbslab/model.h"
+#include "vbslab/place.h"
 #include "vbslab/plan.h"
 #include "vbslab/profile.h"
 #include "vbslab/replay.h"

@@ -1,35 +1,29 @@
 /*
- * The analytic backend: times from a formula, the same to the bit on every
- * machine. For tests, for teaching, and for budgets on devices that one does
- * not have.
+ * The analytic backend: times from a formula, the same to the bit on every machine. For tests, for
+ * teaching, and for budgets on devices that one does not have.
  *
  * A roofline (Williams, Waterman, Patterson 2009) with a fill: for batch b
  *
  *     time = LAUNCH + max(flops / (PEAK * share * fill(b)), bytes / BANDWIDTH)
  *     fill(b) = n / (n + HALF_FILL), n = output values of the batch
  *
- * flops and bytes count the whole batch; weights are read once, which is what
- * larger batches win where layers are bound by memory; a device that is not
- * filled is what they win elsewhere. share is what part of the peak an
- * algorithm reaches on a full device. The device is imaginary, of the size of a
- * small accelerator: 1 TFLOP/s, 50 GB/s, 8 us per launch, half full at 16384
- * values.
+ * flops and bytes count the whole batch; weights are read once, which is what larger batches win
+ * where layers are bound by memory; a device that is not filled is what they win elsewhere. share
+ * is what part of the peak an algorithm reaches on a full device. The device is imaginary, of the
+ * size of a small accelerator: 1 TFLOP/s, 50 GB/s, 8 us per launch, half full at 16384 values.
  *
  *     algorithm    for                            share  work          scratch
  *     direct       conv, deconv                   0.30   1             none
  *     gemm         conv 1x1 of stride 1, fc,      0.70   1             none
  *                  matmul
- *     im2col-gemm  other conv without groups      0.70   1             the
- * unfolded input winograd     3x3 of stride 1, F(2x2, 3x3)   0.60   16 / 36
- * tiles in and out default      the others                     0.10   per
- * element   none
+ *     im2col-gemm  other conv without groups      0.70   1             the unfolded input
+ *     winograd     3x3 of stride 1, F(2x2, 3x3)   0.60   16 / 36       tiles in and out
+ *     default      the others                     0.10   per element   none
  *
- * Winograd reads weights that it has transformed, 16 for 9: they are a form of
- * their own. Scratch is written and read once. Only + - * / on doubles in a
- * fixed order: no function whose last bit depends on the C library. Concat is
- * free where its inputs are whole pieces of a sample: producers write side by
- * side; the session does not have it as a layer and its readers read its
- * inputs.
+ * Winograd reads weights that it has transformed, 16 for 9: they are a form of their own. Scratch
+ * is written and read once. Only + - * / on doubles in a fixed order: no function whose last bit
+ * depends on the C library. Concat is free where its inputs are whole pieces of a sample: producers
+ * write side by side; the session does not have it as a layer and its readers read its inputs.
  */
 #include "backend/backends.h"
 #include "backend/graph.h"
@@ -46,462 +40,462 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-#define PEAK_FLOPS_PER_US 1e6  /* 1 TFLOP/s */
-#define BANDWIDTH_B_PER_US 5e4 /* 50 GB/s */
-#define LAUNCH_US 8.0          /* per step */
-#define HALF_FILL 16384 /* output values at which half of the device works */
+#define PEAK_FLOPS_PER_US  1e6   /* 1 TFLOP/s */
+#define BANDWIDTH_B_PER_US 5e4   /* 50 GB/s */
+#define LAUNCH_US          8.0   /* per step */
+#define HALF_FILL          16384 /* output values at which half of the device works */
 
 enum algorithm { DIRECT, GEMM, IM2COL_GEMM, WINOGRAD, DEFAULT, N_ALGORITHMS };
 
-static const char *const algorithm_names[N_ALGORITHMS] = {
-    "direct", "gemm", "im2col-gemm", "winograd", "default"};
+static const char *const algorithm_names[N_ALGORITHMS] = {"direct", "gemm", "im2col-gemm",
+                                                          "winograd", "default"};
 
 struct analytic_session {
-  struct vbs_session base;
-  struct vbs_arena arena;
-  struct vbs_profile_layer *layers;
-  const struct vbs_layer *
-      *source; /* the network's layer of each of the session's */
-  struct vbs_kernel *kernels;
-  double *times_us; /* of kernels */
+    struct vbs_session base;
+    struct vbs_arena arena;
+    struct vbs_profile_layer *layers;
+    const struct vbs_layer **source; /* the network's layer of each of the session's */
+    struct vbs_kernel *kernels;
+    double *times_us; /* of kernels */
 };
 
 /* ---- the formula ---- */
 
 /* Work of one sample in floating-point operations. */
-static double flops(const struct vbs_layer *l, int64_t in_bytes) {
-  double elements = (double)vbs_shape_elements(&l->shape);
+static double flops(const struct vbs_layer *l, int64_t in_bytes)
+{
+    double elements = (double)vbs_shape_elements(&l->shape);
 
-  switch (l->op) {
-  case VBS_OP_CONV:
-  case VBS_OP_CONV_TRANSPOSE:
-  case VBS_OP_FC:
-  case VBS_OP_MATMUL:
-    return 2.0 * (double)l->macs;
-  case VBS_OP_LRN:
-    return elements * (double)(2 * l->attributes.lrn_size + 4);
-  case VBS_OP_POOL_MAX:
-  case VBS_OP_POOL_AVG:
-    for (int i = 0; i + 1 < l->shape.n_dims; i++)
-      elements *= (double)l->attributes.kernel[i];
-    return elements;
-  case VBS_OP_SOFTMAX:
-  case VBS_OP_LOGSOFTMAX:
-  case VBS_OP_INSTANCE_NORM:
-  case VBS_OP_LAYER_NORM:
-    return elements * 4.0;
-  case VBS_OP_RESIZE: /* of two dimensions */
-    return elements * (l->attributes.resize_mode == VBS_RESIZE_NEAREST  ? 1.0
-                       : l->attributes.resize_mode == VBS_RESIZE_LINEAR ? 4.0
-                                                                        : 16.0);
-  default:
-    return (double)in_bytes / 4.0;
-  }
+    switch (l->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_FC:
+    case VBS_OP_MATMUL:
+        return 2.0 * (double)l->macs;
+    case VBS_OP_LRN:
+        return elements * (double)(2 * l->attributes.lrn_size + 4);
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        for (int i = 0; i + 1 < l->shape.n_dims; i++)
+            elements *= (double)l->attributes.kernel[i];
+        return elements;
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+    case VBS_OP_INSTANCE_NORM:
+    case VBS_OP_LAYER_NORM:
+        return elements * 4.0;
+    case VBS_OP_RESIZE: /* of two dimensions */
+        return elements * (l->attributes.resize_mode == VBS_RESIZE_NEAREST  ? 1.0
+                           : l->attributes.resize_mode == VBS_RESIZE_LINEAR ? 4.0
+                                                                            : 16.0);
+    default:
+        return (double)in_bytes / 4.0;
+    }
 }
 
-static double share(enum algorithm algorithm) {
-  static const double shares[N_ALGORITHMS] = {0.30, 0.70, 0.70, 0.60, 0.10};
+static double share(enum algorithm algorithm)
+{
+    static const double shares[N_ALGORITHMS] = {0.30, 0.70, 0.70, 0.60, 0.10};
 
-  return shares[algorithm];
+    return shares[algorithm];
 }
 
-static double kernel_time_us(const struct vbs_profile_layer *layer,
-                             const struct vbs_layer *l,
-                             enum algorithm algorithm,
-                             const struct vbs_kernel *kernel) {
-  double batch = (double)kernel->batch;
-  double values = batch * (double)vbs_shape_elements(&l->shape);
-  double fill = values / (values + (double)HALF_FILL);
-  double work = batch * flops(l, layer->in_bytes);
-  double bytes = batch * (double)(layer->in_bytes + layer->out_bytes);
-  double compute_us, memory_us;
+static double kernel_time_us(const struct vbs_profile_layer *layer, const struct vbs_layer *l,
+                             enum algorithm algorithm, const struct vbs_kernel *kernel)
+{
+    double batch = (double)kernel->batch;
+    double values = batch * (double)vbs_shape_elements(&l->shape);
+    double fill = values / (values + (double)HALF_FILL);
+    double work = batch * flops(l, layer->in_bytes);
+    double bytes = batch * (double)(layer->in_bytes + layer->out_bytes);
+    double compute_us, memory_us;
 
-  if (algorithm == WINOGRAD)
-    work = work * 16.0 / 36.0;
-  bytes = bytes + (double)kernel->weight_bytes;
-  bytes = bytes + 2.0 * (double)kernel->ws_bytes;
-  compute_us = work / (PEAK_FLOPS_PER_US * share(algorithm) * fill);
-  memory_us = bytes / BANDWIDTH_B_PER_US;
-  return LAUNCH_US + (compute_us > memory_us ? compute_us : memory_us);
+    if (algorithm == WINOGRAD)
+        work = work * 16.0 / 36.0;
+    bytes = bytes + (double)kernel->weight_bytes;
+    bytes = bytes + 2.0 * (double)kernel->ws_bytes;
+    compute_us = work / (PEAK_FLOPS_PER_US * share(algorithm) * fill);
+    memory_us = bytes / BANDWIDTH_B_PER_US;
+    return LAUNCH_US + (compute_us > memory_us ? compute_us : memory_us);
 }
 
 /* Windows of every output position, unfolded: [batch, C * K, positions]. */
-static bool im2col_bytes(const struct vbs_layer *l, int64_t in_channels,
-                         int64_t batch, int64_t *bytes) {
-  int64_t n = 4;
-  bool fits = vbs_mul(n, batch, &n) && vbs_mul(n, in_channels, &n);
+static bool im2col_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t batch,
+                         int64_t *bytes)
+{
+    int64_t n = 4;
+    bool fits = vbs_mul(n, batch, &n) && vbs_mul(n, in_channels, &n);
 
-  for (int i = 0; i + 1 < l->shape.n_dims; i++)
-    fits = fits && vbs_mul(n, l->attributes.kernel[i], &n) &&
-           vbs_mul(n, l->shape.dim[1 + i], &n);
-  *bytes = n;
-  return fits;
+    for (int i = 0; i + 1 < l->shape.n_dims; i++)
+        fits =
+            fits && vbs_mul(n, l->attributes.kernel[i], &n) && vbs_mul(n, l->shape.dim[1 + i], &n);
+    *bytes = n;
+    return fits;
 }
 
 /* 16 values for every 2x2 tile and channel, of the input and of the output. */
-static bool winograd_bytes(const struct vbs_layer *l, int64_t in_channels,
-                           int64_t batch, int64_t *bytes) {
-  int64_t tiles = ((l->shape.dim[1] + 1) / 2) * ((l->shape.dim[2] + 1) / 2);
-  int64_t n = 4 * 16;
-  bool fits = vbs_mul(n, batch, &n) && vbs_mul(n, tiles, &n) &&
-              vbs_mul(n, in_channels + l->shape.dim[0], &n);
+static bool winograd_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t batch,
+                           int64_t *bytes)
+{
+    int64_t tiles = ((l->shape.dim[1] + 1) / 2) * ((l->shape.dim[2] + 1) / 2);
+    int64_t n = 4 * 16;
+    bool fits = vbs_mul(n, batch, &n) && vbs_mul(n, tiles, &n) &&
+                vbs_mul(n, in_channels + l->shape.dim[0], &n);
 
-  *bytes = n;
-  return fits;
+    *bytes = n;
+    return fits;
 }
 
 /* ---- which algorithms a layer has ---- */
 
-static bool all_are(const int64_t *values, int n, int64_t value) {
-  for (int i = 0; i < n; i++)
-    if (values[i] != value)
-      return false;
-  return true;
+static bool all_are(const int64_t *values, int n, int64_t value)
+{
+    for (int i = 0; i < n; i++)
+        if (values[i] != value)
+            return false;
+    return true;
 }
 
-static bool offers(const struct vbs_layer *l, enum algorithm algorithm) {
-  const struct vbs_attributes *a = &l->attributes;
-  int n = l->shape.n_dims - 1;
-  bool conv = l->op == VBS_OP_CONV, deconv = l->op == VBS_OP_CONV_TRANSPOSE;
-  bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL;
-  bool dense = conv && a->groups == 1;
-  bool unit_stride = conv && all_are(a->stride, n, 1);
-  bool pointwise = unit_stride && all_are(a->kernel, n, 1) &&
-                   all_are(a->pad_low, n, 0) && all_are(a->pad_high, n, 0);
+static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
+{
+    const struct vbs_attributes *a = &l->attributes;
+    int n = l->shape.n_dims - 1;
+    bool conv = l->op == VBS_OP_CONV, deconv = l->op == VBS_OP_CONV_TRANSPOSE;
+    bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL;
+    bool dense = conv && a->groups == 1;
+    bool unit_stride = conv && all_are(a->stride, n, 1);
+    bool pointwise = unit_stride && all_are(a->kernel, n, 1) && all_are(a->pad_low, n, 0) &&
+                     all_are(a->pad_high, n, 0);
 
-  switch (algorithm) {
-  case DIRECT:
-    return conv || deconv;
-  case GEMM:
-    return product || (dense && pointwise);
-  case IM2COL_GEMM:
-    return dense && !pointwise;
-  case WINOGRAD:
-    return dense && unit_stride && n == 2 && all_are(a->kernel, n, 3) &&
-           all_are(a->dilation, n, 1);
-  default:
-    return !conv && !deconv && !product;
-  }
+    switch (algorithm) {
+    case DIRECT:
+        return conv || deconv;
+    case GEMM:
+        return product || (dense && pointwise);
+    case IM2COL_GEMM:
+        return dense && !pointwise;
+    case WINOGRAD:
+        return dense && unit_stride && n == 2 && all_are(a->kernel, n, 3) &&
+               all_are(a->dilation, n, 1);
+    default:
+        return !conv && !deconv && !product;
+    }
 }
 
 /* False when its scratch is beyond 64 bits: such a kernel is not offered. */
-static bool describe(const struct vbs_network *network,
-                     const struct vbs_layer *l, enum algorithm algorithm,
-                     struct vbs_kernel *kernel) {
-  int64_t weights = 4 * vbs_weight_count(network, (int)(l - network->layers));
+static bool describe(const struct vbs_network *network, const struct vbs_layer *l,
+                     enum algorithm algorithm, struct vbs_kernel *kernel)
+{
+    int64_t weights = 4 * vbs_weight_count(network, (int)(l - network->layers));
 
-  kernel->algorithm = algorithm_names[algorithm];
-  kernel->weight_bytes = 4 * l->parameters;
-  kernel->packed_bytes = weights;
-  if (algorithm == IM2COL_GEMM)
-    return im2col_bytes(l, l->views[0].dim[0], kernel->batch,
-                        &kernel->ws_bytes);
-  if (algorithm == WINOGRAD) {
-    kernel->packed_bytes = weights / 9 * 16;
-    kernel->weight_bytes += kernel->packed_bytes - weights;
-    kernel->form = 1;
-    return winograd_bytes(l, l->views[0].dim[0], kernel->batch,
-                          &kernel->ws_bytes);
-  }
-  return true;
+    kernel->algorithm = algorithm_names[algorithm];
+    kernel->weight_bytes = 4 * l->parameters;
+    kernel->packed_bytes = weights;
+    if (algorithm == IM2COL_GEMM)
+        return im2col_bytes(l, l->views[0].dim[0], kernel->batch, &kernel->ws_bytes);
+    if (algorithm == WINOGRAD) {
+        kernel->packed_bytes = weights / 9 * 16;
+        kernel->weight_bytes += kernel->packed_bytes - weights;
+        kernel->form = 1;
+        return winograd_bytes(l, l->views[0].dim[0], kernel->batch, &kernel->ws_bytes);
+    }
+    return true;
 }
 
 /* ---- layers: the network's, without concats that are free ---- */
 
-static bool is_free(const struct vbs_layer *l) {
-  if (l->op != VBS_OP_CONCAT)
-    return false;
-  for (int d = 0; d < l->attributes.axis; d++)
-    if (l->shape.dim[d] > 1)
-      return false;
-  for (int i = 0; i < l->n_bundled; i++)
-    if (l->bundled[i].op != VBS_OP_DROPOUT)
-      return false;
-  return true;
+static bool is_free(const struct vbs_layer *l)
+{
+    if (l->op != VBS_OP_CONCAT)
+        return false;
+    for (int d = 0; d < l->attributes.axis; d++)
+        if (l->shape.dim[d] > 1)
+            return false;
+    for (int i = 0; i < l->n_bundled; i++)
+        if (l->bundled[i].op != VBS_OP_DROPOUT)
+            return false;
+    return true;
 }
 
 /* Finding what a reader of the network reads in the session. */
 struct flattening {
-  const struct vbs_network *network;
-  int *id;   /* the session's id of the network's tensor, -1: a free concat */
-  int *seen; /* by the network's tensors: the reader that came here last */
-  int reader;
-  int *inputs; /* found so far, each once */
-  int n_inputs;
+    const struct vbs_network *network;
+    int *id;   /* the session's id of the network's tensor, -1: a free concat */
+    int *seen; /* by the network's tensors: the reader that came here last */
+    int reader;
+    int *inputs; /* found so far, each once */
+    int n_inputs;
 };
 
 /* Depth first, so that parts keep the order in which they are concatenated. */
-static void append_parts(struct flattening *f, int tensor) {
-  const struct vbs_layer *l = &f->network->layers[tensor];
+static void append_parts(struct flattening *f, int tensor)
+{
+    const struct vbs_layer *l = &f->network->layers[tensor];
 
-  if (f->seen[tensor] == f->reader)
-    return;
-  f->seen[tensor] = f->reader;
-  if (f->id[tensor] >= 0)
-    f->inputs[f->n_inputs++] = f->id[tensor];
-  for (int i = 0; f->id[tensor] < 0 && i < l->n_inputs; i++)
-    append_parts(f, l->inputs[i]);
+    if (f->seen[tensor] == f->reader)
+        return;
+    f->seen[tensor] = f->reader;
+    if (f->id[tensor] >= 0)
+        f->inputs[f->n_inputs++] = f->id[tensor];
+    for (int i = 0; f->id[tensor] < 0 && i < l->n_inputs; i++)
+        append_parts(f, l->inputs[i]);
 }
 
-static enum vbs_status add_layer(struct vbs_ctx *ctx,
-                                 struct analytic_session *s,
-                                 struct flattening *f, int k) {
-  const struct vbs_layer *l = &f->network->layers[k];
-  struct vbs_profile_layer *layer = &s->layers[s->base.n_layers + 1];
-  int *inputs;
+static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s,
+                                 struct flattening *f, int k)
+{
+    const struct vbs_layer *l = &f->network->layers[k];
+    struct vbs_profile_layer *layer = &s->layers[s->base.n_layers + 1];
+    int *inputs;
 
-  f->reader = k;
-  f->n_inputs = 0;
-  for (int i = 0; i < l->n_inputs; i++)
-    append_parts(f, l->inputs[i]);
-  inputs = vbs_arena_alloc(&s->arena, (size_t)f->n_inputs, sizeof *inputs);
-  *layer = (struct vbs_profile_layer){
-      .name = vbs_arena_strdup(&s->arena, l->name),
-      .kind = vbs_op_word(l->op),
-      .n_inputs = f->n_inputs,
-      .inputs = inputs,
-      .out_bytes = vbs_network_out_bytes(f->network, k),
-      .weight_bytes = 4 * l->parameters,
-      .channels = vbs_graph_channels(l)};
-  if (!inputs || !layer->name)
-    return vbs_no_memory(ctx);
-  for (int i = 0; i < f->n_inputs; i++) {
-    inputs[i] = f->inputs[i];
-    layer->in_bytes += s->layers[inputs[i]].out_bytes;
-  }
-  s->source[++s->base.n_layers] = l;
-  f->id[k] = s->base.n_layers;
-  return VBS_OK;
+    f->reader = k;
+    f->n_inputs = 0;
+    for (int i = 0; i < l->n_inputs; i++)
+        append_parts(f, l->inputs[i]);
+    inputs = vbs_arena_alloc(&s->arena, (size_t)f->n_inputs, sizeof *inputs);
+    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
+                                        .kind = vbs_op_word(l->op),
+                                        .n_inputs = f->n_inputs,
+                                        .inputs = inputs,
+                                        .out_bytes = vbs_network_out_bytes(f->network, k),
+                                        .weight_bytes = 4 * l->parameters,
+                                        .channels = vbs_graph_channels(l)};
+    if (!inputs || !layer->name)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < f->n_inputs; i++) {
+        inputs[i] = f->inputs[i];
+        layer->in_bytes += s->layers[inputs[i]].out_bytes;
+    }
+    s->source[++s->base.n_layers] = l;
+    f->id[k] = s->base.n_layers;
+    return VBS_OK;
 }
 
-/* Operators of two operands write onto one that nobody needs any more; that one
- * comes first. */
-static enum vbs_status mark_in_place(struct vbs_ctx *ctx,
-                                     struct analytic_session *s) {
-  int n = s->base.n_layers;
-  bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
-  bool *may = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *may);
+/* Operators of two operands write onto one that nobody needs any more; that one comes first. */
+static enum vbs_status mark_in_place(struct vbs_ctx *ctx, struct analytic_session *s)
+{
+    int n = s->base.n_layers;
+    bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
+    bool *may = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *may);
 
-  if (!mark || !may)
-    return vbs_no_memory(ctx);
-  for (int k = 1; k <= n; k++) {
-    int first, *inputs;
+    if (!mark || !may)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= n; k++) {
+        int first, *inputs;
 
-    for (int i = 0; i < s->layers[k].n_inputs; i++)
-      may[i] = vbs_graph_overwrites(s->source[k], i);
-    if (!may[0] || !vbs_graph_in_place(s->layers, n, k, may, mark, &first))
-      continue;
-    inputs = vbs_arena_alloc(&s->arena, (size_t)s->layers[k].n_inputs,
-                             sizeof *inputs);
-    if (!inputs)
-      return vbs_no_memory(ctx);
-    memcpy(inputs, s->layers[k].inputs,
-           (size_t)s->layers[k].n_inputs * sizeof *inputs);
-    inputs[first] = s->layers[k].inputs[0];
-    inputs[0] = s->layers[k].inputs[first];
-    s->layers[k].inputs = inputs;
-    s->layers[k].in_place = true;
-  }
-  return VBS_OK;
+        for (int i = 0; i < s->layers[k].n_inputs; i++)
+            may[i] = vbs_graph_overwrites(s->source[k], i);
+        if (!may[0] || !vbs_graph_in_place(s->layers, n, k, may, mark, &first))
+            continue;
+        inputs = vbs_arena_alloc(&s->arena, (size_t)s->layers[k].n_inputs, sizeof *inputs);
+        if (!inputs)
+            return vbs_no_memory(ctx);
+        memcpy(inputs, s->layers[k].inputs, (size_t)s->layers[k].n_inputs * sizeof *inputs);
+        inputs[first] = s->layers[k].inputs[0];
+        inputs[0] = s->layers[k].inputs[first];
+        s->layers[k].inputs = inputs;
+        s->layers[k].in_place = true;
+    }
+    return VBS_OK;
 }
 
-static enum vbs_status init_layers(struct vbs_ctx *ctx,
-                                   const struct vbs_network *network,
-                                   struct analytic_session *s) {
-  size_t n = (size_t)network->n_layers + 1;
-  struct flattening f = {.network = network};
-  enum vbs_status status = VBS_OK;
+static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   struct analytic_session *s)
+{
+    size_t n = (size_t)network->n_layers + 1;
+    struct flattening f = {.network = network};
+    enum vbs_status status = VBS_OK;
 
-  s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
-  s->source = vbs_arena_alloc(&s->arena, n, sizeof *s->source);
-  f.id = vbs_arena_alloc(&s->arena, n, sizeof *f.id);
-  f.seen = vbs_arena_alloc(&s->arena, n, sizeof *f.seen);
-  f.inputs = vbs_arena_alloc(&s->arena, n, sizeof *f.inputs);
-  if (!s->layers || !s->source || !f.id || !f.seen || !f.inputs)
-    return vbs_no_memory(ctx);
-  s->base.layers = s->layers;
-  s->layers[0] = (struct vbs_profile_layer){
-      .name = VBS_INPUT_NAME,
-      .kind = VBS_INPUT_NAME,
-      .out_bytes = vbs_network_out_bytes(network, 0)};
-  for (int k = 1; k < (int)n && status == VBS_OK; k++)
-    if (is_free(&network->layers[k]))
-      f.id[k] = -1;
-    else
-      status = add_layer(ctx, s, &f, k);
-  if (status == VBS_OK && s->base.n_layers == 0)
-    return vbs_fail(ctx, VBS_UNSUPPORTED,
-                    "network '%s' has no layer that takes time", network->name);
-  return status == VBS_OK ? mark_in_place(ctx, s) : status;
+    s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
+    s->source = vbs_arena_alloc(&s->arena, n, sizeof *s->source);
+    f.id = vbs_arena_alloc(&s->arena, n, sizeof *f.id);
+    f.seen = vbs_arena_alloc(&s->arena, n, sizeof *f.seen);
+    f.inputs = vbs_arena_alloc(&s->arena, n, sizeof *f.inputs);
+    if (!s->layers || !s->source || !f.id || !f.seen || !f.inputs)
+        return vbs_no_memory(ctx);
+    s->base.layers = s->layers;
+    s->layers[0] = (struct vbs_profile_layer){.name = VBS_INPUT_NAME,
+                                              .kind = VBS_INPUT_NAME,
+                                              .out_bytes = vbs_network_out_bytes(network, 0)};
+    for (int k = 1; k < (int)n && status == VBS_OK; k++)
+        if (is_free(&network->layers[k]))
+            f.id[k] = -1;
+        else
+            status = add_layer(ctx, s, &f, k);
+    if (status == VBS_OK && s->base.n_layers == 0)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "network '%s' has no layer that takes time",
+                        network->name);
+    return status == VBS_OK ? mark_in_place(ctx, s) : status;
 }
 
 /* ---- kernels ---- */
 
-static void add_kernels(const struct vbs_network *network,
-                        struct analytic_session *s, int layer, int batch) {
-  const struct vbs_layer *l = s->source[layer];
+static void add_kernels(const struct vbs_network *network, struct analytic_session *s, int layer,
+                        int batch)
+{
+    const struct vbs_layer *l = s->source[layer];
 
-  for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++) {
-    struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
+    for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++) {
+        struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
 
-    *kernel = (struct vbs_kernel){.layer = layer, .batch = batch};
-    if (!offers(l, a) || !describe(network, l, a, kernel))
-      continue;
-    s->times_us[s->base.n_kernels++] =
-        kernel_time_us(&s->layers[layer], l, a, kernel);
-  }
+        *kernel = (struct vbs_kernel){.layer = layer, .batch = batch};
+        if (!offers(l, a) || !describe(network, l, a, kernel))
+            continue;
+        s->times_us[s->base.n_kernels++] = kernel_time_us(&s->layers[layer], l, a, kernel);
+    }
 }
 
-static enum vbs_status init_kernels(struct vbs_ctx *ctx,
-                                    const struct vbs_network *network,
+static enum vbs_status init_kernels(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
-                                    struct analytic_session *s) {
-  /* One more than can be kept: add_kernels describes a kernel before it
-   * decides. */
-  size_t most =
-      (size_t)s->base.n_layers * (size_t)options->n_batches * N_ALGORITHMS + 1;
+                                    struct analytic_session *s)
+{
+    /* One more than can be kept: add_kernels describes a kernel before it decides. */
+    size_t most = (size_t)s->base.n_layers * (size_t)options->n_batches * N_ALGORITHMS + 1;
 
-  s->kernels = vbs_arena_alloc(&s->arena, most, sizeof *s->kernels);
-  s->times_us = vbs_arena_alloc(&s->arena, most, sizeof *s->times_us);
-  if (!s->kernels || !s->times_us)
-    return vbs_no_memory(ctx);
-  s->base.kernels = s->kernels;
-  for (int k = 1; k <= s->base.n_layers; k++)
-    for (int i = 0; i < options->n_batches; i++)
-      add_kernels(network, s, k, options->batches[i]);
-  return VBS_OK;
+    s->kernels = vbs_arena_alloc(&s->arena, most, sizeof *s->kernels);
+    s->times_us = vbs_arena_alloc(&s->arena, most, sizeof *s->times_us);
+    if (!s->kernels || !s->times_us)
+        return vbs_no_memory(ctx);
+    s->base.kernels = s->kernels;
+    for (int k = 1; k <= s->base.n_layers; k++)
+        for (int i = 0; i < options->n_batches; i++)
+            add_kernels(network, s, k, options->batches[i]);
+    return VBS_OK;
 }
 
-static int find_algorithm(const char *name) {
-  for (int a = 0; a < N_ALGORITHMS; a++)
-    if (strcmp(algorithm_names[a], name) == 0)
-      return a;
-  return N_ALGORITHMS;
+static int find_algorithm(const char *name)
+{
+    for (int a = 0; a < N_ALGORITHMS; a++)
+        if (strcmp(algorithm_names[a], name) == 0)
+            return a;
+    return N_ALGORITHMS;
 }
 
 /* A wanted kernel; its parts take their shares of weights and time. */
-static enum vbs_status add_wanted(struct vbs_ctx *ctx,
-                                  const struct vbs_network *network,
+static enum vbs_status add_wanted(struct vbs_ctx *ctx, const struct vbs_network *network,
                                   struct analytic_session *s,
-                                  const struct vbs_wanted_kernel *wanted) {
-  struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
-  int a = find_algorithm(wanted->algorithm), channels;
-  double share = 1;
+                                  const struct vbs_wanted_kernel *wanted)
+{
+    struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
+    int a = find_algorithm(wanted->algorithm), channels;
+    double share = 1;
 
-  if (wanted->layer < 1 || wanted->layer > s->base.n_layers ||
-      wanted->batch < 1)
-    return vbs_fail(ctx, VBS_INVALID, "there is no layer %d at batch %d",
-                    wanted->layer, wanted->batch);
-  *kernel = (struct vbs_kernel){.layer = wanted->layer, .batch = wanted->batch};
-  if (a == N_ALGORITHMS || !offers(s->source[wanted->layer], a) ||
-      !describe(network, s->source[wanted->layer], a, kernel))
-    return vbs_fail(ctx, VBS_NOT_FOUND,
-                    "layer '%s': there is no algorithm '%s' at batch %d",
-                    s->layers[wanted->layer].name, wanted->algorithm,
-                    wanted->batch);
-  channels = s->layers[wanted->layer].channels;
-  if (wanted->parts > 1 && (wanted->part < 1 || wanted->part > wanted->parts ||
-                            wanted->parts > channels))
-    return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d",
-                    s->layers[wanted->layer].name, wanted->part, wanted->parts);
-  s->times_us[s->base.n_kernels++] = kernel_time_us(
-      &s->layers[wanted->layer], s->source[wanted->layer], a, kernel);
-  if (wanted->parts <= 1)
+    if (wanted->layer < 1 || wanted->layer > s->base.n_layers || wanted->batch < 1)
+        return vbs_fail(ctx, VBS_INVALID, "there is no layer %d at batch %d", wanted->layer,
+                        wanted->batch);
+    *kernel = (struct vbs_kernel){.layer = wanted->layer, .batch = wanted->batch};
+    if (a == N_ALGORITHMS || !offers(s->source[wanted->layer], a) ||
+        !describe(network, s->source[wanted->layer], a, kernel))
+        return vbs_fail(ctx, VBS_NOT_FOUND, "layer '%s': there is no algorithm '%s' at batch %d",
+                        s->layers[wanted->layer].name, wanted->algorithm, wanted->batch);
+    channels = s->layers[wanted->layer].channels;
+    if (wanted->parts > 1 &&
+        (wanted->part < 1 || wanted->part > wanted->parts || wanted->parts > channels))
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d",
+                        s->layers[wanted->layer].name, wanted->part, wanted->parts);
+    s->times_us[s->base.n_kernels++] =
+        kernel_time_us(&s->layers[wanted->layer], s->source[wanted->layer], a, kernel);
+    if (wanted->parts <= 1)
+        return VBS_OK;
+    kernel->part = wanted->part;
+    kernel->parts = wanted->parts;
+    share = (double)((int64_t)wanted->part * channels / wanted->parts -
+                     (int64_t)(wanted->part - 1) * channels / wanted->parts) /
+            channels;
+    kernel->weight_bytes -= kernel->packed_bytes;
+    kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);
+    kernel->weight_bytes += kernel->packed_bytes;
+    s->times_us[s->base.n_kernels - 1] *= share;
     return VBS_OK;
-  kernel->part = wanted->part;
-  kernel->parts = wanted->parts;
-  share = (double)((int64_t)wanted->part * channels / wanted->parts -
-                   (int64_t)(wanted->part - 1) * channels / wanted->parts) /
-          channels;
-  kernel->weight_bytes -= kernel->packed_bytes;
-  kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);
-  kernel->weight_bytes += kernel->packed_bytes;
-  s->times_us[s->base.n_kernels - 1] *= share;
-  return VBS_OK;
 }
 
-static enum vbs_status init_wanted(struct vbs_ctx *ctx,
-                                   const struct vbs_network *network,
+static enum vbs_status init_wanted(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const struct vbs_backend_options *options,
-                                   struct analytic_session *s) {
-  enum vbs_status status = VBS_OK;
+                                   struct analytic_session *s)
+{
+    enum vbs_status status = VBS_OK;
 
-  s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1,
-                               sizeof *s->kernels);
-  s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1,
-                                sizeof *s->times_us);
-  if (!s->kernels || !s->times_us)
-    return vbs_no_memory(ctx);
-  s->base.kernels = s->kernels;
-  for (int i = 0; i < options->n_wanted && status == VBS_OK; i++)
-    status = add_wanted(ctx, network, s, &options->wanted[i]);
-  return status;
+    s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1, sizeof *s->kernels);
+    s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1, sizeof *s->times_us);
+    if (!s->kernels || !s->times_us)
+        return vbs_no_memory(ctx);
+    s->base.kernels = s->kernels;
+    for (int i = 0; i < options->n_wanted && status == VBS_OK; i++)
+        status = add_wanted(ctx, network, s, &options->wanted[i]);
+    return status;
 }
 
 /* ---- the session ---- */
 
-static struct analytic_session *own(struct vbs_session *session) {
-  return (struct analytic_session *)session;
+static struct analytic_session *own(struct vbs_session *session)
+{
+    return (struct analytic_session *)session;
 }
 
-static void *alloc(struct vbs_session *session, int64_t bytes) {
-  (void)session;
-  return malloc(bytes > 0 ? (size_t)bytes : 1);
+static void *alloc(struct vbs_session *session, int64_t bytes)
+{
+    (void)session;
+    return malloc(bytes > 0 ? (size_t)bytes : 1);
 }
 
-static void release(struct vbs_session *session, void *memory) {
-  (void)session;
-  free(memory);
+static void release(struct vbs_session *session, void *memory)
+{
+    (void)session;
+    free(memory);
 }
 
-static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session,
-                           int kernel, const struct vbs_operands *operands,
-                           double *time_us) {
-  (void)ctx, (void)operands;
-  *time_us = own(session)->times_us[kernel];
-  return VBS_OK;
+static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                           const struct vbs_operands *operands, double *time_us)
+{
+    (void)ctx, (void)operands;
+    *time_us = own(session)->times_us[kernel];
+    return VBS_OK;
 }
 
 /* Nothing reads what is not filled. */
-static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session,
-                            int tensor, int n, void *memory) {
-  (void)ctx, (void)session, (void)tensor, (void)n, (void)memory;
-  return VBS_OK;
+static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                            void *memory)
+{
+    (void)ctx, (void)session, (void)tensor, (void)n, (void)memory;
+    return VBS_OK;
 }
 
-static enum vbs_status no_values(struct vbs_ctx *ctx) {
-  return vbs_fail(ctx, VBS_UNSUPPORTED,
-                  "the analytic backend computes times, not values; "
-                  "'--backend onednn' computes both");
+static enum vbs_status no_values(struct vbs_ctx *ctx)
+{
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "the analytic backend computes times, not values; "
+                    "'--backend onednn' computes both");
 }
 
-static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session,
-                            int kernel, void *memory) {
-  (void)session, (void)kernel, (void)memory;
-  return no_values(ctx);
+static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                            void *memory)
+{
+    (void)session, (void)kernel, (void)memory;
+    return no_values(ctx);
 }
 
-static enum vbs_status write_tensor(struct vbs_ctx *ctx,
-                                    struct vbs_session *session, int tensor,
-                                    int n, const float *values, void *memory) {
-  (void)session, (void)tensor, (void)n, (void)values, (void)memory;
-  return no_values(ctx);
+static enum vbs_status write_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                    int n, const float *values, void *memory)
+{
+    (void)session, (void)tensor, (void)n, (void)values, (void)memory;
+    return no_values(ctx);
 }
 
-static enum vbs_status read_tensor(struct vbs_ctx *ctx,
-                                   struct vbs_session *session, int tensor,
-                                   int n, const void *memory, float *values) {
-  (void)session, (void)tensor, (void)n, (void)memory, (void)values;
-  return no_values(ctx);
+static enum vbs_status read_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                   int n, const void *memory, float *values)
+{
+    (void)session, (void)tensor, (void)n, (void)memory, (void)values;
+    return no_values(ctx);
 }
 
-static void close_session(struct vbs_session *session) {
-  struct analytic_session *s = own(session);
+static void close_session(struct vbs_session *session)
+{
+    struct analytic_session *s = own(session);
 
-  if (!s)
-    return;
-  vbs_arena_clear(&s->arena);
-  free(s);
+    if (!s)
+        return;
+    vbs_arena_clear(&s->arena);
+    free(s);
 }
 
 static const struct vbs_session_ops ops = {
@@ -516,63 +510,64 @@ static const struct vbs_session_ops ops = {
 };
 
 static const char library_text[] = "vbslab roofline 1";
-static const char device_text[] =
-    "imaginary: 1 TFLOP/s, 50 GB/s, 8 us per launch";
+static const char device_text[] = "imaginary: 1 TFLOP/s, 50 GB/s, 8 us per launch";
 
-static void probe(struct vbs_backend_info *info) {
-  *info = (struct vbs_backend_info){.built = true, .usable = true};
-  snprintf(info->library, sizeof info->library, "%s", library_text);
-  snprintf(info->device, sizeof info->device, "%s", device_text);
+static void probe(struct vbs_backend_info *info)
+{
+    *info = (struct vbs_backend_info){.built = true, .usable = true};
+    snprintf(info->library, sizeof info->library, "%s", library_text);
+    snprintf(info->device, sizeof info->device, "%s", device_text);
 }
 
-static enum vbs_status init_circumstances(struct vbs_ctx *ctx,
-                                          const struct vbs_network *network,
-                                          struct analytic_session *s) {
-  struct vbs_circumstances *c = &s->base.circumstances;
-  char input[64];
+static enum vbs_status init_circumstances(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                          struct analytic_session *s)
+{
+    struct vbs_circumstances *c = &s->base.circumstances;
+    char input[64];
 
-  *c = (struct vbs_circumstances){
-      .model = vbs_arena_strdup(&s->arena, network->name),
-      .input = vbs_arena_strdup(
-          &s->arena, vbs_shape_format(&network->input, input, sizeof input)),
-      .backend = vbs_backend_analytic.name,
-      .library = library_text,
-      .device = device_text,
-      .vbslab = vbs_version(),
-      .date = "",
-      .notes = "",
-  };
-  return c->model && c->input ? VBS_OK : vbs_no_memory(ctx);
+    *c = (struct vbs_circumstances){
+        .model = vbs_arena_strdup(&s->arena, network->name),
+        .input =
+            vbs_arena_strdup(&s->arena, vbs_shape_format(&network->input, input, sizeof input)),
+        .backend = vbs_backend_analytic.name,
+        .library = library_text,
+        .device = device_text,
+        .vbslab = vbs_version(),
+        .date = "",
+        .notes = "",
+    };
+    return c->model && c->input ? VBS_OK : vbs_no_memory(ctx);
 }
 
-static enum vbs_status open_session(struct vbs_ctx *ctx,
-                                    const struct vbs_network *network,
+static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
-                                    struct vbs_session **session) {
-  struct analytic_session *s = calloc(1, sizeof *s);
-  enum vbs_status status;
+                                    struct vbs_session **session)
+{
+    struct analytic_session *s = calloc(1, sizeof *s);
+    enum vbs_status status;
 
-  if (!s)
-    return vbs_no_memory(ctx);
-  s->base.ops = &ops;
-  s->base.modelled = true;
-  status = init_circumstances(ctx, network, s);
-  if (status == VBS_OK)
-    status = init_layers(ctx, network, s);
-  if (status == VBS_OK)
-    status = options->wanted ? init_wanted(ctx, network, options, s)
-                             : init_kernels(ctx, network, options, s);
-  if (status != VBS_OK) {
-    close_session(&s->base);
-    return status;
-  }
-  *session = &s->base;
-  return VBS_OK;
+    if (!s)
+        return vbs_no_memory(ctx);
+    s->base.ops = &ops;
+    s->base.modelled = true;
+    status = init_circumstances(ctx, network, s);
+    if (status == VBS_OK)
+        status = init_layers(ctx, network, s);
+    if (status == VBS_OK)
+        status = options->wanted ? init_wanted(ctx, network, options, s)
+                                 : init_kernels(ctx, network, options, s);
+    if (status != VBS_OK) {
+        close_session(&s->base);
+        return status;
+    }
+    *session = &s->base;
+    return VBS_OK;
 }
 
 const struct vbs_backend vbs_backend_analytic = {
     .name = "analytic",
     .summary = "times of an imaginary device by a formula, the same everywhere",
+    .modelled = true,
     .probe = probe,
     .open = open_session,
 };

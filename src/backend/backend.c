@@ -13,26 +13,26 @@ static const struct vbs_backend *const table[] = {
 
 #define N_BACKENDS ((int)(sizeof table / sizeof table[0]))
 
-const struct vbs_backend *vbs_backend_at(int index) {
-  return index >= 0 && index < N_BACKENDS ? table[index] : NULL;
+const struct vbs_backend *vbs_backend_at(int index)
+{
+    return index >= 0 && index < N_BACKENDS ? table[index] : NULL;
 }
 
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
-                                 const struct vbs_backend **backend) {
-  const char *names[N_BACKENDS];
-  const char *nearest;
+                                 const struct vbs_backend **backend)
+{
+    const char *names[N_BACKENDS];
+    const char *nearest;
 
-  for (int i = 0; i < N_BACKENDS; i++) {
-    if (strcmp(name, table[i]->name) == 0) {
-      *backend = table[i];
-      return VBS_OK;
+    for (int i = 0; i < N_BACKENDS; i++) {
+        if (strcmp(name, table[i]->name) == 0) {
+            *backend = table[i];
+            return VBS_OK;
+        }
+        names[i] = table[i]->name;
     }
-    names[i] = table[i]->name;
-  }
-  nearest = vbs_nearest_name(name, names, N_BACKENDS);
-  if (nearest)
-    return vbs_fail(ctx, VBS_NOT_FOUND, "no backend '%s'; did you mean '%s'?",
-                    name, nearest);
-  return vbs_fail(ctx, VBS_NOT_FOUND,
-                  "no backend '%s'; 'vbslab backends' lists them", name);
+    nearest = vbs_nearest_name(name, names, N_BACKENDS);
+    if (nearest)
+        return vbs_fail(ctx, VBS_NOT_FOUND, "no backend '%s'; did you mean '%s'?", name, nearest);
+    return vbs_fail(ctx, VBS_NOT_FOUND, "no backend '%s'; 'vbslab backends' lists them", name);
 }

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Model, family and stepping as far as they are known, never empty: the same at
- * every call on a machine. */
+/* Model, family and stepping as far as they are known, never empty: the same at every call on a
+ * machine. */
 void vbs_cpu_describe(char *buffer, size_t size);
 
 /* The clock at this moment in MHz, 0 when unknown. */

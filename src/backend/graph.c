@@ -3,75 +3,75 @@
 #include <limits.h>
 #include <string.h>
 
-/* Marks layer's ancestors. Inputs come before their readers, so that one pass
- * downwards does. */
-static void mark_ancestors(const struct vbs_profile_layer *layers, int layer,
-                           bool *mark) {
-  memset(mark, 0, (size_t)(layer + 1) * sizeof *mark);
-  mark[layer] = true;
-  for (int k = layer; k >= 1; k--) {
-    if (!mark[k])
-      continue;
-    for (int i = 0; i < layers[k].n_inputs; i++)
-      mark[layers[k].inputs[i]] = true;
-  }
-}
-
-static bool reads(const struct vbs_profile_layer *reader, int tensor) {
-  for (int i = 0; i < reader->n_inputs; i++)
-    if (reader->inputs[i] == tensor)
-      return true;
-  return false;
-}
-
-/* Number of readers of tensor beside layer, or -1 when one of them is no marked
- * ancestor. */
-static int other_readers(const struct vbs_profile_layer *layers, int n_layers,
-                         int tensor, int layer, const bool *mark) {
-  int n = 0;
-
-  for (int k = tensor + 1; k <= n_layers; k++) {
-    if (k == layer || !reads(&layers[k], tensor))
-      continue;
-    if (k > layer || !mark[k])
-      return -1;
-    n++;
-  }
-  return n;
-}
-
-bool vbs_graph_overwrites(const struct vbs_layer *layer, int input) {
-  bool commutes = layer->op == VBS_OP_ADD || layer->op == VBS_OP_MUL ||
-                  layer->op == VBS_OP_MAX || layer->op == VBS_OP_MIN;
-
-  return vbs_op_class(layer->op) == VBS_CLASS_BINARY &&
-         (input == 0 || commutes);
-}
-
-bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers,
-                        int layer, const bool *may, bool *mark, int *input) {
-  const struct vbs_profile_layer *l = &layers[layer];
-  int fewest = -1;
-
-  mark_ancestors(layers, layer, mark);
-  for (int i = 0; i < l->n_inputs; i++) {
-    int tensor = l->inputs[i], n;
-
-    if (!may[i] || tensor == 0 || layers[tensor].out_bytes != l->out_bytes)
-      continue;
-    n = other_readers(layers, n_layers, tensor, layer, mark);
-    if (n >= 0 && (fewest < 0 || n < fewest)) {
-      fewest = n;
-      *input = i;
+/* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards does. */
+static void mark_ancestors(const struct vbs_profile_layer *layers, int layer, bool *mark)
+{
+    memset(mark, 0, (size_t)(layer + 1) * sizeof *mark);
+    mark[layer] = true;
+    for (int k = layer; k >= 1; k--) {
+        if (!mark[k])
+            continue;
+        for (int i = 0; i < layers[k].n_inputs; i++)
+            mark[layers[k].inputs[i]] = true;
     }
-  }
-  return fewest >= 0;
 }
 
-int vbs_graph_channels(const struct vbs_layer *layer) {
-  bool weighted = layer->op == VBS_OP_CONV ||
-                  (layer->op == VBS_OP_FC && !layer->attributes.rows);
+static bool reads(const struct vbs_profile_layer *reader, int tensor)
+{
+    for (int i = 0; i < reader->n_inputs; i++)
+        if (reader->inputs[i] == tensor)
+            return true;
+    return false;
+}
 
-  return weighted && layer->shape.dim[0] <= INT_MAX ? (int)layer->shape.dim[0]
-                                                    : 0;
+/* Number of readers of tensor beside layer, or -1 when one of them is no marked ancestor. */
+static int other_readers(const struct vbs_profile_layer *layers, int n_layers, int tensor,
+                         int layer, const bool *mark)
+{
+    int n = 0;
+
+    for (int k = tensor + 1; k <= n_layers; k++) {
+        if (k == layer || !reads(&layers[k], tensor))
+            continue;
+        if (k > layer || !mark[k])
+            return -1;
+        n++;
+    }
+    return n;
+}
+
+bool vbs_graph_overwrites(const struct vbs_layer *layer, int input)
+{
+    bool commutes = layer->op == VBS_OP_ADD || layer->op == VBS_OP_MUL || layer->op == VBS_OP_MAX ||
+                    layer->op == VBS_OP_MIN;
+
+    return vbs_op_class(layer->op) == VBS_CLASS_BINARY && (input == 0 || commutes);
+}
+
+bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
+                        const bool *may, bool *mark, int *input)
+{
+    const struct vbs_profile_layer *l = &layers[layer];
+    int fewest = -1;
+
+    mark_ancestors(layers, layer, mark);
+    for (int i = 0; i < l->n_inputs; i++) {
+        int tensor = l->inputs[i], n;
+
+        if (!may[i] || tensor == 0 || layers[tensor].out_bytes != l->out_bytes)
+            continue;
+        n = other_readers(layers, n_layers, tensor, layer, mark);
+        if (n >= 0 && (fewest < 0 || n < fewest)) {
+            fewest = n;
+            *input = i;
+        }
+    }
+    return fewest >= 0;
+}
+
+int vbs_graph_channels(const struct vbs_layer *layer)
+{
+    bool weighted = layer->op == VBS_OP_CONV || (layer->op == VBS_OP_FC && !layer->attributes.rows);
+
+    return weighted && layer->shape.dim[0] <= INT_MAX ? (int)layer->shape.dim[0] : 0;
 }

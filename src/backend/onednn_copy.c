@@ -1,8 +1,7 @@
 /*
- * Copies that move values: any dimension of the output from any of the input,
- * in either layout. In blocks the channels are two axes, blocks outside and
- * channels of a block inside, if they come from whole blocks; else one axis
- * with tables.
+ * Copies that move values: any dimension of the output from any of the input, in either layout. In
+ * blocks the channels are two axes, blocks outside and channels of a block inside, if they come
+ * from whole blocks; else one axis with tables.
  */
 #include "backend/onednn.h"
 
@@ -11,7 +10,11 @@
 
 #include <string.h>
 
+#define LONG_ROW 256 /* floats, from which on memcpy is worth its call */
+
+/* Positions are unit floats, which are one after the other on both sides. */
 struct copy_plan {
+    int64_t unit;
     float fill;
     struct od_nest nest;
 };
@@ -75,8 +78,7 @@ static void run_copy(const void *plan, float *const *data)
 
 /* ---- planning ---- */
 
-/* A tensor's dimensions in floats; that of channels in blocks only between
- * blocks. */
+/* A tensor's dimensions in floats; that of channels in blocks only between blocks. */
 struct strides {
     int64_t sample, channel_blocks;
     int64_t dim[VBS_MAX_DIMS];
@@ -108,8 +110,7 @@ static int64_t position(const struct od_route *route, int64_t i)
     return route->source < 0 ? 0 : route->table ? route->table[i] : route->first + i * route->step;
 }
 
-/* Adds an axis with a table for each operand; tables that are straight are
- * found later. */
+/* Adds an axis with a table for each operand; tables that are straight are found later. */
 static enum vbs_status add_tables(struct od_build *b, const struct od_copy *copy, int r,
                                   const struct strides *in, const struct strides *out, int out_dim,
                                   int64_t to_step, struct od_nest *nest)
@@ -292,6 +293,7 @@ enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
     status = plan_nest(b, copy, &plan->nest);
     if (status == VBS_OK && is_transposition(&plan->nest))
         return transposition_step(b, copy->input, &plan->nest);
+    make_units(plan);
     if (status == VBS_OK)
         status = home_memory(b, od_output(b), OD_DST, 0, &data[0]);
     if (status == VBS_OK)

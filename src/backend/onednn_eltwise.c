@@ -1,7 +1,6 @@
 /*
- * Operators that work value by value: as layers, in place behind other layers,
- * and fused. Where oneDNN has them, as one or more of its own; the rest by
- * functions of one float.
+ * Operators that work value by value: as layers, in place behind other layers, and fused. Where
+ * oneDNN has them, as one or more of its own; the rest by functions of one float.
  */
 #include "backend/onednn.h"
 
@@ -75,8 +74,7 @@ int od_eltwise_parts(enum vbs_op op, const struct vbs_attributes *a, struct od_e
     }
 }
 
-/* Adds the algorithms of an operator to those of a run; false: it has none, or
- * one is there. */
+/* Adds the algorithms of an operator to those of a run; false: it has none, or one is there. */
 static bool add_algorithms(const struct vbs_bundled *bundled, int *n, dnnl_alg_kind_t *used)
 {
     struct od_eltwise parts[OD_MAX_PARTS];
@@ -93,8 +91,8 @@ static bool add_algorithms(const struct vbs_bundled *bundled, int *n, dnnl_alg_k
     return n_parts > 0 || bundled->op == VBS_OP_DROPOUT;
 }
 
-/* Some implementations of 2.6 take the parameters of the first one where an
- * algorithm comes twice, so none does. */
+/* Some implementations of 2.6 take the parameters of the first one where an algorithm comes twice,
+ * so none does. */
 int od_fusable(const struct od_build *b, int first)
 {
     dnnl_alg_kind_t used[OD_MAX_FUSED];
@@ -274,11 +272,10 @@ static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
 
     if (!plan)
         return vbs_no_memory(b->ctx);
-    if (!functions[op])
+    if (!rows[op])
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "layer '%s': the onednn backend has no '%s'",
                         b->l->name, vbs_op_word(op));
-    *plan = (struct scalar_plan){
-        .function = functions[op], .alpha = (float)a->alpha, .beta = (float)a->beta};
+    *plan = (struct scalar_plan){.row = rows[op], .alpha = (float)a->alpha, .beta = (float)a->beta};
     plan->nest.cost = 4;
     od_nest_add_strided(&plan->nest, (int64_t)(dnnl_memory_desc_get_size(md) / sizeof(float)), 1, 1,
                         0);

@@ -129,8 +129,7 @@ static double epsilon(const struct od_build *b)
     return b->l->attributes.epsilon != 0 ? b->l->attributes.epsilon : VBS_BATCHNORM_EPSILON;
 }
 
-/* gamma and beta of the layer: [copies][n] each, of which what is beyond of is
- * 0. */
+/* gamma and beta of the layer: [copies][n] each, of which what is beyond of is 0. */
 static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int copies, int *n_args,
                                  dnnl_exec_arg_t *args, int64_t *bytes)
 {
@@ -154,8 +153,8 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
     return status;
 }
 
-/* Ends a kernel of one primitive that reads input 0 and writes the output in
- * layout, both described by md, with gamma and beta. Takes pd. */
+/* Ends a kernel of one primitive that reads input 0 and writes the output in layout, both described
+ * by md, with gamma and beta. Takes pd. */
 static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
                                   enum od_layout layout, const dnnl_memory_desc_t *md, int64_t of,
                                   int64_t n, int copies, int first_bundled)
@@ -185,8 +184,8 @@ static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
     return status;
 }
 
-/* The channels of all samples are those of one sample of a BatchNorm that takes
- * its own statistics. Padding has mean and variance 0 and stays 0. */
+/* The channels of all samples are those of one sample of a BatchNorm that takes its own statistics.
+ * Padding has mean and variance 0 and stays 0. */
 static enum vbs_status build_instance_norm(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
@@ -255,9 +254,8 @@ static enum vbs_status build_layer_norm(struct od_build *b)
 
 /* ---- across channels ---- */
 
-/* Across channels, so that any number of spatial dimensions may be seen as the
- * two for which there are fast kernels; zeros of the padding add nothing to a
- * sum of squares. */
+/* Across channels, so that any number of spatial dimensions may be seen as the two for which there
+ * are fast kernels; zeros of the padding add nothing to a sum of squares. */
 static enum vbs_status build_lrn(struct od_build *b)
 {
     const struct vbs_attributes *a = &b->l->attributes;

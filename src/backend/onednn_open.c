@@ -1,5 +1,4 @@
-/* Opening sessions of the onednn backend: layers, then all kernels or those
- * that are wanted. */
+/* Opening sessions of the onednn backend: layers, then all kernels or those that are wanted. */
 #include "backend/onednn.h"
 
 #include "backend/cpu.h"
@@ -11,303 +10,296 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From libgomp, which oneDNN runs on; declared here because only gcc brings
- * omp.h. */
+/* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
 extern int omp_get_proc_bind(void);
 
-static enum vbs_status init_circumstances(struct vbs_ctx *ctx,
-                                          const struct vbs_network *network,
-                                          struct od_session *s) {
-  struct vbs_circumstances *c = &s->base.circumstances;
-  char library[200], device[200], notes[100], input[64];
-  double mhz = vbs_cpu_clock_mhz();
+static enum vbs_status init_circumstances(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                          struct od_session *s)
+{
+    struct vbs_circumstances *c = &s->base.circumstances;
+    char library[200], device[200], notes[100], input[64];
+    double mhz = vbs_cpu_clock_mhz();
 
-  od_describe_library(library, sizeof library);
-  od_describe_device(device, sizeof device);
-  snprintf(notes, sizeof notes, "threads %s%s%.0f%s",
-           omp_get_proc_bind() ? "bound" : "not bound (OMP_PROC_BIND)",
-           mhz > 0 ? ", clock " : "", mhz, mhz > 0 ? " MHz" : "");
-  *c = (struct vbs_circumstances){
-      .model = vbs_arena_strdup(&s->arena, network->name),
-      .input = vbs_arena_strdup(
-          &s->arena, vbs_shape_format(&network->input, input, sizeof input)),
-      .backend = "onednn",
-      .library = vbs_arena_strdup(&s->arena, library),
-      .device = vbs_arena_strdup(&s->arena, device),
-      .vbslab = vbs_version(),
-      .date = "",
-      .notes = vbs_arena_strdup(&s->arena, notes),
-      .threads = s->threads,
-  };
-  return c->model && c->input && c->library && c->device && c->notes
-             ? VBS_OK
-             : vbs_no_memory(ctx);
+    od_describe_library(library, sizeof library);
+    od_describe_device(device, sizeof device);
+    snprintf(notes, sizeof notes, "threads %s%s%.0f%s",
+             omp_get_proc_bind() ? "bound" : "not bound (OMP_PROC_BIND)", mhz > 0 ? ", clock " : "",
+             mhz, mhz > 0 ? " MHz" : "");
+    *c = (struct vbs_circumstances){
+        .model = vbs_arena_strdup(&s->arena, network->name),
+        .input =
+            vbs_arena_strdup(&s->arena, vbs_shape_format(&network->input, input, sizeof input)),
+        .backend = "onednn",
+        .library = vbs_arena_strdup(&s->arena, library),
+        .device = vbs_arena_strdup(&s->arena, device),
+        .vbslab = vbs_version(),
+        .date = "",
+        .notes = vbs_arena_strdup(&s->arena, notes),
+        .threads = s->threads,
+    };
+    return c->model && c->input && c->library && c->device && c->notes ? VBS_OK
+                                                                       : vbs_no_memory(ctx);
 }
 
 /* Units of channels where the layer can be divided at all. */
-static void init_channels(struct od_build *b, struct vbs_profile_layer *layer) {
-  const struct od_weights *w = &b->session->weights[b->layer];
+static void init_channels(struct od_build *b, struct vbs_profile_layer *layer)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
 
-  layer->channels = vbs_graph_channels(b->l);
-  if (layer->channels == 0)
-    return;
-  od_weights_measure(b);
-  if (w->unit > 0)
-    layer->channels = (int)(w->channels / w->unit);
+    layer->channels = vbs_graph_channels(b->l);
+    if (layer->channels == 0)
+        return;
+    od_weights_measure(b);
+    if (w->unit > 0)
+        layer->channels = (int)(w->channels / w->unit);
 }
 
 /* Layer k as in a profile; the tensors that it reads are described already. */
-static enum vbs_status init_layer(struct od_build *b, int k,
-                                  enum od_layout home) {
-  struct od_session *s = b->session;
-  const struct vbs_layer *l = &b->network->layers[k];
-  struct vbs_profile_layer *layer = &s->layers[k];
-  int *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
-  enum vbs_status status;
-
-  b->layer = k;
-  b->l = l;
-  *layer =
-      (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
-                                 .kind = vbs_op_word(l->op),
-                                 .n_inputs = l->n_inputs,
-                                 .inputs = inputs,
-                                 .weight_bytes = 4 * l->parameters};
-  if (!inputs || !layer->name)
-    return vbs_no_memory(b->ctx);
-  status = od_tensor_init(b, &l->shape, home, &s->tensors[k]);
-  if (status == VBS_OK)
-    status = od_inputs_init(b);
-  if (status != VBS_OK)
-    return status;
-  layer->out_bytes = s->tensors[k].bytes;
-  for (int i = 0; i < l->n_inputs; i++) {
-    inputs[i] = l->inputs[i];
-    layer->in_bytes += s->tensors[inputs[i]].bytes;
-  }
-  init_channels(b, layer);
-  return VBS_OK;
-}
-
-/* Puts input number first of layer k, which is overwritten, before the other
- * one. */
-static enum vbs_status set_in_place(struct od_build *b, int k, int first) {
-  struct od_session *s = b->session;
-  int n = s->layers[k].n_inputs;
-  int *inputs = vbs_arena_alloc(&s->arena, (size_t)n, sizeof *inputs);
-  struct od_tensor read = s->inputs[k][first];
-
-  if (!inputs)
-    return vbs_no_memory(b->ctx);
-  memcpy(inputs, s->layers[k].inputs, (size_t)n * sizeof *inputs);
-  inputs[first] = s->layers[k].inputs[0];
-  inputs[0] = s->layers[k].inputs[first];
-  s->inputs[k][first] = s->inputs[k][0];
-  s->inputs[k][0] = read;
-  s->layers[k].inputs = inputs;
-  s->layers[k].in_place = true;
-  return VBS_OK;
-}
-
-/* Operators of two operands write onto one that nobody needs any more; that one
- * comes first. */
-static enum vbs_status init_in_place(struct od_build *b) {
-  struct od_session *s = b->session;
-  int n = s->base.n_layers;
-  bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
-  enum vbs_status status = mark ? VBS_OK : vbs_no_memory(b->ctx);
-
-  for (int k = 1; k <= n && status == VBS_OK; k++) {
+static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout home)
+{
+    struct od_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
-    bool may[2];
-    int first;
+    struct vbs_profile_layer *layer = &s->layers[k];
+    int *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
+    enum vbs_status status;
 
-    if (vbs_op_class(l->op) != VBS_CLASS_BINARY)
-      continue;
-    for (int i = 0; i < l->n_inputs; i++)
-      may[i] = vbs_graph_overwrites(l, i) &&
-               s->inputs[k][i].home == s->tensors[k].home &&
-               od_same_shape(&l->views[i], &l->shape);
-    if (vbs_graph_in_place(s->layers, n, k, may, mark, &first))
-      status = set_in_place(b, k, first);
-  }
-  return status;
-}
-
-static enum vbs_status init_layers(struct od_build *b) {
-  struct od_session *s = b->session;
-  size_t n = (size_t)b->network->n_layers + 1;
-  enum od_layout *homes;
-  enum vbs_status status;
-
-  s->base.n_layers = b->network->n_layers;
-  s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
-  s->tensors = vbs_arena_alloc(&s->arena, n, sizeof *s->tensors);
-  s->inputs = vbs_arena_alloc(&s->arena, n, sizeof *s->inputs);
-  s->weights = vbs_arena_alloc(&s->arena, n, sizeof *s->weights);
-  s->transfers = vbs_arena_alloc(&s->arena, n, sizeof *s->transfers);
-  homes = vbs_arena_alloc(&s->arena, n, sizeof *homes);
-  if (!s->layers || !s->tensors || !s->inputs || !s->weights || !s->transfers ||
-      !homes)
-    return vbs_no_memory(b->ctx);
-  s->base.layers = s->layers;
-  b->l = &b->network->layers[0];
-  status = od_homes(b, homes);
-  if (status == VBS_OK)
-    status = od_tensor_init(b, &b->network->input, homes[0], &s->tensors[0]);
-  s->layers[0] = (struct vbs_profile_layer){.name = VBS_INPUT_NAME,
-                                            .kind = VBS_INPUT_NAME,
-                                            .out_bytes = s->tensors[0].bytes};
-  for (int k = 1; k < (int)n && status == VBS_OK; k++)
-    status = init_layer(b, k, homes[k]);
-  return status == VBS_OK ? init_in_place(b) : status;
-}
-
-static enum vbs_status build_layer(struct od_build *b) {
-  if (vbs_cancelled(b->ctx))
-    return vbs_fail(b->ctx, VBS_INTERRUPTED,
-                    "interrupted while preparing layer '%s'", b->l->name);
-  switch (b->l->op) {
-  case VBS_OP_CONV:
-  case VBS_OP_CONV_TRANSPOSE:
-    return od_build_conv(b);
-  case VBS_OP_FC:
-    return od_build_fc(b);
-  default:
-    return od_build_other(b);
-  }
-}
-
-static enum vbs_status init_kernels(struct od_build *b,
-                                    const struct vbs_backend_options *options) {
-  for (int k = 1; k <= b->network->n_layers; k++)
-    for (int i = 0; i < options->n_batches; i++) {
-      enum vbs_status status;
-
-      b->layer = k;
-      b->l = &b->network->layers[k];
-      b->batch = options->batches[i];
-      status = build_layer(b);
-      if (status != VBS_OK)
+    b->layer = k;
+    b->l = l;
+    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
+                                        .kind = vbs_op_word(l->op),
+                                        .n_inputs = l->n_inputs,
+                                        .inputs = inputs,
+                                        .weight_bytes = 4 * l->parameters};
+    if (!inputs || !layer->name)
+        return vbs_no_memory(b->ctx);
+    status = od_tensor_init(b, &l->shape, home, &s->tensors[k]);
+    if (status == VBS_OK)
+        status = od_inputs_init(b);
+    if (status != VBS_OK)
         return status;
+    layer->out_bytes = s->tensors[k].bytes;
+    for (int i = 0; i < l->n_inputs; i++) {
+        inputs[i] = l->inputs[i];
+        layer->in_bytes += s->tensors[inputs[i]].bytes;
     }
-  return VBS_OK;
+    init_channels(b, layer);
+    return VBS_OK;
+}
+
+/* Puts input number first of layer k, which is overwritten, before the other one. */
+static enum vbs_status set_in_place(struct od_build *b, int k, int first)
+{
+    struct od_session *s = b->session;
+    int n = s->layers[k].n_inputs;
+    int *inputs = vbs_arena_alloc(&s->arena, (size_t)n, sizeof *inputs);
+    struct od_tensor read = s->inputs[k][first];
+
+    if (!inputs)
+        return vbs_no_memory(b->ctx);
+    memcpy(inputs, s->layers[k].inputs, (size_t)n * sizeof *inputs);
+    inputs[first] = s->layers[k].inputs[0];
+    inputs[0] = s->layers[k].inputs[first];
+    s->inputs[k][first] = s->inputs[k][0];
+    s->inputs[k][0] = read;
+    s->layers[k].inputs = inputs;
+    s->layers[k].in_place = true;
+    return VBS_OK;
+}
+
+/* Operators of two operands write onto one that nobody needs any more; that one comes first. */
+static enum vbs_status init_in_place(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    int n = s->base.n_layers;
+    bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
+    enum vbs_status status = mark ? VBS_OK : vbs_no_memory(b->ctx);
+
+    for (int k = 1; k <= n && status == VBS_OK; k++) {
+        const struct vbs_layer *l = &b->network->layers[k];
+        bool may[2];
+        int first;
+
+        if (vbs_op_class(l->op) != VBS_CLASS_BINARY)
+            continue;
+        for (int i = 0; i < l->n_inputs; i++)
+            may[i] = vbs_graph_overwrites(l, i) && s->inputs[k][i].home == s->tensors[k].home &&
+                     od_same_shape(&l->views[i], &l->shape);
+        if (vbs_graph_in_place(s->layers, n, k, may, mark, &first))
+            status = set_in_place(b, k, first);
+    }
+    return status;
+}
+
+static enum vbs_status init_layers(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    size_t n = (size_t)b->network->n_layers + 1;
+    enum od_layout *homes;
+    enum vbs_status status;
+
+    s->base.n_layers = b->network->n_layers;
+    s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
+    s->tensors = vbs_arena_alloc(&s->arena, n, sizeof *s->tensors);
+    s->inputs = vbs_arena_alloc(&s->arena, n, sizeof *s->inputs);
+    s->weights = vbs_arena_alloc(&s->arena, n, sizeof *s->weights);
+    s->transfers = vbs_arena_alloc(&s->arena, n, sizeof *s->transfers);
+    homes = vbs_arena_alloc(&s->arena, n, sizeof *homes);
+    if (!s->layers || !s->tensors || !s->inputs || !s->weights || !s->transfers || !homes)
+        return vbs_no_memory(b->ctx);
+    s->base.layers = s->layers;
+    b->l = &b->network->layers[0];
+    status = od_homes(b, homes);
+    if (status == VBS_OK)
+        status = od_tensor_init(b, &b->network->input, homes[0], &s->tensors[0]);
+    s->layers[0] = (struct vbs_profile_layer){
+        .name = VBS_INPUT_NAME, .kind = VBS_INPUT_NAME, .out_bytes = s->tensors[0].bytes};
+    for (int k = 1; k < (int)n && status == VBS_OK; k++)
+        status = init_layer(b, k, homes[k]);
+    return status == VBS_OK ? init_in_place(b) : status;
+}
+
+static enum vbs_status build_layer(struct od_build *b)
+{
+    if (vbs_cancelled(b->ctx))
+        return vbs_fail(b->ctx, VBS_INTERRUPTED, "interrupted while preparing layer '%s'",
+                        b->l->name);
+    switch (b->l->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+        return od_build_conv(b);
+    case VBS_OP_FC:
+        return od_build_fc(b);
+    default:
+        return od_build_other(b);
+    }
+}
+
+static enum vbs_status init_kernels(struct od_build *b, const struct vbs_backend_options *options)
+{
+    for (int k = 1; k <= b->network->n_layers; k++)
+        for (int i = 0; i < options->n_batches; i++) {
+            enum vbs_status status;
+
+            b->layer = k;
+            b->l = &b->network->layers[k];
+            b->batch = options->batches[i];
+            status = build_layer(b);
+            if (status != VBS_OK)
+                return status;
+        }
+    return VBS_OK;
 }
 
 /* ---- only what is wanted ---- */
 
 /* "NAME" or "NAME/4". */
-static struct od_wanted read_wanted(const struct vbs_wanted_kernel *kernel) {
-  struct od_wanted wanted = {.part = kernel->part, .parts = kernel->parts};
-  const char *slash = strrchr(kernel->algorithm, '/');
-  size_t length = strlen(kernel->algorithm);
-  char *end = NULL;
-  long n = slash ? strtol(slash + 1, &end, 10) : 0;
+static struct od_wanted read_wanted(const struct vbs_wanted_kernel *kernel)
+{
+    struct od_wanted wanted = {.part = kernel->part, .parts = kernel->parts};
+    const char *slash = strrchr(kernel->algorithm, '/');
+    size_t length = strlen(kernel->algorithm);
+    char *end = NULL;
+    long n = slash ? strtol(slash + 1, &end, 10) : 0;
 
-  if (slash && end > slash + 1 && *end == '\0' && n > 1 &&
-      n <= VBS_MAX_ROW_PARTS) {
-    wanted.measured = (int)n;
-    length = (size_t)(slash - kernel->algorithm);
-  }
-  snprintf(wanted.name, sizeof wanted.name, "%.*s",
-           (int)(length < sizeof wanted.name ? length : sizeof wanted.name),
-           kernel->algorithm);
-  return wanted;
+    if (slash && end > slash + 1 && *end == '\0' && n > 1 && n <= VBS_MAX_ROW_PARTS) {
+        wanted.measured = (int)n;
+        length = (size_t)(slash - kernel->algorithm);
+    }
+    snprintf(wanted.name, sizeof wanted.name, "%.*s",
+             (int)(length < sizeof wanted.name ? length : sizeof wanted.name), kernel->algorithm);
+    return wanted;
 }
 
-static enum vbs_status check_wanted(struct vbs_ctx *ctx,
-                                    const struct od_session *s,
-                                    const struct vbs_wanted_kernel *wanted) {
-  const struct vbs_profile_layer *layer;
+static enum vbs_status check_wanted(struct vbs_ctx *ctx, const struct od_session *s,
+                                    const struct vbs_wanted_kernel *wanted)
+{
+    const struct vbs_profile_layer *layer;
 
-  if (wanted->layer < 1 || wanted->layer > s->base.n_layers)
-    return vbs_fail(ctx, VBS_INVALID, "the network has no layer %d",
-                    wanted->layer);
-  layer = &s->layers[wanted->layer];
-  if (wanted->batch < 1 || wanted->batch > VBS_MAX_BATCH)
-    return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no batch %d",
-                    layer->name, wanted->batch);
-  if (wanted->parts > 1 && (wanted->part < 1 || wanted->part > wanted->parts ||
-                            wanted->parts > layer->channels))
-    return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d",
-                    layer->name, wanted->part, wanted->parts);
-  return VBS_OK;
+    if (wanted->layer < 1 || wanted->layer > s->base.n_layers)
+        return vbs_fail(ctx, VBS_INVALID, "the network has no layer %d", wanted->layer);
+    layer = &s->layers[wanted->layer];
+    if (wanted->batch < 1 || wanted->batch > VBS_MAX_BATCH)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no batch %d", layer->name,
+                        wanted->batch);
+    if (wanted->parts > 1 &&
+        (wanted->part < 1 || wanted->part > wanted->parts || wanted->parts > layer->channels))
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d", layer->name,
+                        wanted->part, wanted->parts);
+    return VBS_OK;
 }
 
 /* The one before index that is the same, or -1. */
-static int find_same(const struct vbs_wanted_kernel *wanted, int index) {
-  const struct vbs_wanted_kernel *w = &wanted[index];
+static int find_same(const struct vbs_wanted_kernel *wanted, int index)
+{
+    const struct vbs_wanted_kernel *w = &wanted[index];
 
-  for (int i = index - 1; i >= 0; i--)
-    if (wanted[i].layer == w->layer && wanted[i].batch == w->batch &&
-        wanted[i].parts == w->parts &&
-        (w->parts <= 1 || wanted[i].part == w->part) &&
-        strcmp(wanted[i].algorithm, w->algorithm) == 0)
-      return i;
-  return -1;
+    for (int i = index - 1; i >= 0; i--)
+        if (wanted[i].layer == w->layer && wanted[i].batch == w->batch &&
+            wanted[i].parts == w->parts && (w->parts <= 1 || wanted[i].part == w->part) &&
+            strcmp(wanted[i].algorithm, w->algorithm) == 0)
+            return i;
+    return -1;
 }
 
-static enum vbs_status init_one(struct od_build *b,
-                                const struct vbs_wanted_kernel *kernel) {
-  struct od_session *s = b->session;
-  struct od_wanted wanted = read_wanted(kernel);
-  bool parts = kernel->parts > 1;
-  int first = s->base.n_kernels;
-  enum vbs_status status;
+static enum vbs_status init_one(struct od_build *b, const struct vbs_wanted_kernel *kernel)
+{
+    struct od_session *s = b->session;
+    struct od_wanted wanted = read_wanted(kernel);
+    bool parts = kernel->parts > 1;
+    int first = s->base.n_kernels;
+    enum vbs_status status;
 
-  b->layer = kernel->layer;
-  b->l = &b->network->layers[kernel->layer];
-  b->batch = kernel->batch;
-  b->wanted = &wanted;
-  status = build_layer(b);
-  b->wanted = NULL;
-  if (status != VBS_OK)
+    b->layer = kernel->layer;
+    b->l = &b->network->layers[kernel->layer];
+    b->batch = kernel->batch;
+    b->wanted = &wanted;
+    status = build_layer(b);
+    b->wanted = NULL;
+    if (status != VBS_OK)
+        return status;
+    if (!od_kernels_keep(s, first, kernel->algorithm))
+        return vbs_fail(b->ctx, VBS_NOT_FOUND,
+                        "layer '%s': no algorithm '%s' at batch %d%s on this machine (%s)",
+                        b->l->name, kernel->algorithm, kernel->batch,
+                        parts ? " in these parts" : "", s->base.circumstances.library);
+    s->offers[first].part = parts ? kernel->part : 0;
+    s->offers[first].parts = parts ? kernel->parts : 0;
+    return VBS_OK;
+}
+
+static enum vbs_status init_wanted(struct od_build *b, const struct vbs_backend_options *options)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < options->n_wanted && status == VBS_OK; i++) {
+        int same = find_same(options->wanted, i);
+
+        if (same >= 0)
+            status = od_kernel_share(b, same);
+        else
+            status = check_wanted(b->ctx, b->session, &options->wanted[i]);
+        if (status == VBS_OK && same < 0)
+            status = init_one(b, &options->wanted[i]);
+    }
     return status;
-  if (!od_kernels_keep(s, first, kernel->algorithm))
-    return vbs_fail(
-        b->ctx, VBS_NOT_FOUND,
-        "layer '%s': no algorithm '%s' at batch %d%s on this machine (%s)",
-        b->l->name, kernel->algorithm, kernel->batch,
-        parts ? " in these parts" : "", s->base.circumstances.library);
-  s->offers[first].part = parts ? kernel->part : 0;
-  s->offers[first].parts = parts ? kernel->parts : 0;
-  return VBS_OK;
 }
 
-static enum vbs_status init_wanted(struct od_build *b,
-                                   const struct vbs_backend_options *options) {
-  enum vbs_status status = VBS_OK;
+enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *options)
+{
+    struct od_session *s = b->session;
+    dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
+    enum vbs_status status;
 
-  for (int i = 0; i < options->n_wanted && status == VBS_OK; i++) {
-    int same = find_same(options->wanted, i);
-
-    if (same >= 0)
-      status = od_kernel_share(b, same);
-    else
-      status = check_wanted(b->ctx, b->session, &options->wanted[i]);
-    if (status == VBS_OK && same < 0)
-      status = init_one(b, &options->wanted[i]);
-  }
-  return status;
-}
-
-enum vbs_status od_open(struct od_build *b,
-                        const struct vbs_backend_options *options) {
-  struct od_session *s = b->session;
-  dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
-  enum vbs_status status;
-
-  if (dnnl == dnnl_success)
-    dnnl = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags);
-  if (dnnl != dnnl_success)
-    return vbs_fail(b->ctx,
-                    dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
-                    "cannot start oneDNN (%d)", (int)dnnl);
-  s->block = od_block();
-  status = init_circumstances(b->ctx, b->network, s);
-  if (status == VBS_OK)
-    status = init_layers(b);
-  if (status != VBS_OK)
-    return status;
-  return options->wanted ? init_wanted(b, options) : init_kernels(b, options);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags);
+    if (dnnl != dnnl_success)
+        return vbs_fail(b->ctx, dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
+                        "cannot start oneDNN (%d)", (int)dnnl);
+    s->block = od_block();
+    status = init_circumstances(b->ctx, b->network, s);
+    if (status == VBS_OK)
+        status = init_layers(b);
+    if (status != VBS_OK)
+        return status;
+    return options->wanted ? init_wanted(b, options) : init_kernels(b, options);
 }

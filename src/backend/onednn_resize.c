@@ -1,7 +1,7 @@
 /*
- * Resizing as ONNX defines it. oneDNN has one definition, pixels of half a size
- * more at both ends; where the asked one comes down to it, position by
- * position, its primitive is taken. Else each dimension is resized in turn.
+ * Resizing as ONNX defines it. oneDNN has one definition, pixels of half a size more at both ends;
+ * where the asked one comes down to it, position by position, its primitive is taken. Else each
+ * dimension is resized in turn.
  */
 #include "backend/onednn.h"
 
@@ -23,8 +23,7 @@ struct taps {
 
 /* ---- definitions ---- */
 
-/* Where position i lies in the input. length: the output's, which may be no
- * whole number. */
+/* Where position i lies in the input. length: the output's, which may be no whole number. */
 static double coordinate(const struct vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
 {
     double scale = a->scale[d], x = (double)i, n = (double)in, length = scale * n;
@@ -158,8 +157,8 @@ static bool is_onednn(const struct taps *taps)
     return true;
 }
 
-/* The number of last dimensions that are resized, and all that lie between
- * them, at least one; 0: oneDNN cannot resize them. */
+/* The number of last dimensions that are resized, and all that lie between them, at least one; 0:
+ * oneDNN cannot resize them. */
 static int onednn_dims(const struct od_build *b, const struct taps *taps)
 {
     int n_dims = b->l->shape.n_dims, n = 1;
@@ -245,7 +244,7 @@ static enum vbs_status build_primitive(struct od_build *b, int n)
 
 /* ---- any definition ---- */
 
-/* The nearest position of every one is a copy. */
+/* The nearest position of every one is a copy, in blocks a faster one than oneDNN's. */
 static enum vbs_status build_nearest(struct od_build *b, const struct taps *taps)
 {
     struct od_copy copy = {.n_routes = b->l->shape.n_dims,
@@ -334,8 +333,7 @@ static void run_pass(const void *plan, float *const *data)
         od_parallel(p->outer, work, resize_row, &run);
 }
 
-/* Appends the pass over dimension d of *shape, which becomes that of its
- * output. */
+/* Appends the pass over dimension d of *shape, which becomes that of its output. */
 static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, int d,
                                  const struct od_tensor *in, struct vbs_shape *shape,
                                  dnnl_memory_t to, dnnl_memory_t from)
@@ -358,8 +356,8 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
     return od_kernel_call(b, run_pass, pass, 2, data);
 }
 
-/* Where the output of the pass over dimension d goes: scratch, or the output
- * itself after it is the last. */
+/* Where the output of the pass over dimension d goes: scratch, or the output itself after it is
+ * the last. */
 static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, int d,
                                    const struct od_tensor *in, const struct vbs_shape *shape,
                                    dnnl_memory_t *to)
@@ -425,8 +423,12 @@ enum vbs_status od_build_resize(struct od_build *b)
         same = same && taps[d].same;
     }
     n = onednn_dims(b, taps);
-    if (n > 0)
-        return build_primitive(b, n);
+    if (n > 0) {
+        enum vbs_status status = build_primitive(b, n);
+
+        if (status != VBS_OK || b->l->attributes.resize_mode != VBS_RESIZE_NEAREST)
+            return status;
+    }
     return same || b->l->attributes.resize_mode == VBS_RESIZE_NEAREST ? build_nearest(b, taps)
                                                                       : build_passes(b, taps);
 }

@@ -281,10 +281,21 @@ static int64_t fortran_index(const struct vbs_npy *npy, int64_t index)
     return at;
 }
 
-static void convert(const struct header *header, const char *data, struct vbs_npy *npy)
+static enum vbs_status take_values(struct vbs_ctx *ctx, const struct header *header,
+                                   const char *data, struct vbs_npy *npy)
 {
-    for (int64_t i = 0; i < npy->n_values; i++)
+    bool same = header->size == 4 && !header->swapped && !header->fortran;
+
+    if (npy->n_values == 0)
+        return VBS_OK;
+    npy->values = malloc((size_t)npy->n_values * sizeof *npy->values);
+    if (!npy->values)
+        return vbs_no_memory(ctx);
+    if (same)
+        memcpy(npy->values, data, (size_t)npy->n_values * sizeof *npy->values);
+    for (int64_t i = 0; i < npy->n_values && !same; i++)
         npy->values[i] = value_at(header, data, header->fortran ? fortran_index(npy, i) : i);
+    return VBS_OK;
 }
 
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,
@@ -299,19 +310,11 @@ enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const cha
         status = read_header(&cursor, &header, &made);
     if (status == VBS_OK)
         status = check_size(&cursor, &header, limit, length, &made);
-    if (status == VBS_OK && made.n_values > 0) {
-        made.values = malloc((size_t)made.n_values * sizeof *made.values);
-        if (!made.values)
-            status = vbs_no_memory(ctx);
-    }
-    if (status != VBS_OK)
-        return status;
-    if (header.size == 4 && !header.swapped && !header.fortran && made.n_values > 0)
-        memcpy(made.values, data, length);
-    else
-        convert(&header, data, &made);
-    *npy = made;
-    return VBS_OK;
+    if (status == VBS_OK)
+        status = take_values(ctx, &header, data, &made);
+    if (status == VBS_OK)
+        *npy = made;
+    return status;
 }
 
 enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limit,

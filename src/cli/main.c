@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 extern const struct cli_command cli_models, cli_measure, cli_profiles, cli_plan, cli_frontier,
-    cli_replay, cli_compare, cli_backends;
+    cli_replay, cli_compare, cli_run, cli_place, cli_backends;
 
 /* In the order of work. */
 static const struct cli_command *const COMMANDS[] = {
-    &cli_models, &cli_measure, &cli_profiles, &cli_plan, &cli_frontier,
-    &cli_replay, &cli_compare, &cli_backends, NULL,
+    &cli_models,  &cli_measure, &cli_profiles, &cli_plan,     &cli_frontier, &cli_replay,
+    &cli_compare, &cli_run,     &cli_place,    &cli_backends, NULL,
 };
 
 #define N_COMMANDS ((int)(sizeof COMMANDS / sizeof COMMANDS[0]) - 1)

@@ -101,9 +101,8 @@ static enum vbs_status add_turn(struct making *m, int stack, int turn)
         int64_t birth = most(line->lives[i].birth, slots.from);
         int64_t death = least(line->lives[i].death, slots.to);
 
-        for (end = i + 1;
-             end < at->end && most(line->lives[end].birth, slots.from) == birth &&
-             least(line->lives[end].death, slots.to) == death;)
+        for (end = i + 1; end < at->end && most(line->lives[end].birth, slots.from) == birth &&
+                          least(line->lives[end].death, slots.to) == death;)
             end++;
         if (birth < death)
             status = add_rect(m, birth, death, (i - slots.low) * line->sample_bytes,

@@ -1,9 +1,9 @@
 /*
  * Buffers: everything that a schedule makes live, as items to be placed. Internal to the room.
  *
- * Items are stacks of samples (each turn of one), pieces of weights, and what belongs to single steps: scratch, the
- * network's input where it waits outside (a copy for each step that reads it) and final outputs
- * that leave at once.
+ * Items are stacks of samples (each turn of one), pieces of weights, and what belongs to single
+ * steps: scratch, the network's input where it waits outside (a copy for each step that reads it)
+ * and final outputs that leave at once.
  *
  * Alignment: scratch and weights 64 bytes (weights more where loads shall be direct); stacks and
  * other samples the largest power of two up to 64 that divides a sample.

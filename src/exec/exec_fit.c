@@ -80,6 +80,7 @@ static enum vbs_status make_buffers(struct fitting *f)
 {
     struct vbs_exec_fit *fit = f->fit;
 
+    fit->moves.n = 0;
     fit->stacks.n_splits = 0;
     vbs_exec_splits_sort(&fit->stacks);
     return vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->stacks, &fit->pieces);
@@ -118,15 +119,17 @@ static enum vbs_status sweep(struct fitting *f, int percent, int64_t target_byte
     enum vbs_status status = make_buffers(f);
 
     if (status == VBS_OK)
-        status = vbs_exec_sweep(f->ctx, &fit->stacks, &fit->pieces, &fit->buffers, f->load,
-                                f->n_slots, percent_of(f->peak_bytes, percent), target_bytes,
-                                left_s(f), &swept);
+        status =
+            vbs_exec_sweep(f->ctx, &fit->stacks, &fit->pieces, &fit->buffers, f->load, f->n_slots,
+                           percent_of(f->peak_bytes, percent), target_bytes, left_s(f), &swept);
     if (status == VBS_INFEASIBLE) /* of no use, or time is over */
         return VBS_OK;
     if (status != VBS_OK)
         return status;
     free(fit->offsets);
+    free(fit->moves.moves);
     fit->offsets = swept.offsets;
+    fit->moves = swept.moves;
     f->height_bytes = swept.height_bytes;
     if (swept.height_bytes < f->least_bytes)
         f->least_bytes = swept.height_bytes;
@@ -189,14 +192,9 @@ static void count_moves(struct vbs_exec_fit *fit)
     const struct vbs_exec_walk *walk = fit->walk;
     struct vbs_exec_placement *placement = &fit->placement;
 
-    for (int i = 0; i < fit->stacks.n_splits; i++) {
-        const struct vbs_exec_split *split = &fit->stacks.splits[i];
-        int64_t bytes =
-            vbs_exec_stack_live_bytes(&fit->stacks, split->stack, 2 * (int64_t)split->step);
-
-        placement->n_moves += bytes > 0;
-        placement->moved_bytes += bytes;
-    }
+    placement->n_moves = fit->moves.n;
+    for (int i = 0; i < fit->moves.n; i++)
+        placement->moved_bytes += fit->moves.moves[i].bytes;
     for (int64_t s = 0; s < walk->schedule->n_steps; s++) {
         const struct vbs_step *step = &walk->schedule->steps[s];
 
@@ -239,8 +237,7 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
     free(f.load);
     fit->placement.place_s = vbs_clock_s() - f.start_s;
     fit->placement.n_buffers = fit->buffers.n_items;
-    fit->placement.placed_bytes =
-        status == VBS_OK ? f.height_bytes : f.least_bytes;
+    fit->placement.placed_bytes = status == VBS_OK ? f.height_bytes : f.least_bytes;
     if (status == VBS_OK)
         count_moves(fit);
     return status == VBS_INFEASIBLE ? refuse(&f) : status;
@@ -249,6 +246,7 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
 void vbs_exec_fit_clear(struct vbs_exec_fit *fit)
 {
     free(fit->offsets);
+    free(fit->moves.moves);
     vbs_exec_buffers_clear(&fit->buffers);
     vbs_exec_pieces_clear(&fit->pieces);
     vbs_exec_stacks_clear(&fit->stacks);

@@ -3,6 +3,7 @@
 #define VBS_EXEC_FIT_H
 
 #include "exec/buffers.h"
+#include "exec/exec_order.h"
 #include "vbslab/exec.h"
 
 struct vbs_exec_fit {
@@ -10,7 +11,8 @@ struct vbs_exec_fit {
     struct vbs_exec_stacks stacks;
     struct vbs_exec_pieces pieces;
     struct vbs_exec_buffers buffers;
-    int64_t *offsets; /* of the buffers' items */
+    int64_t *offsets;            /* of the buffers' items */
+    struct vbs_exec_moves moves; /* of stacks, by step */
     struct vbs_exec_placement placement;
 };
 

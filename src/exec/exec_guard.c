@@ -12,6 +12,8 @@
 /* Bytes looked at in a whole run: some seconds. Of more, only every so many steps. */
 #define MOST_BYTES ((int64_t)1 << 36)
 
+enum { ARRIVES = 1, LEAVES = 2 };
+
 struct vbs_exec_guard {
     const struct vbs_exec_arena *arena;
     int n_rects;
@@ -20,6 +22,8 @@ struct vbs_exec_guard {
     int *births, *deaths;         /* rects by their first slot, by the slot behind their last */
     int n_born, n_dead;           /* so far */
     unsigned char *lives;         /* [page_bytes] of the arena's pages: 1: alive */
+    unsigned char *turns;         /* [n_rects] ARRIVES, LEAVES */
+    int n_left, *left;            /* [n_rects] those that have just left for another place */
     int64_t origin;               /* of the arena in its pages */
     int64_t every, looked;        /* steps between looks; the last step known to be clean */
 };
@@ -59,9 +63,6 @@ static int64_t find_touched(const struct vbs_exec_guard *guard, int64_t from, in
                     i += WORD;
                     continue;
                 }
-            } else if (alive == UINT64_C(0x0101010101010101)) {
-                i += WORD;
-                continue;
             }
         }
         if (!guard->lives[i] && (unsigned char)low[i] != pattern_at(low + i))
@@ -106,6 +107,20 @@ static bool sort_rects(struct vbs_exec_guard *guard)
     return true;
 }
 
+static void mark_turn(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit, int stack,
+                      int turn)
+{
+    const struct vbs_place_item *item = &fit->buffers.items[fit->buffers.stack_items[stack] + turn];
+    const struct vbs_exec_turn slots = vbs_exec_stack_turn_slots(&fit->stacks, stack, turn);
+
+    for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
+        if (turn > 0 && guard->rects[r].lower == slots.from)
+            guard->turns[r] |= ARRIVES;
+        if (turn < fit->stacks.stacks[stack].n_splits && guard->rects[r].upper == slots.to)
+            guard->turns[r] |= LEAVES;
+    }
+}
+
 static void copy_rects(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit)
 {
     const struct vbs_exec_buffers *buffers = &fit->buffers;
@@ -114,6 +129,9 @@ static void copy_rects(struct vbs_exec_guard *guard, const struct vbs_exec_fit *
     for (int i = 0; i < buffers->n_items; i++)
         for (int64_t r = 0; r < buffers->items[i].n_rects; r++)
             guard->rects[buffers->items[i].first_rect + r].offset += fit->offsets[i];
+    for (int s = 0; s < fit->stacks.n_stacks; s++)
+        for (int turn = 0; turn <= fit->stacks.stacks[s].n_splits; turn++)
+            mark_turn(guard, fit, s, turn);
     for (int i = 0; i < buffers->n_piece_rects; i++)
         guard->is_resident[buffers->first_piece_rect + i] = fit->pieces.pieces[i].is_resident;
 }
@@ -134,10 +152,13 @@ enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fi
     guard->is_resident = calloc(n, sizeof *guard->is_resident);
     guard->births = malloc(n * sizeof *guard->births);
     guard->deaths = malloc(n * sizeof *guard->deaths);
+    guard->turns = calloc(n, sizeof *guard->turns);
+    guard->left = malloc(n * sizeof *guard->left);
     guard->lives = malloc((size_t)arena->page_bytes + 1);
     guard->origin = arena->base - arena->low;
     guard->every = n_steps / (MOST_BYTES / (arena->page_bytes + 1) + 1) + 1;
-    if (!guard->rects || !guard->is_resident || !guard->births || !guard->deaths || !guard->lives) {
+    if (!guard->rects || !guard->is_resident || !guard->births || !guard->deaths || !guard->turns ||
+        !guard->left || !guard->lives) {
         vbs_exec_guard_free(guard);
         return vbs_no_memory(ctx);
     }
@@ -158,6 +179,8 @@ void vbs_exec_guard_free(struct vbs_exec_guard *guard)
     free(guard->is_resident);
     free(guard->births);
     free(guard->deaths);
+    free(guard->turns);
+    free(guard->left);
     free(guard->lives);
     free(guard);
 }
@@ -168,7 +191,7 @@ void vbs_exec_guard_start(struct vbs_exec_guard *guard)
 {
     const struct vbs_exec_arena *arena = guard->arena;
 
-    guard->n_born = guard->n_dead = 0;
+    guard->n_born = guard->n_dead = guard->n_left = 0;
     guard->looked = -1;
     memset(guard->lives, 0, (size_t)arena->page_bytes);
     for (int i = 0; i < guard->n_rects; i++)
@@ -198,14 +221,20 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_guard *
                     where, offset, guard->arena->bytes);
 }
 
-static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
-                                  const struct vbs_place_rect *rect, bool is_resident, int64_t step)
+static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *guard, int index,
+                                  int64_t step)
 {
-    unsigned char *lives = guard->lives + guard->origin + rect->offset;
+    const struct vbs_place_rect *rect = &guard->rects[index];
     int64_t from = guard->origin + rect->offset, touched;
+    unsigned char *lives = guard->lives + from;
 
-    if (is_resident)
+    if (guard->is_resident[index])
         return VBS_OK;
+    if (guard->turns[index] & ARRIVES) { /* where others may be about to leave */
+        for (int64_t i = 0; i < rect->size; i++)
+            lives[i]++;
+        return VBS_OK;
+    }
     if (memchr(lives, 1, (size_t)rect->size))
         return vbs_fail(ctx, VBS_LIBRARY,
                         "step %" PRId64 " needs %" PRId64 " bytes at %" PRId64
@@ -218,29 +247,65 @@ static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *gu
     return VBS_OK;
 }
 
+/* Fills what is dead of a range of the arena. */
+static void fill_dead(struct vbs_exec_guard *guard, int64_t offset, int64_t bytes)
+{
+    char *at = guard->arena->base + offset;
+    const unsigned char *lives = guard->lives + guard->origin + offset;
+
+    for (int64_t i = 0, end; i < bytes; i = end) {
+        for (end = i + 1; end < bytes && !lives[end] == !lives[i];)
+            end++;
+        if (!lives[i])
+            fill(at + i, end - i);
+    }
+}
+
+static void end_life(struct vbs_exec_guard *guard, int index)
+{
+    const struct vbs_place_rect *rect = &guard->rects[index];
+    unsigned char *lives = guard->lives + guard->origin + rect->offset;
+
+    for (int64_t i = 0; i < rect->size; i++)
+        lives[i]--;
+    if (guard->turns[index] & LEAVES) /* is still to be copied */
+        guard->left[guard->n_left++] = index;
+    else
+        fill(guard->arena->base + rect->offset, rect->size);
+}
+
 enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
                                      int64_t slot)
 {
     enum vbs_status status = VBS_OK;
 
-    while (status == VBS_OK) {
-        const struct vbs_place_rect *dead =
-            guard->n_dead < guard->n_rects ? &guard->rects[guard->deaths[guard->n_dead]] : NULL;
-        int next = guard->n_born < guard->n_rects ? guard->births[guard->n_born] : -1;
-        const struct vbs_place_rect *born = next >= 0 ? &guard->rects[next] : NULL;
+    for (; guard->n_left > 0; guard->n_left--) {
+        const struct vbs_place_rect *rect = &guard->rects[guard->left[guard->n_left - 1]];
 
-        if (dead && dead->upper <= slot && (!born || dead->upper <= born->lower)) {
-            memset(guard->lives + guard->origin + dead->offset, 0, (size_t)dead->size);
-            fill(guard->arena->base + dead->offset, dead->size);
+        fill_dead(guard, rect->offset, rect->size);
+    }
+    while (status == VBS_OK) {
+        int dead = guard->n_dead < guard->n_rects ? guard->deaths[guard->n_dead] : -1;
+        int born = guard->n_born < guard->n_rects ? guard->births[guard->n_born] : -1;
+        int64_t upper = dead >= 0 ? guard->rects[dead].upper : INT64_MAX;
+        int64_t lower = born >= 0 ? guard->rects[born].lower : INT64_MAX;
+
+        if (upper <= slot && upper <= lower) {
+            end_life(guard, dead);
             guard->n_dead++;
-        } else if (born && born->lower <= slot) {
-            status = begin_life(ctx, guard, born, guard->is_resident[next], slot / 2);
+        } else if (lower <= slot) {
+            status = begin_life(ctx, guard, born, slot / 2);
             guard->n_born++;
         } else {
             break;
         }
     }
     return status;
+}
+
+void vbs_exec_guard_moved(struct vbs_exec_guard *guard, const void *place, int64_t bytes)
+{
+    fill_dead(guard, (const char *)place - guard->arena->base, bytes);
 }
 
 enum vbs_status vbs_exec_guard_look(struct vbs_ctx *ctx, struct vbs_exec_guard *guard, int64_t step)

@@ -27,6 +27,9 @@ void vbs_exec_guard_start(struct vbs_exec_guard *guard);
 enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
                                      int64_t slot) VBS_MUST_CHECK;
 
+/* A stack moved from place, or made a detour there: what is dead of it is filled. */
+void vbs_exec_guard_moved(struct vbs_exec_guard *guard, const void *place, int64_t bytes);
+
 /* Step (from 0) is over: looks at what is dead now, or not yet. VBS_LIBRARY. */
 enum vbs_status vbs_exec_guard_look(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
                                     int64_t step) VBS_MUST_CHECK;

@@ -15,8 +15,7 @@ struct programming {
     const struct vbs_exec_arena *arena;
     int max_sources;
     bool *divides; /* [n_layers + 1] some step takes it in parts */
-    struct vbs_exec_split *turns; /* by step */
-    int turn;                     /* the next one */
+    int move;      /* the next of stacks */
     int waited;    /* loads that steps so far have waited for */
     bool failed;   /* memory is out */
 };
@@ -109,28 +108,13 @@ static void add_wait(struct programming *p, int64_t s)
         op->n = waits;
 }
 
-/* Copies what lives of a stack to its next turn, which begins with step s. */
-static void add_turn(struct programming *p, int stack, int64_t s)
+static void add_moves(struct programming *p, int64_t s)
 {
-    const struct vbs_exec_stack *at = &p->fit->stacks.stacks[stack];
-    const struct vbs_exec_line *line = &p->fit->stacks.lines[at->line];
-    int turn = vbs_exec_stack_turn(&p->fit->stacks, stack, s);
+    const struct vbs_exec_moves *moves = &p->fit->moves;
 
-    for (int i = at->first, end; i < at->end; i = end) {
-        end = i + 1;
-        if (!vbs_exec_lives(&line->lives[i], 2 * s) || line->sample_bytes == 0)
-            continue;
-        while (end < at->end && vbs_exec_lives(&line->lives[end], 2 * s))
-            end++;
-        add_copy(p, VBS_DO_TURN, turn_address(p, stack, turn, i),
-                 turn_address(p, stack, turn - 1, i), (end - i) * line->sample_bytes);
-    }
-}
-
-static void add_turns(struct programming *p, int64_t s)
-{
-    for (; p->turn < p->fit->stacks.n_splits && p->turns[p->turn].step == s; p->turn++)
-        add_turn(p, p->turns[p->turn].stack, s);
+    for (; p->move < moves->n && moves->moves[p->move].step == s; p->move++)
+        add_copy(p, VBS_DO_TURN, p->arena->base + moves->moves[p->move].to,
+                 p->arena->base + moves->moves[p->move].from, moves->moves[p->move].bytes);
 }
 
 static void add_input(struct programming *p, int first, int n, void *to)
@@ -375,24 +359,6 @@ static enum vbs_status find_outputs(struct programming *p)
     return VBS_OK;
 }
 
-static int compare_steps(const void *left, const void *right)
-{
-    const struct vbs_exec_split *a = left, *b = right;
-
-    return a->step != b->step ? a->step - b->step : a->stack - b->stack;
-}
-
-/* Splits by step. */
-static void sort_turns(struct programming *p)
-{
-    size_t n = (size_t)p->fit->stacks.n_splits;
-
-    if (n == 0)
-        return;
-    memcpy(p->turns, p->fit->stacks.splits, n * sizeof *p->turns);
-    qsort(p->turns, n, sizeof *p->turns, compare_steps);
-}
-
 static enum vbs_status begin(struct programming *p)
 {
     const struct vbs_schedule *schedule = p->walk->schedule;
@@ -411,11 +377,9 @@ static enum vbs_status begin(struct programming *p)
     out->outside = vbs_arena_alloc(&out->arena, n_layers, sizeof *out->outside);
     out->output_layers =
         vbs_arena_alloc(&out->arena, (size_t)p->network->n_outputs, sizeof *out->output_layers);
-    p->turns = vbs_arena_alloc(&out->arena, (size_t)p->fit->stacks.n_splits, sizeof *p->turns);
-    if (!p->turns || !p->divides || !out->begin || !out->sources || !out->loads || !out->residents ||
+    if (!p->divides || !out->begin || !out->sources || !out->loads || !out->residents ||
         !out->outside || !out->output_layers)
         return vbs_no_memory(p->ctx);
-    sort_turns(p);
     for (int64_t s = 0; s < schedule->n_steps; s++)
         if (p->walk->steps[s].divided)
             p->divides[schedule->steps[s].layer] = true;
@@ -434,7 +398,7 @@ static void add_steps(struct programming *p)
         out->begin[s + 1] = out->n_ops;
         if (schedule->steps[s].op != VBS_STEP_LOAD)
             add_wait(p, s);
-        add_turns(p, s);
+        add_moves(p, s);
         if (p->walk->steps[s].kernel < 0)
             continue;
         add_compute(p, s);

@@ -63,7 +63,9 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
     case VBS_DO_WAIT:
         status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->n);
         break;
-    case VBS_DO_TURN:
+    case VBS_DO_TURN: /* to where it may overlap itself */
+        memmove(op->to, op->from, (size_t)op->first);
+        break;
     case VBS_DO_MOVE:
     case VBS_DO_RESTORE:
     case VBS_DO_SAVE:
@@ -102,6 +104,22 @@ static enum vbs_status run_others(struct running *r, int from, int to)
     return status;
 }
 
+/* The ops from *at on that move stacks; what they leave behind is dead when all have moved. */
+static enum vbs_status run_moves(struct running *r, int *at, int end)
+{
+    const struct vbs_exec_op *ops = r->exec->program.ops;
+    int first = *at;
+    enum vbs_status status = VBS_OK;
+
+    for (; *at < end && status == VBS_OK && ops[*at].kind == VBS_DO_TURN; ++*at)
+        status = run_op(r, &ops[*at]);
+    for (int i = first; i < *at && r->exec->guard; i++) {
+        vbs_exec_guard_moved(r->exec->guard, ops[i].from, ops[i].first);
+        vbs_exec_guard_moved(r->exec->guard, ops[i].to, ops[i].first);
+    }
+    return status;
+}
+
 static enum vbs_status run_step(struct running *r, int64_t s)
 {
     const struct vbs_exec_program *program = &r->exec->program;
@@ -115,8 +133,7 @@ static enum vbs_status run_step(struct running *r, int64_t s)
     start_s = r->last_s;
     if (status == VBS_OK)
         status = reach(r, 2 * s);
-    for (; at < end && status == VBS_OK && program->ops[at].kind == VBS_DO_TURN; at++)
-        status = run_op(r, &program->ops[at]);
+    status = status == VBS_OK ? run_moves(r, &at, end) : status;
     if (status == VBS_OK)
         status = reach(r, 2 * s + 1);
     for (; at < end && status == VBS_OK; at++)

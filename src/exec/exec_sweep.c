@@ -28,9 +28,9 @@ enum part {
 
 struct member {
     int item;
-    uint8_t part;      /* enum part */
-    uint8_t best_part; /* in the best placement of the segment */
-    bool is_asked;     /* whether it can stay instead of moving */
+    uint8_t part;       /* enum part */
+    uint8_t best_part;  /* in the best placement of the segment */
+    bool is_asked;      /* whether it can stay instead of moving */
     int64_t live_bytes; /* at the cut; what a move would copy */
     int64_t low;        /* of its rects in the segment, if it is not to stay */
     int placed;         /* its item in the segment's problem; -1: none */
@@ -40,22 +40,24 @@ struct sweep {
     struct vbs_ctx *ctx;
     struct vbs_exec_stacks *stacks;
     const struct vbs_exec_buffers *buffers;
-    struct life *lives;  /* [n_items] */
-    int *order;          /* [n_items] by their first slot */
-    int next;            /* the next of them */
+    struct life *lives; /* [n_items] */
+    int *order;         /* [n_items] by their first slot */
+    int next;           /* the next of them */
     int n_members, n_crossing;
     struct member *members; /* of the segment: those that cross its cut first */
-    int64_t from, to;    /* the segment's first slot, the next one's */
-    bool is_last;
+    int64_t from, to;       /* the segment's first slot, the next one's */
     int64_t target_bytes;
     double end_s;
     /* The segment's problem, and the best placement of it so far. */
     struct vbs_place_item *items;
     struct vbs_place_rect *rects;
     int n_items, n_rects, max_rects;
-    int64_t *best; /* [n_members] bases */
+    int64_t *best, *bases; /* [n_members] */
     int64_t best_bytes;
     bool has_best;
+    struct vbs_exec_block *blocks; /* what lives at the cut */
+    struct vbs_exec_moves moves;   /* of all cuts so far, those of the best last */
+    int n_kept_moves;              /* of the cuts before */
     /* Of each stack's turns, in the order of time. */
     int64_t *first_base; /* [n_stacks] */
     int64_t *split_base; /* of the splits, as they are made */
@@ -119,10 +121,13 @@ static bool begin(struct sweep *w)
     w->lives = malloc(n * sizeof *w->lives + 1);
     w->order = malloc(n * sizeof *w->order + 1);
     w->members = malloc(n * sizeof *w->members + 1);
-    w->items = malloc((2 * n + 1) * sizeof *w->items); /* what moves is there twice */
+    w->items = malloc(n * sizeof *w->items + 1);
     w->best = malloc(n * sizeof *w->best + 1);
+    w->bases = malloc(n * sizeof *w->bases + 1);
+    w->blocks = malloc((size_t)w->buffers->n_rects * sizeof *w->blocks + 1);
     w->first_base = calloc((size_t)w->stacks->n_stacks + 1, sizeof *w->first_base);
-    if (!done || !w->lives || !w->order || !w->members || !w->items || !w->best || !w->first_base) {
+    if (!done || !w->lives || !w->order || !w->members || !w->items || !w->best || !w->bases ||
+        !w->blocks || !w->first_base) {
         free(keys);
         return false;
     }
@@ -146,6 +151,9 @@ static void clear(struct sweep *w)
     free(w->items);
     free(w->rects);
     free(w->best);
+    free(w->bases);
+    free(w->blocks);
+    free(w->moves.moves);
     free(w->first_base);
     free(w->split_base);
 }
@@ -209,14 +217,15 @@ static int64_t lowest_offset(const struct sweep *w, int item, int64_t from, int6
 }
 
 /*
- * A member's items of the problem: where it stays or is to be, and, if it moves, where it was, at
- * the cut. What can never move keeps all its span free of its like at the end, as if it were alive.
+ * A member's item of the problem. Where what moves was is free for others: copies are made in an
+ * order that allows it. What can never move keeps all its span free of its like at the end, as if
+ * it were alive.
  */
 static bool add_member(struct sweep *w, struct member *member)
 {
     const struct life *life = &w->lives[member->item];
-    int64_t alignment = w->buffers->items[member->item].alignment, to = w->to + !w->is_last;
-    int64_t low = lowest_offset(w, member->item, w->from, to);
+    int64_t alignment = w->buffers->items[member->item].alignment;
+    int64_t low = lowest_offset(w, member->item, w->from, w->to);
 
     member->placed = -1;
     member->low = low;
@@ -224,24 +233,73 @@ static bool add_member(struct sweep *w, struct member *member)
         return true;
     if (!life->moves)
         low = member->low = 0;
-    if (member->part == MOVES && member->live_bytes > 0) {
-        int64_t was = lowest_offset(w, member->item, w->from, w->from + 1);
-
-        begin_item(w, 1, true, life->base + was);
-        if (!add_clipped(w, member->item, w->from, w->from + 1, was))
-            return false;
-    }
     member->placed = w->n_items;
     begin_item(w, alignment, member->part == STAYS, life->base + low);
-    if (!add_clipped(w, member->item, w->from, to, low))
+    if (!add_clipped(w, member->item, w->from, w->to, low))
         return false;
-    return life->moves || life->end <= to || add_rect(w, to, to + 1, 0, life->span);
+    return life->moves || life->end <= w->to || add_rect(w, w->to, w->to + 1, 0, life->span);
+}
+
+/* Blocks that live at the cut, before and behind it by a placement of the segment. */
+static int list_blocks(struct sweep *w, const int64_t *bases)
+{
+    int n = 0;
+
+    for (int i = 0; i < w->n_crossing; i++) {
+        const struct vbs_place_item *item = &w->buffers->items[w->members[i].item];
+        int64_t base = w->lives[w->members[i].item].base;
+
+        for (int64_t r = 0; r < item->n_rects; r++) {
+            const struct vbs_place_rect *rect = &w->buffers->rects[item->first_rect + r];
+
+            if (rect->lower > w->from || rect->upper <= w->from)
+                continue;
+            if (n > 0 && w->blocks[n - 1].from + w->blocks[n - 1].bytes == base + rect->offset &&
+                w->blocks[n - 1].to + w->blocks[n - 1].bytes == bases[i] + rect->offset)
+                w->blocks[n - 1].bytes += rect->size;
+            else
+                w->blocks[n++] = (struct vbs_exec_block){.from = base + rect->offset,
+                                                         .to = bases[i] + rect->offset,
+                                                         .bytes = rect->size};
+        }
+    }
+    return n;
+}
+
+/* Takes a placement of the segment for the best, if its moves can be made. */
+static enum vbs_status take(struct sweep *w, const struct vbs_place_result *result, bool *taken)
+{
+    int n_before = w->moves.n, n_moves;
+    int64_t room = result->height_bytes > w->target_bytes ? result->height_bytes : w->target_bytes;
+    enum vbs_status status;
+
+    for (int i = 0; i < w->n_members; i++) {
+        const struct member *member = &w->members[i];
+
+        w->bases[i] = member->placed < 0 ? w->lives[member->item].base
+                                         : result->offsets[member->placed] - member->low;
+    }
+    status = vbs_exec_order(w->ctx, w->blocks, list_blocks(w, w->bases), room, &w->moves, taken);
+    if (status != VBS_OK || !*taken)
+        return status;
+    n_moves = w->moves.n - n_before;
+    for (int i = 0; i < n_moves; i++) { /* instead of those of the best so far */
+        w->moves.moves[w->n_kept_moves + i] = w->moves.moves[n_before + i];
+        w->moves.moves[w->n_kept_moves + i].step = w->from / 2;
+    }
+    w->moves.n = w->n_kept_moves + n_moves;
+    w->has_best = true;
+    w->best_bytes = result->height_bytes;
+    memcpy(w->best, w->bases, (size_t)w->n_members * sizeof *w->best);
+    for (int i = 0; i < w->n_members; i++)
+        w->members[i].best_part = w->members[i].part;
+    return VBS_OK;
 }
 
 static enum vbs_status ask(struct sweep *w, int64_t n_steps, bool *fits)
 {
-    const struct vbs_place_options options = {
-        .step_limit = n_steps, .time_limit_s = w->end_s - vbs_clock_s()};
+    const struct vbs_place_options options = {.step_limit = n_steps,
+                                              .time_limit_s = w->end_s - vbs_clock_s()};
     struct vbs_place_problem problem = {.capacity = w->target_bytes};
     struct vbs_place_result *result = NULL;
     enum vbs_status status;
@@ -260,20 +318,16 @@ static enum vbs_status ask(struct sweep *w, int64_t n_steps, bool *fits)
     status = vbs_place(w->ctx, &problem, &options, &result);
     if (status != VBS_OK && status != VBS_INFEASIBLE)
         return status == VBS_USAGE ? VBS_OK : status; /* what stays is in each other's way */
-    *fits = status == VBS_OK;
-    if (!w->has_best || *fits || result->height_bytes < w->best_bytes) {
-        w->has_best = true;
-        w->best_bytes = result->height_bytes;
-        for (int i = 0; i < w->n_members; i++) {
-            const struct member *member = &w->members[i];
+    if (status == VBS_OK || !w->has_best || result->height_bytes < w->best_bytes) {
+        enum vbs_status taking = take(w, result, fits);
 
-            w->members[i].best_part = member->part;
-            w->best[i] = member->placed < 0 ? w->lives[member->item].base
-                                            : result->offsets[member->placed] - member->low;
-        }
+        *fits = *fits && status == VBS_OK;
+        status = taking;
+    } else {
+        status = VBS_OK;
     }
     vbs_place_free(result);
-    return VBS_OK;
+    return status;
 }
 
 /* ---- which stacks move ---- */
@@ -287,17 +341,11 @@ static int compare_members(const void *left, const void *right)
     return a->item - b->item;
 }
 
-/* All that can move does, those with least to copy first, as far as there is room for copies. */
-static void free_stacks(struct sweep *w, int64_t live_bytes)
+static void free_stacks(struct sweep *w)
 {
-    for (int i = 0; i < w->n_crossing; i++) {
-        struct member *member = &w->members[i];
-
-        if (!w->lives[member->item].moves || live_bytes + member->live_bytes > w->target_bytes)
-            continue;
-        member->part = MOVES;
-        live_bytes += member->live_bytes;
-    }
+    for (int i = 0; i < w->n_crossing; i++)
+        if (w->lives[w->members[i].item].moves)
+            w->members[i].part = MOVES;
 }
 
 /* Takes members at..end - 1 that move for staying; how many there are. */
@@ -412,41 +460,84 @@ static void gather(struct sweep *w)
     w->n_members = n;
 }
 
-static enum vbs_status place_segment(struct sweep *w, int64_t live_bytes)
+static enum vbs_status place_members(struct sweep *w)
 {
     bool fits;
     enum vbs_status status;
 
-    gather(w);
     w->has_best = false;
+    w->moves.n = w->n_kept_moves;
     status = ask(w, STEPS, &fits);
     if (status == VBS_OK && !fits && w->n_crossing > 0) {
-        free_stacks(w, live_bytes);
+        free_stacks(w);
         status = ask(w, STEPS, &fits);
         if (status == VBS_OK && fits)
             status = keep_stacks(w);
     }
+    return status == VBS_OK && !w->has_best ? VBS_INFEASIBLE : status;
+}
+
+/* Moves take place before this slot's step. Not before a load, which would not wait for them. */
+static bool can_cut(const struct sweep *w, int64_t slot)
+{
+    const struct vbs_schedule *schedule = w->stacks->walk->schedule;
+
+    return slot % 2 == 0 && slot / 2 < schedule->n_steps &&
+           schedule->steps[slot / 2].op != VBS_STEP_LOAD;
+}
+
+/* The segment ends where least lives in it. False: it is as short as it can be. */
+static bool shorten(struct sweep *w, const int64_t *load)
+{
+    int64_t best = -1;
+
+    for (int64_t slot = w->from + 1; slot < w->to; slot++)
+        if (can_cut(w, slot) && (best < 0 || load[slot] < load[best]))
+            best = slot;
+    if (best < 0)
+        return false;
+    w->to = best;
+    while (w->n_members > w->n_crossing &&
+           w->lives[w->members[w->n_members - 1].item].first >= best) {
+        w->n_members--;
+        w->next--;
+    }
+    for (int i = 0; i < w->n_crossing; i++)
+        w->members[i].part =
+            w->lives[w->members[i].item].moves && w->members[i].live_bytes == 0 ? MOVES : STAYS;
+    return true;
+}
+
+/* As long as it is to be, or as far as it fits. */
+static enum vbs_status place_segment(struct sweep *w, const int64_t *load)
+{
+    enum vbs_status status;
+
+    gather(w);
+    w->n_kept_moves = w->moves.n;
+    do
+        status = place_members(w);
+    while (status == VBS_OK && w->best_bytes > w->target_bytes && shorten(w, load));
     if (status != VBS_OK)
         return status;
-    if (!w->has_best)
-        return VBS_INFEASIBLE;
     if (w->best_bytes > w->target_bytes)
         w->target_bytes = w->best_bytes;
     return settle(w);
 }
 
-/* From slot on, the first of the next segment: where least lives in a run in which no more than
- * cut_bytes do, behind a slot in which more does. */
-static int64_t next_cut(const int64_t *load, int64_t n_slots, int64_t slot, int64_t cut_bytes)
+/* The first slot of the next segment: where least lives in a run in which no more than cut_bytes
+ * do, behind a slot in which more does. */
+static int64_t next_cut(const struct sweep *w, const int64_t *load, int64_t n_slots,
+                        int64_t cut_bytes)
 {
-    int64_t best = -1;
+    int64_t best = -1, slot = w->from;
 
     while (slot < n_slots && load[slot] <= cut_bytes)
         slot++;
     while (slot < n_slots && load[slot] > cut_bytes)
         slot++;
     for (; slot < n_slots && load[slot] <= cut_bytes; slot++)
-        if (slot % 2 == 0 && (best < 0 || load[slot] < load[best]))
+        if (can_cut(w, slot) && (best < 0 || load[slot] < load[best]))
             best = slot;
     return slot < n_slots && best > 0 ? best : n_slots;
 }
@@ -457,9 +548,8 @@ static enum vbs_status place_segments(struct sweep *w, const int64_t *load, int6
     enum vbs_status status = VBS_OK;
 
     for (w->from = 0; w->from < n_slots && status == VBS_OK; w->from = w->to) {
-        w->to = next_cut(load, n_slots, w->from, cut_bytes);
-        w->is_last = w->to == n_slots;
-        status = place_segment(w, load[w->from]);
+        w->to = next_cut(w, load, n_slots, cut_bytes);
+        status = place_segment(w, load);
     }
     return status;
 }
@@ -524,8 +614,11 @@ enum vbs_status vbs_exec_sweep(struct vbs_ctx *ctx, struct vbs_exec_stacks *stac
         status = place_segments(&w, load, n_slots, cut_bytes);
     if (status == VBS_OK)
         status = write_offsets(&w, pieces, buffers, &swept->offsets);
-    if (status == VBS_OK)
+    if (status == VBS_OK) {
         swept->height_bytes = 0;
+        swept->moves = w.moves;
+        w.moves = (struct vbs_exec_moves){0};
+    }
     for (int i = 0; i < buffers->n_items && status == VBS_OK; i++) {
         const struct vbs_place_item *item = &buffers->items[i];
 
@@ -538,4 +631,11 @@ enum vbs_status vbs_exec_sweep(struct vbs_ctx *ctx, struct vbs_exec_stacks *stac
     }
     clear(&w);
     return status;
+}
+
+void vbs_exec_swept_clear(struct vbs_exec_swept *swept)
+{
+    free(swept->offsets);
+    free(swept->moves.moves);
+    *swept = (struct vbs_exec_swept){0};
 }

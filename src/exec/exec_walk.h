@@ -14,9 +14,10 @@
 
 /* Of what is executed; more is refused. */
 #define VBS_EXEC_MAX_STEPS   (1 << 22)
-#define VBS_EXEC_MAX_SAMPLES (1 << 24)          /* layers and the input, times the request */
-#define VBS_EXEC_MAX_VISITS  ((int64_t)1 << 30) /* samples that steps read and write, all together \
-                                                 */
+#define VBS_EXEC_MAX_SAMPLES (1 << 24) /* layers and the input, times the request */
+#define VBS_EXEC_MAX_VISITS                                                                        \
+    ((int64_t)1 << 30) /* samples that steps read and write, all together                          \
+                        */
 
 /* The packed weights of a layer in one form. */
 struct vbs_exec_image {

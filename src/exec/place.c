@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_STEPS   4000 /* of each search in the first round */
+#define FIRST_STEPS   4000 /* of each search in the first round, */
+#define FIRST_PASSES  4    /* and as many steps as so many passes over the part take */
 #define LOOK_STEPS    2000 /* between looks at the clock */
 #define MAX_BISECTION 64
 
@@ -137,12 +138,19 @@ static int64_t highest_low(const struct placing *placing)
     return low;
 }
 
+static int64_t steps_of_passes(const struct placing *placing, const struct placing_part *part)
+{
+    int64_t arcs = placing->first_arc[part->first + part->n] - placing->first_arc[part->first];
+
+    return FIRST_STEPS + FIRST_PASSES * (part->n + arcs / 8);
+}
+
 static enum vbs_status search_all(struct placing *placing, int64_t capacity, bool lowest)
 {
     enum vbs_status status = VBS_OK;
     bool open = true;
 
-    for (int64_t n_steps = FIRST_STEPS; open && !placing->over; n_steps *= 2) {
+    for (int64_t times = 1; open && !placing->over; times *= 2) {
         open = false;
         for (int p = 0; p < placing->n_parts && status == VBS_OK && !placing->over; p++) {
             struct placing_part *part = &placing->parts[p];
@@ -152,7 +160,7 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
                 aim = capacity;
             if (part->height <= aim || part->height <= part->low)
                 continue;
-            status = improve(placing, part, aim, n_steps);
+            status = improve(placing, part, aim, times * steps_of_passes(placing, part));
             open = true;
         }
         if (status != VBS_OK)
@@ -232,13 +240,13 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_place_problem
         return VBS_OK;
     if (result->bound_bytes > problem->capacity)
         return vbs_fail(ctx, VBS_INFEASIBLE,
-                        "does not fit in %lld bytes: the load is %lld, no placement is lower than "
-                        "%lld, the best found is %lld",
+                        "nothing fits in %lld bytes: the load is %lld bytes, no placement is lower "
+                        "than %lld; the best one found takes %lld",
                         (long long)problem->capacity, (long long)result->load_bytes,
                         (long long)result->bound_bytes, (long long)result->height_bytes);
     return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no placement in %lld bytes was found: the load is %lld, the best found is "
-                    "%lld",
+                    "no placement in %lld bytes was found: the load is %lld bytes, the best one "
+                    "found takes %lld",
                     (long long)problem->capacity, (long long)result->load_bytes,
                     (long long)result->height_bytes);
 }

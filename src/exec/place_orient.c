@@ -19,8 +19,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_ITEMS   8192
-#define MAX_ARCS    ((int64_t)1 << 20)
+#define MAX_ITEMS   ((int)1 << 15)
+#define MAX_ARCS    ((int64_t)1 << 21)
 #define FIRST_FAILS 64  /* until the search begins anew */
 #define MORE_FAILS  1.3 /* times as many the next time */
 #define RELAX_FAILS 30  /* for one set of free items */

@@ -367,7 +367,7 @@ static enum vbs_status check_fixed(struct placing *placing, const struct vbs_pla
 enum vbs_status vbs_placing_prepare(struct placing *placing,
                                     const struct vbs_place_problem *problem)
 {
-    struct steps steps;
+    struct steps steps = {0};
     enum vbs_status status;
 
     if ((status = check(placing, problem)) || (status = collect_steps(placing, problem, &steps)) ||

@@ -196,11 +196,11 @@ struct vbs_exec_turn vbs_exec_stack_turn_slots(const struct vbs_exec_stacks *sta
     const struct vbs_exec_stack *at = &stacks->stacks[stack];
     const struct vbs_exec_split *splits = stacks->splits + at->first_split;
     const struct vbs_exec_life *lives = stacks->lines[at->line].lives;
-    struct vbs_exec_turn slots = {
-        .from = turn > 0 ? 2 * (int64_t)splits[turn - 1].step : 0,
-        .to = turn < at->n_splits ? 2 * (int64_t)splits[turn].step + 1
-                                  : 2 * stacks->walk->schedule->n_steps + 2,
-        .low = at->first};
+    struct vbs_exec_turn slots = {.from = turn > 0 ? 2 * (int64_t)splits[turn - 1].step : 0,
+                                  .to = turn < at->n_splits
+                                            ? 2 * (int64_t)splits[turn].step
+                                            : 2 * stacks->walk->schedule->n_steps + 2,
+                                  .low = at->first};
 
     while (slots.low + 1 < at->end &&
            !(lives[slots.low].birth < slots.to && lives[slots.low].death > slots.from))

@@ -66,7 +66,7 @@ int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int samp
 /* How often a stack has moved when a step runs. */
 int vbs_exec_stack_turn(const struct vbs_exec_stacks *stacks, int stack, int64_t step);
 
-/* Slots from..to - 1 of a turn; its last one is the first one of the next turn. */
+/* Slots from..to - 1 of a turn. */
 struct vbs_exec_turn {
     int64_t from, to;
     int low; /* the first place that lives then: its offset is 0 */

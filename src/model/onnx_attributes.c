@@ -3,6 +3,7 @@
 #include "model/onnx_import.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef Onnx__AttributeProto attribute;
@@ -17,9 +18,12 @@ static const attribute *find(const struct vbs_onnx_import *im, const char *name)
     return NULL;
 }
 
+/* The first mistake is kept: what a handler makes of it fails too. */
 static void wrong(struct vbs_onnx_import *im, const char *name, const char *want)
 {
-    im->bad = vbs_fail(im->ctx, VBS_FORMAT, "attribute '%.40s' is no %s", name, want);
+    if (im->bad == VBS_OK)
+        snprintf(im->bad_why, sizeof im->bad_why, "attribute '%.40s' is no %s", name, want);
+    im->bad = im->bad == VBS_OK ? VBS_FORMAT : im->bad;
 }
 
 bool vbs_onnx_has(const struct vbs_onnx_import *im, const char *name)
@@ -97,10 +101,12 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
     for (int i = 0; a && words[i]; i++)
         if (is_word(a, words[i]))
             return i;
-    if (a)
-        im->bad = vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute '%.40s' is '%.*s'", name,
-                           a->has_s && a->s.len < 60 ? (int)a->s.len : 0,
-                           a->has_s ? (const char *)a->s.data : "");
+    if (a && im->bad == VBS_OK) {
+        snprintf(im->bad_why, sizeof im->bad_why, "attribute '%.40s' is '%.*s'", name,
+                 a->has_s && a->s.len < 60 ? (int)a->s.len : 0,
+                 a->has_s ? (const char *)a->s.data : "");
+        im->bad = VBS_UNSUPPORTED;
+    }
     return a ? -1 : missing;
 }
 

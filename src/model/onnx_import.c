@@ -377,6 +377,7 @@ static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
     static const char *const ADD[] = {"Add", NULL}, *const CONV[] = {"Conv", NULL};
     static const char *const MUL[] = {"Mul", NULL}, *const TANH[] = {"Tanh", NULL};
     static const char *const DIV[] = {"Div", NULL};
+    static const char *const SLICE[] = {"Slice", NULL};
     static const char *const TRANSPOSE[] = {"Transpose", NULL};
     static const char *const LINEAR[] = {"Add", "Sub", "Mul", "Div", "Erf", "Clip", NULL};
 
@@ -396,6 +397,8 @@ static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
         return is_among(reader, MUL) || is_among(reader, DIV);
     case VBS_OP_TRANSPOSE:
         return is_among(reader, TRANSPOSE);
+    case VBS_OP_SLICE:
+        return is_among(reader, SLICE);
     case VBS_OP_SOFTPLUS:
         return is_among(reader, TANH);
     case VBS_OP_ERF:
@@ -455,7 +458,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
     im->bad = VBS_OK;
     status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
     if (im->bad != VBS_OK)
-        return im->bad;
+        return vbs_fail(im->ctx, im->bad, "%s", im->bad_why);
     if (status != VBS_OK)
         return status;
     for (int i = 0; i < im->node->n_outputs; i++)

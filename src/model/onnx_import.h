@@ -51,8 +51,9 @@ struct vbs_onnx_import {
     int64_t n_samples;                /* dimension 0 of the input as the file has it; 0: open */
     struct vbs_onnx_state *states;    /* of graph->values */
     const struct vbs_onnx_node *node; /* the one that is being imported */
-    enum vbs_status bad;              /* of attributes that were read wrongly */
-    bool mixed;                       /* batch mode failed because samples would mix */
+    enum vbs_status bad;              /* of an attribute that was read wrongly, and why */
+    char bad_why[128];
+    bool mixed; /* batch mode failed because samples would mix */
     int64_t n_numbers;
 };
 

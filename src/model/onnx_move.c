@@ -217,9 +217,24 @@ static enum vbs_status cut_constant(struct vbs_onnx_import *im, struct vbs_onnx_
     return status;
 }
 
+/* What cut takes of what before, which waits to be added, has cut out of its input. */
+static struct cut cut_of_cut(const struct vbs_onnx_draft *before, const struct cut *cut)
+{
+    const struct vbs_attributes *a = &before->node.attributes;
+    struct cut both;
+
+    for (int d = 0; d < before->views[0].n_dims; d++) {
+        both.begin[d] = a->begin[d] + cut->begin[d] * a->step[d];
+        both.step[d] = cut->count[d] == 1 ? 1 : a->step[d] * cut->step[d];
+        both.count[d] = cut->count[d];
+    }
+    return both;
+}
+
 static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                   const struct cut *cut, struct vbs_onnx_state *result)
 {
+    const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_SLICE);
     struct vbs_attributes attributes = {0};
     int first = -1, shift;
     struct vbs_shape view;
@@ -234,6 +249,12 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
     }
     if (first < 0)
         return VBS_OK;
+    if (before && vbs_shape_equal(&state->shape, &state->tensor->shape)) {
+        struct vbs_onnx_state source = {.tensor = before->inputs[0], .shape = before->views[0]};
+        struct cut both = cut_of_cut(before, cut);
+
+        return cut_tensor(im, &source, &both, result);
+    }
     view = vbs_onnx_view(state, first, &shift);
     for (int d = 0; d < view.n_dims; d++) {
         bool own = d - shift >= 0;

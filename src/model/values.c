@@ -65,7 +65,8 @@ static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, struct f
 {
     struct stat about;
 
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* a pipe that nobody writes must not hold the reader */
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->descriptor < 0)
         return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
     if (fstat(file->descriptor, &about) == 0 && S_ISREG(about.st_mode)) {

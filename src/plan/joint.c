@@ -46,10 +46,12 @@
  * (experiments/weights-parts: nothing to 5 percent for 48 channels of a conv, 6 to 23 for 128 of a
  * large fc). So the recursion pays as if each part had so many channels more, and a part of the
  * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
+ * Where a profile counts blocks of channels (its rows say in how many parts they run), parts of one
+ * block take nothing to a tenth more, and rows that were measured in parts have paid already.
  */
 #define PART_CHANNELS       4
-#define PART_UNITS          0.25 /* the same where a profile counts units of channels */
-#define VECTOR_CHANNELS     16   /* fewer are no kernel's own */
+#define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
+#define PART_UNITS          0.1
 #define LEAST_LATENCY_PRICE 0.25
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
@@ -66,7 +68,7 @@ struct joint {
     int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
     int64_t last_part_bytes; /* where it does */
     int most_doublings;      /* of parts, as the priced profile has names for */
-    bool counts_units;       /* the profile says how rows divide, and its channels are units */
+    bool counts_units;       /* the profile's channels are blocks: rows say how they divide */
     double price;
     struct vbs_profile *profile; /* with the price */
     struct vbs_task priced;

@@ -1,0 +1,590 @@
+/*
+ * Times the kernels of every layer of a list with the oneDNN that it is run with, as CSV on the
+ * standard output:
+ *
+ *     time_layers LAYERS BATCH PASSES
+ *
+ * LAYERS is what layers.awk prints. Each layer has bias and ReLU fused, as in vbslab, and is tried
+ * with vbslab's home layout (nChw16c, channels padded to 16; the images as they come, nchw) and,
+ * convolutions, with any layout that the library asks for. A pass runs all layers in order, each
+ * with the next of its kernels, so that weights are as cold as in a whole network. Two passes for
+ * each kernel warm up; kernels much slower than the best of their kind then drop out; PASSES for
+ * each kernel that is left are timed. A negative time is that of a run with an involuntary context
+ * switch.
+ *
+ * Built once with the headers of oneDNN 2 and once with those of 3; the binary for 3 runs with
+ * any 3.x. Nothing is freed that lives until the end.
+ */
+#include "dnnl_versions.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { MAX_LAYERS = 64, MAX_WAYS = 40, CHANNEL_BLOCK = 16, HUGE_PAGE = 2 << 20 };
+
+/* A kernel is dropped when it takes this many times as long as the best of its kind, and more. */
+static const double drop_above = 1.5, drop_slack_us = 20;
+
+struct layer {
+    char network[32], name[64], kind[8];
+    int channels, height, width, out_channels, kernel, stride, pad, groups;
+    int out_height, out_width;
+};
+
+/* One kernel of a layer with its layouts. */
+struct way {
+    char kernel[80], src_layout[8], dst_layout[8];
+    bool any_layout; /* found when the library was free to choose layouts */
+    bool also_any;   /* a home way that it chose then too */
+    bool dropped;
+    size_t weight_bytes, scratch_bytes;
+    dnnl_primitive_t primitive;
+    dnnl_memory_t src, dst, scratch;
+    dnnl_exec_arg_t args[5];
+    int n_args;
+    double warm_us; /* fastest undisturbed run while warming up; 0: none was */
+    double *us;
+    int n_us;
+};
+
+/* Weights in one layout, shared by all kernels of a layer that take it. */
+struct packed {
+    od_md md;
+    void *data;
+};
+
+struct ways {
+    struct way all[MAX_WAYS];
+    int n;
+    struct packed packed[MAX_WAYS];
+    int n_packed;
+};
+
+struct bench {
+    struct layer layers[MAX_LAYERS];
+    struct ways *ways; /* of each layer */
+    int n_layers, batch, passes;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    float *activations[2]; /* layers read one and write the other in turn */
+    size_t activation_bytes;
+    void *scratch;
+    size_t scratch_bytes;
+    uint32_t random;
+};
+
+/* What a layer's tensors are, plain or in the home layout. */
+struct shapes {
+    int n_dims, n_weight_dims;
+    dnnl_dims_t src, dst, weights, bias;
+};
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        dnnl_status_t status_ = (call);                                                            \
+        if (status_ != dnnl_success)                                                               \
+            fail(#call, (int)status_);                                                             \
+    } while (0)
+
+static void fail(const char *what, int status)
+{
+    fprintf(stderr, "time_layers: %s: %d\n", what, status);
+    exit(1);
+}
+
+/* ---- memory and time ---- */
+
+/* Zeroed, on huge pages where there are any: page faults and TLB misses vary from run to run. */
+static void *new_buffer(size_t bytes)
+{
+    size_t whole = (bytes + HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
+    void *data = aligned_alloc(HUGE_PAGE, whole);
+
+    if (!data)
+        fail("no memory", 0);
+    madvise(data, whole, MADV_HUGEPAGE);
+    memset(data, 0, whole);
+    return data;
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static long disturbances(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+}
+
+static float random_value(struct bench *b) /* in [-1, 1) */
+{
+    b->random = b->random * 1664525u + 1013904223u;
+    return (float)(b->random >> 8) / 8388608.0f - 1;
+}
+
+/* ---- layers ---- */
+
+static bool is_fc(const struct layer *y)
+{
+    return y->kind[0] == 'f';
+}
+
+static void read_layers(struct bench *b, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char line[512];
+
+    if (!file)
+        fail(path, 0);
+    while (fgets(line, sizeof line, file)) {
+        struct layer *y = &b->layers[b->n_layers];
+
+        if (b->n_layers++ == MAX_LAYERS)
+            fail("too many layers", MAX_LAYERS);
+        if (sscanf(line, "%31s %63s %7s %d %d %d %d %d %d %d %d", y->network, y->name, y->kind,
+                   &y->channels, &y->height, &y->width, &y->out_channels, &y->kernel, &y->stride,
+                   &y->pad, &y->groups) != 11 ||
+            y->stride < 1 || y->groups < 1)
+            fail("not a layer", b->n_layers);
+        y->out_height = (y->height + 2 * y->pad - y->kernel) / y->stride + 1;
+        y->out_width = (y->width + 2 * y->pad - y->kernel) / y->stride + 1;
+    }
+    fclose(file);
+}
+
+static int padded(int channels)
+{
+    return (channels + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK * CHANNEL_BLOCK;
+}
+
+static bool reads_images(const struct layer *y)
+{
+    return y->channels <= 3;
+}
+
+static bool is_whole_blocks(const struct layer *y)
+{
+    return padded(y->out_channels) == y->out_channels &&
+           (reads_images(y) || padded(y->channels) == y->channels);
+}
+
+static struct shapes shapes_of(const struct layer *y, int batch, bool any_layout)
+{
+    bool pads = !any_layout && !is_fc(y) && y->groups == 1;
+    int in = pads && !reads_images(y) ? padded(y->channels) : y->channels;
+    int out = pads ? padded(y->out_channels) : y->out_channels;
+    struct shapes s = {.n_dims = is_fc(y) ? 2 : 4,
+                       .src = {batch, in, y->height, y->width},
+                       .dst = {batch, out, y->out_height, y->out_width},
+                       .bias = {out}};
+
+    if (y->groups > 1)
+        s.weights[s.n_weight_dims++] = y->groups;
+    s.weights[s.n_weight_dims++] = out / y->groups;
+    s.weights[s.n_weight_dims++] = in / y->groups;
+    if (!is_fc(y)) {
+        s.weights[s.n_weight_dims++] = y->kernel;
+        s.weights[s.n_weight_dims++] = y->kernel;
+    }
+    return s;
+}
+
+static struct od_operands operands_of(const struct layer *y, const struct shapes *s,
+                                      bool any_layout)
+{
+    dnnl_format_tag_t src = is_fc(y)          ? dnnl_nc
+                            : any_layout      ? dnnl_format_tag_any
+                            : reads_images(y) ? dnnl_nchw
+                                              : dnnl_nChw16c;
+    dnnl_format_tag_t dst = is_fc(y) ? dnnl_nc : any_layout ? dnnl_format_tag_any : dnnl_nChw16c;
+
+    return (struct od_operands){
+        .src = od_make(s->n_dims, s->src, src),
+        .weights = od_make(s->n_weight_dims, s->weights, dnnl_format_tag_any),
+        .bias = od_make(1, s->bias, dnnl_a),
+        .dst = od_make(s->n_dims, s->dst, dst),
+    };
+}
+
+static const char *layout_of(od_md md, int n_dims, const dnnl_dims_t dims)
+{
+    static const struct {
+        dnnl_format_tag_t tag;
+        const char *name;
+    } tags[] = {
+        {dnnl_nchw, "nchw"},     {dnnl_nhwc, "nhwc"},     {dnnl_nChw16c, "nChw16c"},
+        {dnnl_nChw8c, "nChw8c"}, {dnnl_nChw4c, "nChw4c"},
+    };
+
+    if (n_dims == 2)
+        return "nc";
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        od_md other = od_make(n_dims, dims, tags[i].tag);
+
+        if (other && dnnl_memory_desc_equal(other, md))
+            return tags[i].name;
+    }
+    return "other";
+}
+
+/* ---- weights ---- */
+
+static float *plain_weights(struct bench *b, const struct shapes *s)
+{
+    enum { PERIOD = 262139 }; /* a prime: no channel looks like another */
+    size_t n = 1;
+
+    for (int i = 0; i < s->n_weight_dims; i++)
+        n *= (size_t)s->weights[i];
+
+    float *values = new_buffer(n * sizeof *values);
+    float scale = sqrtf(6.0f * (float)s->bias[0] / (float)n); /* keeps the size of activations */
+
+    for (size_t i = 0; i < n && i < PERIOD; i++)
+        values[i] = scale * random_value(b);
+    for (size_t i = PERIOD; i < n; i += PERIOD)
+        memcpy(values + i, values, sizeof *values * (n - i < PERIOD ? n - i : PERIOD));
+    return values;
+}
+
+static void reorder(struct bench *b, od_md from, void *from_data, od_md to, void *to_data)
+{
+    dnnl_memory_t source, target;
+    dnnl_primitive_desc_t desc;
+    dnnl_primitive_t primitive;
+
+    CHECK(dnnl_memory_create(&source, from, b->engine, from_data));
+    CHECK(dnnl_memory_create(&target, to, b->engine, to_data));
+    CHECK(dnnl_reorder_primitive_desc_create(&desc, from, b->engine, to, b->engine, NULL));
+    CHECK(dnnl_primitive_create(&primitive, desc));
+
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}};
+
+    CHECK(dnnl_primitive_execute(primitive, b->stream, 2, args));
+    CHECK(dnnl_stream_wait(b->stream));
+    dnnl_primitive_destroy(primitive);
+    dnnl_primitive_desc_destroy(desc);
+    dnnl_memory_destroy(source);
+    dnnl_memory_destroy(target);
+}
+
+static void *packed_weights(struct bench *b, struct ways *ways, od_md md, const struct shapes *s)
+{
+    for (int i = 0; i < ways->n_packed; i++)
+        if (dnnl_memory_desc_equal(ways->packed[i].md, md))
+            return ways->packed[i].data;
+
+    dnnl_format_tag_t tag = s->n_weight_dims == 2   ? dnnl_ab
+                            : s->n_weight_dims == 4 ? dnnl_abcd
+                                                    : dnnl_abcde;
+    float *plain = plain_weights(b, s);
+    void *data = new_buffer(dnnl_memory_desc_get_size(md));
+
+    reorder(b, od_make(s->n_weight_dims, s->weights, tag), plain, md, data);
+    free(plain);
+    ways->packed[ways->n_packed++] = (struct packed){md, data};
+    return data;
+}
+
+/* ---- the kernels of a layer ---- */
+
+/* A trial with AlexNet at batch 1 found none of these ever the fastest. */
+static bool is_hopeless(const struct layer *y, const char *kernel)
+{
+    return strncmp(kernel, "ref", 3) == 0 || strstr(kernel, "sse41") ||
+           (!is_fc(y) && strstr(kernel, "avx2")) ||
+           (!is_fc(y) && y->kernel > 1 && strstr(kernel, "gemm"));
+}
+
+/* Whether the layer has this way already, at home perhaps. */
+static bool is_known(const struct layer *y, struct ways *ways, const struct way *way)
+{
+    bool known = false;
+
+    for (int i = 0; i < ways->n; i++) {
+        struct way *other = &ways->all[i];
+
+        if (strcmp(other->kernel, way->kernel) != 0 ||
+            strcmp(other->src_layout, way->src_layout) != 0 ||
+            strcmp(other->dst_layout, way->dst_layout) != 0)
+            continue;
+        if (other->any_layout == way->any_layout) {
+            known = true;
+        } else if (way->any_layout && is_whole_blocks(y)) {
+            other->also_any = true;
+            known = true;
+        }
+    }
+    return known;
+}
+
+static dnnl_memory_t add_arg(struct bench *b, struct way *way, int arg, od_md md, void *data)
+{
+    dnnl_memory_t memory;
+
+    CHECK(dnnl_memory_create(&memory, md, b->engine, data));
+    way->args[way->n_args++] = (dnnl_exec_arg_t){arg, memory};
+    return memory;
+}
+
+static void at_least(size_t *size, size_t needed)
+{
+    if (*size < needed)
+        *size = needed;
+}
+
+/* Whether the way was added; then `desc` must live on. */
+static bool add_way(struct bench *b, int layer, struct way way, dnnl_primitive_desc_t desc,
+                    const struct shapes *s)
+{
+    const struct layer *y = &b->layers[layer];
+    struct ways *ways = &b->ways[layer];
+    od_md src = dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0);
+    od_md dst = dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0);
+    od_md weights = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    od_md bias = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1);
+    od_md scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+
+    strcpy(way.src_layout, layout_of(src, s->n_dims, s->src));
+    strcpy(way.dst_layout, layout_of(dst, s->n_dims, s->dst));
+    if (is_known(y, ways, &way) || dnnl_primitive_create(&way.primitive, desc) != dnnl_success)
+        return false;
+    if (ways->n == MAX_WAYS)
+        fail("too many kernels", MAX_WAYS);
+
+    way.weight_bytes = dnnl_memory_desc_get_size(weights);
+    way.scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+    at_least(&b->activation_bytes, dnnl_memory_desc_get_size(src));
+    at_least(&b->activation_bytes, dnnl_memory_desc_get_size(dst));
+    at_least(&b->scratch_bytes, way.scratch_bytes);
+    way.src = add_arg(b, &way, DNNL_ARG_SRC, src, NULL);
+    way.dst = add_arg(b, &way, DNNL_ARG_DST, dst, NULL);
+    add_arg(b, &way, DNNL_ARG_WEIGHTS, weights, packed_weights(b, ways, weights, s));
+    add_arg(b, &way, DNNL_ARG_BIAS, bias, new_buffer(dnnl_memory_desc_get_size(bias)));
+    if (way.scratch_bytes)
+        way.scratch = add_arg(b, &way, DNNL_ARG_SCRATCHPAD, scratch, NULL);
+    way.us = new_buffer(sizeof *way.us * (size_t)b->passes * MAX_WAYS);
+    ways->all[ways->n++] = way;
+    return true;
+}
+
+static dnnl_primitive_attr_t new_attr(void)
+{
+    dnnl_primitive_attr_t attr;
+    dnnl_post_ops_t ops;
+
+    CHECK(dnnl_primitive_attr_create(&attr));
+    CHECK(dnnl_post_ops_create(&ops));
+    CHECK(od_append_relu(ops));
+    CHECK(dnnl_primitive_attr_set_post_ops(attr, ops));
+    CHECK(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user));
+    return attr;
+}
+
+static void add_ways(struct bench *b, int layer, bool any_layout, dnnl_alg_kind_t algorithm)
+{
+    const struct layer *y = &b->layers[layer];
+    struct shapes s = shapes_of(y, b->batch, any_layout);
+    struct od_operands operands = operands_of(y, &s, any_layout);
+    struct od_window window = {
+        .strides = {y->stride, y->stride}, .low = {y->pad, y->pad}, .high = {y->pad, y->pad}};
+    dnnl_primitive_attr_t attr = new_attr();
+    struct od_kernels kernels;
+    dnnl_status_t status =
+        is_fc(y) ? od_begin_fc(&kernels, b->engine, &operands, attr)
+                 : od_begin_conv(&kernels, b->engine, algorithm, &operands, &window, attr);
+
+    if (status != dnnl_success)
+        return; /* Winograd where there is none, for one */
+    for (; status == dnnl_success; status = od_next(&kernels)) {
+        dnnl_primitive_desc_t desc = od_get(&kernels);
+        struct way way = {.any_layout = any_layout};
+        const char *name = NULL;
+
+        if (!desc)
+            fail("no memory", 0);
+        CHECK(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, (void *)&name));
+        snprintf(way.kernel, sizeof way.kernel, "%s", name);
+        if (is_hopeless(y, way.kernel) || !add_way(b, layer, way, desc, &s))
+            dnnl_primitive_desc_destroy(desc);
+    }
+    od_end(&kernels);
+}
+
+static void prepare(struct bench *b)
+{
+    CHECK(dnnl_engine_create(&b->engine, dnnl_cpu, 0));
+    CHECK(dnnl_stream_create(&b->stream, b->engine, dnnl_stream_default_flags));
+    b->ways = new_buffer(sizeof *b->ways * (size_t)b->n_layers);
+    for (int l = 0; l < b->n_layers; l++) {
+        add_ways(b, l, false, dnnl_convolution_direct);
+        if (!is_fc(&b->layers[l])) {
+            add_ways(b, l, false, dnnl_convolution_winograd);
+            add_ways(b, l, true, dnnl_convolution_direct);
+            add_ways(b, l, true, dnnl_convolution_winograd);
+        }
+        if (b->ways[l].n == 0)
+            fail(b->layers[l].name, 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        b->activations[i] = new_buffer(b->activation_bytes);
+        for (size_t j = 0; j < b->activation_bytes / sizeof(float); j++)
+            b->activations[i][j] = fabsf(random_value(b));
+    }
+    b->scratch = new_buffer(b->scratch_bytes);
+}
+
+/* ---- timing ---- */
+
+/* Microseconds of one run; negative when it was disturbed. */
+static double run(struct bench *b, int layer, struct way *way)
+{
+    CHECK(dnnl_memory_set_data_handle(way->src, b->activations[layer % 2]));
+    CHECK(dnnl_memory_set_data_handle(way->dst, b->activations[(layer + 1) % 2]));
+    if (way->scratch)
+        CHECK(dnnl_memory_set_data_handle(way->scratch, b->scratch));
+
+    long before = disturbances();
+    double began = now_us();
+
+    CHECK(dnnl_primitive_execute(way->primitive, b->stream, way->n_args, way->args));
+    CHECK(dnnl_stream_wait(b->stream));
+
+    double us = now_us() - began;
+
+    return disturbances() == before ? us : -us;
+}
+
+static int n_left(const struct ways *ways)
+{
+    int n = 0;
+
+    for (int i = 0; i < ways->n; i++)
+        n += !ways->all[i].dropped;
+    return n;
+}
+
+static int most_left(const struct bench *b)
+{
+    int most = 0;
+
+    for (int l = 0; l < b->n_layers; l++)
+        if (n_left(&b->ways[l]) > most)
+            most = n_left(&b->ways[l]);
+    return most;
+}
+
+static struct way *nth_left(struct ways *ways, int n)
+{
+    int i = 0;
+
+    while (ways->all[i].dropped || n-- > 0)
+        i++;
+    return &ways->all[i];
+}
+
+static void warm_up(struct bench *b)
+{
+    int n_passes = 2 * most_left(b);
+
+    for (int pass = 0; pass < n_passes; pass++)
+        for (int l = 0; l < b->n_layers; l++) {
+            struct way *way = &b->ways[l].all[pass % b->ways[l].n];
+            double us = run(b, l, way);
+
+            if (us > 0 && (way->warm_us == 0 || us < way->warm_us))
+                way->warm_us = us;
+        }
+}
+
+/* Home or any layout, direct or Winograd. */
+static int kind_of(const struct way *way)
+{
+    return way->any_layout * 2 + !!strstr(way->kernel, "wino");
+}
+
+static void drop_slow(struct ways *ways)
+{
+    double best[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+
+    for (int i = 0; i < ways->n; i++) {
+        const struct way *way = &ways->all[i];
+
+        if (way->warm_us > 0)
+            best[kind_of(way)] = fmin(best[kind_of(way)], way->warm_us);
+    }
+    best[2] = fmin(best[2], best[0]); /* a home layout is one of any */
+    for (int i = 0; i < ways->n; i++)
+        ways->all[i].dropped =
+            ways->all[i].warm_us > drop_above * best[kind_of(&ways->all[i])] + drop_slack_us;
+}
+
+static void time_all(struct bench *b)
+{
+    warm_up(b);
+    for (int l = 0; l < b->n_layers; l++)
+        drop_slow(&b->ways[l]);
+
+    int n_passes = b->passes * most_left(b);
+
+    for (int pass = 0; pass < n_passes; pass++)
+        for (int l = 0; l < b->n_layers; l++) {
+            struct way *way = nth_left(&b->ways[l], pass % n_left(&b->ways[l]));
+
+            way->us[way->n_us++] = run(b, l, way);
+        }
+}
+
+/* ---- what came out ---- */
+
+static void print_way(const struct bench *b, int layer, const struct way *way)
+{
+    const dnnl_version_t *v = dnnl_version();
+    const struct layer *y = &b->layers[layer];
+
+    printf("%d.%d.%d,%s,%d,%d,%s,%s,%s,%s,%s,%s,%d,%zu,%zu,%d,", v->major, v->minor, v->patch,
+           y->network, b->batch, layer, y->name, y->kind, way->any_layout ? "any" : "home",
+           way->kernel, way->src_layout, way->dst_layout, way->also_any, way->weight_bytes,
+           way->scratch_bytes, way->dropped);
+    if (way->dropped)
+        printf("%.1f", way->warm_us);
+    for (int i = 0; i < way->n_us; i++)
+        printf("%s%.1f", i > 0 ? " " : "", way->us[i]);
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b = {.random = 1};
+
+    b.batch = argc == 4 ? atoi(argv[2]) : 0;
+    b.passes = argc == 4 ? atoi(argv[3]) : 0;
+    if (b.batch < 1 || b.passes < 1) {
+        fputs("usage: time_layers LAYERS BATCH PASSES\n", stderr);
+        return 2;
+    }
+    if (dnnl_version()->major != DNNL_VERSION_MAJOR)
+        fail("built for another oneDNN than", dnnl_version()->major);
+    read_layers(&b, argv[1]);
+    prepare(&b);
+    time_all(&b);
+    puts("version,network,batch,layer,name,kind,layouts,kernel,src,dst,also_any,weight_bytes,"
+         "scratch_bytes,dropped,samples_us");
+    for (int l = 0; l < b.n_layers; l++)
+        for (int i = 0; i < b.ways[l].n; i++)
+            print_way(&b, l, &b.ways[l].all[i]);
+    return fflush(stdout) != 0;
+}

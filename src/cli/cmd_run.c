@@ -1,0 +1,189 @@
+#include "cli/run.h"
+#include "cli/solving.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_REPEAT 5
+#define MOST_REPEATS   100000
+
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* ---- What was asked for ---- */
+
+/* What would be found out only after all the work. */
+static enum vbs_status check_files(struct cli *cli, const char *const *values)
+{
+    const char *output = cli_value(cli, values, "output"), *gantt = cli_value(cli, values, "gantt");
+
+    if (output && !is_standard(output) && !cli_ends_in(output, ".npy"))
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
+    if (gantt && !cli_ends_in(gantt, ".svg") && !cli_ends_in(gantt, ".png") &&
+        !cli_ends_in(gantt, ".pdf"))
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--gantt '%.100s' must end in .svg, .png or .pdf",
+                        gantt);
+    return VBS_OK;
+}
+
+/* At most one thing comes from standard input, and one goes to standard output. */
+static enum vbs_status check_streams(struct cli *cli, const char *const *values, const char *word)
+{
+    int n_in = is_standard(word) + is_standard(cli_value(cli, values, "schedule")) +
+               is_standard(cli_value(cli, values, "input"));
+    int n_out = (cli_value(cli, values, "json") != NULL) +
+                is_standard(cli_value(cli, values, "output")) +
+                is_standard(cli_value(cli, values, "trace"));
+
+    if (n_in > 1)
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "only one of PROFILE, --schedule and --input can come from standard input");
+    if (n_out > 1)
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "only one of --json, --output and --trace can go to standard output");
+    return VBS_OK;
+}
+
+static enum vbs_status read_repeat(struct run_job *job)
+{
+    const char *repeat = cli_value(job->cli, job->values, "repeat");
+
+    job->n_repeats = DEFAULT_REPEAT;
+    if (!repeat)
+        return VBS_OK;
+    return vbs_parse_int(&job->cli->ctx, "--repeat", repeat, 1, MOST_REPEATS, &job->n_repeats);
+}
+
+/* ---- Results ---- */
+
+static enum vbs_status write_timeline(struct run_job *job)
+{
+    const char *trace = cli_value(job->cli, job->values, "trace");
+    const char *gantt = cli_value(job->cli, job->values, "gantt");
+    enum vbs_status status = VBS_OK;
+
+    if (trace)
+        status = vbs_executed_write_csv(&job->cli->ctx, job->profile, job->schedule, job->replay,
+                                        &job->times.fastest, trace);
+    if (status == VBS_OK && gantt)
+        status = vbs_executed_plot(&job->cli->ctx, job->profile, job->schedule, job->replay,
+                                   &job->times.fastest, gantt);
+    return status;
+}
+
+/* What stands alone on standard output keeps the table away. */
+static enum vbs_status report(struct run_job *job)
+{
+    enum vbs_status status = run_give_data(job);
+
+    if (status == VBS_OK)
+        status = write_timeline(job);
+    if (status == VBS_OK && cli_value(job->cli, job->values, "json"))
+        status = run_print_json(job);
+    else if (status == VBS_OK && !is_standard(cli_value(job->cli, job->values, "output")) &&
+             !is_standard(cli_value(job->cli, job->values, "trace")))
+        status = run_print_text(job);
+    return status == VBS_OK ? run_judge(job) : status;
+}
+
+static enum vbs_status execute(struct run_job *job, const char *word)
+{
+    enum vbs_status status = run_find_subject(job, word);
+
+    if (status == VBS_OK)
+        status = run_prepare(job);
+    if (status == VBS_OK)
+        status = run_measure(job);
+    if (status == VBS_OK && cli_value(job->cli, job->values, "check"))
+        status = run_compare(job);
+    return status == VBS_OK ? report(job) : status;
+}
+
+static void clear(struct run_job *job)
+{
+    vbs_exec_free(job->exec);
+    if (job->network)
+        run_free_outputs(job, job->outputs);
+    free(job->input);
+    free(job->times.steps);
+    vbs_replay_free(job->replay);
+    vbs_schedule_free(job->schedule);
+    vbs_network_free(job->network);
+    vbs_profile_free(job->profile);
+}
+
+static int run(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments)
+{
+    struct run_job job = {.cli = cli, .values = values};
+    enum vbs_status status;
+
+    if (n_arguments != 1)
+        return cli_usage(cli, "needs one PROFILE or MODEL, got %d", n_arguments);
+    if (!cli_value(cli, values, "schedule") == !cli_value(cli, values, "planner"))
+        return cli_usage(cli, "needs --schedule or --planner, one of the two");
+    if (cli_value(cli, values, "planner") && !cli_value(cli, values, "memory"))
+        return cli_usage(cli, "--planner needs --memory");
+    status = read_repeat(&job);
+    if (status == VBS_OK)
+        status = check_files(cli, values);
+    if (status == VBS_OK)
+        status = check_streams(cli, values, arguments[0]);
+    if (status == VBS_OK)
+        status = execute(&job, arguments[0]);
+    clear(&job);
+    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+}
+
+static const struct cli_option OPTIONS[] = {
+    {"planner", "P", "plan with one of " CLI_PLANNERS},
+    {"memory", "SIZE", "the budget: the size of the arena (default: the schedule's)"},
+    {"schedule", "FILE.json", "run this schedule; - is standard input"},
+    {"request", "R", "samples of the request (default 12)"},
+    {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
+    {CLI_OPTION_WEIGHTS},
+    {CLI_OPTION_COPY},
+    {CLI_OPTION_COPY_RATE},
+    {CLI_OPTION_COPY_LATENCY},
+    {CLI_OPTION_LATENCY},
+    {CLI_OPTION_TIME_LIMIT},
+    {"model", "MODEL", "the network, where the profile does not say where it is"},
+    {"input", "FILE.npy",
+     "samples, floats of shape [R, ...] as the network's input (default: seeded values); - is "
+     "standard input"},
+    {"output", "FILE.npy",
+     "write the first output; further ones go to FILE-NAME.npy. - is standard output, alone"},
+    {"repeat", "N", "timed runs, after one to warm up (default 5)"},
+    {"threads", "N", "threads that compute (default: as the profile was measured)"},
+    {"weights-file", "FILE",
+     "weights included: the file of packed weights, written where it is not there or does not suit "
+     "(default: a nameless one for this run)"},
+    {"direct", NULL, "weights included: copies bypass the page cache"},
+    {"paranoid", NULL,
+     "fill what is dead with signalling values, and check that it stays so; slow"},
+    {"check", NULL, "compare the outputs with those of one sample at a time"},
+    {"trace", "FILE.csv",
+     "write every step of the fastest run, planned and executed; - is standard output, alone"},
+    {"gantt", "FILE", "draw the fastest run below what was planned, as .svg, .png or .pdf"},
+    {"json", NULL, "the result as JSON"},
+    {0},
+};
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .summary = "execute for real in an arena of the budget; measured beside predicted",
+    .usage = "PROFILE|MODEL (--schedule FILE.json | --planner P --memory SIZE) [options]",
+    .options = OPTIONS,
+    .arguments =
+        (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE},
+                                      {"MODEL", "a .net or .onnx file: its newest profile"},
+                                      {CLI_ARGUMENT_SIZE},
+                                      {0}},
+    .example = "vbslab run googlenet --planner dp-vbs+ --memory 20MiB --check\n"
+               "vbslab run alexnet --planner joint --memory 30MiB --request 64 --gantt run.svg",
+    .run = run,
+};

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Makes the small networks of this folder with onnx.helper, each with an input and the outputs that
+onnx.reference computes. Needs the Python packages onnx (1.16 or later) and numpy.
+
+    python3 make.py [FOLDER]
+"""
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+
+
+class Net:
+    """Nodes and initialisers in the order in which they are asked for."""
+
+    def __init__(self, name, opset, shape, batch=2, seed=1):
+        self.name, self.opset = name, opset
+        self.random = np.random.RandomState(seed)
+        self.nodes, self.weights, self.outputs = [], [], []
+        self.shape = shape  # of the file: with its batch, names for open dimensions
+        self.batch = batch
+        self.count = 0
+
+    def fresh(self, stem):
+        self.count += 1
+        return "%s_%d" % (stem, self.count)
+
+    def weight(self, *shape, scale=None, name=None):
+        fan = int(np.prod(shape[1:])) if len(shape) > 1 else 1
+        values = self.random.randn(*shape) * (scale if scale else 1 / np.sqrt(fan))
+        return self.constant(values.astype(np.float32), name or self.fresh("w"))
+
+    def constant(self, values, name=None):
+        name = name or self.fresh("c")
+        self.weights.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def ints(self, *values):
+        return self.constant(np.array(values, np.int64))
+
+    def floats(self, *values):
+        return self.constant(np.array(values, np.float32))
+
+    def scalar(self, value):
+        return self.constant(np.array(value, np.float32))
+
+    def op(self, kind, *inputs, outputs=1, name=None, **attributes):
+        out = [self.fresh(kind.lower()) for _ in range(outputs)]
+        self.nodes.append(helper.make_node(kind, list(inputs), out, name=name or self.fresh(kind),
+                                           **attributes))
+        return out[0] if outputs == 1 else out
+
+    def output(self, value, name):
+        self.nodes.append(helper.make_node("Identity", [value], [name]))
+        self.outputs.append(name)
+
+    def output_itself(self, value):
+        self.outputs.append(value)
+
+    def model(self, ir=8):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
+        outs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in self.outputs]
+        inputs = [x]
+        if ir == 3:  # initialisers were inputs then
+            inputs += [helper.make_tensor_value_info(w.name, w.data_type, list(w.dims))
+                       for w in self.weights]
+        graph = helper.make_graph(self.nodes, self.name, inputs, outs, self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
+                                  producer_name="make.py")
+        model.ir_version = ir
+        return model
+
+    def save(self, ir=8, external=None, results=None):
+        model = self.model(ir)
+        shape = [self.batch if isinstance(d, str) or d is None else d for d in self.shape]
+        x = self.random.randn(*shape).astype(np.float32)
+        if results is None:
+            results = ReferenceEvaluator(model).run(None, {"x": x})
+        path = os.path.join(FOLDER, self.name)
+        if external:
+            onnx.save_model(model, path + ".onnx", save_as_external_data=True, location=external,
+                            size_threshold=64)
+        else:
+            onnx.save_model(model, path + ".onnx")
+        write(path + "_in.pb", x)
+        for i, y in enumerate(results):
+            write(path + "_out%d.pb" % i, y)
+        return results
+
+
+def write(path, values):
+    with open(path, "wb") as file:
+        file.write(numpy_helper.from_array(np.asarray(values, np.float32)).SerializeToString())
+
+
+def batch_norm(n, x, channels):
+    scale = n.constant((1 + 0.2 * n.random.randn(channels)).astype(np.float32))
+    mean = n.weight(channels, scale=0.3)
+    variance = n.constant(n.random.uniform(0.5, 2, channels).astype(np.float32))
+    return n.op("BatchNormalization", x, scale, n.weight(channels, scale=0.3), mean, variance,
+                epsilon=1e-3)
+
+
+def torch_flatten(version, results=None):
+    """What torch.onnx.export writes for x.view(x.size(0), -1)."""
+    n = Net("torch_flatten_%d" % version, version, ["N", 3, 8, 8])
+    y = n.op("Conv", "x", n.weight(8, 3, 3, 3), n.weight(8), kernel_shape=[3, 3], pads=[1] * 4)
+    y = n.op("Relu", batch_norm(n, y, 8))
+    y = n.op("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2])
+    size = n.op("Gather", n.op("Shape", y), n.constant(np.array(0, np.int64)), axis=0)
+    size = n.op("Unsqueeze", size, axes=[0]) if version < 13 else n.op("Unsqueeze", size, n.ints(0))
+    shape = n.op("Concat", size, n.ints(-1), axis=0)
+    y = n.op("Reshape", y, shape)
+    y = n.op("Dropout", n.op("Gemm", y, n.weight(10, 128), n.weight(10), transB=1, alpha=0.5,
+                             beta=2.0))
+    n.output(n.op("Softmax", y, axis=1), "y")
+    return n.save(results=results)
+
+
+def torch_gates():
+    """Activations that exporters write as several nodes, and dimensions computed from shapes."""
+    n = Net("torch_gates", 13, ["N", 4, 6, 6])
+    y = n.op("Conv", "x", n.weight(8, 4, 1, 1))
+    y = n.op("Mul", y, n.op("Sigmoid", y))
+    y = n.op("Conv", y, n.weight(8, 1, 3, 3), group=8, pads=[1] * 4)
+    y = n.op("Div", n.op("Mul", y, n.op("Clip", n.op("Add", y, n.scalar(3)), n.scalar(0),
+                                        n.scalar(6))), n.scalar(6))
+    y = n.op("Conv", y, n.weight(8, 8, 1, 1))
+    y = n.op("Mul", y, n.op("Tanh", n.op("Softplus", y)))
+    gate = n.op("ReduceMean", y, axes=[2, 3], keepdims=1)
+    gate = n.op("HardSigmoid", n.op("Conv", gate, n.weight(8, 8, 1, 1)), alpha=0.2)
+    y = n.op("Mul", gate, y)
+    e = n.op("Erf", n.op("Div", y, n.scalar(1.4142135)))
+    y = n.op("Mul", n.op("Mul", y, n.op("Add", e, n.scalar(1))), n.scalar(0.5))
+    shape = n.op("Shape", y)
+
+    def part(i):
+        begin, end = n.ints(i), n.ints(i + 1)
+        return n.op("Slice", shape, begin, end)
+
+    half = n.op("Div", part(1), n.ints(2))
+    split = n.op("Concat", part(0), n.ints(2), half, part(2), part(3), axis=0)
+    y = n.op("Transpose", n.op("Reshape", y, split), perm=[0, 2, 1, 3, 4])
+    y = n.op("Reshape", y, n.op("Concat", part(0), n.ints(-1), part(2), part(3), axis=0))
+    y = n.op("MatMul", n.op("ReduceMean", y, axes=[2, 3], keepdims=0), n.weight(8, 5))
+    n.output(n.op("LogSoftmax", n.op("Add", n.weight(5), y)), "y")
+    n.save()
+
+
+def keras_nhwc():
+    """What tf2onnx writes: images with channels last, a Pad before a convolution, biases apart."""
+    n = Net("keras_nhwc", 15, ["N", 9, 9, 3])
+    y = n.op("Transpose", "x", perm=[0, 3, 1, 2])
+    y = n.op("Pad", y, n.ints(0, 0, 0, 0, 0, 0, 1, 1), n.scalar(0))
+    y = n.op("Conv", y, n.op("Transpose", n.weight(3, 3, 3, 8, scale=0.2), perm=[3, 2, 0, 1]),
+             strides=[2, 2])
+    y = n.op("Add", y, n.weight(1, 8, 1, 1))
+    y = n.op("Clip", y, n.scalar(0), n.scalar(6))
+    depthwise = n.op("Reshape", n.weight(8, 3, 3), n.ints(8, 1, 3, 3))
+    y = n.op("Conv", y, depthwise, group=8, auto_pad="SAME_LOWER", strides=[2, 2])
+    y = n.op("Mul", y, n.weight(8, 1, 1))
+    y = n.op("Add", y, n.weight(1, 8, 1, 1))
+    y = n.op("Transpose", n.op("LeakyRelu", y, alpha=0.3), perm=[0, 2, 3, 1])
+    y = n.op("Transpose", y, perm=[0, 3, 1, 2])
+    y = n.op("Squeeze", n.op("GlobalAveragePool", y), n.ints(2, 3))
+    y = n.op("Add", n.op("MatMul", y, n.weight(8, 6)), n.weight(6))
+    n.output(n.op("Softmax", y), "y")
+    n.save()
+
+
+def segment():
+    """Down, up and across, as segmentation networks do; outputs of two sizes."""
+    n = Net("segment", 18, [1, 3, 8, 8])
+    a = n.op("Elu", n.op("Conv", "x", n.weight(4, 3, 3, 3), n.weight(4), pads=[1] * 4))
+    y = n.op("AveragePool", a, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, ceil_mode=1,
+             count_include_pad=1)
+    y = n.op("Conv", y, n.weight(8, 4, 3, 3), pads=[2] * 4, dilations=[2, 2])
+    y = n.op("InstanceNormalization", y, n.weight(8), n.weight(8))
+    y = n.op("PRelu", y, n.weight(8, 1, 1))
+    y = n.op("ConvTranspose", y, n.weight(8, 4, 3, 3), n.weight(4), strides=[2, 2],
+             output_padding=[1, 1], pads=[2, 2, 2, 2])
+    y = n.op("Pad", y, n.ints(1, 1, 0, 0), n.scalar(0), n.ints(-1, 2), mode="edge")
+    y = n.op("Slice", y, n.ints(0, 0), n.ints(8, 8), n.ints(2, 3))
+    y = n.op("Concat", y, a, axis=1)
+    first, second, third = n.op("Split", y, n.ints(3, 3, 2), outputs=3, axis=1)
+    y = n.op("Sum", first, n.op("Mul", second, second), n.op("Max", first, second))
+    y = n.op("Resize", y, "", "", n.ints(1, 3, 12, 10), mode="linear",
+             coordinate_transformation_mode="pytorch_half_pixel")
+    n.output(n.op("Sigmoid", n.op("Conv", y, n.weight(2, 3, 1, 1))), "mask")
+    n.output(n.op("DepthToSpace", n.op("Concat", third, third, axis=1), blocksize=2), "small")
+    n.save(ir=9)
+
+
+def outputs():
+    """Outputs that are read inside, aliases of each other, and of the input."""
+    n = Net("outputs", 17, ["N", 4])
+    a = n.op("Gemm", "x", n.weight(4, 4), n.weight(4), transB=1)
+    b = n.op("Relu", a)
+    n.output_itself(a)
+    n.output_itself(b)
+    n.output(n.op("Unsqueeze", b, n.ints(1)), "wide")
+    n.output(n.op("Sub", n.op("Concat", a, a, axis=1), n.op("Concat", "x", "x", axis=-1)), "y")
+    n.output("x", "same")
+    unread = n.op("Tan", b)
+    n.op("Cos", unread)
+    n.save()
+
+
+def whole():
+    """A network that works along dimension 0, which is no batch then."""
+    n = Net("whole", 17, [5, 3])
+    y = n.op("MatMul", "x", n.weight(3, 4))
+    y = n.op("Softmax", n.op("MatMul", n.op("Transpose", y), "x"), axis=0)
+    y = n.op("Add", y, n.weight(4, 1))
+    n.output(n.op("ReduceMax", y, axes=[0], keepdims=0), "y")
+    n.save()
+
+
+def normals():
+    """Normalisations with means and deviations, tokens joined with a constant, and embeddings."""
+    n = Net("normals", 21, ["N", 6, 8])
+    y = n.op("LayerNormalization", "x", n.weight(8), n.weight(8), axis=-1)
+    token = n.op("Expand", n.weight(1, 1, 8),
+                 n.op("Concat", n.op("Shape", "x", start=0, end=1), n.ints(1, 8), axis=0))
+    y = n.op("Concat", token, y, axis=1)
+    y = n.op("Add", y, n.weight(1, 7, 8))
+    q = n.op("Add", n.op("MatMul", y, n.weight(8, 8)), n.weight(8))
+    q = n.op("Transpose", n.op("Reshape", q, n.ints(0, 0, 2, 4)), perm=[0, 2, 1, 3])
+    k = n.op("Transpose", n.op("Reshape", y, n.ints(0, 7, 2, -1)), perm=[0, 2, 3, 1])
+    y = n.op("MatMul", n.op("Softmax", n.op("Mul", n.op("MatMul", q, k), n.scalar(0.5))), q)
+    y = n.op("Reshape", n.op("Transpose", y, perm=[0, 2, 1, 3]), n.ints(0, 7, 8))
+    y = n.op("GroupNormalization", n.op("Transpose", y, perm=[0, 2, 1]), n.weight(8), n.weight(8),
+             num_groups=2)
+    y = n.op("Gelu", n.op("Gather", y, n.ints(0, -1, 3), axis=2), approximate="tanh")
+    n.output(n.op("ReduceL2", y, n.ints(1), keepdims=0), "y")
+    n.save(ir=10)
+
+
+def external():
+    """Weights in a file of their own."""
+    n = Net("external", 17, ["N", 3, 6, 6])
+    y = n.op("Relu", n.op("Conv", "x", n.weight(16, 3, 3, 3), n.weight(16)))
+    y = n.op("Gemm", n.op("Flatten", y), n.weight(256, 5), n.weight(5))
+    n.output(y, "y")
+    n.save(external="external.bin")
+
+
+def opset(version, results=None):
+    """The same network in the words of several versions."""
+    n = Net("opset_%02d" % version, version, [1, 4, 6, 6], seed=5)
+    y = n.op("Conv", "x", n.weight(6, 4, 3, 3), n.weight(6), auto_pad="SAME_UPPER")
+    if version < 11:
+        y = n.op("Clip", y, min=-0.5, max=1.5)
+        y = n.op("Pad", y, pads=[0, 0, 1, 0, 0, 0, 0, 1], value=0.25)
+    else:
+        y = n.op("Clip", y, n.scalar(-0.5), n.scalar(1.5))
+        y = n.op("Pad", y, n.ints(0, 0, 1, 0, 0, 0, 0, 1), n.scalar(0.25))
+    if version < 10:
+        y = n.op("Slice", y, starts=[1, 0], ends=[1000, -1], axes=[1, 3])
+    else:
+        y = n.op("Slice", y, n.ints(1, 0), n.ints(1000, -1), n.ints(1, -1))
+    if version == 7:
+        y = n.op("Upsample", y, mode="nearest", scales=[1.0, 1.0, 2.0, 2.0])
+    elif version == 9:
+        y = n.op("Upsample", y, n.floats(1, 1, 2, 2), mode="nearest")
+    elif version == 10:
+        y = n.op("Resize", y, n.floats(1, 1, 2, 2), mode="nearest")
+    else:
+        region = n.floats() if version == 11 else ""
+        y = n.op("Resize", y, region, n.floats(1, 1, 2, 2), mode="nearest", nearest_mode="floor",
+                 coordinate_transformation_mode="asymmetric")
+    if version < 13:
+        a, b = n.op("Split", y, outputs=2, axis=1, split=[2, 3])
+        y = n.op("Mul", n.op("ReduceSum", a, axes=[1], keepdims=1), b)
+        y = n.op("Unsqueeze", n.op("Squeeze", n.op("ReduceMax", y, axes=[2]), axes=[2]), axes=[1])
+        y = n.op("Softmax", y, axis=3)
+    else:
+        a, b = n.op("Split", y, n.ints(2, 3), outputs=2, axis=1)
+        y = n.op("Mul", n.op("ReduceSum", a, n.ints(1), keepdims=1), b)
+        largest = n.op("ReduceMax", y, axes=[2]) if version < 18 else n.op("ReduceMax", y,
+                                                                           n.ints(2))
+        y = n.op("Unsqueeze", n.op("Squeeze", largest, n.ints(2)), n.ints(1))
+        y = n.op("Softmax", y, axis=-1)
+    y = n.op("Dropout", y)
+    n.output(y, "y")
+    return n.save(ir=3 if version == 7 else 7, results=results)
+
+
+if __name__ == "__main__":
+    torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
+    for make in (torch_gates, keras_nhwc, segment, outputs, whole, normals, external):
+        make()
+    known = opset(9)
+    opset(7, known)  # onnx.reference knows neither its Upsample
+    opset(10, known)  # nor its Resize
+    for version in (11, 13, 18, 21):
+        opset(version)

@@ -1,0 +1,54 @@
+/* ONNX files written byte by byte, so that they can be wrong in any way. */
+#ifndef TESTS_ONNX_BYTES_H
+#define TESTS_ONNX_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message of a protocol buffer; memory that runs out ends the test. */
+struct bytes {
+    unsigned char *data;
+    size_t length, capacity;
+};
+
+void bytes_clear(struct bytes *b);
+void bytes_add(struct bytes *b, const void *data, size_t length);
+void bytes_varint(struct bytes *b, uint64_t value);
+void bytes_int(struct bytes *b, int field, int64_t value);
+void bytes_text(struct bytes *b, int field, const char *text);
+void bytes_data(struct bytes *b, int field, const void *data, size_t length);
+/* inner as a field; it is cleared. */
+void bytes_put(struct bytes *b, int field, struct bytes *inner);
+bool bytes_write(const struct bytes *b, const char *path);
+
+/* ---- what onnx.proto calls by these names; lists of names are separated by spaces, - is none ----
+ */
+
+struct bytes onnx_node(const char *op, const char *inputs, const char *outputs);
+void onnx_attribute_int(struct bytes *node, const char *name, int64_t value);
+void onnx_attribute_ints(struct bytes *node, const char *name, int n, const int64_t *values);
+void onnx_attribute_text(struct bytes *node, const char *name, const char *value);
+
+/* A tensor without values; dims of n. */
+struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims);
+/* A float tensor, every value value. */
+struct bytes onnx_floats(const char *name, float value, int n, const int64_t *dims);
+struct bytes onnx_longs(const char *name, int n, const int64_t *values);
+
+/* An input or output of a graph; dims below 0 are written as they are, 0: a name. */
+struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims);
+
+/* Fields of a graph. */
+#define ONNX_NODE        1
+#define ONNX_INITIALIZER 5
+#define ONNX_INPUT       11
+#define ONNX_OUTPUT      12
+
+/* The file of a graph, which is cleared. */
+struct bytes onnx_model(int64_t opset, struct bytes *graph);
+
+/* A graph with the float input x of [N, 3, 8, 8] and the output y. */
+struct bytes onnx_usual_graph(void);
+
+#endif
