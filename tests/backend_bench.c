@@ -55,7 +55,8 @@ bool bench_tensors(struct bench *t)
 static bool open_on(struct bench *t, const char *backend, int threads)
 {
     static const int batches[] = {1, 2, 3};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 3, .threads = threads};
+    struct vbs_backend_options options = {
+        .batches = batches, .n_batches = 3, .threads = threads, .weights_given = t->given};
     const struct vbs_backend *found;
 
     return vbs_backend_find(&t->ctx, backend, &found) == VBS_OK &&
@@ -68,10 +69,10 @@ bool bench_open(struct bench *t, const struct backend_case *c, const char *backe
     return backend_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, threads);
 }
 
-bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend)
+static bool open_operator(struct bench *t, const struct operator_case *c, bool given)
 {
-    *t = (struct bench){.name = c->name, .low = c->low, .high = c->high};
-    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, 0);
+    *t = (struct bench){.name = c->name, .low = c->low, .high = c->high, .given = given};
+    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, "onednn", 0);
 }
 
 void bench_close(struct bench *t)
@@ -145,6 +146,18 @@ struct outcome {
     bool negative; /* time */
 };
 
+/* The weights of a kernel, packed where runs are given them; else null. */
+static void *packed(struct bench *t, int kernel)
+{
+    int64_t bytes = t->session->kernels[kernel].packed_bytes;
+    void *memory = t->given && bytes > 0 ? t->session->ops->alloc(t->session, bytes) : NULL;
+
+    if (memory && t->session->ops->pack(&t->ctx, t->session, kernel, memory) == VBS_OK)
+        return memory;
+    t->session->ops->free(t->session, memory);
+    return NULL;
+}
+
 /* Runs kernel on the seeded inputs. */
 static void run_kernel(struct bench *t, int kernel, const float *want, struct outcome *o)
 {
@@ -153,6 +166,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     int64_t out_bytes = k->batch * layer->out_bytes, count = k->batch * bench_elements(t, k->layer);
     unsigned char *dst = guarded(t, out_bytes), *ws = guarded(t, k->ws_bytes);
     float *got = malloc((size_t)count * sizeof *got);
+    void *weights = packed(t, kernel);
     struct vbs_operands operands;
     const void *src[16];
     double time_us = -1;
@@ -163,7 +177,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
         memcpy(dst, src[0], (size_t)out_bytes);
         src[0] = dst;
     }
-    operands = (struct vbs_operands){.src = src, .dst = dst, .ws = ws};
+    operands = (struct vbs_operands){.src = src, .dst = dst, .ws = ws, .weights = weights};
     if (!dst || !ws || !got ||
         t->session->ops->run(&t->ctx, t->session, kernel, &operands, &time_us) != VBS_OK ||
         t->session->ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) != VBS_OK) {
@@ -177,6 +191,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     }
     t->session->ops->free(t->session, dst);
     t->session->ops->free(t->session, ws);
+    t->session->ops->free(t->session, weights);
     free(got);
 }
 
@@ -333,7 +348,15 @@ void bench_check(const struct backend_case *c, bench_report *report)
 void bench_check_operator(const struct operator_case *c, bench_report *report)
 {
     struct bench t;
-    bool opened = bench_open_operator(&t, c, "onednn");
+    bool opened = open_operator(&t, c, false);
+
+    check(&t, opened, report);
+}
+
+void bench_check_given(const struct operator_case *c, bench_report *report)
+{
+    struct bench t;
+    bool opened = open_operator(&t, c, true);
 
     check(&t, opened, report);
 }

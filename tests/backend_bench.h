@@ -21,11 +21,11 @@ struct bench {
     float **plain; /* by tensor: MAX_BATCH samples in plain order, seeded */
     void **home;   /* the same as the session keeps them */
     float low, high;
+    bool given; /* runs are given their weights, packed for each */
 };
 
 /* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. To be closed either way. */
 bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads);
-bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend);
 void bench_close(struct bench *t);
 
 /* Makes the tensors, MAX_BATCH samples each. */
@@ -40,6 +40,9 @@ float *bench_reference(struct bench *t, int layer);
 /* Checks of all kernels of a case, on onednn. */
 void bench_check(const struct backend_case *c, bench_report *report);
 void bench_check_operator(const struct operator_case *c, bench_report *report);
+
+/* The same where every run is given its weights. */
+void bench_check_given(const struct operator_case *c, bench_report *report);
 
 /* Whether this program, which is restarted without output, passes as on a machine with narrower
  * vectors: other blocks, other kernels. True also where it is such a restart itself. */

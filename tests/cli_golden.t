@@ -45,6 +45,10 @@ golden models-alexnet.txt models show alexnet
 golden models-alexnet.csv models show alexnet --csv
 golden models-googlenet.json models show googlenet --json
 golden models-c3d-frames.txt models show c3d --input 3x32x240x320
+golden models-onnx.txt models show "$LIB/onnx/keras_nhwc.onnx"
+golden models-onnx.csv models show "$LIB/onnx/segment.onnx" --csv
+golden models-onnx.json models show "$LIB/onnx/whole.onnx" --json
+golden models-onnx-light.txt models show "$LIB/onnx/light_squeezenet.onnx" --input 3x227x227
 
 does "measuring with the analytic backend" "$(printf '1\n2')" \
     measure --quiet --backend analytic alexnet googlenet

@@ -97,10 +97,12 @@ static enum vbs_status open_case(struct exec_case *c, struct vbs_ctx *ctx,
     status = vbs_exec_new(ctx, network, &exec_fake_backend, c->profile, c->schedule, &options,
                           &c->placement, exec);
     c->exact = status == VBS_OK;
-    if (status == VBS_INFEASIBLE && c->options.memory_bytes == 0) {
-        options.memory_bytes = c->placement.placed_bytes;
+    for (int i = 0; i < 3 && status == VBS_INFEASIBLE && c->options.memory_bytes == 0; i++) {
+        struct vbs_exec_placement again;
+
+        options.memory_bytes = c->placement.placed_bytes * (20 + i) / 20;
         status = vbs_exec_new(ctx, network, &exec_fake_backend, c->profile, c->schedule, &options,
-                              NULL, exec);
+                              &again, exec);
     }
     return status;
 }

@@ -173,6 +173,16 @@ struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims)
     return value;
 }
 
+void onnx_add_node(struct bytes *graph, struct bytes node)
+{
+    bytes_put(graph, ONNX_NODE, &node);
+}
+
+void onnx_add_tensor(struct bytes *graph, struct bytes tensor)
+{
+    bytes_put(graph, ONNX_INITIALIZER, &tensor);
+}
+
 struct bytes onnx_model(int64_t opset, struct bytes *graph)
 {
     struct bytes model = {0}, import = {0};

@@ -45,6 +45,10 @@ struct bytes onnx_value(const char *name, int type, int n, const int64_t *dims);
 #define ONNX_INPUT       11
 #define ONNX_OUTPUT      12
 
+/* Put into the graph and cleared. */
+void onnx_add_node(struct bytes *graph, struct bytes node);
+void onnx_add_tensor(struct bytes *graph, struct bytes tensor);
+
 /* The file of a graph, which is cleared. */
 struct bytes onnx_model(int64_t opset, struct bytes *graph);
 

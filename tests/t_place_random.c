@@ -238,8 +238,8 @@ int main(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
 
     gsl_rng_set(rng, SEED);
-    test_kind(rng, TIGHT, 1500);
-    test_kind(rng, BUFFERS, 1500);
+    test_kind(rng, TIGHT, 3000);
+    test_kind(rng, BUFFERS, 500);
     test_kind(rng, ALIGNED, 1500);
     test_kind(rng, FIXED, 1500);
     test_kind(rng, STACKS, 1500);

@@ -211,12 +211,16 @@ static struct od_operands operands_of(const struct layer *y, const struct shapes
                                               : dnnl_nChw16c;
     dnnl_format_tag_t dst = is_fc(y) ? dnnl_nc : any_layout ? dnnl_format_tag_any : dnnl_nChw16c;
 
-    return (struct od_operands){
+    struct od_operands o = {
         .src = od_make(s->n_dims, s->src, src),
         .weights = od_make(s->n_weight_dims, s->weights, dnnl_format_tag_any),
         .bias = od_make(1, s->bias, dnnl_a),
         .dst = od_make(s->n_dims, s->dst, dst),
     };
+
+    if (!o.src || !o.weights || !o.bias || !o.dst)
+        fail(y->name, 0);
+    return o;
 }
 
 static const char *layout_of(od_md md, int n_dims, const dnnl_dims_t dims)
@@ -568,7 +572,7 @@ static void print_way(const struct bench *b, int layer, const struct way *way)
 
 int main(int argc, char **argv)
 {
-    static struct bench b = {.random = 1};
+    struct bench b = {.random = 1};
 
     b.batch = argc == 4 ? atoi(argv[2]) : 0;
     b.passes = argc == 4 ? atoi(argv[3]) : 0;

@@ -102,7 +102,11 @@ def wait_for_idle(ends):
 
 
 def prioritise(nice):
-    """The priority of all threads of this process, which the libraries have started by now."""
+    """The priority of all threads of this process, which the libraries have started by now, and of
+    its session, between which Linux shares time before it looks at threads."""
+    group = pathlib.Path("/proc/self/autogroup")
+    if group.exists():
+        group.write_text(str(nice))
     for thread in os.listdir("/proc/self/task"):
         os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
@@ -188,7 +192,8 @@ def measure(peer, path, batch, folder, options):
     command = [sys.executable, __file__, "child", peer, str(path), str(images),
                "--seconds", str(options.seconds), "--patience", str(options.patience),
                "--nice", str(options.nice)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True,
+                          start_new_session=True)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
         print(f"{peer}, {path.stem}, batch {batch}: {said}", file=sys.stderr)

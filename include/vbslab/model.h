@@ -301,8 +301,13 @@ const char *vbs_model_text(int index);
  * input: shape to use instead of the model's own, of as many dimensions, or null. *network is
  * freed by vbs_network_free. VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED
  * (operators of an ONNX file: all are named, with a node of each), VBS_IO, VBS_FORMAT (with file
- * and line), VBS_USAGE (the model is sound but input does not suit it), VBS_NO_MEMORY. Complexity:
- * O(n log n) in the text's length.
+ * and line, or node), VBS_USAGE (the model is sound but input does not suit it, or an ONNX file
+ * leaves sizes open and input is null), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length,
+ * or in the number of nodes; weights are not read.
+ *
+ * ONNX: opset 7 to 21, and older ones where nothing is needed that they lack. Dimension 0 of the
+ * input is the batch if it is carried to every output; input is then a sample's shape, else (whole)
+ * the file's, with or without that dimension.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,

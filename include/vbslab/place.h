@@ -118,7 +118,7 @@ void vbs_place_free(struct vbs_place_result *result);
  *   id         any text
  *   lower,upper  the steps [lower, upper) in which it lives
  *   size       bytes
- *   alignment  (may be missing) its offset is a multiple of this power of two
+ *   alignment  (may be missing) its offset is a multiple of this power of two; empty: any
  *   gaps       (may be missing) "A-B C-D@L:U": through the steps [A, B) it takes no bytes, through
  *              [C, D) only its bytes [L, U); separated by spaces, apart from each other
  *   hint       (may be missing) an offset that some wish for, or -1; kept, of no effect

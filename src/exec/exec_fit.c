@@ -150,7 +150,7 @@ static enum vbs_status sweep_all(struct fitting *f, int64_t target_bytes, bool *
 
 static enum vbs_status search(struct fitting *f)
 {
-    double limit_s = left_s(f) < SHORT_S ? left_s(f) : SHORT_S;
+    double limit_s = f->room->limit_s / 4 < SHORT_S ? f->room->limit_s / 4 : SHORT_S;
     bool fits = false;
     enum vbs_status status = make_buffers(f);
 

@@ -259,7 +259,7 @@ static enum vbs_status read_optional(struct reader *reader, struct vbs_place_ite
 
     if (*field(reader, COLUMN_hint))
         status = read_whole(reader, COLUMN_hint, -1, &hint);
-    if (status == VBS_OK && reader->csv->at[COLUMN_alignment] >= 0)
+    if (status == VBS_OK && *field(reader, COLUMN_alignment))
         status = read_whole(reader, COLUMN_alignment, 1, &item->alignment);
     if (status == VBS_OK && (item->alignment & (item->alignment - 1)))
         return FAIL(reader, "alignment %lld is no power of two", (long long)item->alignment);

@@ -136,6 +136,7 @@ static enum vbs_status end_piece(struct piecing *p, const struct segment *segmen
     }
     out->pieces[out->n_pieces++] = (struct vbs_exec_piece){.load = segment->load,
                                                            .birth = segment->birth,
+                                                           .image = p->image_of[segment->load],
                                                            .death = death,
                                                            .is_resident = segment->is_resident,
                                                            .from = range->packed_from,
@@ -326,6 +327,45 @@ static enum vbs_status piece_steps(struct piecing *p)
 
 /* ---- items ---- */
 
+static const struct vbs_exec_piece *piece_at(const void *index)
+{
+    return *(const struct vbs_exec_piece *const *)index;
+}
+
+static int compare_residents(const void *left, const void *right)
+{
+    const struct vbs_exec_piece *a = piece_at(left), *b = piece_at(right);
+
+    if (a->image != b->image)
+        return a->image - b->image;
+    if (a->death != b->death)
+        return a->death < b->death ? -1 : 1;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* Residents side by side that leave together are one item: there may be thousands. */
+static enum vbs_status join_residents(struct piecing *p)
+{
+    struct vbs_exec_pieces *out = p->out;
+    const struct vbs_exec_piece **residents = malloc((size_t)out->n_pieces * sizeof *residents + 1);
+    size_t n = 0;
+
+    if (!residents)
+        return vbs_no_memory(p->ctx);
+    for (int i = 0; i < out->n_pieces; i++)
+        if (out->pieces[i].is_resident)
+            residents[n++] = &out->pieces[i];
+    if (n > 0)
+        qsort(residents, n, sizeof *residents, compare_residents);
+    for (size_t i = 1; i < n; i++)
+        if (residents[i]->image == residents[i - 1]->image &&
+            residents[i]->death == residents[i - 1]->death &&
+            residents[i]->from == residents[i - 1]->to)
+            join(p, residents[i - 1]->load, residents[i]->load);
+    free(residents);
+    return VBS_OK;
+}
+
 /* Numbers the roots. */
 static enum vbs_status number_items(struct piecing *p)
 {
@@ -435,6 +475,8 @@ enum vbs_status vbs_exec_pieces_init(struct vbs_ctx *ctx, struct vbs_exec_pieces
 
     if (status == VBS_OK)
         status = piece_steps(&p);
+    if (status == VBS_OK)
+        status = join_residents(&p);
     if (status == VBS_OK)
         status = number_items(&p);
     if (status == VBS_OK)

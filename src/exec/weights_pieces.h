@@ -13,7 +13,7 @@
 
 /* Bytes of an image, in the arena through slots birth..death - 1 (stacks.h). */
 struct vbs_exec_piece {
-    int load;         /* number of the load that brought them */
+    int load, image;  /* number of the load that brought them */
     bool is_resident; /* there before the run begins */
     int64_t birth, death;
     int64_t from, to;

@@ -157,7 +157,7 @@ static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts
     enum vbs_status status = vbs_onnx_numbers_new(im, vbs_shape_elements(&p->shape), &all);
 
     for (int i = 0; i < p->n && status == VBS_OK;) {
-        struct vbs_onnx_state run, padded, before = sum;
+        struct vbs_onnx_state run, padded = {.tensor = NULL}, before = sum;
         int n = 0;
 
         while (i + n < p->n && p->part[i + n].tensor)
@@ -172,7 +172,7 @@ static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts
             status = pad_along(im, &run, p->axis, p->begin[i], p->shape.dim[p->axis], &padded);
         if (status == VBS_OK && before.tensor)
             status = vbs_onnx_combine(im, VBS_OP_ADD, &before, &padded, &sum);
-        else
+        else if (status == VBS_OK)
             sum = padded;
         i += n;
     }

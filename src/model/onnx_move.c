@@ -221,7 +221,7 @@ static enum vbs_status cut_constant(struct vbs_onnx_import *im, struct vbs_onnx_
 static struct cut cut_of_cut(const struct vbs_onnx_draft *before, const struct cut *cut)
 {
     const struct vbs_attributes *a = &before->node.attributes;
-    struct cut both;
+    struct cut both = {{0}, {0}, {0}};
 
     for (int d = 0; d < before->views[0].n_dims; d++) {
         both.begin[d] = a->begin[d] + cut->begin[d] * a->step[d];

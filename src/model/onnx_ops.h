@@ -18,6 +18,16 @@ enum {
     VBS_FOLD_XOR
 };
 
+/* ---- constants ---- */
+
+/* Numbers as the constant that is output 0. */
+enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
+                                      const struct vbs_shape *shape,
+                                      const struct vbs_onnx_number *numbers) VBS_MUST_CHECK;
+
+/* value as one of a TensorProto.DataType. */
+long double vbs_onnx_rounded(int type, long double value);
+
 /* ---- shapes that files ask for ---- */
 
 /* Input index as a shape of *n values of at most VBS_MAX_DIMS + 1. Of the number of samples only
