@@ -22,12 +22,15 @@ struct operator_case {
     float low, high;                       /* of the values of tensors; both 0: -1 to 1 */
 };
 
-/* Both end with a null name. */
+/* Ends with a null name. */
 extern const struct backend_case backend_cases[];
-extern const struct operator_case operator_cases[];
+
+/* All of operators, null after the last. */
+const struct operator_case *operator_case_at(int index);
 
 /* By name; null when there is none. */
 const struct backend_case *backend_case(const char *name);
+const struct operator_case *operator_case(const char *name);
 
 enum vbs_status backend_case_network(struct vbs_ctx *ctx, const struct backend_case *c,
                                      struct vbs_network **network) VBS_MUST_CHECK;

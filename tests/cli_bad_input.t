@@ -48,7 +48,9 @@ for command in plan frontier; do
         $command example.csv --planner dp-vbs $memory --time-limit 5
 done
 refuses "an unknown part of models" 2 "write 'models' or 'models show MODEL'" models list
-refuses "an .onnx file" 1 "ONNX files are not read by this version" models show net.onnx
+refuses "an .onnx file that is not there" 1 "cannot open 'net.onnx'" models show net.onnx
+echo 'no protocol buffer' >text.onnx
+refuses "an .onnx file that is something else" 1 "this is no ONNX file" models show text.onnx
 
 # --- what a command needs ---
 
@@ -112,7 +114,7 @@ for batches in 0 1,0 2,1 1,1 1-0 1-4097 1--3 '1,' ',1' '1-12,7' 1000000000 ''; d
     refuses "batches '$batches'" 2 "'$batches' is not a list of batches from 1 to 4096" \
         measure alexnet --backend analytic --batches "$batches"
 done
-for shape in 3x 0x1x1 x 3x-1x1 1x1x1x1x1 3,227,227 99999999999x1x1; do
+for shape in 3x 0x1x1 x 3x-1x1 1x1x1x1x1x1x1x1x1 3,227,227 99999999999x1x1; do
     refuses "an input of '$shape'" 2 "'$shape'" models show alexnet --input "$shape"
 done
 refuses "an input of other dimensions" 2 "has 3 dimensions, not 4" \

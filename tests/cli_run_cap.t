@@ -14,6 +14,12 @@ export VBSLAB_DB MALLOC_ARENA_MAX
 mib=$((1 << 20))
 slack=$((2 * mib)) # what the C library rounds up; of a group also what the kernel keeps for it
 
+# A build with AddressSanitizer takes terabytes of it.
+if ! (ulimit -v $((16 * mib)) && "$VBSLAB" --version; exit $?) >/dev/null 2>&1; then
+    echo "1..0 # SKIP the program does not start in 16 GiB of address space"
+    exit 0
+fi
+
 # execute BUDGET ARGUMENTS...: two runs of the request, what came out as JSON in out.
 execute()
 {
@@ -64,7 +70,9 @@ proves()
     fi
     execute $more "$@" --output "$name-more.npy"
     [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq $more ]
-    report $? "$name: runs in an arena of $more bytes"
+    passed=$?
+    report $passed "$name: runs in an arena of $more bytes"
+    [ $passed -eq 0 ] || return
     base=$(($(member out virtual_peak_bytes) - more))
     resident=$(($(member out resident_peak_bytes) - $(member out touched_bytes)))
     limit=$((base + large + slack))
@@ -77,7 +85,7 @@ proves()
     [ "$high" = null ] || [ "$high" -le $((large + slack)) ]
     report $? "$name: the process rose by $high bytes"
     within_space $((limit - large / 4)) "$large" "$@"
-    [ $code -eq 1 ] && [ ! -s out ] && one_error 'out of memory'
+    [ $code -eq 1 ] && { one_error 'out of memory' || one_error 'cannot obtain an arena of'; }
     report $? "$name: a quarter of the budget less is refused"
     if [ -z "$VBSLAB_TEST_CGROUP" ]; then
         skip "$name: survives in a cgroup" "VBSLAB_TEST_CGROUP names no folder to make one in"
@@ -87,9 +95,9 @@ proves()
     within_group $limit "$large" "$@"
     [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq "$large" ]
     report $? "$name: survives in a cgroup of its budget and a base of $resident bytes"
-    within_group $((resident + $(member out touched_bytes) - large / 4)) "$large" "$@"
+    within_group $(($(member out touched_bytes) * 3 / 4)) "$large" "$@"
     [ $code -ne 0 ]
-    report $? "$name: but not in one of a quarter of the budget less"
+    report $? "$name: but not in one that is smaller than the arena"
 }
 
 cat >small.net <<'END_OF_NET'

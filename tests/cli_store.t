@@ -30,7 +30,7 @@ unusable()
 cp good.sqlite other.sqlite
 overwrite other.sqlite 68 'ABCD'
 unusable "a database of another program" \
-    "is the database of another program (application id 0x41424344, version 2); nothing was changed" \
+    "is the database of another program (application id 0x41424344, version 3); nothing was changed" \
     other.sqlite
 cp good.sqlite nobody.sqlite
 overwrite nobody.sqlite 68 '\0\0\0\0'

@@ -84,11 +84,13 @@ int64_t place_load(const struct vbs_place_problem *problem)
 static bool brute_fits(const struct vbs_place_problem *problem, int64_t item, int64_t *offsets,
                        int64_t height)
 {
-    const struct vbs_place_item *it = problem->items + item;
-    int64_t step = it->alignment > 1 ? it->alignment : 1, from = 0, to;
+    const struct vbs_place_item *it;
+    int64_t step, from = 0, to;
 
     if (item == problem->n_items)
         return true;
+    it = &problem->items[item];
+    step = it->alignment > 1 ? it->alignment : 1;
     to = height - top_of(problem, item);
     if (it->fixed && it->fixed_offset > to)
         return false;

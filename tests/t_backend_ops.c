@@ -10,12 +10,13 @@
 /* Every operator is in some case, or in the cases of text. */
 static void check_complete(void)
 {
+    const struct operator_case *c;
     bool seen[VBS_N_OPS] = {false};
     int n_missing = 0;
 
     for (int op = 0; op < VBS_N_TEXT_OPS; op++)
         seen[op] = true;
-    for (const struct operator_case *c = operator_cases; c->name; c++)
+    for (int i = 0; (c = operator_case_at(i)); i++)
         for (const struct vbs_node *n = c->nodes; n->name; n++)
             seen[n->op] = true;
     for (int op = 0; op < VBS_N_OPS; op++)
@@ -33,14 +34,6 @@ static void report(bool passed, const char *name, const char *detail)
         printf("# %s\n", detail);
 }
 
-static const struct operator_case *find(const char *name)
-{
-    for (const struct operator_case *c = operator_cases; c->name; c++)
-        if (strcmp(c->name, name) == 0)
-            return c;
-    return NULL;
-}
-
 /* Layers with weights, whose runs are given them, and with constants, which they keep. */
 static void check_given_weights(void)
 {
@@ -56,7 +49,7 @@ static void check_given_weights(void)
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const struct operator_case *c = find(names[i]);
+        const struct operator_case *c = operator_case(names[i]);
 
         if (c)
             bench_check_given(c, report);
@@ -97,9 +90,11 @@ static void check_wrong_index(float index, bool valid)
 
 int main(int argc, char **argv)
 {
+    const struct operator_case *c;
+
     check_complete();
-    for (int i = 0; operator_cases[i].name; i++)
-        bench_check_operator(&operator_cases[i], report);
+    for (int i = 0; (c = operator_case_at(i)); i++)
+        bench_check_operator(c, report);
     check_given_weights();
     check_wrong_index(3, true);
     check_wrong_index(-4, true);

@@ -30,14 +30,6 @@ static const char *const names[] = {
     "resize with something behind it",
 };
 
-static const struct operator_case *find(const char *name)
-{
-    for (const struct operator_case *c = operator_cases; c->name; c++)
-        if (strcmp(c->name, name) == 0)
-            return c;
-    return NULL;
-}
-
 static enum vbs_status open_and_close(const struct vbs_network *network,
                                       const struct vbs_backend *backend)
 {
@@ -88,8 +80,8 @@ int main(void)
     if (vbs_backend_find(NULL, "onednn", &backend) != VBS_OK)
         return 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        try_case(find(names[i]), backend, false);
-        try_case(find(names[i]), backend, true);
+        try_case(operator_case(names[i]), backend, false);
+        try_case(operator_case(names[i]), backend, true);
     }
     return done_testing();
 }

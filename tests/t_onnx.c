@@ -99,6 +99,8 @@ static const struct {
     {"whole", "fc transpose matmul softmax+scale reducemax"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},
+    {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
+              "scale reducelogsumexp"},
     {"external", "conv+relu fc"},
     {"opset_07", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_09", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
@@ -329,6 +331,61 @@ static void check_lazy(void)
     unlink(path);
 }
 
+/* A chain of nodes of these names. */
+static struct vbs_network *load_named(const char *const *names, int n)
+{
+    char path[] = "/tmp/t_onnx.XXXXXX.onnx", inputs[20] = "x", outputs[20];
+    int file = mkstemps(path, 5);
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct bytes node;
+
+        snprintf(outputs, sizeof outputs, i + 1 < n ? "v%d" : "y", i);
+        node = onnx_node("MaxPool", inputs, outputs);
+        onnx_attribute_ints(&node, "kernel_shape", 2, (int64_t[]){1, 1});
+        bytes_text(&node, 3, names[i]);
+        onnx_add_node(&graph, node);
+        strcpy(inputs, outputs);
+    }
+    model = onnx_model(13, &graph);
+    if (file < 0 || !bytes_write(&model, path) ||
+        vbs_network_load(&ctx, path, NULL, &network) != VBS_OK)
+        printf("# %s\n", vbs_detail(&ctx));
+    bytes_clear(&model);
+    if (file >= 0)
+        close(file);
+    unlink(path);
+    return network;
+}
+
+static void check_layer_names(void)
+{
+    static char longest[400];
+    const char *const names[] = {"input", "pool", "pool",      "pool",  "a\x1b[2Jb", "\xff\xfe",
+                                 "",      "n12",  "p\xc3\xa4", longest, longest};
+    const char *const want[] = {"input.1", "pool", "pool.3",    "pool.4", "a_[2Jb", "__",
+                                "v6",      "n12",  "p\xc3\xa4", NULL,     NULL};
+    const int n = sizeof names / sizeof names[0];
+    struct vbs_network *network;
+    bool unique = true;
+
+    memset(longest, 'l', sizeof longest - 1);
+    network = load_named(names, n);
+    ok(network && network->n_layers == n, "layers of any names");
+    for (int k = 1; network && k <= n; k++) {
+        if (want[k - 1])
+            is_str(network->layers[k].name, want[k - 1], "a layer's name");
+        unique &= strlen(network->layers[k].name) < VBS_MAX_NAME;
+        for (int i = 1; i < k; i++)
+            unique &= strcmp(network->layers[i].name, network->layers[k].name) != 0;
+    }
+    ok(unique, "all differ, and none is too long");
+    vbs_network_free(network);
+}
+
 static void check_names(void)
 {
     static const struct {
@@ -353,5 +410,6 @@ int main(void)
     check_shapes();
     check_lazy();
     check_names();
+    check_layer_names();
     return done_testing();
 }

@@ -3,16 +3,14 @@ function ms(field) {
     return field == "" ? "" : sprintf("%.2f", field / 1000 / col("batch"))
 }
 {
-    # No time of a batch is a row that nobody could run.
-    line[++n] = sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |", col("network"), col("batch"), \
+    line[++n] = sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", col("network"), col("batch"), \
         ms(col("onnxruntime_us")), ms(col("openvino_us")), ms(col("pytorch_us")), \
-        ms(col("vbslab_us")), col("fastest"), col("ratio"))
+        ms(col("vbslab_us")), ms(col("predicted_us")), col("fastest"), col("ratio"))
     wins[col("fastest")]++
     if (col("others_percent") > most_others)
         most_others = col("others_percent")
     if (col("ratio") == "")
         next
-    kind = col("vbslab_kind")
     ratios[++n_ratios] = col("ratio") + 0
     met += col("ratio") <= 1
     if (n_ratios == 1 || col("ratio") < low)
@@ -31,12 +29,12 @@ END {
             printf "%s %s in %d of %d cases", (said++ ? "," : ""), runtimes[r], \
                 wins[runtimes[r]], n
     if (n_ratios)
-        printf "; vbslab (%s) takes %.2f to %.2f of its time, no longer than it in %d of %d", \
-            kind, low, high, met, n_ratios
+        printf "; vbslab takes %.2f to %.2f of its time, no longer than it in %d of %d", \
+            low, high, met, n_ratios
     print ".\n"
     print "Milliseconds an image; ratio: vbslab over the fastest peer.\n"
-    print "| network | batch | ONNX Runtime | OpenVINO | PyTorch | vbslab | fastest peer | ratio |"
-    print "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: |"
+    print "| network | batch | ONNX Runtime | OpenVINO | PyTorch | vbslab | predicted | fastest peer | ratio |"
+    print "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |"
     for (i = 1; i <= n; i++)
         print line[i]
     printf "\nOther processes took at most %.0f%% of the machine while these runs were timed.\n", \

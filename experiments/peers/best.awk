@@ -1,22 +1,26 @@
 # One row per network and batch: the fastest process of each runtime, with the fastest of its
 # variants, and ours. Reads peers.csv, then ours.csv if there is one.
+# ours.csv: only rows without a budget compare with these.
+"planner" in csv_column && col("budget_bytes") != "" { next }
 {
-    at = col("network") "," col("batch")
+    at = col("network") "," col("planner" in csv_column ? "request" : "batch")
+    us = col("median_us") + 0
     if (!(at in known)) {
         known[at] = 1
         order[++n] = at
     }
-    # From ours.csv: what was executed goes before what was predicted.
-    if ("kind" in csv_column) {
-        if (!((at, "vbslab") in least) || col("kind") == "executed") {
-            least[at, "vbslab"] = col("median_us")
-            kind[at] = col("kind")
-        }
-        next
+}
+"planner" in csv_column {
+    if (!((at, "vbslab") in least) || us < least[at, "vbslab"]) {
+        least[at, "vbslab"] = us
+        predicted[at] = col("predicted_us")
+        others[at, "vbslab"] = col("others_percent")
     }
+    next
+}
+{
     runtime = col("peer")
     sub(/-.*/, "", runtime)
-    us = col("median_us") + 0
     if (!((at, runtime) in least) || us < least[at, runtime]) {
         least[at, runtime] = us
         variant[at, runtime] = col("peer")
@@ -27,7 +31,7 @@ END {
     if (csv_failed)
         exit 1
     print "network,batch,onnxruntime_us,openvino_us,pytorch_us,pytorch_variant,vbslab_us," \
-        "vbslab_kind,fastest,ratio,others_percent"
+        "predicted_us,fastest,ratio,others_percent"
     split("onnxruntime openvino pytorch", runtimes, " ")
     for (i = 1; i <= n; i++) {
         at = order[i]
@@ -40,10 +44,12 @@ END {
                 if (others[at, runtimes[r]] > disturbed)
                     disturbed = others[at, runtimes[r]]
             }
+        if ((at, "vbslab") in least && others[at, "vbslab"] > disturbed)
+            disturbed = others[at, "vbslab"]
         ratio = (at, "vbslab") in least && fastest != "" ? \
             sprintf("%.3f", least[at, "vbslab"] / least[at, fastest]) : ""
         printf "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n", at, least[at, "onnxruntime"], \
             least[at, "openvino"], least[at, "pytorch"], variant[at, "pytorch"], \
-            least[at, "vbslab"], kind[at], fastest, ratio, disturbed
+            least[at, "vbslab"], predicted[at], fastest, ratio, disturbed
     }
 }

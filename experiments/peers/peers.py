@@ -40,12 +40,12 @@ LEAST_RUNS = 7
 QUIET_PERCENT = 5
 
 
-def memory(field):
-    """VmRSS or VmHWM of this process, in bytes."""
-    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+def memory(field, process="self"):
+    """VmRSS or VmHWM of a process, in bytes."""
+    for line in pathlib.Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
-    raise OSError(f"no {field} in /proc/self/status")
+    raise OSError(f"no {field} of process {process}")
 
 
 def reset_high_water():
@@ -113,7 +113,6 @@ def prioritise(nice):
 
 def time_slice(run, images, slice_s):
     """Microseconds of runs one after the other for a moment, and what others took meanwhile."""
-    run(images)
     times = []
     before = ticks()
     began = time.monotonic()
@@ -121,7 +120,9 @@ def time_slice(run, images, slice_s):
         start = time.perf_counter_ns()
         run(images)
         times.append((time.perf_counter_ns() - start) / 1000)
-    return others_since(before, time.monotonic() - began), times
+    others = others_since(before, time.monotonic() - began)
+    # The pause before has cooled the caches, unless a run is longer than they remember.
+    return others, times[1:] or times
 
 
 def timed(run, images, seconds, patience, nice):

@@ -96,7 +96,7 @@ struct vbs_place_result {
  * Fixed orders first, O(n_items log n_items + pairs) each, whatever the limits; then three searches
  * in turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; and
  * a search over which of two items lies above, with the methods of job shops, for stacks. The
- * latter two are complete: they prove what does not fit. Memory: about 100 bytes for each pair.
+ * latter two are complete: they prove what does not fit. Memory: about 200 bytes for each pair.
  */
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                           const struct vbs_place_options *options,

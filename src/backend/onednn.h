@@ -221,7 +221,8 @@ bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b);
 /* The home of every tensor, homes[0 .. n_layers]. */
 enum vbs_status od_homes(struct od_build *b, enum od_layout *homes) VBS_MUST_CHECK;
 
-/* Describes the inputs of b's layer as it reads them, in the network's order. */
+/* Describes the inputs of b's layer as it reads them; in the network's order, until one is
+ * overwritten in place, which then comes first. */
 enum vbs_status od_inputs_init(struct od_build *b) VBS_MUST_CHECK;
 
 /* ---- onednn_kernel.c ---- */

@@ -230,16 +230,32 @@ static void make_units(struct copy_plan *plan)
 
 /* ---- steps ---- */
 
-/* oneDNN is better where rows of the output are columns of the input. */
+/* Whether every position of the wider axis of the two in the input is beyond the other one. */
+static bool are_nested(const struct od_axis *a, const struct od_axis *b)
+{
+    int64_t x = a->stride[1], y = b->stride[1];
+
+    return x > y ? x >= y * b->n : y >= x * a->n;
+}
+
+/* oneDNN is better where rows of the output are columns of the input. It takes axes that lie one
+ * inside the other only. */
 static bool is_transposition(const struct od_nest *nest)
 {
     const struct od_axis *row = &nest->axes[nest->n_axes - 1];
+    bool turned = false;
 
-    for (int d = 0; d < nest->n_axes; d++)
-        if (nest->axes[d].table[0] || nest->axes[d].table[1] || nest->axes[d].stride[1] <= 0)
+    for (int d = 0; d < nest->n_axes; d++) {
+        const struct od_axis *axis = &nest->axes[d];
+
+        if (axis->table[0] || axis->table[1] || axis->stride[1] <= 0)
             return false;
-    return nest->start[0] == 0 && nest->start[1] == 0 && row->stride[0] == 1 &&
-           row->stride[1] != 1 && row->n > 1;
+        for (int e = 0; e < d; e++)
+            if (!are_nested(axis, &nest->axes[e]))
+                return false;
+        turned |= axis->stride[1] < row->stride[1];
+    }
+    return turned && nest->start[0] == 0 && nest->start[1] == 0 && row->stride[0] == 1;
 }
 
 static enum vbs_status describe_nest(struct od_build *b, const struct od_nest *nest, int operand,
@@ -259,7 +275,7 @@ static enum vbs_status describe_nest(struct od_build *b, const struct od_nest *n
 static enum vbs_status transposition_step(struct od_build *b, int input, const struct od_nest *nest)
 {
     dnnl_memory_desc_t from_md, to_md;
-    dnnl_memory_t from, to;
+    dnnl_memory_t from = NULL, to = NULL;
     enum vbs_status status = describe_nest(b, nest, 1, &from_md);
 
     if (status == VBS_OK)
@@ -281,33 +297,50 @@ static enum vbs_status home_memory(struct od_build *b, const struct od_tensor *t
     return status == VBS_OK ? od_kernel_memory(b, &md, place, index, NULL, memory) : status;
 }
 
-enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
+/* plan lives as long as the session and has its nest. */
+static enum vbs_status planned_step(struct od_build *b, const struct od_copy *copy,
+                                    struct copy_plan *plan)
 {
-    struct copy_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
     dnnl_memory_t data[2];
     enum vbs_status status;
 
-    if (!plan)
-        return vbs_no_memory(b->ctx);
-    plan->fill = copy->fill;
-    status = plan_nest(b, copy, &plan->nest);
-    if (status == VBS_OK && is_transposition(&plan->nest))
+    if (is_transposition(&plan->nest))
         return transposition_step(b, copy->input, &plan->nest);
     make_units(plan);
-    if (status == VBS_OK)
-        status = home_memory(b, od_output(b), OD_DST, 0, &data[0]);
+    status = home_memory(b, od_output(b), OD_DST, 0, &data[0]);
     if (status == VBS_OK)
         status = home_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]);
     return status == VBS_OK ? od_kernel_call(b, run_copy, plan, 2, data) : status;
 }
 
+static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
+                                 struct copy_plan **plan)
+{
+    *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof **plan);
+    if (!*plan)
+        return vbs_no_memory(b->ctx);
+    (*plan)->fill = copy->fill;
+    return plan_nest(b, copy, &(*plan)->nest);
+}
+
+enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
+{
+    struct copy_plan *plan;
+    enum vbs_status status = make_plan(b, copy, &plan);
+
+    return status == VBS_OK ? planned_step(b, copy, plan) : status;
+}
+
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
 {
     int64_t weight_bytes = 0;
-    enum vbs_status status = od_kernel_begin(b, "loop:copy");
+    struct copy_plan *plan;
+    enum vbs_status status = make_plan(b, copy, &plan);
 
     if (status == VBS_OK)
-        status = od_copy_step(b, copy);
+        status = od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy");
+    if (status == VBS_OK)
+        status = planned_step(b, copy, plan);
     if (status == VBS_OK)
         status = od_zero_padding(b);
     if (status == VBS_OK)

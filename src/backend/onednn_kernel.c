@@ -60,36 +60,36 @@ enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_de
     return od_kernel_begin(b, impl);
 }
 
-/* Makes room for one more in a list; list is where the pointer to it is. */
-static bool room_for_one(int n, int *max, size_t size, void *list)
+/* The list with room for one more than its n; null: out of memory, and it stays as it was. */
+static void *with_room(void *list, int n, int *max, size_t size)
 {
     int larger = *max ? 2 * *max : 4;
-    void *now, *grown;
+    void *grown;
 
     if (n < *max)
-        return true;
-    memcpy(&now, list, sizeof now);
-    grown = realloc(now, (size_t)larger * size);
-    if (!grown)
-        return false;
-    memcpy(list, &grown, sizeof grown);
-    *max = larger;
-    return true;
+        return list;
+    grown = realloc(list, (size_t)larger * size);
+    if (grown)
+        *max = larger;
+    return grown;
 }
 
 enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
-                              struct od_memory memory, void *data, dnnl_memory_t *handle)
+                              struct od_memory where, void *data, dnnl_memory_t *memory)
 {
     struct od_kernel *k = b->kernel;
+    struct od_memory *memories =
+        with_room(k->memories, k->n_memories, &k->max_memories, sizeof *memories);
     dnnl_status_t status;
 
-    if (!room_for_one(k->n_memories, &k->max_memories, sizeof *k->memories, &k->memories))
+    if (!memories)
         return vbs_no_memory(b->ctx);
-    status = dnnl_memory_create(&memory.handle, md, b->session->engine, data);
+    k->memories = memories;
+    status = dnnl_memory_create(&where.handle, md, b->session->engine, data);
     if (status != dnnl_success)
         return od_fail(b, status, "making a memory object");
-    *handle = memory.handle;
-    k->memories[k->n_memories++] = memory;
+    *memory = where.handle;
+    k->memories[k->n_memories++] = where;
     return VBS_OK;
 }
 
@@ -145,9 +145,11 @@ static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_
                                 struct od_step **step)
 {
     struct od_kernel *k = b->kernel;
+    struct od_step *steps = with_room(k->steps, k->n_steps, &k->max_steps, sizeof *steps);
 
-    if (!room_for_one(k->n_steps, &k->max_steps, sizeof *k->steps, &k->steps))
+    if (!steps)
         return vbs_no_memory(b->ctx);
+    k->steps = steps;
     *step = &k->steps[k->n_steps];
     **step = (struct od_step){.n_args = n_args};
     (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);

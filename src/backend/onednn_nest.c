@@ -2,7 +2,7 @@
 #include "backend/onednn_nest.h"
 
 #include <stdbool.h>
-#include <string.h>
+#include <stddef.h>
 
 #define TURN  16384 /* floats that one thread copies at once */
 #define SMALL 16384 /* floats below which one thread is faster */
@@ -143,7 +143,8 @@ static void descend(const struct od_nest *nest, struct walk *w, int d)
 
 static void start_walk(const struct od_nest *nest, int64_t row, struct walk *w)
 {
-    memcpy(w->offset[0], nest->start, sizeof w->offset[0]);
+    for (int i = 0; i < OD_OPERANDS; i++)
+        w->offset[0][i] = nest->start[i];
     for (int d = nest->n_axes - 2; d >= 0; d--) {
         w->index[d] = row % nest->axes[d].n;
         row /= nest->axes[d].n;

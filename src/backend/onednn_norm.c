@@ -149,7 +149,8 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
         if (status == VBS_OK)
             status = add_vector(b, ids[p], copies * n, vector, n_args, args);
     }
-    *bytes += 2 * copies * n * (int64_t)sizeof *values;
+    /* One copy counts, as at batch 1: the rows of a form read the same weights. */
+    *bytes += 2 * n * (int64_t)sizeof *values;
     return status;
 }
 

@@ -20,7 +20,7 @@ enum vbs_status od_affine(struct od_build *b, int bundled, int64_t n, float *fac
     double epsilon = a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON;
     int64_t channels = b->l->shape.dim[0];
     float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
-    float *mean = statistics, *variance = statistics + channels;
+    float *mean = statistics, *variance = statistics ? statistics + channels : NULL;
     const struct {
         enum vbs_parameter what;
         float *values;
@@ -297,7 +297,7 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int6
 static enum vbs_status transposed_md(struct od_build *b, const struct od_packed *form,
                                      dnnl_memory_desc_t *md, int64_t *stride)
 {
-    dnnl_dims_t dims, strides;
+    dnnl_dims_t dims = {0}, strides = {0};
     int n = od_filter_dims(b, form->stored, dims), o = b->l->attributes.groups > 1 ? 1 : 0;
     dnnl_status_t status;
 

@@ -78,48 +78,20 @@ static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, 
 
 /* ---- stacks ---- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* A turn of a stack: what lives of each place then; neighbours that live equally long are one rect.
- */
-static enum vbs_status add_turn(struct making *m, int stack, int turn)
+/* Places that live equally long, side by side, are one rect. */
+static enum vbs_status add_stack(struct making *m, int stack)
 {
     const struct vbs_exec_stack *at = &m->stacks->stacks[stack];
     const struct vbs_exec_line *line = &m->stacks->lines[at->line];
-    const struct vbs_exec_turn slots = vbs_exec_stack_turn_slots(m->stacks, stack, turn);
+    const struct vbs_exec_life *lives = line->lives;
     enum vbs_status status = add_item(m, alignment_of(line->sample_bytes));
 
-    for (int i = slots.low, end; i < at->end && status == VBS_OK; i = end) {
-        int64_t birth = most(line->lives[i].birth, slots.from);
-        int64_t death = least(line->lives[i].death, slots.to);
-
-        for (end = i + 1; end < at->end && most(line->lives[end].birth, slots.from) == birth &&
-                          least(line->lives[end].death, slots.to) == death;)
+    for (int i = at->first, end; i < at->end && status == VBS_OK; i = end) {
+        for (end = i + 1; end < at->end && lives[end].birth == lives[i].birth &&
+                          lives[end].death == lives[i].death;)
             end++;
-        if (birth < death)
-            status = add_rect(m, birth, death, (i - slots.low) * line->sample_bytes,
-                              (end - i) * line->sample_bytes);
-    }
-    return status;
-}
-
-static enum vbs_status add_stacks(struct making *m)
-{
-    const struct vbs_exec_stacks *stacks = m->stacks;
-    enum vbs_status status = VBS_OK;
-
-    for (int s = 0; s < stacks->n_stacks && status == VBS_OK; s++) {
-        m->out->stack_items[s] = m->out->n_items;
-        for (int turn = 0; turn <= stacks->stacks[s].n_splits && status == VBS_OK; turn++)
-            status = add_turn(m, s, turn);
+        status = add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * line->sample_bytes,
+                          (end - i) * line->sample_bytes);
     }
     return status;
 }
@@ -207,16 +179,15 @@ enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffe
 {
     struct making m = {.ctx = ctx, .walk = stacks->walk, .stacks = stacks, .out = buffers};
     int64_t n_steps = m.walk->schedule->n_steps;
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
 
     buffers->n_items = buffers->n_rects = 0;
     if (!buffers->own)
         buffers->own = malloc((size_t)n_steps * sizeof *buffers->own + 1);
-    if (!buffers->stack_items)
-        buffers->stack_items = malloc((size_t)stacks->n_stacks * sizeof(int) + 1);
-    if (!buffers->own || !buffers->stack_items)
+    if (!buffers->own)
         return vbs_no_memory(ctx);
-    status = add_stacks(&m);
+    for (int s = 0; s < stacks->n_stacks && status == VBS_OK; s++)
+        status = add_stack(&m, s);
     if (status == VBS_OK)
         status = add_pieces(&m, pieces);
     for (int64_t s = 0; s < n_steps && status == VBS_OK; s++) {
@@ -232,6 +203,5 @@ void vbs_exec_buffers_clear(struct vbs_exec_buffers *buffers)
     free(buffers->items);
     free(buffers->rects);
     free(buffers->own);
-    free(buffers->stack_items);
     *buffers = (struct vbs_exec_buffers){0};
 }

@@ -1,7 +1,7 @@
 /*
  * Buffers: everything that a schedule makes live, as items to be placed. Internal to the room.
  *
- * Items are stacks of samples (each turn of one), pieces of weights, and what belongs to single
+ * Items are stacks of samples, pieces of weights, and what belongs to single
  * steps: scratch, the network's input where it waits outside (a copy for each step that reads it)
  * and final outputs that leave at once.
  *
@@ -25,15 +25,14 @@ struct vbs_exec_buffers {
     struct vbs_place_item *items;
     int n_rects, max_rects;
     struct vbs_place_rect *rects;
-    int *stack_items; /* [n_stacks] the item of its first turn; of the next ones those behind it */
     int first_piece_item;     /* items of stacks come before */
     struct vbs_exec_own *own; /* [n_steps] */
     int first_piece_rect;     /* from here on one for each of vbs_exec_pieces */
     int n_piece_rects;
 };
 
-/* Start with {0}; clear it whatever comes out; may be made anew for the same stacks, after splits.
- * Linear in lives and turns. VBS_USAGE: too many. */
+/* Start with {0}; clear it whatever comes out; may be made anew for other pieces. Item i is stack i
+ * for as many as there are. Linear. VBS_USAGE: too many. */
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
                                       const struct vbs_exec_stacks *stacks,
                                       const struct vbs_exec_pieces *pieces) VBS_MUST_CHECK;

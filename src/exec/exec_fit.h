@@ -2,8 +2,7 @@
 #ifndef VBS_EXEC_FIT_H
 #define VBS_EXEC_FIT_H
 
-#include "exec/buffers.h"
-#include "exec/exec_order.h"
+#include "exec/exec_layout.h"
 #include "vbslab/exec.h"
 
 struct vbs_exec_fit {
@@ -11,8 +10,8 @@ struct vbs_exec_fit {
     struct vbs_exec_stacks stacks;
     struct vbs_exec_pieces pieces;
     struct vbs_exec_buffers buffers;
-    int64_t *offsets;            /* of the buffers' items */
-    struct vbs_exec_moves moves; /* of stacks, by step */
+    struct vbs_exec_layout layout;
+    int *begins; /* of loads: the step before which it begins; null: no loads */
     struct vbs_exec_placement placement;
 };
 
@@ -24,8 +23,8 @@ struct vbs_exec_room {
 };
 
 /*
- * Start with {0}; clear it whatever comes out. Where stacks as they are leave no placement, they
- * are split in time, as seldom as is found in a second. VBS_INFEASIBLE: fit->placement tells how
+ * Start with {0}; clear it whatever comes out. Where nothing can be placed as the schedule says,
+ * buffers move, and loads begin later. VBS_INFEASIBLE: fit->placement tells how
  * much the best placement needs.
  */
 enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,

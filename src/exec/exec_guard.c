@@ -107,33 +107,42 @@ static bool sort_rects(struct vbs_exec_guard *guard)
     return true;
 }
 
-static void mark_turn(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit, int stack,
-                      int turn)
+/* The rects of an item in one of its turns; returns how many there are. */
+static int add_turn(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit, int turn, int n)
 {
-    const struct vbs_place_item *item = &fit->buffers.items[fit->buffers.stack_items[stack] + turn];
-    const struct vbs_exec_turn slots = vbs_exec_stack_turn_slots(&fit->stacks, stack, turn);
+    const struct vbs_exec_layout *layout = &fit->layout;
+    const struct vbs_exec_turn *at = &layout->turns[turn];
+    const struct vbs_place_item *item = &fit->buffers.items[at->item];
+    const struct vbs_exec_slots slots = vbs_exec_turn_slots(layout, turn);
+    int first = n;
 
     for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
-        if (turn > 0 && guard->rects[r].lower == slots.from)
-            guard->turns[r] |= ARRIVES;
-        if (turn < fit->stacks.stacks[stack].n_splits && guard->rects[r].upper == slots.to)
-            guard->turns[r] |= LEAVES;
+        struct vbs_place_rect rect = fit->buffers.rects[r];
+        int64_t piece = r - fit->buffers.first_piece_rect;
+
+        if (rect.lower >= slots.to || rect.upper <= slots.from)
+            continue;
+        guard->turns[n] = (unsigned char)((rect.lower < slots.from ? ARRIVES : 0) |
+                                          (rect.upper > slots.to ? LEAVES : 0));
+        guard->is_resident[n] = piece >= 0 && piece < fit->buffers.n_piece_rects &&
+                                fit->pieces.pieces[piece].is_resident;
+        rect.lower = rect.lower > slots.from ? rect.lower : slots.from;
+        rect.upper = rect.upper < slots.to ? rect.upper : slots.to;
+        rect.offset += at->base;
+        guard->rects[n++] = rect;
     }
+    return n - first;
 }
 
-static void copy_rects(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit)
+/* How many rects there are with what is in several turns counted in each. */
+static size_t count_rects(const struct vbs_exec_fit *fit)
 {
-    const struct vbs_exec_buffers *buffers = &fit->buffers;
+    size_t n = 0;
 
-    memcpy(guard->rects, buffers->rects, (size_t)buffers->n_rects * sizeof *guard->rects);
-    for (int i = 0; i < buffers->n_items; i++)
-        for (int64_t r = 0; r < buffers->items[i].n_rects; r++)
-            guard->rects[buffers->items[i].first_rect + r].offset += fit->offsets[i];
-    for (int s = 0; s < fit->stacks.n_stacks; s++)
-        for (int turn = 0; turn <= fit->stacks.stacks[s].n_splits; turn++)
-            mark_turn(guard, fit, s, turn);
-    for (int i = 0; i < buffers->n_piece_rects; i++)
-        guard->is_resident[buffers->first_piece_rect + i] = fit->pieces.pieces[i].is_resident;
+    for (int i = 0; i < fit->buffers.n_items; i++)
+        n += (size_t)fit->buffers.items[i].n_rects *
+             (size_t)(fit->layout.first_turn[i + 1] - fit->layout.first_turn[i]);
+    return n;
 }
 
 enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fit *fit,
@@ -142,12 +151,11 @@ enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fi
 {
     struct vbs_exec_guard *guard = calloc(1, sizeof *guard);
     int64_t n_steps = fit->walk->schedule->n_steps;
-    size_t n = (size_t)fit->buffers.n_rects + 1;
+    size_t n = count_rects(fit) + 1;
 
     if (!guard)
         return vbs_no_memory(ctx);
     guard->arena = arena;
-    guard->n_rects = fit->buffers.n_rects;
     guard->rects = malloc(n * sizeof *guard->rects);
     guard->is_resident = calloc(n, sizeof *guard->is_resident);
     guard->births = malloc(n * sizeof *guard->births);
@@ -162,7 +170,8 @@ enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fi
         vbs_exec_guard_free(guard);
         return vbs_no_memory(ctx);
     }
-    copy_rects(guard, fit);
+    for (int turn = 0; turn < fit->layout.n_turns; turn++)
+        guard->n_rects += add_turn(guard, fit, turn, guard->n_rects);
     if (!sort_rects(guard)) {
         vbs_exec_guard_free(guard);
         return vbs_no_memory(ctx);

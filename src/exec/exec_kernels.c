@@ -168,6 +168,20 @@ enum vbs_status vbs_exec_find_image(struct vbs_ctx *ctx, struct vbs_exec_rows *r
 
 /* ---- kernels ---- */
 
+/* The part of a layer that a step takes. */
+static double share_of(const struct vbs_profile_layer *layer, const struct vbs_step *step)
+{
+    int64_t channels = layer->channels;
+
+    if (step->parts <= 1)
+        return 1;
+    if (channels <= 0 || step->part < 1)
+        return 1.0 / step->parts;
+    return (double)(channels * step->part / step->parts -
+                    channels * (step->part - 1) / step->parts) /
+           (double)channels;
+}
+
 static uint64_t hash_kernel(const struct vbs_wanted_kernel *wanted)
 {
     const int64_t words[] = {wanted->layer, wanted->batch, wanted->part, wanted->parts};
@@ -236,7 +250,8 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_rows *
                    .parts = in_parts ? step->parts : 0,
                    .algorithm = walk->profile->algorithms[row->algorithm]},
         .image = -1,
-        .ws_bytes = row->ws_bytes};
+        .ws_bytes = row->ws_bytes,
+        .time_us = row->time_us * share_of(&walk->profile->layers[step->layer], step)};
     enum vbs_status status = VBS_OK;
     int *bucket;
 

@@ -77,7 +77,7 @@ static bool cut(struct ordering *o, int i, int64_t bytes)
 static bool copy(struct ordering *o, int i, int64_t to)
 {
     struct piece *piece = &o->pieces[i];
-    const struct vbs_exec_move move = {-1, piece->from, to, piece->bytes};
+    const struct vbs_exec_move move = {.from = piece->from, .to = to, .bytes = piece->bytes};
 
     piece->from = to;
     o->failed = !vbs_exec_moves_add(o->moves, &move);

@@ -13,8 +13,10 @@ struct vbs_exec_block {
 
 /* A copy; what it reads and what it writes may overlap. */
 struct vbs_exec_move {
-    int64_t step; /* before which it is made; vbs_exec_order leaves that to its caller */
     int64_t from, to, bytes;
+    /* vbs_exec_order leaves these to its caller: */
+    int64_t step; /* before which it is made */
+    int waits;    /* streamed loads that must have ended before */
 };
 
 struct vbs_exec_moves {

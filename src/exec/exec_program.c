@@ -54,27 +54,20 @@ static void add_copy(struct programming *p, enum vbs_exec_do kind, void *to, con
 
 /* ---- where things are ---- */
 
-static char *item_address(const struct programming *p, int item)
+/* Of an item's offset 0 when a step runs. */
+static char *item_address(const struct programming *p, int64_t s, int item)
 {
-    return p->arena->base + p->fit->offsets[item];
-}
-
-/* Where a place of a stack is in a turn. */
-static char *turn_address(const struct programming *p, int stack, int turn, int place)
-{
-    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
-    struct vbs_exec_turn slots = vbs_exec_stack_turn_slots(stacks, stack, turn);
-
-    return item_address(p, p->fit->buffers.stack_items[stack] + turn) +
-           (place - slots.low) * stacks->lines[stacks->stacks[stack].line].sample_bytes;
+    return p->arena->base + vbs_exec_layout_turn(&p->fit->layout, item, s)->base;
 }
 
 /* Where a step finds a sample of a tensor with a line. */
 static char *sample_address(const struct programming *p, int64_t s, int tensor, int sample)
 {
-    int stack = vbs_exec_stack_of(&p->fit->stacks, tensor, sample);
+    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
+    int stack = vbs_exec_stack_of(stacks, tensor, sample);
+    const struct vbs_exec_stack *at = &stacks->stacks[stack];
 
-    return turn_address(p, stack, vbs_exec_stack_turn(&p->fit->stacks, stack, s), sample);
+    return item_address(p, s, stack) + (sample - at->first) * stacks->lines[at->line].sample_bytes;
 }
 
 static const struct vbs_exec_piece_step *piece_step(const struct programming *p, int64_t s)
@@ -82,39 +75,49 @@ static const struct vbs_exec_piece_step *piece_step(const struct programming *p,
     return &p->fit->pieces.steps[s];
 }
 
-/* Of the weights that a step reads or loads. */
-static char *weights_address(const struct programming *p, int64_t s)
+/* Of the weights that a step reads or loads, when step s runs. */
+static char *weights_address(const struct programming *p, int64_t s,
+                             const struct vbs_exec_piece_step *step)
 {
     const struct vbs_exec_pieces *pieces = &p->fit->pieces;
-    const struct vbs_exec_piece_step *step = piece_step(p, s);
     int item = pieces->item_of[step->load];
 
-    return item_address(p, p->fit->buffers.first_piece_item + item) +
+    return item_address(p, s, p->fit->buffers.first_piece_item + item) +
            (step->at - pieces->items[item].origin);
 }
 
 /* ---- steps ---- */
 
-static void add_wait(struct programming *p, int64_t s)
+/* For loads; nothing where they have been waited for already. */
+static void add_wait(struct programming *p, enum vbs_exec_do kind, int waits)
 {
-    int waits = p->walk->steps[s].image >= 0 ? piece_step(p, s)->waits : 0;
     struct vbs_exec_op *op;
 
     if (waits <= p->waited)
         return;
     p->waited = waits;
-    op = add_op(p, VBS_DO_WAIT);
+    op = add_op(p, kind);
     if (op)
         op->n = waits;
 }
 
+static void add_step_wait(struct programming *p, enum vbs_exec_do kind, int64_t s)
+{
+    if (p->walk->steps[s].image >= 0)
+        add_wait(p, kind, piece_step(p, s)->waits);
+}
+
 static void add_moves(struct programming *p, int64_t s)
 {
-    const struct vbs_exec_moves *moves = &p->fit->moves;
+    const struct vbs_exec_moves *moves = &p->fit->layout.moves;
 
-    for (; p->move < moves->n && moves->moves[p->move].step == s; p->move++)
-        add_copy(p, VBS_DO_TURN, p->arena->base + moves->moves[p->move].to,
-                 p->arena->base + moves->moves[p->move].from, moves->moves[p->move].bytes);
+    for (; p->move < moves->n && moves->moves[p->move].step == s; p->move++) {
+        const struct vbs_exec_move *move = &moves->moves[p->move];
+
+        add_wait(p, VBS_DO_COME, move->waits);
+        add_copy(p, VBS_DO_TURN, p->arena->base + move->to, p->arena->base + move->from,
+                 move->bytes);
+    }
 }
 
 static void add_input(struct programming *p, int first, int n, void *to)
@@ -156,7 +159,7 @@ static char *output_address(const struct programming *p, int64_t s)
     if (stacks->line_of[step->layer] >= 0)
         return sample_address(p, s, step->layer, first);
     if (p->fit->buffers.own[s].out >= 0)
-        return item_address(p, p->fit->buffers.own[s].out);
+        return item_address(p, s, p->fit->buffers.own[s].out);
     return sample_address(p, s, p->layers[step->layer].inputs[0], first);
 }
 
@@ -174,10 +177,10 @@ static void add_sources(struct programming *p, int64_t s, char *to)
         if (p->fit->stacks.line_of[layer->inputs[i]] >= 0)
             sources[i] = sample_address(p, s, layer->inputs[i], first);
         else
-            sources[i] = in >= 0 ? item_address(p, in) : to;
+            sources[i] = in >= 0 ? item_address(p, s, in) : to;
     for (int i = 0; i < layer->n_inputs; i++)
         if (p->fit->stacks.line_of[layer->inputs[i]] < 0) {
-            add_input(p, first, step->batch, in >= 0 ? item_address(p, in) : to);
+            add_input(p, first, step->batch, in >= 0 ? item_address(p, s, in) : to);
             break;
         }
     if (layer->in_place && sources[0] != to) {
@@ -215,14 +218,14 @@ static void add_run(struct programming *p, int64_t s, char *to, const void *cons
     op->n = p->walk->schedule->steps[s].batch;
     op->to = to;
     op->src = src;
-    op->ws = ws >= 0 ? item_address(p, ws) : NULL;
+    op->ws = ws >= 0 ? item_address(p, s, ws) : NULL;
     if (walked->image >= 0) {
         const struct vbs_step *step = &p->walk->schedule->steps[s];
         struct vbs_exec_range range =
             vbs_exec_range(&p->walk->images[walked->image], step->part, step->parts);
 
         if (range.packed_from < range.packed_to)
-            op->weights = weights_address(p, s);
+            op->weights = weights_address(p, s, piece_step(p, s));
     }
 }
 
@@ -304,27 +307,41 @@ static void add_outside(struct programming *p)
 
 /* ---- loads ---- */
 
+/* Whether stacks move before a step, which loads before it have to wait for. */
+static bool has_moves(const struct programming *p, int64_t step)
+{
+    const struct vbs_exec_op *ops = p->out->ops;
+
+    for (int i = p->out->begin[step + 1]; i < p->out->begin[step + 2]; i++)
+        if (ops[i].kind == VBS_DO_TURN)
+            return true;
+    return false;
+}
+
 static void list_loads(struct programming *p, const struct vbs_exec_file *file, bool marks)
 {
     const struct vbs_schedule *schedule = p->walk->schedule;
     struct vbs_exec_program *out = p->out;
+    int n = 0;
 
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
         const struct vbs_exec_image *image;
         struct vbs_exec_range range;
         struct vbs_exec_load load;
+        int64_t begin;
 
         if (step->op != VBS_STEP_LOAD)
             continue;
+        begin = p->fit->begins[n++];
         image = &p->walk->images[p->walk->steps[s].image];
         range = vbs_exec_range(image, step->part, step->parts);
         load = (struct vbs_exec_load){.step = s,
-                                      .after = marks ? s + 1 : s,
+                                      .after = 2 * begin + (marks || has_moves(p, begin)),
                                       .offset = file->offsets[p->walk->steps[s].image] +
                                                 range.packed_from,
                                       .bytes = range.packed_to - range.packed_from,
-                                      .to = weights_address(p, s)};
+                                      .to = weights_address(p, begin, piece_step(p, s))};
         if (step->resident)
             out->residents[out->n_residents++] = load;
         else
@@ -396,11 +413,12 @@ static void add_steps(struct programming *p)
         add_all(p, 0, 0);
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         out->begin[s + 1] = out->n_ops;
-        if (schedule->steps[s].op != VBS_STEP_LOAD)
-            add_wait(p, s);
+        if (schedule->steps[s].op == VBS_STEP_DROP)
+            add_step_wait(p, VBS_DO_DROP, s);
         add_moves(p, s);
         if (p->walk->steps[s].kernel < 0)
             continue;
+        add_step_wait(p, VBS_DO_WAIT, s);
         add_compute(p, s);
         add_resident_reader_outputs(p, s);
     }

@@ -10,8 +10,10 @@
 #include "exec/stream.h"
 
 enum vbs_exec_do {
-    VBS_DO_WAIT,    /* n: loads that must have ended */
-    VBS_DO_TURN,    /* copies bytes before the step: a stack moves */
+    VBS_DO_DROP,    /* n: loads that must have ended before their weights are dropped */
+    VBS_DO_COME,    /* n: loads that must have ended before their weights move */
+    VBS_DO_TURN,    /* copies bytes before the step: something moves */
+    VBS_DO_WAIT,    /* n: loads that must have ended before the step */
     VBS_DO_IN,      /* n samples of the network's input from first on */
     VBS_DO_MOVE,    /* copies bytes: the input of a layer in place */
     VBS_DO_RESTORE, /* bytes that other parts wrote, which wait outside */

@@ -60,6 +60,8 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
     enum vbs_status status = VBS_OK;
 
     switch ((enum vbs_exec_do)op->kind) {
+    case VBS_DO_DROP:
+    case VBS_DO_COME:
     case VBS_DO_WAIT:
         status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->n);
         break;
@@ -111,12 +113,44 @@ static enum vbs_status run_moves(struct running *r, int *at, int end)
     int first = *at;
     enum vbs_status status = VBS_OK;
 
-    for (; *at < end && status == VBS_OK && ops[*at].kind == VBS_DO_TURN; ++*at)
+    for (; *at < end && status == VBS_OK &&
+           (ops[*at].kind == VBS_DO_TURN || ops[*at].kind == VBS_DO_COME);
+         ++*at)
         status = run_op(r, &ops[*at]);
     for (int i = first; i < *at && r->exec->guard; i++) {
+        if (ops[i].kind != VBS_DO_TURN)
+            continue;
         vbs_exec_guard_moved(r->exec->guard, ops[i].from, ops[i].first);
         vbs_exec_guard_moved(r->exec->guard, ops[i].to, ops[i].first);
     }
+    return status;
+}
+
+/* Ops of one kind from *at on. */
+static enum vbs_status run_kind(struct running *r, enum vbs_exec_do kind, int *at, int end)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (; *at < end && status == VBS_OK && r->exec->program.ops[*at].kind == kind; ++*at)
+        status = run_op(r, &r->exec->program.ops[*at]);
+    return status;
+}
+
+/* What is before the step's own time: drops, moves, weights that have to come. */
+static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
+{
+    int first;
+    enum vbs_status status = run_kind(r, VBS_DO_DROP, at, end);
+
+    if (status == VBS_OK)
+        status = reach(r, 2 * s);
+    first = *at;
+    if (status == VBS_OK)
+        status = run_moves(r, at, end);
+    if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->guard))
+        vbs_exec_stream_pass(r->exec->stream, 2 * s + 1);
+    if (status == VBS_OK)
+        status = run_kind(r, VBS_DO_WAIT, at, end);
     return status;
 }
 
@@ -125,15 +159,9 @@ static enum vbs_status run_step(struct running *r, int64_t s)
     const struct vbs_exec_program *program = &r->exec->program;
     struct vbs_exec_step *trace = r->exec->trace;
     int at = program->begin[s + 1], end = program->begin[s + 2];
-    double start_s;
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status = prepare_step(r, s, &at, end);
+    double start_s = r->last_s;
 
-    if (at < end && program->ops[at].kind == VBS_DO_WAIT)
-        status = run_op(r, &program->ops[at++]);
-    start_s = r->last_s;
-    if (status == VBS_OK)
-        status = reach(r, 2 * s);
-    status = status == VBS_OK ? run_moves(r, &at, end) : status;
     if (status == VBS_OK)
         status = reach(r, 2 * s + 1);
     for (; at < end && status == VBS_OK; at++)
@@ -156,7 +184,7 @@ static enum vbs_status run_steps(struct running *r)
             return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
         status = run_step(r, s);
         if (exec->stream && status == VBS_OK)
-            vbs_exec_stream_pass(exec->stream, s + 1);
+            vbs_exec_stream_pass(exec->stream, 2 * s + 2);
     }
     if (exec->stream && status == VBS_OK) {
         status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
@@ -226,7 +254,7 @@ static void fill_report(const struct running *r, double io_us, struct vbs_exec_r
 
     report->time_us = (r->last_s - r->start_s) * 1e6;
     report->compute_us = us[VBS_DO_TURN] + us[VBS_DO_MOVE] + us[VBS_DO_RUN];
-    report->waited_us = us[VBS_DO_WAIT];
+    report->waited_us = us[VBS_DO_WAIT] + us[VBS_DO_DROP] + us[VBS_DO_COME];
     report->io_us = io_us + us[VBS_DO_IN] + us[VBS_DO_OUT] + us[VBS_DO_RESTORE] + us[VBS_DO_SAVE];
     report->n_steps = exec->n_steps;
     report->steps = exec->trace;

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS     60000 /* of the search in one segment, at most */
-#define FEW_STEPS 6000  /* where it is asked whether one stack more can stay */
-#define MAX_ASKED 24    /* such questions of a segment */
+#define STEPS         20000 /* of the search in one segment, at most */
+#define FEW_STEPS     4000  /* where it is asked whether some can stay */
+#define LEAST_HORIZON 4     /* new buffers of a segment */
+#define MAX_ASKED     24    /* such questions of a segment */
 
 /* An item of the whole problem. */
 struct life {
     int64_t first, end; /* slots */
-    int64_t base;       /* where its offset 0 is now; that of a stack may be negative */
-    int64_t span;       /* bytes */
-    bool moves;         /* it is a stack */
+    int64_t base;       /* where its offset 0 is now; may be negative */
+    bool moves;         /* it can */
     bool is_placed;     /* base is given beforehand */
 };
 
@@ -31,21 +31,24 @@ struct member {
     uint8_t part;       /* enum part */
     uint8_t best_part;  /* in the best placement of the segment */
     bool is_asked;      /* whether it can stay instead of moving */
-    int64_t live_bytes; /* at the cut; what a move would copy */
-    int64_t low;        /* of its rects in the segment, if it is not to stay */
+    int64_t live_bytes; /* at the cut: what a move would copy */
+    int64_t low;        /* bytes of the item below its part of the problem */
     int placed;         /* its item in the segment's problem; -1: none */
 };
 
 struct sweep {
     struct vbs_ctx *ctx;
-    struct vbs_exec_stacks *stacks;
     const struct vbs_exec_buffers *buffers;
+    const struct vbs_exec_pieces *pieces;
+    const int64_t *load;
+    int64_t n_slots;
     struct life *lives; /* [n_items] */
     int *order;         /* [n_items] by their first slot */
     int next;           /* the next of them */
     int n_members, n_crossing;
-    struct member *members; /* of the segment: those that cross its cut first */
-    int64_t from, to;       /* the segment's first slot, the next one's */
+    struct member *members;    /* of the segment: those that cross its cut first */
+    int64_t from, to;          /* the segment's first slot, the next one's */
+    int horizon, most_horizon; /* of the segment to come; follows how far the last ones went */
     int64_t target_bytes;
     double end_s;
     /* The segment's problem, and the best placement of it so far. */
@@ -56,29 +59,49 @@ struct sweep {
     int64_t best_bytes;
     bool has_best;
     struct vbs_exec_block *blocks; /* what lives at the cut */
-    struct vbs_exec_moves moves;   /* of all cuts so far, those of the best last */
-    int n_kept_moves;              /* of the cuts before */
-    /* Of each stack's turns, in the order of time. */
-    int64_t *first_base; /* [n_stacks] */
-    int64_t *split_base; /* of the splits, as they are made */
-    int max_split_bases;
+    int n_kept_moves;              /* of the cuts before; those of the best come last */
+    struct vbs_exec_layout *layout;
 };
 
 /* ---- the beginning ---- */
 
-static struct life life_of(const struct vbs_exec_buffers *buffers, int i, int n_stacks)
+static struct life life_of(const struct vbs_exec_buffers *buffers, int i)
 {
     const struct vbs_place_item *item = &buffers->items[i];
-    struct life life = {.first = INT64_MAX, .end = -1, .moves = i < n_stacks};
+    struct life life = {.first = INT64_MAX, .end = -1, .moves = true};
 
-    for (int64_t r = 0; r < item->n_rects; r++) {
-        const struct vbs_place_rect *rect = &buffers->rects[item->first_rect + r];
+    for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
+        const struct vbs_place_rect *rect = &buffers->rects[r];
 
         life.first = rect->lower < life.first ? rect->lower : life.first;
         life.end = rect->upper > life.end ? rect->upper : life.end;
-        life.span = rect->offset + rect->size > life.span ? rect->offset + rect->size : life.span;
     }
     return life;
+}
+
+/* Resident weights, which never move: at the bottom. */
+static void place_residents(struct sweep *w)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < w->buffers->n_piece_rects; i++) {
+        const struct vbs_exec_piece *piece = &w->pieces->pieces[i];
+        int item = w->buffers->first_piece_item + w->pieces->item_of[piece->load];
+        int64_t alignment = w->buffers->items[item].alignment;
+        int64_t first = w->buffers->items[item].first_rect;
+
+        if (!piece->is_resident || w->lives[item].is_placed)
+            continue;
+        w->lives[item].is_placed = true;
+        w->lives[item].moves = false;
+        w->lives[item].base = (at + alignment - 1) / alignment * alignment;
+        for (int64_t r = first; r < first + w->buffers->items[item].n_rects; r++) {
+            int64_t end =
+                w->lives[item].base + w->buffers->rects[r].offset + w->buffers->rects[r].size;
+
+            at = end > at ? end : at;
+        }
+    }
 }
 
 struct key {
@@ -95,44 +118,15 @@ static int compare_keys(const void *left, const void *right)
     return a->item - b->item;
 }
 
-/* Resident weights, which never move and are there from first to last: at the bottom. */
-static void place_residents(struct sweep *w, const struct vbs_exec_pieces *pieces)
-{
-    int64_t at = 0;
-
-    for (int i = 0; i < pieces->n_pieces; i++) {
-        int item = w->buffers->first_piece_item + pieces->item_of[pieces->pieces[i].load];
-        int64_t alignment = w->buffers->items[item].alignment;
-
-        if (!pieces->pieces[i].is_resident || w->lives[item].is_placed)
-            continue;
-        w->lives[item].is_placed = true;
-        w->lives[item].base = (at + alignment - 1) / alignment * alignment;
-        at = w->lives[item].base + w->lives[item].span;
-    }
-}
-
-static bool begin(struct sweep *w)
+static bool sort_items(struct sweep *w)
 {
     size_t n = (size_t)w->buffers->n_items;
     struct key *keys = malloc(n * sizeof *keys + 1);
-    bool done = keys != NULL;
 
-    w->lives = malloc(n * sizeof *w->lives + 1);
-    w->order = malloc(n * sizeof *w->order + 1);
-    w->members = malloc(n * sizeof *w->members + 1);
-    w->items = malloc(n * sizeof *w->items + 1);
-    w->best = malloc(n * sizeof *w->best + 1);
-    w->bases = malloc(n * sizeof *w->bases + 1);
-    w->blocks = malloc((size_t)w->buffers->n_rects * sizeof *w->blocks + 1);
-    w->first_base = calloc((size_t)w->stacks->n_stacks + 1, sizeof *w->first_base);
-    if (!done || !w->lives || !w->order || !w->members || !w->items || !w->best || !w->bases ||
-        !w->blocks || !w->first_base) {
-        free(keys);
+    if (!keys)
         return false;
-    }
     for (size_t i = 0; i < n; i++) {
-        w->lives[i] = life_of(w->buffers, (int)i, w->stacks->n_stacks);
+        w->lives[i] = life_of(w->buffers, (int)i);
         keys[i] = (struct key){w->lives[i].first, (int)i};
     }
     if (n > 0)
@@ -141,6 +135,24 @@ static bool begin(struct sweep *w)
         w->order[i] = keys[i].item;
     free(keys);
     return true;
+}
+
+static enum vbs_status begin(struct sweep *w)
+{
+    size_t n = (size_t)w->buffers->n_items;
+
+    w->lives = malloc(n * sizeof *w->lives + 1);
+    w->order = malloc(n * sizeof *w->order + 1);
+    w->members = malloc(n * sizeof *w->members + 1);
+    w->items = malloc(n * sizeof *w->items + 1);
+    w->best = malloc(n * sizeof *w->best + 1);
+    w->bases = malloc(n * sizeof *w->bases + 1);
+    w->blocks = malloc((size_t)w->buffers->n_rects * sizeof *w->blocks + 1);
+    if (!w->lives || !w->order || !w->members || !w->items || !w->best || !w->bases || !w->blocks ||
+        !sort_items(w))
+        return vbs_no_memory(w->ctx);
+    place_residents(w);
+    return VBS_OK;
 }
 
 static void clear(struct sweep *w)
@@ -153,14 +165,11 @@ static void clear(struct sweep *w)
     free(w->best);
     free(w->bases);
     free(w->blocks);
-    free(w->moves.moves);
-    free(w->first_base);
-    free(w->split_base);
 }
 
 /* ---- a segment's problem ---- */
 
-static bool add_rect(struct sweep *w, int64_t lower, int64_t upper, int64_t offset, int64_t size)
+static bool add_rect(struct sweep *w, const struct vbs_place_rect *rect)
 {
     if (w->n_rects == w->max_rects) {
         int max = w->max_rects ? 2 * w->max_rects : 256;
@@ -171,77 +180,64 @@ static bool add_rect(struct sweep *w, int64_t lower, int64_t upper, int64_t offs
         w->rects = rects;
         w->max_rects = max;
     }
-    w->rects[w->n_rects++] = (struct vbs_place_rect){lower, upper, offset, size};
+    w->rects[w->n_rects++] = *rect;
     w->items[w->n_items - 1].n_rects++;
     return true;
 }
 
-static void begin_item(struct sweep *w, int64_t alignment, bool fixed, int64_t offset)
+/* The least offset of an item's rects in the segment; -1: none lives in it. */
+static int64_t lowest_offset(const struct sweep *w, const struct vbs_place_item *item)
 {
-    w->items[w->n_items++] = (struct vbs_place_item){.first_rect = w->n_rects,
-                                                     .alignment = fixed ? 1 : alignment,
-                                                     .fixed = fixed,
-                                                     .fixed_offset = offset};
-}
-
-/* The item's rects within slots from..to - 1, offsets less low. */
-static bool add_clipped(struct sweep *w, int item, int64_t from, int64_t to, int64_t low)
-{
-    const struct vbs_place_item *whole = &w->buffers->items[item];
-    bool done = true;
-
-    for (int64_t r = 0; r < whole->n_rects && done; r++) {
-        const struct vbs_place_rect *rect = &w->buffers->rects[whole->first_rect + r];
-        int64_t lower = rect->lower > from ? rect->lower : from;
-        int64_t upper = rect->upper < to ? rect->upper : to;
-
-        if (lower < upper)
-            done = add_rect(w, lower, upper, rect->offset - low, rect->size);
-    }
-    return done;
-}
-
-/* The least offset of an item's rects within slots from..to - 1; -1: it has none. */
-static int64_t lowest_offset(const struct sweep *w, int item, int64_t from, int64_t to)
-{
-    const struct vbs_place_item *whole = &w->buffers->items[item];
     int64_t low = -1;
 
-    for (int64_t r = 0; r < whole->n_rects; r++) {
-        const struct vbs_place_rect *rect = &w->buffers->rects[whole->first_rect + r];
+    for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
+        const struct vbs_place_rect *rect = &w->buffers->rects[r];
 
-        if (rect->lower < to && rect->upper > from && (low < 0 || rect->offset < low))
+        if (rect->lower < w->to && rect->upper > w->from && (low < 0 || rect->offset < low))
             low = rect->offset;
     }
     return low;
 }
 
-/*
- * A member's item of the problem. Where what moves was is free for others: copies are made in an
- * order that allows it. What can never move keeps all its span free of its like at the end, as if
- * it were alive.
- */
+/* A member's item of the problem. Where what moves was is free for others: copies are made in an
+ * order that allows it. */
 static bool add_member(struct sweep *w, struct member *member)
 {
-    const struct life *life = &w->lives[member->item];
-    int64_t alignment = w->buffers->items[member->item].alignment;
-    int64_t low = lowest_offset(w, member->item, w->from, w->to);
+    const struct vbs_place_item *whole = &w->buffers->items[member->item];
+    int64_t alignment = whole->alignment, low = lowest_offset(w, whole);
+    bool stays = member->part == STAYS;
 
     member->placed = -1;
-    member->low = low;
     if (low < 0)
         return true;
-    if (!life->moves)
-        low = member->low = 0;
+    member->low = low / alignment * alignment;
     member->placed = w->n_items;
-    begin_item(w, alignment, member->part == STAYS, life->base + low);
-    if (!add_clipped(w, member->item, w->from, w->to, low))
-        return false;
-    return life->moves || life->end <= w->to || add_rect(w, w->to, w->to + 1, 0, life->span);
+    w->items[w->n_items++] =
+        (struct vbs_place_item){.first_rect = w->n_rects,
+                                .alignment = stays ? 1 : alignment,
+                                .fixed = stays,
+                                .fixed_offset = w->lives[member->item].base + member->low};
+    for (int64_t r = whole->first_rect; r < whole->first_rect + whole->n_rects; r++) {
+        struct vbs_place_rect rect = w->buffers->rects[r];
+
+        rect.lower = rect.lower > w->from ? rect.lower : w->from;
+        rect.upper = rect.upper < w->to ? rect.upper : w->to;
+        rect.offset -= member->low;
+        if (rect.lower < rect.upper && !add_rect(w, &rect))
+            return false;
+    }
+    return true;
 }
 
-/* Blocks that live at the cut, before and behind it by a placement of the segment. */
-static int list_blocks(struct sweep *w, const int64_t *bases)
+/* ---- moves ---- */
+
+static bool lives_at_cut(const struct sweep *w, int64_t r)
+{
+    return w->buffers->rects[r].lower <= w->from && w->buffers->rects[r].upper > w->from;
+}
+
+/* Blocks that live at the cut, where they were and where a placement of the segment has them. */
+static int list_blocks(struct sweep *w)
 {
     int n = 0;
 
@@ -249,27 +245,50 @@ static int list_blocks(struct sweep *w, const int64_t *bases)
         const struct vbs_place_item *item = &w->buffers->items[w->members[i].item];
         int64_t base = w->lives[w->members[i].item].base;
 
-        for (int64_t r = 0; r < item->n_rects; r++) {
-            const struct vbs_place_rect *rect = &w->buffers->rects[item->first_rect + r];
+        for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
+            const struct vbs_place_rect *rect = &w->buffers->rects[r];
+            struct vbs_exec_block *last = n > 0 ? &w->blocks[n - 1] : NULL;
 
-            if (rect->lower > w->from || rect->upper <= w->from)
+            if (!lives_at_cut(w, r))
                 continue;
-            if (n > 0 && w->blocks[n - 1].from + w->blocks[n - 1].bytes == base + rect->offset &&
-                w->blocks[n - 1].to + w->blocks[n - 1].bytes == bases[i] + rect->offset)
-                w->blocks[n - 1].bytes += rect->size;
+            if (last && last->from + last->bytes == base + rect->offset &&
+                last->to + last->bytes == w->bases[i] + rect->offset)
+                last->bytes += rect->size;
             else
                 w->blocks[n++] = (struct vbs_exec_block){.from = base + rect->offset,
-                                                         .to = bases[i] + rect->offset,
+                                                         .to = w->bases[i] + rect->offset,
                                                          .bytes = rect->size};
         }
     }
     return n;
 }
 
+/* Loads that must have ended before what moves can: those that brought it. */
+static int find_waits(const struct sweep *w)
+{
+    int waits = 0;
+
+    for (int i = 0; i < w->n_crossing; i++) {
+        const struct vbs_place_item *item = &w->buffers->items[w->members[i].item];
+
+        if (w->members[i].part != MOVES)
+            continue;
+        for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
+            int64_t piece = r - w->buffers->first_piece_rect;
+
+            if (piece >= 0 && piece < w->buffers->n_piece_rects && lives_at_cut(w, r) &&
+                w->pieces->pieces[piece].waits > waits)
+                waits = w->pieces->pieces[piece].waits;
+        }
+    }
+    return waits;
+}
+
 /* Takes a placement of the segment for the best, if its moves can be made. */
 static enum vbs_status take(struct sweep *w, const struct vbs_place_result *result, bool *taken)
 {
-    int n_before = w->moves.n, n_moves;
+    struct vbs_exec_moves *moves = &w->layout->moves;
+    int n_before = moves->n, n_moves, waits;
     int64_t room = result->height_bytes > w->target_bytes ? result->height_bytes : w->target_bytes;
     enum vbs_status status;
 
@@ -279,15 +298,19 @@ static enum vbs_status take(struct sweep *w, const struct vbs_place_result *resu
         w->bases[i] = member->placed < 0 ? w->lives[member->item].base
                                          : result->offsets[member->placed] - member->low;
     }
-    status = vbs_exec_order(w->ctx, w->blocks, list_blocks(w, w->bases), room, &w->moves, taken);
+    status = vbs_exec_order(w->ctx, w->blocks, list_blocks(w), room, moves, taken);
     if (status != VBS_OK || !*taken)
         return status;
-    n_moves = w->moves.n - n_before;
+    n_moves = moves->n - n_before;
+    waits = find_waits(w);
     for (int i = 0; i < n_moves; i++) { /* instead of those of the best so far */
-        w->moves.moves[w->n_kept_moves + i] = w->moves.moves[n_before + i];
-        w->moves.moves[w->n_kept_moves + i].step = w->from / 2;
+        struct vbs_exec_move *move = &moves->moves[w->n_kept_moves + i];
+
+        *move = moves->moves[n_before + i];
+        move->step = w->from / 2;
+        move->waits = waits;
     }
-    w->moves.n = w->n_kept_moves + n_moves;
+    moves->n = w->n_kept_moves + n_moves;
     w->has_best = true;
     w->best_bytes = result->height_bytes;
     memcpy(w->best, w->bases, (size_t)w->n_members * sizeof *w->best);
@@ -296,6 +319,8 @@ static enum vbs_status take(struct sweep *w, const struct vbs_place_result *resu
     return VBS_OK;
 }
 
+/* *fits: the segment has a placement within the target with its members as they are now. The best
+ * is kept whatever it is. VBS_INFEASIBLE: time is over. */
 static enum vbs_status ask(struct sweep *w, int64_t n_steps, bool *fits)
 {
     const struct vbs_place_options options = {.step_limit = n_steps,
@@ -316,8 +341,10 @@ static enum vbs_status ask(struct sweep *w, int64_t n_steps, bool *fits)
     if (options.time_limit_s <= 0)
         return VBS_INFEASIBLE;
     status = vbs_place(w->ctx, &problem, &options, &result);
+    if (status == VBS_USAGE) /* what stays is in each other's way */
+        return VBS_OK;
     if (status != VBS_OK && status != VBS_INFEASIBLE)
-        return status == VBS_USAGE ? VBS_OK : status; /* what stays is in each other's way */
+        return status;
     if (status == VBS_OK || !w->has_best || result->height_bytes < w->best_bytes) {
         enum vbs_status taking = take(w, result, fits);
 
@@ -330,18 +357,9 @@ static enum vbs_status ask(struct sweep *w, int64_t n_steps, bool *fits)
     return status;
 }
 
-/* ---- which stacks move ---- */
+/* ---- what moves ---- */
 
-static int compare_members(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-
-    if (a->live_bytes != b->live_bytes)
-        return a->live_bytes < b->live_bytes ? -1 : 1;
-    return a->item - b->item;
-}
-
-static void free_stacks(struct sweep *w)
+static void free_all(struct sweep *w)
 {
     for (int i = 0; i < w->n_crossing; i++)
         if (w->lives[w->members[i].item].moves)
@@ -364,8 +382,8 @@ static int try_to_keep(struct sweep *w, int at, int end)
     return n;
 }
 
-/* Those that need not move stay, the largest first: half of them at once, then fewer. */
-static enum vbs_status keep_stacks(struct sweep *w)
+/* What need not move stays, the largest first: half of all at once, then fewer. */
+static enum vbs_status keep_some(struct sweep *w)
 {
     int n_asked = 0;
 
@@ -391,40 +409,29 @@ static enum vbs_status keep_stacks(struct sweep *w)
 
 /* ---- segments ---- */
 
-static bool note_split(struct sweep *w, int stack, int64_t base)
+static int compare_members(const void *left, const void *right)
 {
-    int n = w->stacks->n_splits;
+    const struct member *a = left, *b = right;
 
-    if (!vbs_exec_split(w->stacks, stack, w->from / 2))
-        return false;
-    if (n == w->max_split_bases) {
-        int max = n ? 2 * n : 64;
-        int64_t *bases = realloc(w->split_base, (size_t)max * sizeof *bases);
-
-        if (!bases)
-            return false;
-        w->split_base = bases;
-        w->max_split_bases = max;
-    }
-    w->split_base[n] = base;
-    return true;
+    if (a->live_bytes != b->live_bytes)
+        return a->live_bytes < b->live_bytes ? -1 : 1;
+    return a->item - b->item;
 }
 
-/* Everything is where the best placement has it. */
-static enum vbs_status settle(struct sweep *w)
+static int64_t live_bytes(const struct sweep *w, int index)
 {
-    for (int i = 0; i < w->n_members; i++) {
-        struct life *life = &w->lives[w->members[i].item];
-        bool is_new = w->members[i].best_part == FREE;
+    const struct vbs_place_item *item = &w->buffers->items[index];
+    int64_t bytes = 0;
 
-        if (is_new && w->members[i].item < w->stacks->n_stacks)
-            w->first_base[w->members[i].item] = w->best[i];
-        if (w->members[i].best_part == MOVES && w->best[i] != life->base &&
-            !note_split(w, w->members[i].item, w->best[i]))
-            return vbs_no_memory(w->ctx);
-        life->base = w->best[i];
-    }
-    return VBS_OK;
+    for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++)
+        bytes += lives_at_cut(w, r) ? w->buffers->rects[r].size : 0;
+    return bytes;
+}
+
+/* What nothing lives of at the cut can have any place behind it. */
+static enum part first_part(const struct sweep *w, const struct member *member)
+{
+    return w->lives[member->item].moves && member->live_bytes == 0 ? MOVES : STAYS;
 }
 
 /* Those that still live at the segment's beginning come first, by what they have to copy. */
@@ -438,12 +445,8 @@ static void gather(struct sweep *w)
 
         if (w->lives[item].end <= w->from)
             continue;
-        *member = (struct member){.item = item, .part = STAYS};
-        if (w->lives[item].moves) {
-            member->live_bytes = vbs_exec_stack_live_bytes(w->stacks, item, w->from);
-            if (member->live_bytes == 0)
-                member->part = MOVES;
-        }
+        *member = (struct member){.item = item, .live_bytes = live_bytes(w, item)};
+        member->part = first_part(w, member);
         n++;
     }
     w->n_crossing = n;
@@ -466,33 +469,24 @@ static enum vbs_status place_members(struct sweep *w)
     enum vbs_status status;
 
     w->has_best = false;
-    w->moves.n = w->n_kept_moves;
+    w->layout->moves.n = w->n_kept_moves;
     status = ask(w, STEPS, &fits);
     if (status == VBS_OK && !fits && w->n_crossing > 0) {
-        free_stacks(w);
+        free_all(w);
         status = ask(w, STEPS, &fits);
         if (status == VBS_OK && fits)
-            status = keep_stacks(w);
+            status = keep_some(w);
     }
-    return status == VBS_OK && !w->has_best ? VBS_INFEASIBLE : status;
-}
-
-/* Moves take place before this slot's step. Not before a load, which would not wait for them. */
-static bool can_cut(const struct sweep *w, int64_t slot)
-{
-    const struct vbs_schedule *schedule = w->stacks->walk->schedule;
-
-    return slot % 2 == 0 && slot / 2 < schedule->n_steps &&
-           schedule->steps[slot / 2].op != VBS_STEP_LOAD;
+    return status;
 }
 
 /* The segment ends where least lives in it. False: it is as short as it can be. */
-static bool shorten(struct sweep *w, const int64_t *load)
+static bool shorten(struct sweep *w)
 {
     int64_t best = -1;
 
-    for (int64_t slot = w->from + 1; slot < w->to; slot++)
-        if (can_cut(w, slot) && (best < 0 || load[slot] < load[best]))
+    for (int64_t slot = w->from + 2; slot < w->to; slot += 2)
+        if (best < 0 || w->load[slot] < w->load[best])
             best = slot;
     if (best < 0)
         return false;
@@ -503,139 +497,96 @@ static bool shorten(struct sweep *w, const int64_t *load)
         w->next--;
     }
     for (int i = 0; i < w->n_crossing; i++)
-        w->members[i].part =
-            w->lives[w->members[i].item].moves && w->members[i].live_bytes == 0 ? MOVES : STAYS;
+        w->members[i].part = first_part(w, &w->members[i]);
     return true;
 }
 
+/* Everything is where the best placement has it. */
+static enum vbs_status settle(struct sweep *w)
+{
+    for (int i = 0; i < w->n_members; i++) {
+        const struct member *member = &w->members[i];
+        struct life *life = &w->lives[member->item];
+        bool is_new = i >= w->n_crossing;
+
+        if ((is_new || (member->best_part == MOVES && w->best[i] != life->base)) &&
+            !vbs_exec_layout_add(w->layout, member->item, is_new ? 0 : w->from / 2, w->best[i]))
+            return vbs_no_memory(w->ctx);
+        life->base = w->best[i];
+    }
+    if (w->best_bytes > w->target_bytes)
+        w->target_bytes = w->best_bytes;
+    return VBS_OK;
+}
+
+/* The first slot of the next segment: where least lives in the second half of the horizon. */
+static int64_t next_cut(const struct sweep *w)
+{
+    int far = w->next + w->horizon, near = w->next + w->horizon / 2;
+    int64_t best = -1, first, last;
+
+    if (far >= w->buffers->n_items || w->lives[w->order[far]].first >= w->n_slots)
+        return w->n_slots;
+    first = w->lives[w->order[near]].first;
+    last = w->lives[w->order[far]].first;
+    if (first < w->from + 2)
+        first = w->from + 2;
+    for (int64_t slot = first + first % 2; slot <= last || best < 0; slot += 2) {
+        if (slot >= w->n_slots)
+            return w->n_slots;
+        if (best < 0 || w->load[slot] < w->load[best])
+            best = slot;
+    }
+    return best;
+}
+
 /* As long as it is to be, or as far as it fits. */
-static enum vbs_status place_segment(struct sweep *w, const int64_t *load)
+static enum vbs_status place_segment(struct sweep *w)
 {
     enum vbs_status status;
 
+    w->to = next_cut(w);
     gather(w);
-    w->n_kept_moves = w->moves.n;
-    do
+    w->n_kept_moves = w->layout->moves.n;
+    w->horizon = 2 * w->horizon < w->most_horizon ? 2 * w->horizon : w->most_horizon;
+    for (;;) {
+        int n_new;
+
         status = place_members(w);
-    while (status == VBS_OK && w->best_bytes > w->target_bytes && shorten(w, load));
-    if (status != VBS_OK)
-        return status;
-    if (w->best_bytes > w->target_bytes)
-        w->target_bytes = w->best_bytes;
-    return settle(w);
-}
-
-/* The first slot of the next segment: where least lives in a run in which no more than cut_bytes
- * do, behind a slot in which more does. */
-static int64_t next_cut(const struct sweep *w, const int64_t *load, int64_t n_slots,
-                        int64_t cut_bytes)
-{
-    int64_t best = -1, slot = w->from;
-
-    while (slot < n_slots && load[slot] <= cut_bytes)
-        slot++;
-    while (slot < n_slots && load[slot] > cut_bytes)
-        slot++;
-    for (; slot < n_slots && load[slot] <= cut_bytes; slot++)
-        if (can_cut(w, slot) && (best < 0 || load[slot] < load[best]))
-            best = slot;
-    return slot < n_slots && best > 0 ? best : n_slots;
-}
-
-static enum vbs_status place_segments(struct sweep *w, const int64_t *load, int64_t n_slots,
-                                      int64_t cut_bytes)
-{
-    enum vbs_status status = VBS_OK;
-
-    for (w->from = 0; w->from < n_slots && status == VBS_OK; w->from = w->to) {
-        w->to = next_cut(w, load, n_slots, cut_bytes);
-        status = place_segment(w, load);
+        if (status != VBS_OK || (w->has_best && w->best_bytes <= w->target_bytes) || !shorten(w))
+            break;
+        n_new = w->n_members - w->n_crossing;
+        w->horizon = 2 * n_new > LEAST_HORIZON ? 2 * n_new : LEAST_HORIZON;
     }
-    return status;
+    if (status == VBS_OK && !w->has_best) /* no order of moves was found, and all must move */
+        return VBS_INFEASIBLE;
+    return status == VBS_OK ? settle(w) : status;
 }
 
-/* ---- the end ---- */
+/* ---- the whole ---- */
 
-/* Offsets of the items that stacks with splits give. */
-static enum vbs_status write_offsets(struct sweep *w, const struct vbs_exec_pieces *pieces,
-                                     struct vbs_exec_buffers *buffers, int64_t **result)
-{
-    struct vbs_exec_stacks *stacks = w->stacks;
-    int n_stacks = stacks->n_stacks, n_others = buffers->n_items - n_stacks;
-    int *turn = calloc((size_t)n_stacks + 1, sizeof *turn);
-    int64_t *offsets =
-        malloc(((size_t)buffers->n_items + (size_t)stacks->n_splits + 1) * sizeof *offsets);
-    struct vbs_exec_split *made = malloc((size_t)stacks->n_splits * sizeof *made + 1);
-    int n_made = stacks->n_splits;
-    enum vbs_status status = turn && offsets && made ? VBS_OK : vbs_no_memory(w->ctx);
-
-    if (status == VBS_OK) {
-        if (n_made > 0)
-            memcpy(made, stacks->splits, (size_t)n_made * sizeof *made);
-        vbs_exec_splits_sort(stacks);
-        status = vbs_exec_buffers_make(w->ctx, buffers, stacks, pieces);
-    }
-    for (int s = 0; s < n_stacks && status == VBS_OK; s++)
-        offsets[buffers->stack_items[s]] = w->first_base[s];
-    for (int i = 0; i < n_made && status == VBS_OK; i++)
-        offsets[buffers->stack_items[made[i].stack] + ++turn[made[i].stack]] = w->split_base[i];
-    for (int s = 0; s < n_stacks && status == VBS_OK; s++) /* bases are of the first place */
-        for (int t = 0; t <= stacks->stacks[s].n_splits; t++)
-            offsets[buffers->stack_items[s] + t] +=
-                (vbs_exec_stack_turn_slots(stacks, s, t).low - stacks->stacks[s].first) *
-                stacks->lines[stacks->stacks[s].line].sample_bytes;
-    for (int i = 0; i < n_others && status == VBS_OK; i++)
-        offsets[buffers->n_items - n_others + i] = w->lives[n_stacks + i].base;
-    free(turn);
-    free(made);
-    if (status == VBS_OK)
-        *result = offsets;
-    else
-        free(offsets);
-    return status;
-}
-
-enum vbs_status vbs_exec_sweep(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks,
-                               const struct vbs_exec_pieces *pieces,
-                               struct vbs_exec_buffers *buffers, const int64_t *load,
-                               int64_t n_slots, int64_t cut_bytes, int64_t target_bytes,
-                               double limit_s, struct vbs_exec_swept *swept)
+enum vbs_status vbs_exec_sweep(struct vbs_ctx *ctx, const struct vbs_exec_sweep *sweep,
+                               struct vbs_exec_layout *layout)
 {
     struct sweep w = {.ctx = ctx,
-                      .stacks = stacks,
-                      .buffers = buffers,
-                      .target_bytes = target_bytes,
-                      .end_s = vbs_clock_s() + limit_s};
-    enum vbs_status status = begin(&w) ? VBS_OK : vbs_no_memory(ctx);
+                      .buffers = sweep->buffers,
+                      .pieces = sweep->pieces,
+                      .load = sweep->load,
+                      .n_slots = sweep->n_slots,
+                      .target_bytes = sweep->target_bytes,
+                      .horizon = sweep->horizon,
+                      .most_horizon = sweep->horizon,
+                      .end_s = vbs_clock_s() + sweep->limit_s,
+                      .layout = layout};
+    enum vbs_status status = begin(&w);
 
+    for (w.from = 0; w.from < w.n_slots && status == VBS_OK; w.from = w.to)
+        status = place_segment(&w);
+    for (int i = w.next; i < sweep->buffers->n_items && status == VBS_OK; i++) /* without bytes */
+        if (!vbs_exec_layout_add(layout, w.order[i], 0, 0))
+            status = vbs_no_memory(ctx);
     if (status == VBS_OK)
-        place_residents(&w, pieces);
-    if (status == VBS_OK)
-        status = place_segments(&w, load, n_slots, cut_bytes);
-    if (status == VBS_OK)
-        status = write_offsets(&w, pieces, buffers, &swept->offsets);
-    if (status == VBS_OK) {
-        swept->height_bytes = 0;
-        swept->moves = w.moves;
-        w.moves = (struct vbs_exec_moves){0};
-    }
-    for (int i = 0; i < buffers->n_items && status == VBS_OK; i++) {
-        const struct vbs_place_item *item = &buffers->items[i];
-
-        for (int64_t r = 0; r < item->n_rects; r++) {
-            const struct vbs_place_rect *rect = &buffers->rects[item->first_rect + r];
-            int64_t end = swept->offsets[i] + rect->offset + rect->size;
-
-            swept->height_bytes = end > swept->height_bytes ? end : swept->height_bytes;
-        }
-    }
+        status = vbs_exec_layout_finish(ctx, layout, sweep->buffers);
     clear(&w);
     return status;
-}
-
-void vbs_exec_swept_clear(struct vbs_exec_swept *swept)
-{
-    free(swept->offsets);
-    free(swept->moves.moves);
-    *swept = (struct vbs_exec_swept){0};
 }

@@ -386,7 +386,7 @@ static enum vbs_status compute(struct walker *w, int64_t i)
     status = check_part(w, i, walked->image < 0 ? NULL : &w->walk->images[walked->image]);
     if (status != VBS_OK)
         return status;
-    if (step->parts > 1 && !vbs_profile_divisible(&w->profile->layers[step->layer], row)) {
+    if (!vbs_profile_divides(&w->profile->layers[step->layer], row, step->parts)) {
         (void)vbs_fail(w->ctx, VBS_INVALID,
                        "the layer cannot be taken in parts with algorithm '%s'",
                        w->profile->algorithms[row->algorithm]);

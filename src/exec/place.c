@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_STEPS   4000 /* of each search in the first round, */
-#define FIRST_PASSES  4    /* and as many steps as so many passes over the part take */
-#define LOOK_STEPS    2000 /* between looks at the clock */
-#define MAX_BISECTION 64
+#define FIRST_STEPS  4000 /* of each search in the first round, */
+#define FIRST_PASSES 4    /* and as many steps as so many passes over the part take */
+#define LOOK_STEPS   2000 /* between looks at the clock */
+#define STACK_SHARE  4    /* as many steps as others: where it suits it is the best by far */
+#define MAX_UNKNOWN  4    /* heights of a round that may remain open */
+#define NEAR_BITS    11   /* bisection ends at this part of the load */
 
 /* ---- limits and random numbers ---- */
 
@@ -97,33 +99,48 @@ static enum vbs_status ask(struct placing *placing, struct placing_part *part, i
 
     *answer = PLACING_UNKNOWN;
     for (int s = 0; s < n && status == VBS_OK && *answer == PLACING_UNKNOWN && !placing->over; s++)
-        status = searches[s](placing, part, target, n_steps, answer);
+        status =
+            searches[s](placing, part, target,
+                        searches[s] == vbs_placing_stack ? STACK_SHARE * n_steps : n_steps, answer);
     if (*answer == PLACING_REFUTED)
         part->low = target + 1;
     return status;
 }
 
-/* One round for a part that is to become as low as aim if it can. */
-static enum vbs_status improve(struct placing *placing, struct placing_part *part, int64_t aim,
-                               int64_t n_steps)
+static int64_t higher(int64_t a, int64_t b)
 {
-    bool aims = aim >= part->low; /* what is above counts little */
-    enum placing_answer answer = PLACING_FOUND;
-    enum vbs_status status = ask(placing, part, aims ? aim : part->low, n_steps, &answer);
+    return a > b ? a : b;
+}
 
-    if (aims)
-        n_steps /= 4;
-    for (int b = 0; b < MAX_BISECTION && status == VBS_OK; b++) {
-        int64_t low = aim > part->low ? aim : part->low;
+/* One round for a part that is to become as low as aim if it can: bisection, in which heights that
+ * are not found count as too low for now, and refuted ones for good. */
+static enum vbs_status improve(struct placing *placing, struct placing_part *part, int64_t aim,
+                               int64_t n_steps, bool lowest)
+{
+    int64_t hope = higher(aim, part->low); /* the lowest height that is not given up */
+    int64_t near = part->load >> NEAR_BITS, target = hope;
+    bool aims = !lowest && aim >= part->low; /* what is above counts little */
+    enum vbs_status status = VBS_OK;
 
-        if (part->height <= low || placing->over)
-            return VBS_OK;
-        status = ask(placing, part, low + (part->height - low) / 2, n_steps, &answer);
-        if (answer == PLACING_UNKNOWN)
+    for (int unknown = 0; unknown < MAX_UNKNOWN && status == VBS_OK && !placing->over;) {
+        enum placing_answer answer;
+
+        status = ask(placing, part, target, n_steps, &answer);
+        if (answer == PLACING_UNKNOWN) {
+            unknown++;
+            hope = target + 1;
+            n_steps /= unknown > 1 ? 1 : aims ? 4 : 2;
+        }
+        hope = higher(hope, part->low);
+        if (part->height <= higher(aim, part->low) || part->height - near <= hope)
             break;
+        target = hope + (part->height - hope) / 2;
     }
-    if (status == VBS_OK && part->height - 1 > part->low && !placing->over)
+    if (status == VBS_OK && !placing->over && part->height - 1 > part->low && part->height > aim) {
+        enum placing_answer answer;
+
         status = ask(placing, part, part->height - 1, n_steps, &answer);
+    }
     return status;
 }
 
@@ -160,7 +177,7 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
                 aim = capacity;
             if (part->height <= aim || part->height <= part->low)
                 continue;
-            status = improve(placing, part, aim, times * steps_of_passes(placing, part));
+            status = improve(placing, part, aim, times * steps_of_passes(placing, part), lowest);
             open = true;
         }
         if (status != VBS_OK)

@@ -22,7 +22,8 @@
 #include <string.h>
 
 #define MAX_ITEMS 2048 /* the search recurs once for each item */
-#define MEMO_BITS 18
+#define MAX_MEMO  18   /* bits of a place in the memo */
+#define MIN_MEMO  10
 
 /* A value before it was changed; without a place: the item that was placed. */
 struct change {
@@ -55,8 +56,10 @@ struct placing_stack {
     int64_t *total;      /* [sections], sizes of those left */
     int *crossing;       /* [sections], those left that live in this and the next section */
     bool *touched;       /* [sections] */
-    uint64_t *memo;      /* [1 << MEMO_BITS], hashes of states that failed */
+    int memo_bits;
+    uint64_t *memo; /* [1 << memo_bits], hashes of states that failed */
     int64_t target, last_step;
+    unsigned turn; /* ways to rank tried so far */
 
     struct change *changes;
     size_t n_changes, changes_size;
@@ -331,7 +334,7 @@ static enum placing_answer solve(struct placing_stack *stack, const struct job *
 {
     size_t first = stack->n_choices;
     uint64_t hash = hash_of(stack, job, offset, rank);
-    uint64_t *known = &stack->memo[hash >> (64 - MEMO_BITS)];
+    uint64_t *known = &stack->memo[hash >> (64 - stack->memo_bits)];
     enum placing_answer answer = PLACING_REFUTED;
 
     if (*known == hash)
@@ -420,7 +423,10 @@ static enum vbs_status allocate(struct placing_stack *stack)
     stack->total = vbs_arena_alloc(arena, n_sections, sizeof *stack->total);
     stack->crossing = vbs_arena_alloc(arena, n_sections, sizeof *stack->crossing);
     stack->touched = vbs_arena_alloc(arena, n_sections, sizeof *stack->touched);
-    stack->memo = vbs_arena_alloc(arena, (size_t)1 << MEMO_BITS, sizeof *stack->memo);
+    for (stack->memo_bits = MIN_MEMO;
+         stack->memo_bits < MAX_MEMO && n >> (stack->memo_bits - MIN_MEMO);)
+        stack->memo_bits++;
+    stack->memo = vbs_arena_alloc(arena, (size_t)1 << stack->memo_bits, sizeof *stack->memo);
     return stack->most && stack->rank && stack->keyed && stack->placed && stack->offsets &&
                    stack->least && stack->floor && stack->total && stack->crossing &&
                    stack->touched && stack->memo
@@ -478,7 +484,7 @@ static enum placing_answer run(struct placing_stack *stack, struct placing_part 
     struct job job = {.n = part->n, .upper = stack->sections.n};
     enum placing_answer answer;
 
-    memset(stack->memo, 0, sizeof *stack->memo << MEMO_BITS);
+    memset(stack->memo, 0, sizeof *stack->memo << stack->memo_bits);
     stack->n_lists = stack->n_choices = 0;
     if (!GROW(stack, lists, (size_t)part->n))
         return PLACING_UNKNOWN;
@@ -491,21 +497,32 @@ static enum placing_answer run(struct placing_stack *stack, struct placing_part 
     return answer;
 }
 
+/* Steps for one way to rank: enough to place all items twice. */
+static int64_t least_steps(const struct placing_part *part)
+{
+    return 2 * part->n * (2 + part->n / 8);
+}
+
 enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
     enum vbs_status status = part->stack ? VBS_OK : start(placing, part);
     struct placing_stack *stack = part->stack;
+    int64_t last_step = placing->n_steps + n_steps, each = n_steps / 4;
 
     if (status != VBS_OK)
         return status;
     stack->target = target;
+    each = each > least_steps(part) ? each : least_steps(part);
     *answer = PLACING_UNKNOWN;
-    for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over; r++) {
-        const char *keys = RANKS[r < N_RANKS ? r : (int)(part->n_tries++ % N_RANKS)];
+    for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over &&
+                    placing->n_steps < last_step;
+         r++) {
+        unsigned turn = stack->turn++ % (2 * N_RANKS);
 
-        set_ranks(stack, keys, r < N_RANKS ? 0 : 0.5);
-        stack->last_step = placing->n_steps + n_steps / (N_RANKS / 2);
+        /* Every other time with some noise. */
+        set_ranks(stack, RANKS[turn % N_RANKS], turn < N_RANKS ? 0 : 0.5);
+        stack->last_step = placing->n_steps + each;
         *answer = run(stack, part);
         if (stack->no_memory)
             return vbs_no_memory(placing->ctx);

@@ -4,8 +4,6 @@
 #include "base/fail.h"
 #include "vbslab/units.h"
 
-#include <stdlib.h>
-
 /* ---- lines ---- */
 
 static bool stays(const struct vbs_exec_walk *walk, int tensor)
@@ -162,102 +160,11 @@ enum vbs_status vbs_exec_stacks_init(struct vbs_ctx *ctx, struct vbs_exec_stacks
 
 void vbs_exec_stacks_clear(struct vbs_exec_stacks *stacks)
 {
-    free(stacks->splits);
     vbs_arena_clear(&stacks->arena);
     *stacks = (struct vbs_exec_stacks){0};
 }
 
-/* ---- turns ---- */
-
 int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int sample)
 {
     return stacks->lines[stacks->line_of[tensor]].stack_of[sample];
-}
-
-int vbs_exec_stack_turn(const struct vbs_exec_stacks *stacks, int stack, int64_t step)
-{
-    const struct vbs_exec_stack *at = &stacks->stacks[stack];
-    int low = 0, high = at->n_splits;
-
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-
-        if (stacks->splits[at->first_split + middle].step <= step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-struct vbs_exec_turn vbs_exec_stack_turn_slots(const struct vbs_exec_stacks *stacks, int stack,
-                                               int turn)
-{
-    const struct vbs_exec_stack *at = &stacks->stacks[stack];
-    const struct vbs_exec_split *splits = stacks->splits + at->first_split;
-    const struct vbs_exec_life *lives = stacks->lines[at->line].lives;
-    struct vbs_exec_turn slots = {.from = turn > 0 ? 2 * (int64_t)splits[turn - 1].step : 0,
-                                  .to = turn < at->n_splits
-                                            ? 2 * (int64_t)splits[turn].step
-                                            : 2 * stacks->walk->schedule->n_steps + 2,
-                                  .low = at->first};
-
-    while (slots.low + 1 < at->end &&
-           !(lives[slots.low].birth < slots.to && lives[slots.low].death > slots.from))
-        slots.low++;
-    return slots;
-}
-
-/* ---- splits ---- */
-
-bool vbs_exec_split(struct vbs_exec_stacks *stacks, int stack, int64_t step)
-{
-    if (stacks->n_splits == stacks->max_splits) {
-        int max = stacks->max_splits ? 2 * stacks->max_splits : 64;
-        struct vbs_exec_split *splits = realloc(stacks->splits, (size_t)max * sizeof *splits);
-
-        if (!splits)
-            return false;
-        stacks->splits = splits;
-        stacks->max_splits = max;
-    }
-    stacks->splits[stacks->n_splits++] = (struct vbs_exec_split){stack, (int)step};
-    return true;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct vbs_exec_split *a = left, *b = right;
-
-    return a->stack != b->stack ? a->stack - b->stack : a->step - b->step;
-}
-
-void vbs_exec_splits_sort(struct vbs_exec_stacks *stacks)
-{
-    struct vbs_exec_split *splits = stacks->splits;
-    int n = 0;
-
-    if (stacks->n_splits > 0)
-        qsort(splits, (size_t)stacks->n_splits, sizeof *splits, compare);
-    for (int i = 0; i < stacks->n_splits; i++)
-        if (i == 0 || compare(&splits[i], &splits[n - 1]) != 0)
-            splits[n++] = splits[i];
-    stacks->n_splits = n;
-    for (int s = 0; s < stacks->n_stacks; s++)
-        stacks->stacks[s].n_splits = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        stacks->stacks[splits[i].stack].first_split = i;
-        stacks->stacks[splits[i].stack].n_splits++;
-    }
-}
-
-int64_t vbs_exec_stack_live_bytes(const struct vbs_exec_stacks *stacks, int stack, int64_t slot)
-{
-    const struct vbs_exec_stack *at = &stacks->stacks[stack];
-    const struct vbs_exec_line *line = &stacks->lines[at->line];
-    int64_t n = 0;
-
-    for (int i = at->first; i < at->end; i++)
-        n += vbs_exec_lives(&line->lives[i], slot);
-    return n * line->sample_bytes;
 }

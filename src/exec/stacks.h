@@ -8,9 +8,6 @@
  *
  * Time goes in slots: step i (from 0) is slot 2 i + 1, moves before it and what transfers do are in
  * slot 2 i, all ends with slot 2 n_steps + 1.
- *
- * A stack that cannot stay where it is can be split in time: before a step, all of it that lives is
- * copied to another place (a planned move), where later steps find it.
  */
 #ifndef VBS_EXEC_STACKS_H
 #define VBS_EXEC_STACKS_H
@@ -33,12 +30,6 @@ struct vbs_exec_line {
 /* Places first..end - 1 of a line. */
 struct vbs_exec_stack {
     int line, first, end;
-    int first_split, n_splits; /* by step */
-};
-
-/* The stack moves before this step. */
-struct vbs_exec_split {
-    int stack, step;
 };
 
 struct vbs_exec_stacks {
@@ -49,8 +40,6 @@ struct vbs_exec_stacks {
     struct vbs_exec_line *lines;
     int n_stacks;
     struct vbs_exec_stack *stacks;
-    int n_splits, max_splits;
-    struct vbs_exec_split *splits;
     struct vbs_arena arena;
 };
 
@@ -62,29 +51,5 @@ void vbs_exec_stacks_clear(struct vbs_exec_stacks *stacks);
 
 /* The stack of a sample of a tensor with a line. */
 int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int sample);
-
-/* How often a stack has moved when a step runs. */
-int vbs_exec_stack_turn(const struct vbs_exec_stacks *stacks, int stack, int64_t step);
-
-/* Slots from..to - 1 of a turn. */
-struct vbs_exec_turn {
-    int64_t from, to;
-    int low; /* the first place that lives then: its offset is 0 */
-};
-struct vbs_exec_turn vbs_exec_stack_turn_slots(const struct vbs_exec_stacks *stacks, int stack,
-                                               int turn);
-
-static inline bool vbs_exec_lives(const struct vbs_exec_life *life, int64_t slot)
-{
-    return life->birth <= slot && slot < life->death;
-}
-
-/* Adds a split, which must be its stack's last so far; sort them before they are used. False:
- * memory is out. */
-bool vbs_exec_split(struct vbs_exec_stacks *stacks, int stack, int64_t step);
-void vbs_exec_splits_sort(struct vbs_exec_stacks *stacks);
-
-/* What lives of a stack in a slot. Linear in the stack. */
-int64_t vbs_exec_stack_live_bytes(const struct vbs_exec_stacks *stacks, int stack, int64_t slot);
 
 #endif

@@ -32,7 +32,7 @@ struct vbs_exec_stream {
     const struct vbs_exec_file *file;
     void *bounce;
     struct gate run;    /* runs begun; the last one is the wish to end */
-    struct gate passed; /* steps */
+    struct gate passed; /* half steps */
     struct gate loaded; /* loads */
     struct gate idle;   /* runs ended */
     _Atomic bool stops, quits;
@@ -259,9 +259,9 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
     gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
 }
 
-void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_steps)
+void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps)
 {
-    gate_raise(&stream->passed, n_steps);
+    gate_raise(&stream->passed, n_half_steps);
 }
 
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,

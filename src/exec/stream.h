@@ -32,8 +32,9 @@ void vbs_exec_stream_free(struct vbs_exec_stream *stream);
 void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
                            struct vbs_exec_step *trace);
 
-/* Says that n_steps of the list have been passed. */
-void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_steps);
+/* Says that so many half steps of the list have been passed: 2 s + 1 when all that comes before
+ * step s (from 0) has been done, 2 s + 2 when the step has. */
+void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps);
 
 /* Waits until so many loads have ended. VBS_IO; VBS_INTERRUPTED: ctx->cancel was set. */
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,

@@ -27,6 +27,7 @@ struct image_state {
 struct piecing {
     struct vbs_ctx *ctx;
     const struct vbs_exec_walk *walk;
+    const int *begins; /* of loads, or null */
     struct vbs_exec_pieces *out;
     struct image_state *images; /* [n_images] */
     int *parent;                /* [n_loads]: loads whose pieces belong together */
@@ -139,6 +140,7 @@ static enum vbs_status end_piece(struct piecing *p, const struct segment *segmen
                                                            .image = p->image_of[segment->load],
                                                            .death = death,
                                                            .is_resident = segment->is_resident,
+                                                           .waits = segment->waits,
                                                            .from = range->packed_from,
                                                            .to = range->packed_to};
     return VBS_OK;
@@ -161,7 +163,8 @@ static enum vbs_status load(struct piecing *p, int64_t i, int number)
     struct segment segment = {.range = range_of(p, i),
                               .load = number,
                               .is_resident = step->resident,
-                              .birth = step->resident ? 0 : 2 * i};
+                              .birth =
+                                  step->resident ? 0 : 2 * (p->begins ? p->begins[number] : i)};
     int place = find_segment(image, segment.range.from);
 
     if (place < image->n && image->segments[place].range.from < segment.range.to)
@@ -468,9 +471,10 @@ static enum vbs_status begin(struct piecing *p)
 }
 
 enum vbs_status vbs_exec_pieces_init(struct vbs_ctx *ctx, struct vbs_exec_pieces *pieces,
-                                     const struct vbs_exec_walk *walk, int64_t alignment)
+                                     const struct vbs_exec_walk *walk, const int *begins,
+                                     int64_t alignment)
 {
-    struct piecing p = {.ctx = ctx, .walk = walk, .out = pieces};
+    struct piecing p = {.ctx = ctx, .walk = walk, .begins = begins, .out = pieces};
     enum vbs_status status = begin(&p);
 
     if (status == VBS_OK)

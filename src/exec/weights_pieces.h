@@ -15,6 +15,7 @@
 struct vbs_exec_piece {
     int load, image;  /* number of the load that brought them */
     bool is_resident; /* there before the run begins */
+    int waits;        /* streamed loads that have ended when they are there */
     int64_t birth, death;
     int64_t from, to;
 };
@@ -45,13 +46,14 @@ struct vbs_exec_pieces {
 };
 
 /*
- * Start with {0}; clear it whatever comes out. A piece that is read lies so that its first byte is
- * a multiple of 64, and the distance of all pieces to their bytes in the image a multiple of
- * alignment (64, 4096) where both are possible. VBS_INVALID: weights are loaded that are there,
+ * Start with {0}; clear it whatever comes out. begins: steps before which loads begin
+ * (weights_delay.h); null: as they stand in the list. A piece that is read lies so that its first
+ * byte is a multiple of 64, and the distance of all pieces to their bytes in the image a multiple
+ * of alignment (64, 4096) where both are possible. VBS_INVALID: weights are loaded that are there,
  * read or dropped that are not, or residents are not back at the end. VBS_USAGE: too many pieces.
  */
 enum vbs_status vbs_exec_pieces_init(struct vbs_ctx *ctx, struct vbs_exec_pieces *pieces,
-                                     const struct vbs_exec_walk *walk,
+                                     const struct vbs_exec_walk *walk, const int *begins,
                                      int64_t alignment) VBS_MUST_CHECK;
 void vbs_exec_pieces_clear(struct vbs_exec_pieces *pieces);
 

@@ -11,8 +11,8 @@
 struct vbs_onnx_import;
 
 /* Elements of what can be computed with: of one constant, of all in one file. */
-#define VBS_ONNX_MAX_NUMBERS     (1 << 20)
-#define VBS_ONNX_MAX_ALL_NUMBERS (1 << 22)
+#define VBS_ONNX_MAX_NUMBERS     (1 << 19)
+#define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
 
 struct vbs_onnx_number {
     long double value;

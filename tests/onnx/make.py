@@ -241,6 +241,26 @@ def normals():
     n.save(ir=10)
 
 
+def later(results=None):
+    """What versions 18 to 20 brought."""
+    n = Net("later", 20, ["N", 4, 7, 6])
+    y = n.op("Gelu", n.op("Mish", "x"))
+    y = n.op("AveragePool", y, kernel_shape=[2, 3], dilations=[2, 1], pads=[1, 0, 0, 1])
+    y = n.op("Pad", y, n.ints(1, 2), "", n.ints(-2), mode="wrap")
+    a, b = n.op("Split", y, outputs=2, axis=2, num_outputs=2)
+    y = n.op("Concat", b, a, axis=2)
+    y = n.op("Resize", y, "", "", n.ints(12, 18), axes=[2, 3], mode="linear",
+             keep_aspect_ratio_policy="not_larger",
+             coordinate_transformation_mode="half_pixel_symmetric")
+    z = n.op("LeakyRelu", y)
+    z = n.op("GlobalLpPool", z, p=1) if results else n.op("ReduceL1", z, n.ints(2, 3))
+    y = n.op("Mul", y, z)
+    y = n.op("GroupNormalization", y, n.weight(2), n.weight(2), num_groups=2, epsilon=1e-2)
+    y = n.op("Reshape", y, n.ints(-1, 2, 2, 84), allowzero=1)
+    n.output(n.op("ReduceLogSumExp", y, n.ints(3, -2), keepdims=0), "y")
+    return n.save(ir=9, results=results)
+
+
 def external():
     """Weights in a file of their own."""
     n = Net("external", 17, ["N", 3, 6, 6])
@@ -295,6 +315,7 @@ if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, whole, normals, external):
         make()
+    later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize
