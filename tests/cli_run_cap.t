@@ -4,7 +4,7 @@
 # The limit is RLIMIT_AS (ulimit -v): it counts every mapping, touched or not, and is the hardest
 # that every system has. Where VBSLAB_TEST_CGROUP names a folder of the cgroup file system in which
 # groups can be made, the same runs stand a limit of resident memory too. The base comes from a run
-# of the same schedule in a larger arena. A limit that is lower by a quarter of the budget must end
+# of the same schedule in a larger arena. A limit that is lower by half of the budget must end
 # in an error, so that the test can fail. VBSLAB: the program.
 . "$(dirname "$0")/cli_lib.sh"
 VBSLAB_DB=store.sqlite
@@ -84,9 +84,9 @@ proves()
     high=$(member out high_water_bytes)
     [ "$high" = null ] || [ "$high" -le $((large + slack)) ]
     report $? "$name: the process rose by $high bytes"
-    within_space $((limit - large / 4)) "$large" "$@"
+    within_space $((limit - large / 2)) "$large" "$@"
     [ $code -eq 1 ] && { one_error 'out of memory' || one_error 'cannot obtain an arena of'; }
-    report $? "$name: a quarter of the budget less is refused"
+    report $? "$name: half of the budget less is refused"
     if [ -z "$VBSLAB_TEST_CGROUP" ]; then
         skip "$name: survives in a cgroup" "VBSLAB_TEST_CGROUP names no folder to make one in"
         return

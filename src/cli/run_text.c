@@ -40,9 +40,12 @@ static void add_time(struct cli_table *table, double time_us)
                   isnan(time_us) ? "" : cli_format_time(time_us, number, sizeof number));
 }
 
+/* In percent, or as a factor where that would be many. */
 static void add_difference(struct cli_table *table, double predicted, double measured)
 {
-    if (predicted > 0 && measured > 0)
+    if (predicted > 0 && measured > 10 * predicted)
+        cli_table_add(table, "%.0fx", measured / predicted);
+    else if (predicted > 0 && measured > 0)
         cli_table_add(table, "%+.1f%%", 100 * (measured / predicted - 1));
     else
         cli_table_add(table, "%s", "");

@@ -97,8 +97,11 @@ static bool sort_rects(struct vbs_exec_guard *guard)
     for (int pass = 0; pass < 2; pass++) {
         int *sorted = pass ? guard->deaths : guard->births;
 
-        for (int i = 0; i < guard->n_rects; i++)
-            order[i] = (struct order){pass ? guard->rects[i].upper : guard->rects[i].lower, i};
+        for (int i = 0; i < guard->n_rects; i++) /* in a slot those that arrive are born first */
+            order[i] =
+                (struct order){pass ? guard->rects[i].upper
+                                    : 2 * guard->rects[i].lower + !(guard->turns[i] & ARRIVES),
+                               i};
         qsort(order, (size_t)guard->n_rects, sizeof *order, compare);
         for (int i = 0; i < guard->n_rects; i++)
             sorted[i] = order[i].rect;
@@ -230,6 +233,11 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_guard *
                     where, offset, guard->arena->bytes);
 }
 
+static bool arrives(const struct vbs_exec_guard *guard, int index)
+{
+    return (guard->turns[index] & ARRIVES) != 0;
+}
+
 static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *guard, int index,
                                   int64_t step)
 {
@@ -239,7 +247,7 @@ static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *gu
 
     if (guard->is_resident[index])
         return VBS_OK;
-    if (guard->turns[index] & ARRIVES) { /* where others may be about to leave */
+    if (arrives(guard, index)) { /* where others may be about to leave */
         for (int64_t i = 0; i < rect->size; i++)
             lives[i]++;
         return VBS_OK;
@@ -284,11 +292,11 @@ static void end_life(struct vbs_exec_guard *guard, int index)
 }
 
 enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
-                                     int64_t slot)
+                                     int64_t slot, bool has_moved)
 {
     enum vbs_status status = VBS_OK;
 
-    for (; guard->n_left > 0; guard->n_left--) {
+    for (; guard->n_left > 0 && has_moved; guard->n_left--) {
         const struct vbs_place_rect *rect = &guard->rects[guard->left[guard->n_left - 1]];
 
         fill_dead(guard, rect->offset, rect->size);
@@ -302,7 +310,7 @@ enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard 
         if (upper <= slot && upper <= lower) {
             end_life(guard, dead);
             guard->n_dead++;
-        } else if (lower <= slot) {
+        } else if (lower < slot || (lower == slot && (has_moved || arrives(guard, born)))) {
             status = begin_life(ctx, guard, born, slot / 2);
             guard->n_born++;
         } else {

@@ -23,11 +23,13 @@ void vbs_exec_guard_free(struct vbs_exec_guard *guard);
 /* Before a run: fills all but resident weights. */
 void vbs_exec_guard_start(struct vbs_exec_guard *guard);
 
-/* Slot (stacks.h) begins: what died is filled, what is to live must be untouched. VBS_LIBRARY. */
+/* Slot (stacks.h) begins: what died is filled, what is to live must be untouched. Twice for slots
+ * with moves: before them, when what is to move leaves and arrives, and after them, when what is
+ * born then can have the places that are free. VBS_LIBRARY. */
 enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
-                                     int64_t slot) VBS_MUST_CHECK;
+                                     int64_t slot, bool has_moved) VBS_MUST_CHECK;
 
-/* A stack moved from place, or made a detour there: what is dead of it is filled. */
+/* Something moved from place, or made a detour there: what is dead of it is filled. */
 void vbs_exec_guard_moved(struct vbs_exec_guard *guard, const void *place, int64_t bytes);
 
 /* Step (from 0) is over: looks at what is dead now, or not yet. VBS_LIBRARY. */

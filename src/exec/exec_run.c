@@ -91,9 +91,11 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
 
 /* ---- steps ---- */
 
-static enum vbs_status reach(struct running *r, int64_t slot)
+static enum vbs_status reach(struct running *r, int64_t slot, bool has_moved)
 {
-    return r->exec->guard ? vbs_exec_guard_reach(r->ctx, r->exec->guard, slot) : VBS_OK;
+    struct vbs_exec_guard *guard = r->exec->guard;
+
+    return guard ? vbs_exec_guard_reach(r->ctx, guard, slot, has_moved) : VBS_OK;
 }
 
 /* Ops from..to - 1, none of a step. */
@@ -143,10 +145,12 @@ static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int e
     enum vbs_status status = run_kind(r, VBS_DO_DROP, at, end);
 
     if (status == VBS_OK)
-        status = reach(r, 2 * s);
+        status = reach(r, 2 * s, false);
     first = *at;
     if (status == VBS_OK)
         status = run_moves(r, at, end);
+    if (status == VBS_OK)
+        status = reach(r, 2 * s, true);
     if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->guard))
         vbs_exec_stream_pass(r->exec->stream, 2 * s + 1);
     if (status == VBS_OK)
@@ -163,7 +167,7 @@ static enum vbs_status run_step(struct running *r, int64_t s)
     double start_s = r->last_s;
 
     if (status == VBS_OK)
-        status = reach(r, 2 * s + 1);
+        status = reach(r, 2 * s + 1, true);
     for (; at < end && status == VBS_OK; at++)
         status = run_op(r, &program->ops[at]);
     if (trace && r->exec->is_load && !r->exec->is_load[s])
@@ -228,7 +232,7 @@ static enum vbs_status begin(struct running *r)
         memset(exec->trace, 0, (size_t)exec->n_steps * sizeof *exec->trace);
     if (exec->guard)
         vbs_exec_guard_start(exec->guard);
-    return reach(r, 0);
+    return reach(r, 0, true);
 }
 
 /* The clock runs from the first step's start to the last one's end. */
