@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fail(struct exec_case *c, const char *format, ...)
+VBS_PRINTF(2, 3) static bool fail(struct exec_case *c, const char *format, ...)
 {
     va_list args;
 
