@@ -130,17 +130,16 @@ def table(arguments):
     print(f"# date: {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}")
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
-    for process in range(1, arguments.processes + 1):
-        for name in arguments.names or peers.NETWORKS:
-            for request in arguments.requests.split(","):
-                for memory in arguments.memory.split(","):
-                    try:
-                        row = row_of(name, arguments, store, int(request), memory)
-                    except Failed as why:
-                        print(f"{name}, request {request}, {memory}: {why}", file=sys.stderr)
-                        continue
-                    out.writerow({**row, "process": process})
-                    sys.stdout.flush()
+    for name in arguments.names or peers.NETWORKS:
+        for request in arguments.requests.split(","):
+            for memory in arguments.memory.split(","):
+                try:
+                    row = row_of(name, arguments, store, int(request), memory)
+                except Failed as why:
+                    print(f"{name}, request {request}, {memory}: {why}", file=sys.stderr)
+                    continue
+                out.writerow({**row, "process": arguments.process})
+                sys.stdout.flush()
 
 
 def main():
@@ -154,7 +153,7 @@ def main():
     parser.add_argument("--memory", default="", help="budgets, as 64MiB,128MiB (default: none)")
     parser.add_argument("--planner", default="fbs-best")
     parser.add_argument("--weights", default="excluded", choices=["excluded", "included"])
-    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--process", type=int, default=1, help="what the last column says")
     parser.add_argument("--patience", type=float, default=60,
                         help="seconds to try for a run without others, per cell (default: 60)")
     parser.add_argument("--nice", type=int, default=0,

@@ -8,8 +8,7 @@
   peers.py reference NET.onnx --input X.npy [--output Y.npy] [--against Z.npy]
 
 Every line of a table comes from a process of its own, so that its high-water is that of one
-network at one batch. Runs of the same cell are not neighbours in time: the whole table is gone
-through once per process number. Runs are timed in slices, each when the machine is idle; slices
+network at one batch. Runs are timed in slices, each when the machine is idle; slices
 in which other processes computed are left out while there are enough without. What others took of
 the machine in those that count is in the last column.
 """
@@ -214,16 +213,14 @@ def table(arguments):
     print(f"# date: {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}")
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
-    for process in range(1, arguments.processes + 1):
-        for name in arguments.names or NETWORKS:
-            for batch in (int(b) for b in arguments.batches.split(",")):
-                for peer in arguments.peers.split(","):
-                    row = measure(peer, arguments.models / f"{name}.onnx", batch,
-                                  arguments.models, arguments)
-                    if row:
-                        out.writerow({**row, "process": process})
-                        sys.stdout.flush()
-        print(f"process {process} of {arguments.processes}: done", file=sys.stderr)
+    for name in arguments.names or NETWORKS:
+        for batch in (int(b) for b in arguments.batches.split(",")):
+            for peer in arguments.peers.split(","):
+                row = measure(peer, arguments.models / f"{name}.onnx", batch, arguments.models,
+                              arguments)
+                if row:
+                    out.writerow({**row, "process": arguments.process})
+                    sys.stdout.flush()
 
 
 def agree(arguments):
@@ -310,7 +307,7 @@ def command_line():
     verb.add_argument("--models", type=pathlib.Path, default="build/peers")
     verb.add_argument("--peers", default=",".join(PEERS), help="of " + ", ".join(runtimes.LOADERS))
     verb.add_argument("--batches", default="1,4,12")
-    verb.add_argument("--processes", type=int, default=3)
+    verb.add_argument("--process", type=int, default=1, help="what the last column says")
     verb.add_argument("--seconds", type=float, default=2, help="per cell (default: 2)")
     verb.add_argument("--patience", type=float, default=60,
                       help="seconds for idle moments, per cell (default: 60)")

@@ -1,0 +1,57 @@
+# With budgets: for each that joint was executed in, the best of the peers whose runs fit in as
+# much, beside it. Reads memory.csv, then budgets.csv.
+"planner" in csv_column {
+    bytes = col("budget_bytes")
+    at = col("network")
+    rate = 1e6 * col("request") / col("median_us")
+    key = at SUBSEP bytes
+    if (!(key in ours)) {
+        order[++n] = key
+        network[key] = at
+        budget[key] = bytes
+    }
+    if (rate > ours[key]) {
+        ours[key] = rate
+        rise[key] = col("high_water_bytes") - col("base_bytes")
+    }
+    next
+}
+{
+    at = col("network")
+    m = ++rows[at]
+    fits[at, m] = col("run_high_water_bytes") - col("base_bytes")
+    rates[at, m] = 1e6 * col("batch") / col("median_us")
+    peer[at, m] = col("peer")
+    batch[at, m] = col("batch")
+    if (!(at in least) || fits[at, m] < least[at])
+        least[at] = fits[at, m]
+}
+END {
+    if (csv_failed)
+        exit 1
+    for (i = 1; i <= n; i++) {
+        key = order[i]
+        at = network[key]
+        best = 0
+        for (m = 1; m <= rows[at]; m++)
+            if (fits[at, m] <= budget[key] + 1048576 && (!best || rates[at, m] > rates[at, best]))
+                best = m
+        if (best) {
+            ratio = rates[at, best] / ours[key]
+            low = low == "" || ratio < low ? ratio : low
+            high = ratio > high ? ratio : high
+            said = sprintf("%s, batch %d | %.1f", peer[at, best], batch[at, best], rates[at, best])
+        } else
+            said = "none fits | "
+        line[i] = sprintf("| %s | %.0f | %s | %.1f | %s |", at, budget[key] / 1048576, said, \
+            ours[key], best ? sprintf("%.2f", ratio) : "")
+    }
+    printf "\nWith budgets, requests of 64, weights inside: the best peer whose runs fit in as much"
+    printf " takes %.2f to %.2f of the images a second of joint. A peer's memory is", low, high
+    print " that of its runs above that of its library, without what loading took for a moment;"
+    print "ours is the arena.\n"
+    print "| network | MiB | best peer | its images/s | joint, executed, images/s | ratio |"
+    print "| --- | ---: | --- | ---: | ---: | ---: |"
+    for (i = 1; i <= n; i++)
+        print line[i]
+}
