@@ -76,7 +76,9 @@ struct vbs_session_ops {
     enum vbs_status (*fill)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             void *memory);
     /* Between plain floats, [n, C, D, H, W] as the network's shapes say, and n samples of tensor in
-     * the backend's own layout. VBS_UNSUPPORTED when the session is modelled. */
+     * the backend's own layout. What a tensor needs for that is made at its first call, also one
+     * of n = 0 that moves nothing; later calls allocate nothing. VBS_UNSUPPORTED when the session
+     * is modelled. */
     enum vbs_status (*write)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                              const float *values, void *memory);
     enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,

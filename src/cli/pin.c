@@ -10,6 +10,10 @@
 /* Set to the number of threads in the program started anew, so that it is not started again. */
 #define PINNED "VBSLAB_PINNED"
 
+/* How often a thread of libgomp that waits looks before it sleeps, a tenth of a millisecond and not
+ * its usual several, in which it would keep its core from the thread that copies weights. */
+#define SPINS "10000"
+
 /* Processors that the group of this process may use together, 0: no limit. A container's limit is
  * often a share of time, and more threads than that only wait for each other. */
 static int group_limit(void)
@@ -77,7 +81,8 @@ void cli_pin_threads(struct cli *cli, int *threads)
         *threads = usable_processors();
     snprintf(number, sizeof number, "%d", *threads);
     if (setenv(PINNED, number, 1) == 0 && setenv("OMP_NUM_THREADS", number, 1) == 0 &&
-        setenv("OMP_PROC_BIND", "true", 1) == 0 && setenv("OMP_PLACES", "cores", 0) == 0)
+        setenv("OMP_PROC_BIND", "true", 1) == 0 && setenv("OMP_PLACES", "cores", 0) == 0 &&
+        (getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", SPINS, 0) == 0))
         execv("/proc/self/exe", cli->argv);
     cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));
     unsetenv(PINNED);

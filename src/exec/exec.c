@@ -247,6 +247,20 @@ static enum vbs_status count_values(struct opening *o)
     return VBS_OK;
 }
 
+/* What copying inputs and outputs needs is made here, not in a run. */
+static enum vbs_status prepare_ends(struct opening *o)
+{
+    const struct vbs_exec *exec = o->exec;
+    struct vbs_session *session = exec->session;
+    float value = 0;
+    enum vbs_status status = session->ops->write(o->ctx, session, 0, 0, &value, &value);
+
+    for (int i = 0; i < o->network->n_outputs && status == VBS_OK; i++)
+        status = session->ops->read(o->ctx, session, exec->program.output_layers[i], 0, &value,
+                                    &value);
+    return status;
+}
+
 static enum vbs_status begin_trace(struct opening *o)
 {
     struct vbs_exec *exec = o->exec;
@@ -271,6 +285,8 @@ static enum vbs_status make_program(struct opening *o)
     if (status == VBS_OK)
         status = vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
                                        &exec->file, o->options.paranoid);
+    if (status == VBS_OK)
+        status = prepare_ends(o);
     if (status == VBS_OK && o->options.paranoid)
         status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
     if (status == VBS_OK && exec->program.n_loads > 0)

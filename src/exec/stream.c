@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,12 +10,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
-#define SPINS   200                 /* looks before sleeping: a microsecond or two */
-#define SLICE   ((int64_t)16 << 20) /* read between two looks at the wish to stop */
-#define LOOK_NS 50000000L           /* how often who waits looks at ctx->cancel */
+/* From libgomp; declared here because only gcc brings omp.h. */
+extern int omp_get_num_places(void);
+extern int omp_get_place_num_procs(int place);
+extern void omp_get_place_proc_ids(int place, int *ids);
+
+#define SPINS   200                /* looks before sleeping: a microsecond or two */
+#define SLICE   ((int64_t)1 << 20) /* what one thread reads at a time */
+#define LOOK_NS 50000000L          /* how often who waits looks at ctx->cancel */
 #define NOBODY  INT64_MAX
+#define LOWEST  19 /* priority: nice */
 
 /* A number that only grows during a run, and one who waits for it to reach another. */
 struct gate {
@@ -26,11 +33,25 @@ struct gate {
     pthread_cond_t cond;
 };
 
+/* The load under way, which is read in slices by whoever has time; guarded by loaded.mutex. */
+struct sharing {
+    const struct vbs_exec_load *load; /* null: none */
+    int64_t at;                       /* bytes that were taken */
+    int n_readers;
+    int reason; /* errno of a slice that failed, else 0 */
+};
+
+struct slice {
+    void *to;
+    int64_t bytes, offset;
+};
+
 struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
     const struct vbs_exec_file *file;
-    void *bounce;
+    void *bounce[2]; /* of the thread; of the one who waits for it */
+    struct sharing sharing;
     struct gate run;    /* runs begun; the last one is the wish to end */
     struct gate passed; /* half steps */
     struct gate loaded; /* loads */
@@ -102,56 +123,121 @@ static bool gate_wait(const struct vbs_ctx *ctx, struct gate *gate, int64_t valu
     return atomic_load(&gate->value) >= value;
 }
 
+/* ---- slices ---- */
+
+static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
+{
+    pthread_mutex_lock(&stream->loaded.mutex);
+    stream->sharing = (struct sharing){.load = load};
+    if (atomic_load(&stream->loaded.wanted) != NOBODY)
+        pthread_cond_broadcast(&stream->loaded.cond);
+    pthread_mutex_unlock(&stream->loaded.mutex);
+}
+
+static bool has_slice(const struct vbs_exec_stream *stream)
+{
+    const struct sharing *sharing = &stream->sharing;
+
+    return sharing->load && sharing->at < sharing->load->bytes && sharing->reason == 0;
+}
+
+/* False when there is none (left). */
+static bool take_slice(struct vbs_exec_stream *stream, struct slice *slice)
+{
+    struct sharing *sharing = &stream->sharing;
+    bool has;
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    has = has_slice(stream) && !atomic_load(&stream->stops);
+    if (has) {
+        const struct vbs_exec_load *load = sharing->load;
+        int64_t left = load->bytes - sharing->at;
+
+        *slice = (struct slice){(char *)load->to + sharing->at, left < SLICE ? left : SLICE,
+                                load->offset + sharing->at};
+        sharing->at += slice->bytes;
+        sharing->n_readers++;
+    }
+    pthread_mutex_unlock(&stream->loaded.mutex);
+    return has;
+}
+
+static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice, void *bounce)
+{
+    struct sharing *sharing = &stream->sharing;
+    int reason = vbs_exec_file_read(stream->file, slice->to, slice->bytes, slice->offset, bounce);
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    if (reason)
+        sharing->reason = reason;
+    if (--sharing->n_readers == 0)
+        pthread_cond_broadcast(&stream->loaded.cond);
+    pthread_mutex_unlock(&stream->loaded.mutex);
+}
+
+/* Until nobody reads; errno, or 0. */
+static int close_load(struct vbs_exec_stream *stream)
+{
+    struct sharing *sharing = &stream->sharing;
+    int reason;
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    while (sharing->n_readers > 0)
+        pthread_cond_wait(&stream->loaded.cond, &stream->loaded.mutex);
+    reason = sharing->reason ? sharing->reason : sharing->at < sharing->load->bytes ? ECANCELED : 0;
+    sharing->load = NULL;
+    pthread_mutex_unlock(&stream->loaded.mutex);
+    return reason;
+}
+
 /* ---- the thread ---- */
 
-/* All processors that the threads of this process may run on: who creates this thread may be bound
- * to one of them, where it computes. */
+/* All processors that OpenMP has places for: who creates this thread may be bound to one of them,
+ * where it computes. Without places nobody is bound. */
 static void spread_out(void)
 {
-    DIR *tasks = opendir("/proc/self/task");
-    struct dirent *entry;
-    cpu_set_t all, one;
+    cpu_set_t all;
 
     CPU_ZERO(&all);
-    while (tasks && (entry = readdir(tasks))) {
-        int id = atoi(entry->d_name);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int n = omp_get_place_num_procs(place);
+        int *ids = malloc((size_t)n * sizeof *ids + 1);
 
-        CPU_ZERO(&one);
-        if (id > 0 && sched_getaffinity(id, sizeof one, &one) == 0)
-            CPU_OR(&all, &all, &one);
+        if (!ids)
+            return;
+        omp_get_place_proc_ids(place, ids);
+        for (int i = 0; i < n; i++)
+            if (ids[i] < CPU_SETSIZE)
+                CPU_SET(ids[i], &all);
+        free(ids);
     }
-    if (tasks)
-        closedir(tasks);
     if (CPU_COUNT(&all) > 0)
         (void)sched_setaffinity(0, sizeof all, &all);
 }
 
-static int read_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
+/* The copy thread computes where others have nothing to compute: a thread that computes and loses
+ * its processor for the time of a copy makes all others wait for it. Who waits for weights copies
+ * too, so that they come in any case. */
+static void step_back(void)
 {
-    int reason = 0;
-
-    for (int64_t at = 0; at < load->bytes && reason == 0; at += SLICE) {
-        int64_t left = load->bytes - at;
-
-        if (atomic_load(&stream->stops))
-            return ECANCELED;
-        reason = vbs_exec_file_read(stream->file, (char *)load->to + at,
-                                    left < SLICE ? left : SLICE, load->offset + at, stream->bounce);
-    }
-    return reason;
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
 }
 
 static void run_loads(struct vbs_exec_stream *stream)
 {
     for (int i = 0; i < stream->n_loads; i++) {
         const struct vbs_exec_load *load = &stream->loads[i];
+        struct slice slice;
         double start_s, end_s;
 
         gate_wait(NULL, &stream->passed, load->after);
         if (atomic_load(&stream->stops))
             return;
         start_s = vbs_clock_s();
-        stream->reason = read_load(stream, load);
+        open_load(stream, load);
+        while (take_slice(stream, &slice))
+            read_slice(stream, &slice, stream->bounce[0]);
+        stream->reason = close_load(stream);
         end_s = vbs_clock_s();
         if (stream->reason) {
             gate_raise(&stream->loaded, NOBODY - 1); /* nobody need wait any longer */
@@ -171,6 +257,7 @@ static void *live(void *self)
     struct vbs_exec_stream *stream = self;
 
     spread_out();
+    step_back();
     for (int64_t run = 1;; run++) {
         gate_wait(NULL, &stream->run, run);
         if (atomic_load(&stream->quits))
@@ -199,7 +286,8 @@ static void release(struct vbs_exec_stream *stream)
     gate_destroy(&stream->passed);
     gate_destroy(&stream->loaded);
     gate_destroy(&stream->idle);
-    free(stream->bounce);
+    free(stream->bounce[0]);
+    free(stream->bounce[1]);
     free(stream);
 }
 
@@ -221,8 +309,9 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
     gate_init(&stream->idle);
-    stream->bounce = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
-    if (!stream->bounce) {
+    for (int i = 0; i < 2; i++)
+        stream->bounce[i] = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
+    if (!stream->bounce[0] || !stream->bounce[1]) {
         release(stream);
         return vbs_no_memory(ctx);
     }
@@ -264,11 +353,35 @@ void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps)
     gate_raise(&stream->passed, n_half_steps);
 }
 
+/* Until a load has ended or there is something to read, at most LOOK_NS. */
+static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
+{
+    struct gate *loaded = &stream->loaded;
+
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load_explicit(&loaded->value, memory_order_acquire) >= n_loads)
+            return;
+    pthread_mutex_lock(&loaded->mutex);
+    atomic_store(&loaded->wanted, n_loads);
+    if (atomic_load(&loaded->value) < n_loads && !has_slice(stream))
+        gate_sleep(loaded);
+    atomic_store(&loaded->wanted, NOBODY);
+    pthread_mutex_unlock(&loaded->mutex);
+}
+
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int n_loads)
 {
-    if (!gate_wait(ctx, &stream->loaded, n_loads))
-        return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+    struct slice slice;
+
+    while (atomic_load(&stream->loaded.value) < n_loads) {
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        if (take_slice(stream, &slice))
+            read_slice(stream, &slice, stream->bounce[1]);
+        else
+            wait_for_load(stream, n_loads);
+    }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
         return vbs_exec_file_refuse(ctx, stream->file, stream->reason);
     return VBS_OK;

@@ -4,7 +4,9 @@
  *
  * Two counters join the two clocks: how many steps of the list the thread that computes has passed,
  * for which loads wait, and how many loads have ended, for which steps wait. Who waits does so
- * actively for a moment, then sleeps.
+ * actively for a moment, then sleeps. A copy out of the page cache is work of a processor, of which
+ * none may be idle: the thread has the lowest priority, and a step that waits for weights helps to
+ * copy them.
  */
 #ifndef VBS_EXEC_STREAM_H
 #define VBS_EXEC_STREAM_H
