@@ -1,4 +1,4 @@
-# Budgets to plan for, from memory.csv: network and bytes, a line each. The least that any peer ran
+# Budgets to plan for, from memory.csv: a line for each network, budgets with commas. The least that any peer ran
 # in, what the fastest had at its best batch, and the half, quarter and eighth of the least.
 {
     at = col("network")
@@ -20,9 +20,9 @@ END {
         exit 1
     for (i = 1; i <= n; i++) {
         at = order[i]
+        budgets = ""
         for (part = 8; part >= 1; part /= 2)
-            printf "%s %dMiB\n", at, int(least[at] / part / 1048576)
-        if (most_bytes[at] > least[at])
-            printf "%s %dMiB\n", at, int(most_bytes[at] / 1048576)
+            budgets = budgets sprintf("%dMiB,", int(least[at] / part / 1048576))
+        printf "%s %s%dMiB\n", at, budgets, int(most_bytes[at] / 1048576)
     }
 }

@@ -77,9 +77,10 @@ class Store:
 
     def profile(self, path):
         """The id of the network's profile, kept beside its file."""
-        kept = path.with_suffix(".profile")
+        batches = self.arguments.measure_batches
+        kept = path.with_name(f"{path.stem}-{batches}.profile")
         if not kept.exists():
-            text, _ = self.call("measure", path, "--batches", self.arguments.measure_batches,
+            text, _ = self.call("measure", path, "--batches", batches,
                                    "--time-limit", self.arguments.time_limit,
                                    nice=self.arguments.nice)
             kept.write_text(text.split()[-1])
