@@ -1,8 +1,8 @@
-# How many runs fill two seconds, from a run's JSON; an odd number, for a median that was run.
-/"measured"/ { inside = 1 }
-inside && /"time_us"/ {
-    split($0, field, ":")
-    runs = int(2e6 / (field[2] + 0))
+# How many runs fill two seconds, from a schedule's JSON; an odd number, for a median that was run.
+/"predicted"/ && match($0, /"time_us": *[0-9.]+/) {
+    us = substr($0, RSTART, RLENGTH)
+    sub(/.*: */, "", us)
+    runs = int(2e6 / us)
     runs = runs < 5 ? 5 : runs > 101 ? 101 : runs
     print runs + (runs % 2 == 0)
     exit

@@ -1,4 +1,4 @@
-# Budgets to plan for, from memory.csv: a line for each network, budgets with commas. The least that any peer ran
+# Budgets to plan for, from peers.csv: a line for each network, budgets with commas. The least that any peer ran
 # in, what the fastest had at its best batch, and the half, quarter and eighth of the least.
 {
     at = col("network")

@@ -1,5 +1,5 @@
 # What each runtime does in how little memory: for every network the least that it ran in, and the
-# most images a second, with the memory for that. Reads memory.csv.
+# most images a second, with the memory for that. Reads peers.csv.
 {
     at = col("network") SUBSEP col("peer")
     if (!(at in least)) {

@@ -5,12 +5,12 @@ width = 8.6
 height = 3.6
 load folder . '/style.gp'
 set output 'memory.' . format
-data = 'memory.csv'
+data = 'peers.csv'
 set datafile commentschars '#'
 is(name, peer) = strcol('network') eq name && strcol('peer') eq peer
-mib() = (column('high_water_bytes') - column('base_bytes')) / 1048576.0
-rate() = 1e6 * column('batch') / column('median_us')
-x(name, peer) = is(name, peer) ? mib() : NaN
+mib(_) = (column('high_water_bytes') - column('base_bytes')) / 1048576.0
+rate(_) = 1e6 * column('batch') / column('median_us')
+x(name, peer) = is(name, peer) ? mib(0) : NaN
 
 set datafile missing NaN
 set key off
@@ -27,9 +27,9 @@ do for [i = 1:3] {
     set rmargin at screen 0.350 + 0.315 * (i - 1)
     set title name offset 0, -0.4
     if (i == 1) { set ylabel 'images/s' offset 1.0, 0 } else { unset ylabel }
-    plot data using (x(name, 'onnxruntime')):(rate()) with linespoints ls 11, \
-         '' using (x(name, 'openvino')):(rate()) with linespoints ls 12, \
-         '' using (x(name, 'pytorch-channels-last')):(rate()) with linespoints ls 13
+    plot data using (x(name, 'onnxruntime')):(rate(0)) with linespoints ls 11, \
+         '' using (x(name, 'openvino')):(rate(0)) with linespoints ls 12, \
+         '' using (x(name, 'pytorch-compile')):(rate(0)) with linespoints ls 13
 }
 unset logscale
 key_titles = '"ONNX Runtime" OpenVINO PyTorch'

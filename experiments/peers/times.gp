@@ -22,7 +22,7 @@ do for [i = 1:3] {
     set rmargin at screen 0.350 + 0.315 * (i - 1)
     set title sprintf('batch %d', batch) offset 0, -0.4
     if (i == 1) { set ylabel 'ms an image' offset 1.0, 0 } else { unset ylabel }
-    set yrange [3:300]
+    set yrange [2:300]
     plot data every 3::i using (column(0)):(at(batch, 3)):xticlabels(1) with points ls 11, \
          '' every 3::i using (column(0)):(at(batch, 4)) with points ls 12, \
          '' every 3::i using (column(0)):(at(batch, 5)) with points ls 13, \

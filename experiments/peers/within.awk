@@ -1,5 +1,5 @@
 # With budgets: for each that joint was executed in, the best of the peers whose runs fit in as
-# much, beside it. Reads memory.csv, then budgets.csv.
+# much, beside it. Reads peers.csv, then budgets.csv.
 "planner" in csv_column {
     bytes = col("budget_bytes")
     at = col("network")
