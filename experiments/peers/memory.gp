@@ -1,4 +1,5 @@
-# Images a second against memory above that of the library alone, one panel per network.
+# Images a second against memory above that of the library alone, one panel per network; of vbslab
+# with the weights inside, against its arena.
 format = ARG1
 folder = ARG2
 width = 8.6
@@ -8,9 +9,11 @@ set output 'memory.' . format
 data = 'peers.csv'
 set datafile commentschars '#'
 is(name, peer) = strcol('network') eq name && strcol('peer') eq peer
-mib(_) = (column('high_water_bytes') - column('base_bytes')) / 1048576.0
+mib(_) = (column('run_high_water_bytes') - column('base_bytes')) / 1048576.0
 rate(_) = 1e6 * column('batch') / column('median_us')
 x(name, peer) = is(name, peer) ? mib(0) : NaN
+arena(name) = strcol('network') eq name ? column('budget_bytes') / 1048576.0 : NaN
+ours(_) = 1e6 * column('request') / column('median_us')
 
 set datafile missing NaN
 set key off
@@ -27,13 +30,15 @@ do for [i = 1:3] {
     set rmargin at screen 0.350 + 0.315 * (i - 1)
     set title name offset 0, -0.4
     if (i == 1) { set ylabel 'images/s' offset 1.0, 0 } else { unset ylabel }
-    plot data using (x(name, 'onnxruntime')):(rate(0)) with linespoints ls 11, \
-         '' using (x(name, 'openvino')):(rate(0)) with linespoints ls 12, \
-         '' using (x(name, 'pytorch-compile')):(rate(0)) with linespoints ls 13
+    plot data using (x(name, 'onnxruntime')):(rate(0)) with points ls 11, \
+         '' using (x(name, 'onnxruntime-lean')):(rate(0)) with points ls 11, \
+         '' using (x(name, 'openvino')):(rate(0)) with points ls 12, \
+         '' using (x(name, 'pytorch-compile')):(rate(0)) with points ls 13, \
+         'budgets.csv' using (arena(name)):(ours(0)) with linespoints ls 14
 }
 unset logscale
-key_titles = '"ONNX Runtime" OpenVINO PyTorch'
-key_styles = '11 12 13'
+key_titles = '"ONNX Runtime" OpenVINO PyTorch "vbslab, joint"'
+key_styles = '11 12 13 14'
 load folder . '/key.gp'
 unset multiplot
 set output

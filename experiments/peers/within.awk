@@ -47,9 +47,10 @@ END {
             ours[key], best ? sprintf("%.2f", ratio) : "")
     }
     printf "\nWith budgets, requests of 64, weights inside: the best peer whose runs fit in as much"
-    printf " takes %.2f to %.2f of the images a second of joint. A peer's memory is", low, high
-    print " that of its runs above that of its library, without what loading took for a moment;"
-    print "ours is the arena.\n"
+    printf " gives %.2f to %.2f of joint's images a second.\n", low, high
+    print "A peer's memory is that of its runs above that of its library, without what loading took"
+    print "for a moment; ours is the arena. Budgets are what the leanest peer needs, its half, quarter"
+    print "and eighth, and what the fastest has.\n"
     print "| network | MiB | best peer | its images/s | joint, executed, images/s | ratio |"
     print "| --- | ---: | --- | ---: | ---: | ---: |"
     for (i = 1; i <= n; i++)
