@@ -13,8 +13,7 @@ struct exec_case {
     int less, jitter_us;             /* struct exec_fake */
 
     /* What came out. */
-    bool skipped; /* the schedule needs more than what is placed in a short time; see placement */
-    bool exact;   /* it ran in the replay's peak */
+    bool exact; /* it ran in the replay's peak */
     struct vbs_exec_placement placement;
     struct vbs_exec_report report;
     char why[400]; /* where it failed */

@@ -1,9 +1,12 @@
-/* Every allocation of a placement, and of reading and writing its CSV, fails once, and then also
- * every one after it: the calls say so and leave nothing behind. */
+/* Every allocation of a placement, of a layout with moves, and of reading and writing its CSV,
+ * fails once, and then also every one after it: the calls say so and leave nothing behind. */
+#include "exec_fake.h"
 #include "fault.h"
 #include "place_schedules.h"
+#include "random_profile.h"
 #include "tap.h"
 
+#include "exec/exec_fit.h"
 #include "vbslab/place.h"
 
 #include <stdio.h>
@@ -67,6 +70,63 @@ static void test_allocations(task *run, const struct vbs_place_problem *problem,
     }
     ok(n_faults > 3 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s", name, n_faults,
        lasting ? "all from one on fail" : "each fails once");
+}
+
+/* ---- layouts with moves ---- */
+
+static enum vbs_status fit(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                           const struct vbs_schedule *schedule, int *n_moves)
+{
+    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_fit fit = {0};
+    struct vbs_exec_room room = {.piece_alignment = 64, .limit_s = 10};
+    enum vbs_status status = vbs_exec_walk_init(ctx, &walk, profile, schedule);
+
+    room.bytes = walk.live_bytes;
+    if (status == VBS_OK)
+        status = vbs_exec_fit(ctx, &fit, &walk, &room);
+    *n_moves = fit.layout.moves.n;
+    vbs_exec_fit_clear(&fit);
+    vbs_exec_walk_clear(&walk);
+    return status;
+}
+
+/* There are thousands of allocations: the first ones fail, and of the others fewer and fewer. */
+static void fail_fits(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    int n_faults = 0, n_wrong = 0, n_moves = 0;
+    enum vbs_status status = VBS_NO_MEMORY;
+
+    for (int at = 1;; at += 1 + at / 10) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = at};
+        status = fit(&ctx, profile, schedule, &n_moves);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        n_wrong += status != VBS_NO_MEMORY;
+    }
+    ok(n_faults > 30 && n_wrong == 0 && status == VBS_OK && n_moves > 0,
+       "a layout with %d moves: %d allocations, each fails once", n_moves, n_faults);
+}
+
+static void test_fits(gsl_rng *rng)
+{
+    for (int n_moves = 0; n_moves == 0;) {
+        struct vbs_profile *draft = random_profile(rng, RANDOM_BRANCHED, 8);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
+        struct vbs_schedule *schedule =
+            profile ? random_schedule(rng, profile, 8, VBS_IO_RESIDENT) : NULL;
+        struct vbs_ctx ctx = {0};
+
+        if (schedule && fit(&ctx, profile, schedule, &n_moves) == VBS_OK && n_moves > 0)
+            fail_fits(profile, schedule);
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
 }
 
 /* At each allocation the caller asks to stop. */
@@ -158,6 +218,7 @@ int main(void)
     }
     test_interruptions(&stacks.problem);
     test_interruptions(&buffers);
+    test_fits(rng);
     unlink(written);
     place_schedule_clear(&stacks);
     gsl_rng_free(rng);

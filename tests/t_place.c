@@ -1,5 +1,6 @@
 /* The placement planner: what it accepts and refuses, and what it says. */
 #include "place_check.h"
+#include "place_schedules.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -296,6 +297,42 @@ static void test_many(void)
     free(items);
 }
 
+/* Problems whose best height is proven: at that height, and a byte below. */
+static void test_decides(void)
+{
+    static const struct vbs_place_options DECIDES = {.decides = true};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    int n_wrong = 0, n_refuted = 0, n_found = 0;
+
+    for (int i = 0; i < 60; i++) {
+        struct place_schedule schedule = place_schedule_make(rng, 5, 4);
+        struct vbs_place_result *best = NULL, *result = NULL;
+        struct vbs_ctx ctx = {0};
+        enum vbs_status status = vbs_place_lowest(&ctx, &schedule.problem, NULL, &best);
+        int64_t height;
+
+        if (status == VBS_OK && best->bound_bytes == best->height_bytes) {
+            schedule.problem.capacity = best->height_bytes - i % 2;
+            status = vbs_place(&ctx, &schedule.problem, &DECIDES, &result);
+            if (i % 2)
+                n_wrong += status != VBS_INFEASIBLE;
+            else
+                n_wrong += status != VBS_OK || result->height_bytes > best->height_bytes;
+            n_wrong += place_fault(&schedule.problem, result->offsets, &height) != NULL;
+            n_refuted +=
+                status == VBS_INFEASIBLE && result->bound_bytes > schedule.problem.capacity;
+            n_found += status == VBS_OK;
+        }
+        vbs_place_free(best);
+        vbs_place_free(result);
+        place_schedule_clear(&schedule);
+    }
+    gsl_rng_free(rng);
+    ok(n_wrong == 0 && n_refuted > 20 && n_found > 20,
+       "for capacity alone: %d placed in as little as there is, %d refuted a byte below", n_found,
+       n_refuted);
+}
+
 int main(void)
 {
     test_small();
@@ -306,5 +343,6 @@ int main(void)
     test_too_many();
     test_limits();
     test_many();
+    test_decides();
     return done_testing();
 }

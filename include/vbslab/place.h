@@ -61,6 +61,10 @@ struct vbs_place_options {
     double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */
     int64_t step_limit;  /* steps of searching, in the order of 1e6 a second; 0: none */
     uint64_t seed;       /* of the random numbers */
+    /* Of vbs_place: only the capacity counts. All searching is for it, and ends too where it is
+     * proven that nothing fits; what VBS_INFEASIBLE comes with is then as low as it happens to
+     * be. */
+    bool decides;
 };
 
 /* How the placement was found; for people. */

@@ -24,8 +24,8 @@ struct vbs_exec_room {
 
 /*
  * Start with {0}; clear it whatever comes out. Where nothing can be placed as the schedule says,
- * buffers move, and loads begin later. VBS_INFEASIBLE: fit->placement tells how
- * much the best placement needs.
+ * buffers move, for a tenth of the schedule's time at most, and loads begin later.
+ * VBS_INFEASIBLE: fit->placement tells how much the best placement needs. VBS_USAGE: too large.
  */
 enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                              const struct vbs_exec_walk *walk,

@@ -14,7 +14,7 @@
 
 struct vbs_exec_guard;
 
-/* Borrows walk's profile and schedule, which are for messages, and the arena. */
+/* Borrows the arena. */
 enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fit *fit,
                                    const struct vbs_exec_arena *arena,
                                    struct vbs_exec_guard **guard) VBS_MUST_CHECK;

@@ -43,6 +43,11 @@ static void find_height(struct vbs_exec_layout *layout, const struct vbs_exec_bu
                 layout->height_bytes = end;
         }
     }
+    for (int m = 0; m < layout->moves.n; m++) { /* detours */
+        int64_t end = layout->moves.moves[m].to + layout->moves.moves[m].bytes;
+
+        layout->height_bytes = end > layout->height_bytes ? end : layout->height_bytes;
+    }
 }
 
 enum vbs_status vbs_exec_layout_finish(struct vbs_ctx *ctx, struct vbs_exec_layout *layout,

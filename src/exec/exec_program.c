@@ -13,7 +13,6 @@ struct programming {
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
     const struct vbs_exec_arena *arena;
-    int max_sources;
     bool *divides; /* [n_layers + 1] some step takes it in parts */
     int move;      /* the next of stacks */
     int waited;    /* loads that steps so far have waited for */

@@ -43,8 +43,8 @@ struct vbs_exec_outside {
 struct vbs_exec_program {
     int n_ops, max_ops;
     struct vbs_exec_op *ops;
-    int *begin; /* [n_steps + 3]: ops before the run, of step i at 1 + i, of the end, after the run
-                 */
+    int *begin; /* [n_steps + 4]: ops before the run, of step i at 1 + i, of the end, after the run;
+                   last, how many there are */
     const void **sources;
     int n_sources;
     int n_loads;

@@ -186,6 +186,31 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
     return VBS_OK;
 }
 
+/* As search_all, but nothing is sought that is lower than now and above the capacity. */
+static enum vbs_status decide(struct placing *placing, int64_t capacity)
+{
+    enum vbs_status status = VBS_OK;
+    bool open = true;
+
+    for (int64_t times = 1; open && !placing->over; times *= 2) {
+        open = false;
+        for (int p = 0; p < placing->n_parts && status == VBS_OK && !placing->over; p++) {
+            struct placing_part *part = &placing->parts[p];
+            enum placing_answer answer;
+
+            if (highest_low(placing) > capacity)
+                return VBS_OK;
+            if (part->height <= capacity)
+                continue;
+            status = ask(placing, part, capacity, times * steps_of_passes(placing, part), &answer);
+            open = true;
+        }
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
 static enum vbs_status place_greedily(struct placing *placing, int64_t capacity, bool lowest)
 {
     int64_t aim = highest_low(placing);
@@ -274,6 +299,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
 {
     static const struct vbs_place_options DEFAULTS = {0};
     struct placing placing = {.ctx = ctx};
+    bool decides = options && options->decides && !lowest;
     enum vbs_status status;
 
     set_limits(&placing, options ? options : &DEFAULTS);
@@ -281,7 +307,8 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
         int64_t capacity = problem->capacity / placing.unit;
 
         if ((status = place_greedily(&placing, capacity, lowest)) == VBS_OK &&
-            (status = search_all(&placing, capacity, lowest)) == VBS_OK)
+            (status = decides ? decide(&placing, capacity)
+                              : search_all(&placing, capacity, lowest)) == VBS_OK)
             status = vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
                                         : make_result(&placing, problem, result);
     }

@@ -67,7 +67,6 @@ static enum vbs_status make_lines(struct vbs_ctx *ctx, struct vbs_exec_stacks *s
             if (status != VBS_OK)
                 return status;
         }
-        stacks->lines[stacks->line_of[k]].n_tensors++;
     }
     return VBS_OK;
 }

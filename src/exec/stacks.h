@@ -21,7 +21,6 @@ struct vbs_exec_life {
 
 struct vbs_exec_line {
     int64_t sample_bytes;
-    int n_tensors;
     unsigned char *is_linked;    /* [request]: to the place before */
     struct vbs_exec_life *lives; /* [request] */
     int *stack_of;               /* [request] */

@@ -382,7 +382,6 @@ static enum vbs_status number_items(struct piecing *p)
         int root = find_root(p, i);
 
         if (root == i) {
-            out->items[out->n_items].image = p->image_of[i];
             out->items[out->n_items].origin = p->anchor[i];
             out->item_of[i] = out->n_items++;
         } else {

@@ -29,7 +29,6 @@ struct vbs_exec_piece_step {
 
 /* Pieces whose distances are fixed. */
 struct vbs_exec_piece_item {
-    int image;
     int64_t origin; /* byte of the image at the item's offset 0; may be negative */
     int64_t alignment;
 };
