@@ -87,7 +87,7 @@ refuses "more than the load, proven" 3 'no placement is lower than 26' aligned.c
 refuses "not found in time" 3 'no placement in 986112 bytes was found: the load is 986112 bytes' \
     "$PROBLEMS/D.1048576.csv" --capacity 986112 --time-limit 0.01
 printf 'id,lower,upper,size,offset\na,0,2,10,0\nb,0,2,10,5\n' >fixed.csv
-refuses "fixed in each other's way" 2 "items 'a' and 'b' are fixed in each other's way" fixed.csv
+refuses "fixed in each other's way" 1 "fixed.csv: items 'a' and 'b' are fixed in each other's way" fixed.csv
 refuses "no file" 1 "'not-there.csv'" not-there.csv
 refuses "a profile" 1 "standard input:1: column 'layer' is not known" - <<END
 $(write_example)

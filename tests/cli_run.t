@@ -181,7 +181,7 @@ report $? "another plan writes outputs of the same shape"
 code=$?
 [ $code -eq 0 ] && [ ! -s err ] && cmp -s piped.npy seeded.npy
 report $? "both through pipes"
-declines "too few samples" 1 'in.npy: has shape 5x3x16x16; the request needs 6x3x16x16' \
+declines "too few samples" 1 'in.npy: has shape 5x3x16x16; the request needs 6x3x16x16, or --request 5' \
     1 --model mine.net --planner fbs --memory 1MiB --request 6 --input in.npy
 quiet 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 4 --output seeded.npy
 run run 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 4 --input in.npy --output given.npy
@@ -215,8 +215,12 @@ succeeds "one behind the samples of the request" 'mine: 4 samples' \
 run run 3 --model twice.net --planner fbs --memory 1MiB --request 5 --input huge.npy --repeat 1
 [ $code -eq 0 ] && grep -q "warning: output 'sum' is not finite: value \[0, 0, 0, 0\] is infinity" err
 report $? "outputs that are not finite are warned of"
-declines "an output that cannot be written" 1 "cannot create 'no/out.npy'" \
-    1 --model mine.net --planner fbs --memory 1MiB --output no/out.npy
+for option in output:out.npy trace:t.csv gantt:g.svg weights-file:w; do
+    declines "--${option%:*} where nothing can be made" 1 "--${option%:*}: cannot create 'no/${option#*:}'" \
+        1 --model not-even-looked-at.net --planner fbs --memory 1MiB "--${option%:*}" "no/${option#*:}"
+done
+declines "packed weights on standard output" 2 '--weights-file needs the name of a file' \
+    1 --model mine.net --planner joint --memory 1MiB --weights-file -
 declines "an output that is no .npy" 2 "--output 'out.txt' must end in .npy" \
     1 --model mine.net --planner fbs --memory 1MiB --output out.txt
 
@@ -302,9 +306,34 @@ declines "the profile of another network" 1 "its layer 1 'c1' is not in 'same'" 
     1 --model same.net --planner fbs --memory 1MiB
 succeeds "a profile without circumstances" 'mine: 12 samples' \
     bare.csv --model mine.net --planner fbs --memory 1MiB
+# An ONNX file: MaxPool of an input [N, 3, H, W], whose sizes are open.
+printf %b '\0010\0010B\0004\0012\0000\0020\0015\0072\0136Z\0036\0012\0001x\0022\0031\0012\0027\0010\0001\0022\0023\0012' \
+    '\0003\0022\0001N\0012\0002\0010\0003\0012\0003\0022\0001H\0012\0003\0022\0001W\0012\0054\0012\0001x\0022\0001' \
+    'y\0032\0004pool\0042\0007MaxPool\0052\0025\0012\0014kernel\0137shape\0100\0001\0100\0001\0240\0001\0007b' \
+    '\0013\0012\0001y\0022\0006\0012\0004\0010\0001\0022\0000\0022\0001g' >open.onnx
+"$VBSLAB" --quiet measure open.onnx --input 3x8x8 --batches 1 --time-limit 1 >out 2>err
+code=$?
+[ $code -eq 0 ]
+report $? "an ONNX file that leaves sizes open is measured in a shape"
+succeeds "and run in that of the profile" 'open: 2 samples' open.onnx --planner fbs --memory 1MiB --request 2
+declines "a network that the profile's shape does not suit" 1 \
+    'the profile is of another network: input 3x16x16 does not suit the model' \
+    1 --model alexnet --planner fbs --memory 1MiB
 run run 1 --model mine.net --planner fbs --memory 1MiB --threads 3
 [ $code -eq 0 ] && grep -q 'warning: the profile was measured with .* this run has 3: ' err
 report $? "another number of threads is warned of"
+# A signal that came while the program was started anew used to be forgotten; such a run ends with 0.
+if timeout --foreground --preserve-status 1 true 2>/dev/null; then
+    lost=
+    for delay in 0.002 0.004 0.006 0.008 0.01 0.012 0.015 0.02; do
+        timeout --foreground --preserve-status $delay "$VBSLAB" --quiet run 1 --model mine.net \
+            --planner fbs --memory 1MiB --request 64 --repeat 3000 >out 2>err && lost="$lost $delay"
+    done
+    [ -z "$lost" ]
+    report $? "a signal ends the run whenever it comes;$lost"
+else
+    skip "a signal ends the run whenever it comes" "there is no timeout of coreutils"
+fi
 sed 's/^# device: .*/# device: abacus/' mine.csv >elsewhere.csv
 run run elsewhere.csv --model mine.net --planner fbs --memory 1MiB
 [ $code -eq 0 ] && grep -q 'warning: the profile was measured on another machine (abacus)' err

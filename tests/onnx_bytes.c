@@ -60,7 +60,7 @@ void bytes_put(struct bytes *b, int field, struct bytes *inner)
 bool bytes_write(const struct bytes *b, const char *path)
 {
     FILE *file = fopen(path, "wb");
-    bool written = file && fwrite(b->data, 1, b->length, file) == b->length;
+    bool written = file && (b->length == 0 || fwrite(b->data, 1, b->length, file) == b->length);
 
     return (!file || fclose(file) == 0) && written;
 }

@@ -55,6 +55,31 @@ static void check_case(size_t i)
         ok(strstr(vbs_detail(&ctx), "none.bin") != NULL, "is said: %s", vbs_detail(&ctx));
 }
 
+/* Operators may mean something else in versions to come. */
+static void check_opsets(void)
+{
+    static const struct {
+        int64_t opset;
+        enum vbs_status status;
+    } CASES[] = {{7, VBS_OK},           {24, VBS_OK},
+                 {25, VBS_UNSUPPORTED}, {INT64_MAX, VBS_UNSUPPORTED},
+                 {0, VBS_UNSUPPORTED},  {-1, VBS_UNSUPPORTED}};
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct bytes graph = onnx_usual_graph(), model;
+        struct vbs_ctx ctx = {0};
+        enum vbs_status status;
+
+        onnx_add_node(&graph, onnx_node("Relu", "x", "y"));
+        model = onnx_model(CASES[i].opset, &graph);
+        bytes_write(&model, path_of("m.onnx"));
+        bytes_clear(&model);
+        status = load(&ctx, path_of("m.onnx"));
+        ok(status == CASES[i].status, "opset %lld: %s", (long long)CASES[i].opset,
+           vbs_detail(&ctx));
+    }
+}
+
 /* ---- bytes that are no such file ---- */
 
 static void check_bytes(const char *what, const void *data, size_t length, enum vbs_status status,
@@ -231,6 +256,7 @@ int main(void)
     bytes_clear(&hundred);
     for (size_t i = 0; onnx_cases[i].what; i++)
         check_case(i);
+    check_opsets();
     check_wire();
     check_many();
     check_values();

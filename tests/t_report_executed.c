@@ -187,10 +187,9 @@ static void both_are_drawn(gsl_rng *rng, const char *folder)
     ok(strstr(svg, "</svg>") && strstr(svg, ">planned<") && strstr(svg, ">executed<") &&
            strstr(svg, ">copy<"),
        "four lanes");
-    ok(strstr(svg, "planned 0.008 ms: computing 0.008 ms, copying 0.002 ms; executed 0.02125 ms: "
-                   "computing 0.02125 ms"),
-       "both times");
-    ok(strstr(svg, "(+165.6%); peak"), "and how they differ");
+    ok(strstr(svg, "planned 0.008 ms: computing 0.008 ms, copying 0.002 ms; executed 0.02125 ms "
+                   "(+165.6%): computing 0.02125 ms"),
+       "both times, and how they differ");
     free(svg);
     clear(&ran);
     ran = long_one(rng);

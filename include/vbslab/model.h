@@ -24,7 +24,8 @@ extern "C" {
 #endif
 
 #define VBS_MAX_LAYERS     4096
-#define VBS_MAX_DIMS       8 /* of a sample */
+#define VBS_MAX_OPERATORS  (1 << 16) /* layers and what is bundled with them */
+#define VBS_MAX_DIMS       8         /* of a sample */
 #define VBS_MAX_SPATIAL    3
 #define VBS_MAX_MODEL_TEXT ((size_t)1 << 20) /* bytes of a model text */
 #define VBS_MAX_NAME       256               /* bytes of a layer's name with its terminator */
@@ -305,9 +306,9 @@ const char *vbs_model_text(int index);
  * leaves sizes open and input is null), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length,
  * or in the number of nodes; weights are not read.
  *
- * ONNX: opset 7 to 21, and older ones where nothing is needed that they lack. Dimension 0 of the
- * input is the batch if it is carried to every output; input is then a sample's shape, else (whole)
- * the file's, with or without that dimension.
+ * ONNX: opset 7 to 21; older ones where nothing is needed that they lack, and later ones up to 24.
+ * Dimension 0 of the input is the batch if it is carried to every output; input is then a sample's
+ * shape, else (whole) the file's, with or without that dimension.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
@@ -318,6 +319,10 @@ enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
 enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const char *text,
                                   size_t length, const struct vbs_shape *input,
                                   struct vbs_network **network) VBS_MUST_CHECK;
+
+/* The name of the network in the ONNX file at path: the file's, without folder and ending. Does not
+ * open it. Returns name. */
+char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
 
 void vbs_network_free(struct vbs_network *network);
 

@@ -256,27 +256,44 @@ static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int6
     return status;
 }
 
+/* The name that profiles of word, a model's name or file, are kept under. */
+static enum vbs_status find_name(struct cli *cli, const char *word, char name[VBS_MAX_NAME])
+{
+    struct vbs_network *network = NULL;
+    enum vbs_status status;
+
+    snprintf(name, VBS_MAX_NAME, "%s", word);
+    if (!cli_is_network_file(word))
+        return VBS_OK;
+    status = vbs_network_load(&cli->ctx, word, NULL, &network);
+    if (status == VBS_OK)
+        snprintf(name, VBS_MAX_NAME, "%s", network->name);
+    vbs_network_free(network);
+    if (status != VBS_USAGE)
+        return status;
+    /* the file leaves sizes open; the profile has some */
+    vbs_onnx_name(word, name);
+    return VBS_OK;
+}
+
 /* word: a name, or what *id says when that is not 0. */
 static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
                                        struct vbs_profile **profile)
 {
-    struct vbs_network *network = NULL;
     struct vbs_store *store = NULL;
     bool by_id = *id != 0;
-    enum vbs_status status = VBS_OK;
+    char name[VBS_MAX_NAME];
+    enum vbs_status status = by_id ? VBS_OK : find_name(cli, word, name);
 
-    if (!by_id && cli_is_network_file(word))
-        status = vbs_network_load(&cli->ctx, word, NULL, &network);
     if (status == VBS_OK)
         status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
     if (status == VBS_STORE && !by_id && access(cli->db_path, F_OK) != 0)
         status = VBS_OK;
     if (status == VBS_OK && !by_id)
-        status = find_newest(cli, store, word, network ? network->name : word, id);
+        status = find_newest(cli, store, word, name, id);
     if (status == VBS_OK)
         status = load_by_id(cli, store, *id, profile);
     vbs_store_close(store);
-    vbs_network_free(network);
     return status;
 }
 

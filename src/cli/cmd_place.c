@@ -3,6 +3,7 @@
 #include "cli/number.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What was found, for people: the rows go to standard output. */
 static void report(struct cli *cli, const struct vbs_place_result *result)
@@ -34,6 +35,9 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     } else {
         status = vbs_place_lowest(&cli->ctx, &problem, options, &result);
     }
+    if (status == VBS_USAGE) /* of the problem, which is the file's */
+        status = vbs_fail_within(&cli->ctx, VBS_FORMAT,
+                                 strcmp(path, "-") == 0 ? "standard input" : path);
     if (status == VBS_OK)
         status = vbs_place_csv_write(&cli->ctx, csv, result, "-");
     if (status == VBS_OK)

@@ -3,8 +3,10 @@
 
 #include "base/fail.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_REPEAT 5
 #define MOST_REPEATS   100000
@@ -16,18 +18,55 @@ static bool is_standard(const char *path)
 
 /* ---- What was asked for ---- */
 
+/* A file can be made or replaced in the folder of path; or is there, and may be written or only
+ * read. */
+static enum vbs_status check_folder(struct cli *cli, const char *option, const char *path,
+                                    int there)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char *folder;
+    bool writable;
+    int reason;
+
+    if (!path || is_standard(path) || access(path, there) == 0)
+        return VBS_OK;
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder)
+        return vbs_no_memory(&cli->ctx);
+    writable = access(folder, W_OK) == 0;
+    reason = errno;
+    free(folder);
+    return writable ? VBS_OK
+                    : vbs_fail(&cli->ctx, VBS_IO, "--%s: cannot create '%.300s': %s", option, path,
+                               strerror(reason));
+}
+
+static enum vbs_status check_folders(struct cli *cli, const char *const *values)
+{
+    static const char *const WRITTEN[] = {"output", "trace", "gantt"}, WEIGHTS[] = "weights-file";
+    enum vbs_status status = check_folder(cli, WEIGHTS, cli_value(cli, values, WEIGHTS), R_OK);
+
+    for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0] && status == VBS_OK; i++)
+        status = check_folder(cli, WRITTEN[i], cli_value(cli, values, WRITTEN[i]), W_OK);
+    return status;
+}
+
 /* What would be found out only after all the work. */
 static enum vbs_status check_files(struct cli *cli, const char *const *values)
 {
     const char *output = cli_value(cli, values, "output"), *gantt = cli_value(cli, values, "gantt");
+    const char *weights = cli_value(cli, values, "weights-file");
 
+    if (weights && (is_standard(weights) || !weights[0]))
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--weights-file needs the name of a file; it is read again and again");
     if (output && !is_standard(output) && !cli_ends_in(output, ".npy"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--output '%.100s' must end in .npy", output);
     if (gantt && !cli_ends_in(gantt, ".svg") && !cli_ends_in(gantt, ".png") &&
         !cli_ends_in(gantt, ".pdf"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--gantt '%.100s' must end in .svg, .png or .pdf",
                         gantt);
-    return VBS_OK;
+    return check_folders(cli, values);
 }
 
 /* At most one thing comes from standard input, and one goes to standard output. */

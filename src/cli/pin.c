@@ -1,7 +1,10 @@
 #include "cli/pin.h"
 
+#include "base/fail.h"
+
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +66,40 @@ static int threads_in(const char *variable)
     return n > 0 && n <= 65536 ? n : 0;
 }
 
+/* A signal that asks for an end while the program is replaced would be forgotten with it: it is
+ * held back, and comes to the program started anew. */
+static void hold_signals(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(how, &set, NULL);
+}
+
+/* Returns where the program cannot be started anew, or is to end. */
+static void start_anew(struct cli *cli, int threads)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", threads);
+    hold_signals(SIG_BLOCK);
+    if (!vbs_cancelled(&cli->ctx) && setenv(PINNED, number, 1) == 0 &&
+        setenv("OMP_NUM_THREADS", number, 1) == 0 && setenv("OMP_PROC_BIND", "true", 1) == 0 &&
+        setenv("OMP_PLACES", "cores", 0) == 0 &&
+        (getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", SPINS, 0) == 0))
+        execv("/proc/self/exe", cli->argv);
+    hold_signals(SIG_UNBLOCK);
+}
+
 void cli_pin_threads(struct cli *cli, int *threads)
 {
     int pinned = threads_in(PINNED);
-    char number[16];
 
     unsetenv(PINNED);
     if (pinned > 0) {
+        hold_signals(SIG_UNBLOCK);
         *threads = pinned;
         return;
     }
@@ -79,11 +109,8 @@ void cli_pin_threads(struct cli *cli, int *threads)
         *threads = threads_in("OMP_NUM_THREADS");
     if (*threads == 0)
         *threads = usable_processors();
-    snprintf(number, sizeof number, "%d", *threads);
-    if (setenv(PINNED, number, 1) == 0 && setenv("OMP_NUM_THREADS", number, 1) == 0 &&
-        setenv("OMP_PROC_BIND", "true", 1) == 0 && setenv("OMP_PLACES", "cores", 0) == 0 &&
-        (getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", SPINS, 0) == 0))
-        execv("/proc/self/exe", cli->argv);
-    cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));
+    start_anew(cli, *threads);
+    if (!vbs_cancelled(&cli->ctx))
+        cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));
     unsetenv(PINNED);
 }

@@ -60,14 +60,17 @@ static enum vbs_status check_shape(struct run_job *job, const char *path, const 
     const struct vbs_shape *sample = &job->network->input;
     int64_t want[1 + VBS_MAX_DIMS];
     int n_dims = batch_shape(job->request, sample, want);
-    char has[SHAPE_SIZE], wants[SHAPE_SIZE];
+    char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "";
+    bool suits = npy->n_dims == n_dims &&
+                 memcmp(npy->dim + 1, want + 1, (size_t)sample->n_dims * sizeof *want) == 0;
 
-    if (npy->n_dims == n_dims && npy->dim[0] >= want[0] &&
-        memcmp(npy->dim + 1, want + 1, (size_t)sample->n_dims * sizeof *want) == 0)
+    if (suits && npy->dim[0] >= want[0])
         return VBS_OK;
-    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; the request needs %s", path,
+    if (suits && npy->dim[0] > 0 && cli_value(job->cli, job->values, "planner"))
+        snprintf(hint, sizeof hint, ", or --request %lld", (long long)npy->dim[0]);
+    return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; the request needs %s%s", path,
                     vbs_npy_shape(npy->n_dims, npy->dim, has, sizeof has),
-                    vbs_npy_shape(n_dims, want, wants, sizeof wants));
+                    vbs_npy_shape(n_dims, want, wants, sizeof wants), hint);
 }
 
 static enum vbs_status read_input(struct run_job *job, const char *path)

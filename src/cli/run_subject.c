@@ -21,26 +21,22 @@ static const char *network_word(const struct run_job *job, const char *word)
     return job->profile->circumstances.model[0] ? job->profile->circumstances.model : NULL;
 }
 
-/* In the shape that the profile was measured in. */
-static enum vbs_status reshape(struct run_job *job, const char *word)
+/* In the shape that the profile was measured in: an ONNX file may leave its own open. */
+static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
+    struct vbs_ctx *ctx = &job->cli->ctx;
     const char *input = job->profile->circumstances.input;
-    struct vbs_network *network;
     struct vbs_shape shape;
-    char own[64];
     enum vbs_status status;
 
-    if (input[0] == '\0' ||
-        strcmp(vbs_shape_format(&job->network->input, own, sizeof own), input) == 0)
-        return VBS_OK;
-    status = vbs_shape_parse(&job->cli->ctx, input, &shape);
+    if (input[0] == '\0')
+        return vbs_network_load(ctx, model, NULL, &job->network);
+    status = vbs_shape_parse(ctx, input, &shape);
     if (status == VBS_OK)
-        status = vbs_network_load(&job->cli->ctx, word, &shape, &network);
-    if (status != VBS_OK)
-        return status;
-    vbs_network_free(job->network);
-    job->network = network;
-    return VBS_OK;
+        status = vbs_network_load(ctx, model, &shape, &job->network);
+    return status == VBS_USAGE
+               ? vbs_fail_within(ctx, VBS_INVALID, "the profile is of another network")
+               : status;
 }
 
 static enum vbs_status load_network(struct run_job *job, const char *word)
@@ -52,13 +48,13 @@ static enum vbs_status load_network(struct run_job *job, const char *word)
     if (!model)
         return vbs_fail(ctx, VBS_USAGE,
                         "the profile does not say of which network it is; --model MODEL does");
-    status = vbs_network_load(ctx, model, NULL, &job->network);
+    status = load_in_shape(job, model);
     if (status == VBS_NOT_FOUND && !cli_value(job->cli, job->values, "model"))
         return vbs_fail(ctx, status,
                         "the profile is of '%.100s', which is no built-in network; --model FILE "
                         "says where it is",
                         model);
-    return status == VBS_OK ? reshape(job, model) : status;
+    return status;
 }
 
 /* The layer of network with that name; null: there is none. */

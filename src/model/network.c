@@ -27,6 +27,7 @@ struct draft {
     int last_reader;
     /* Settled at the end: the layer that it is (place 0) or joins as the place-th. */
     int layer, place;
+    int first; /* the draft that the layer is made of, then */
 };
 
 struct named {
@@ -340,6 +341,10 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
     struct draft draft = {.node = *node};
     enum vbs_status status = check_name(ctx, builder, node->name);
 
+    if (status == VBS_OK && vbs_builder_count(builder) == VBS_MAX_OPERATORS)
+        status =
+            vbs_fail(ctx, VBS_FORMAT, "'%s' is one operator too many; a network has at most %d",
+                     node->name, VBS_MAX_OPERATORS);
     if (status == VBS_OK)
         status = check_inputs(ctx, builder, node);
     if (status == VBS_OK)
@@ -353,9 +358,7 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
 static const struct vbs_shape *layer_shape(const struct vbs_builder *builder,
                                            const struct draft *draft)
 {
-    while (draft->place > 0)
-        draft = &builder->drafts[draft->node.inputs[0]];
-    return &draft->shape;
+    return &builder->drafts[draft->first].shape;
 }
 
 /* True when draft runs in place: nobody else reads what it overwrites, and that is a layer's. */
@@ -384,6 +387,7 @@ static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *bu
 
             draft->layer = before->layer;
             draft->place = before->place + 1;
+            draft->first = before->first;
             continue;
         }
         if (n == VBS_MAX_LAYERS) {
@@ -393,6 +397,7 @@ static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *bu
         }
         draft->layer = ++n;
         draft->place = 0;
+        draft->first = id;
     }
     builder->network->network.n_layers = n;
     return VBS_OK;

@@ -37,7 +37,4 @@ enum vbs_status vbs_onnx_read_tensor(struct vbs_ctx *ctx, const char *path,
  * last. *layer: it may become a layer, else it works on constants and shapes only. */
 const char *vbs_onnx_operator(int index, bool *layer);
 
-/* The name of the network in the file at path: the file's, without folder and ending. */
-char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
-
 #endif

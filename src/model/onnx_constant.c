@@ -67,6 +67,18 @@ void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride)
     }
 }
 
+bool vbs_onnx_bounded(const struct vbs_shape *shape)
+{
+    int64_t elements = 1;
+
+    for (int d = 0; d < shape->n_dims; d++)
+        if (shape->dim[d] < 0 ||
+            (shape->dim[d] > 0 &&
+             (!vbs_mul(elements, shape->dim[d], &elements) || elements > VBS_MAX_ELEMENTS)))
+            return false;
+    return true;
+}
+
 static bool is_plain(const struct vbs_shape *shape, const int64_t *stride)
 {
     int64_t each = 1;
@@ -96,6 +108,14 @@ enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
     *numbers = vbs_arena_alloc(im->arena, (size_t)count, sizeof **numbers);
     im->n_numbers += count;
     return *numbers ? VBS_OK : vbs_no_memory(im->ctx);
+}
+
+enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count)
+{
+    if (count > VBS_ONNX_MAX_ALL_READ - im->n_read)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "too much is computed with constants");
+    im->n_read += count;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
@@ -145,11 +165,14 @@ static enum vbs_status read_stored(struct vbs_onnx_import *im, const struct vbs_
                                    char **stored)
 {
     int64_t bytes = stored_span(c) * vbs_element_bytes(c->values.element);
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status;
     char *data;
 
     if (stored_span(c) > VBS_ONNX_MAX_NUMBERS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is too large to compute with", c->name);
+    status = vbs_onnx_numbers_read(im, stored_span(c));
+    if (status != VBS_OK)
+        return status;
     data = malloc((size_t)bytes);
     if (!data)
         return vbs_no_memory(im->ctx);

@@ -10,9 +10,11 @@
 
 struct vbs_onnx_import;
 
-/* Elements of what can be computed with: of one constant, of all in one file. */
+/* Elements of what can be computed with: of one constant, of all in one file; and those that are
+ * gone through without making as many, which takes no memory but time. */
 #define VBS_ONNX_MAX_NUMBERS     (1 << 19)
 #define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
+#define VBS_ONNX_MAX_ALL_READ    (1 << 26)
 
 struct vbs_onnx_number {
     long double value;
@@ -39,6 +41,10 @@ char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t si
 /* Strides of a shape whose elements lie one after the other. */
 void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride);
 
+/* Whether the dimensions of a constant that are not 0 make at most VBS_MAX_ELEMENTS: then so do any
+ * of them, in any order. */
+bool vbs_onnx_bounded(const struct vbs_shape *shape);
+
 /* Whether elements of this type are whole numbers, or booleans. */
 bool vbs_onnx_is_whole(int type);
 
@@ -57,6 +63,9 @@ enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
 /* Room for the numbers of a constant of that many elements; VBS_UNSUPPORTED above the limits. */
 enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
                                      struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
+
+/* Before count numbers are gone through; VBS_UNSUPPORTED above the limit. */
+enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count) VBS_MUST_CHECK;
 
 /* The numbers of a constant; VBS_UNSUPPORTED when they are too many, VBS_IO. */
 enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,

@@ -241,8 +241,6 @@ static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_
 static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
                                   struct vbs_shape *shape)
 {
-    int64_t elements = 1;
-
     if (tensor->n_dims > VBS_MAX_DIMS)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "%zu dimensions, more than %d", tensor->n_dims,
                         VBS_MAX_DIMS);
@@ -252,11 +250,9 @@ static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *
 
         if (dim < 0 || dim > VBS_MAX_DIM)
             return vbs_fail(ctx, VBS_FORMAT, "dimension %d is %lld", i, (long long)dim);
-        if (!vbs_mul(elements, dim, &elements) || elements > VBS_MAX_ELEMENTS)
-            return vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
         shape->dim[i] = dim;
     }
-    return VBS_OK;
+    return vbs_onnx_bounded(shape) ? VBS_OK : vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
 }
 
 static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,

@@ -281,6 +281,8 @@ VBS_ONNX_HANDLER(fold_concat)
             if (d != axis && input->shape.dim[d] != shape.dim[d])
                 return vbs_fail(im->ctx, VBS_FORMAT, "sizes beside the axis differ");
         shape.dim[axis] += status == VBS_OK ? input->shape.dim[axis] : 0;
+        if (!vbs_onnx_bounded(&shape))
+            return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
     }
     if (status == VBS_OK)
         status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined);
@@ -299,7 +301,7 @@ VBS_ONNX_HANDLER(fold_concat)
         if (status != VBS_OK)
             return status;
         each = before > 0 ? vbs_shape_elements(&input->shape) / before : 0;
-        for (int64_t k = 0; k < before; k++)
+        for (int64_t k = 0; k < before && each > 0; k++)
             memcpy(joined + k * row + at, x + k * each, (size_t)each * sizeof *x);
         at += each;
     }
@@ -340,7 +342,7 @@ VBS_ONNX_HANDLER(fold_gather)
         shape.dim[axis + d] = indices->shape.dim[d];
     n_indices = vbs_shape_elements(&indices->shape);
     status = vbs_onnx_numbers_new(im, before * n_indices * behind, &chosen);
-    for (int64_t i = 0; i < before * n_indices && status == VBS_OK; i++) {
+    for (int64_t i = 0; i < before * n_indices && behind > 0 && status == VBS_OK; i++) {
         const number *wanted = &which[i % n_indices];
         int64_t at = vbs_onnx_clamp(wanted->value);
 
@@ -388,6 +390,9 @@ VBS_ONNX_HANDLER(fold_reduce)
         return status;
     vbs_onnx_reduced_shapes(&input->shape, axes, keep, &kept, &shape);
     count = vbs_shape_elements(&input->shape);
+    status = vbs_onnx_numbers_read(im, count);
+    if (status != VBS_OK)
+        return status;
     for (int d = input->shape.n_dims - 1; d >= 0; d--)
         if (!(axes >> d & 1)) {
             stride[d] = each;

@@ -197,6 +197,12 @@ static enum vbs_status find_inputs_of(struct builder *b, struct vbs_onnx_node *n
 
     if (!inputs)
         return vbs_no_memory(b->ctx);
+    if (node->proto->n_input > VBS_MAX_LAYERS)
+        return vbs_onnx_within_node(b->ctx,
+                                    vbs_fail(b->ctx, VBS_UNSUPPORTED,
+                                             "has %zu inputs, more than %d", node->proto->n_input,
+                                             VBS_MAX_LAYERS),
+                                    node);
     for (size_t i = 0; i < node->proto->n_input; i++) {
         const char *name = node->proto->input[i];
 
@@ -217,6 +223,8 @@ static enum vbs_status add_nodes(struct builder *b)
     size_t n = b->proto->n_node;
     enum vbs_status status = VBS_OK;
 
+    if (n > VBS_MAX_OPERATORS)
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED, "%zu nodes, more than %d", n, VBS_MAX_OPERATORS);
     graph->nodes = vbs_arena_alloc(b->arena, n, sizeof *graph->nodes);
     b->mark = vbs_arena_alloc(b->arena, n, 1);
     if (!graph->nodes || !b->mark)
@@ -504,12 +512,23 @@ static enum vbs_status choose_input(struct vbs_ctx *ctx, struct vbs_onnx_graph *
     return VBS_OK;
 }
 
-static void find_opset(const Onnx__ModelProto *model, struct vbs_onnx_graph *graph)
+/* What operators mean is known up to this version; 22 to 24 added element types to those that are
+ * claimed. */
+#define NEWEST_OPSET 24
+
+static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *model,
+                                  struct vbs_onnx_graph *graph)
 {
     graph->opset = 1;
     for (size_t i = 0; i < model->n_opset_import; i++)
         if (is_onnx(text_of(model->opset_import[i]->domain)))
             graph->opset = model->opset_import[i]->version;
+    if (graph->opset < 1 || graph->opset > NEWEST_OPSET)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "opset %lld is not known; known are those up to %d, which exporters can be "
+                        "asked for",
+                        (long long)graph->opset, NEWEST_OPSET);
+    return VBS_OK;
 }
 
 static enum vbs_status read_graph(struct builder *b, const struct vbs_onnx_binding *bindings,
@@ -550,8 +569,9 @@ enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_f
 
     if (!b.proto)
         return vbs_fail(ctx, VBS_FORMAT, "no graph; this is no ONNX file, or an empty one");
-    find_opset(file->model, &made);
-    status = read_graph(&b, bindings, n_bindings);
+    status = find_opset(ctx, file->model, &made);
+    if (status == VBS_OK)
+        status = read_graph(&b, bindings, n_bindings);
     tdestroy(b.names, keep);
     if (status == VBS_OK)
         *graph = made;

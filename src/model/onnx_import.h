@@ -53,8 +53,8 @@ struct vbs_onnx_import {
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad;              /* of an attribute that was read wrongly, and why */
     char bad_why[128];
-    bool mixed; /* batch mode failed because samples would mix */
-    int64_t n_numbers;
+    bool mixed;                /* batch mode failed because samples would mix */
+    int64_t n_numbers, n_read; /* made, and gone through, while constants are computed */
 };
 
 /* ---- attributes of im->node; a wrong type sets im->bad and gives what is missing ---- */

@@ -85,21 +85,20 @@ enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *
 enum vbs_status vbs_onnx_constant_shape(struct vbs_onnx_import *im, const int64_t *values, int n,
                                         bool batch_first, struct vbs_shape *shape)
 {
-    int64_t elements = 1;
-
     *shape = (struct vbs_shape){.n_dims = n};
     if (n > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
     for (int d = 0; d < n; d++) {
         int64_t dim = batch_first && d == 0 ? 1 : values[d];
 
-        if (dim < 0 || dim > VBS_MAX_DIM || !vbs_mul(elements, dim, &elements) ||
-            elements > VBS_MAX_ELEMENTS)
+        if (dim < 0 || dim > VBS_MAX_DIM)
             return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, out of range", d,
                             (long long)dim);
         shape->dim[d] = dim;
     }
-    return VBS_OK;
+    return vbs_onnx_bounded(shape)
+               ? VBS_OK
+               : vbs_fail(im->ctx, VBS_FORMAT, "its shape has more than 2^36 elements");
 }
 
 VBS_ONNX_HANDLER(fold_constant_of_shape)

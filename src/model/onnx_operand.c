@@ -24,6 +24,10 @@ enum vbs_status vbs_onnx_broadcast(struct vbs_onnx_import *im, const struct vbs_
                             vbs_onnx_shape_text(other, b, sizeof b));
         *dim = *dim == 1 ? narrow->dim[d] : *dim;
     }
+    if (!vbs_onnx_bounded(&wide))
+        return vbs_fail(im->ctx, VBS_FORMAT, "shapes %s and %s make more than 2^36 elements",
+                        vbs_onnx_shape_text(shape, a, sizeof a),
+                        vbs_onnx_shape_text(other, b, sizeof b));
     *shape = wide;
     return VBS_OK;
 }

@@ -96,7 +96,7 @@ static enum vbs_status resolve(struct vbs_onnx_import *im, const struct vbs_shap
         shape->dim[open] = known > 0 ? elements / known : 0;
         known *= shape->dim[open];
     }
-    if (known != elements)
+    if (known != elements || !vbs_onnx_bounded(shape))
         return vbs_fail(im->ctx, VBS_FORMAT, "%lld elements do not fit the new shape",
                         (long long)elements);
     return VBS_OK;

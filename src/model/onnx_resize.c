@@ -125,7 +125,7 @@ static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_o
     for (int i = 0; i < r->n_axes; i++) {
         double size = (double)state->shape.dim[r->axis[i] - im->batch] * scale;
 
-        if (!(size < VBS_MAX_DIM))
+        if (!(size >= 0 && size < VBS_MAX_DIM))
             return vbs_fail(im->ctx, VBS_FORMAT, "its output is too large");
         r->size[r->axis[i]] = (int64_t)floor(size + 0.5);
         r->scale[r->axis[i]] = scale;

@@ -139,10 +139,15 @@ static void add_string(struct vbs_text *script, const char *name, struct vbs_tex
     vbs_text_clear(value);
 }
 
+/* replay, or the run, whose whole time is set beside the planned one. */
 static void add_clocks(struct vbs_text *note, const struct figure *figure,
                        const struct vbs_replay *replay)
 {
+    double planned_us = figure->replay->time_us;
+
     vbs_text_addf(note, "%.4g ms", replay->time_us / 1e3);
+    if (replay != figure->replay)
+        vbs_text_addf(note, " (%+.1f%%)", 100 * (replay->time_us - planned_us) / planned_us);
     if (figure->lanes > 1)
         vbs_text_addf(note, ": computing %.4g ms, copying %.4g ms", replay->compute_us / 1e3,
                       replay->copy_us / 1e3);
@@ -158,8 +163,6 @@ static void add_note(struct vbs_text *note, const struct figure *figure)
     if (executed) {
         vbs_text_add(note, "; executed ");
         add_clocks(note, figure, executed);
-        vbs_text_addf(note, " (%+.1f%%)",
-                      100 * (executed->time_us - replay->time_us) / replay->time_us);
     }
     vbs_text_addf(note, "; peak %s%s", vbs_format_bytes(replay->peak_bytes, bytes, sizeof bytes),
                   replay->fits ? "" : ", above the budget");
