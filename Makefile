@@ -164,6 +164,7 @@ check: all tests
 
 bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench
+	@VBSLAB=$(abspath $(BUILD)/vbslab) MODELS=$(abspath $(BUILD)/peers) experiments/peers/bench
 
 plots: all $(BUILD)/tests/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/misses) experiments/run
@@ -181,24 +182,24 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 	@$(MAKE) $(UBSAN) -j$(JOBS) all tests
 	@UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(UBSAN) check
 
-# Starts from the tests' own inputs; needs clang and libclang-rt-dev.
+# Starts from tests/corpus and the tests' own inputs; needs clang and libclang-rt-dev. What is new
+# stays in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
 FUZZ_SECONDS ?= 60
+FUZZ_SANITIZE = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	$(Q)mkdir -p $(BUILD)-fuzz/corpus
-	$(Q){ printf 0; cat experiments/vbs-example/example.csv; } > $(BUILD)-fuzz/corpus/profile
-	$(Q){ printf 1; cat tests/golden/cli-plan-example.json; } > $(BUILD)-fuzz/corpus/schedule
-	$(Q){ printf 2; cat models/alexnet.net; } > $(BUILD)-fuzz/corpus/network
-	$(Q)printf '3\223NUMPY\001\000\071\000%s\n1234123412341234' \
-	    "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}" > $(BUILD)-fuzz/corpus/npy
-	$(Q){ printf 5; cat tests/placement/gaps.csv; } > $(BUILD)-fuzz/corpus/buffers
-	$(Q)for file in tests/onnx/[!l]*.onnx; do \
-	    { printf 4; cat $$file; } > $(BUILD)-fuzz/corpus/$${file##*/}; done
+	$(Q)tests/fuzz_seeds.sh $(BUILD)-fuzz/seeds
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
-	    OPT="-O1 -g -fsanitize=address,fuzzer-no-link" $(BUILD)-fuzz/libvbslab.a
-	$(Q)clang -std=c17 -D_GNU_SOURCE -g -fsanitize=address,fuzzer -Iinclude -Isrc -o $(BUILD)-fuzz/fuzz_readers \
-	    tests/fuzz_readers.c $(BUILD)-fuzz/libvbslab.a $(LIBS)
-	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 \
-	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus
+	    OPT="-O1 -g $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link" \
+	    LDFLAGS="-fsanitize=fuzzer" $(BUILD)-fuzz/fuzz_readers
+	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 \
+	    -rss_limit_mb=2048 -print_final_stats=1 -dict=tests/readers.dict $(FUZZ_FLAGS) \
+	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus $(BUILD)-fuzz/seeds tests/corpus
+
+$(BUILD)/fuzz_readers: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz_*.c)) \
+                       $(BUILD)/tests/readers.o $(BUILD)/tests/place_check.o $(BUILD)/libvbslab.a
+	@echo "  link    $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 style: ##: layout, sizes and static checks of the sources
 	@tools/style.sh

@@ -236,8 +236,9 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
 {
     char size[24];
 
-    return vbs_fail(f->ctx, VBS_IO, "cannot write %s of packed weights for '%s': %s",
-                    vbs_format_bytes(f->file_bytes, size, sizeof size), f->file->path,
+    return vbs_fail(f->ctx, VBS_IO, "cannot write %s of packed weights to %s'%s': %s",
+                    vbs_format_bytes(f->file_bytes, size, sizeof size),
+                    f->options->path ? "" : "a nameless file in ", f->file->path,
                     strerror(reason));
 }
 
