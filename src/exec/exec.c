@@ -256,8 +256,8 @@ static enum vbs_status prepare_ends(struct opening *o)
     enum vbs_status status = session->ops->write(o->ctx, session, 0, 0, &value, &value);
 
     for (int i = 0; i < o->network->n_outputs && status == VBS_OK; i++)
-        status = session->ops->read(o->ctx, session, exec->program.output_layers[i], 0, &value,
-                                    &value);
+        status =
+            session->ops->read(o->ctx, session, exec->program.output_layers[i], 0, &value, &value);
     return status;
 }
 

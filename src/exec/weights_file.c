@@ -238,8 +238,7 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
 
     return vbs_fail(f->ctx, VBS_IO, "cannot write %s of packed weights to %s'%s': %s",
                     vbs_format_bytes(f->file_bytes, size, sizeof size),
-                    f->options->path ? "" : "a nameless file in ", f->file->path,
-                    strerror(reason));
+                    f->options->path ? "" : "a nameless file in ", f->file->path, strerror(reason));
 }
 
 static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
