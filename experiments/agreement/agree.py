@@ -126,7 +126,11 @@ def check(arguments, path, folder):
     try:
         images = images_for(session, network, arguments.request)
         row["layers"] = execute(arguments, folder / "store.sqlite", path, images, folder)
-        off, of_largest, apart = compare(outputs_of(folder, session), reference(session, images))
+        try:
+            theirs = reference(session, images)
+        except (ValueError, RuntimeError) as why:
+            raise Stopped("failed", f"ONNX Runtime: {why}") from why
+        off, of_largest, apart = compare(outputs_of(folder, session), theirs)
         row.update(largest_absolute=f"{off:.2g}", of_largest=f"{of_largest:.2g}",
                    apart=f"{apart:.2g}")
         row["result"] = "agrees" if of_largest <= arguments.tolerance else "differs"
