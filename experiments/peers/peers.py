@@ -3,7 +3,6 @@
 
   peers.py table   [--models DIR] [--peers LIST] [--batches LIST] [--processes N] [NAME...]
   peers.py agree   [--models DIR] [--peers LIST] [NAME...]
-  peers.py fits    TABLE.csv --memory MIB [--request R]
   peers.py images  NET.onnx --batch B [--seed S] X.npy
   peers.py reference NET.onnx --input X.npy [--output Y.npy] [--against Z.npy]
 
@@ -238,33 +237,6 @@ def agree(arguments):
             print(",".join([name, peer] + [f"{d:.3g}" for d in differ(found, result)]), flush=True)
 
 
-def rows_of(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def fits(arguments):
-    """Per network and peer: the fastest batch for the request whose high-water fits."""
-    best, least = {}, {}
-    limit = arguments.memory * 2**20
-    for row in rows_of(arguments.table):
-        if arguments.request % int(row["batch"]):
-            continue
-        total = int(row["high_water_bytes"])
-        above = total - int(row["base_bytes"])
-        us = float(row["median_us"]) * arguments.request / int(row["batch"])
-        for kind, bytes_ in (("total", total), ("above-base", above)):
-            key = row["network"], row["peer"], kind
-            least[key] = min(least.get(key, math.inf), bytes_)
-            if bytes_ <= limit and (key not in best or us < best[key][0]):
-                best[key] = us, row["batch"], bytes_
-    print("network,peer,counted,budget_bytes,batch,request_us,high_water_bytes,least_bytes")
-    for key in sorted(least):
-        us, batch, bytes_ = best.get(key, ("", "", ""))
-        us = f"{us:.1f}" if us else ""
-        print(",".join([*key, str(int(limit)), batch, us, str(bytes_), str(least[key])]))
-
-
 def images(arguments):
     np.save(arguments.file, images_for(arguments.model, arguments.batch, arguments.seed))
 
@@ -320,11 +292,6 @@ def command_line():
     verb.add_argument("--models", type=pathlib.Path, default="build/peers")
     verb.add_argument("--peers", default=",".join(PEERS))
     verb.set_defaults(do=agree)
-    verb = verbs.add_parser("fits", help="the best that a peer can do in so much memory")
-    verb.add_argument("table")
-    verb.add_argument("--memory", type=float, required=True, help="MiB")
-    verb.add_argument("--request", type=int, default=64)
-    verb.set_defaults(do=fits)
     verb = verbs.add_parser("images", help="writes seeded random input")
     verb.add_argument("model", type=pathlib.Path)
     verb.add_argument("file")

@@ -108,19 +108,17 @@ static void gate_sleep(struct gate *gate)
     pthread_cond_timedwait(&gate->cond, &gate->mutex, &until);
 }
 
-/* False when ctx asks to stop before the value is reached. */
-static bool gate_wait(const struct vbs_ctx *ctx, struct gate *gate, int64_t value)
+static void gate_wait(struct gate *gate, int64_t value)
 {
     for (int i = 0; i < SPINS; i++)
         if (atomic_load_explicit(&gate->value, memory_order_acquire) >= value)
-            return true;
+            return;
     pthread_mutex_lock(&gate->mutex);
     atomic_store(&gate->wanted, value);
-    while (atomic_load(&gate->value) < value && !vbs_cancelled(ctx))
+    while (atomic_load(&gate->value) < value)
         gate_sleep(gate);
     atomic_store(&gate->wanted, NOBODY);
     pthread_mutex_unlock(&gate->mutex);
-    return atomic_load(&gate->value) >= value;
 }
 
 /* ---- slices ---- */
@@ -230,7 +228,7 @@ static void run_loads(struct vbs_exec_stream *stream)
         struct slice slice;
         double start_s, end_s;
 
-        gate_wait(NULL, &stream->passed, load->after);
+        gate_wait(&stream->passed, load->after);
         if (atomic_load(&stream->stops))
             return;
         start_s = vbs_clock_s();
@@ -259,7 +257,7 @@ static void *live(void *self)
     spread_out();
     step_back();
     for (int64_t run = 1;; run++) {
-        gate_wait(NULL, &stream->run, run);
+        gate_wait(&stream->run, run);
         if (atomic_load(&stream->quits))
             return NULL;
         run_loads(stream);
@@ -391,7 +389,7 @@ void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
 {
     atomic_store(&stream->stops, true);
     gate_raise(&stream->passed, NOBODY - 1);
-    (void)gate_wait(NULL, &stream->idle, atomic_load(&stream->run.value));
+    gate_wait(&stream->idle, atomic_load(&stream->run.value));
 }
 
 struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream)
