@@ -162,7 +162,10 @@ static int64_t steps_of_passes(const struct placing *placing, const struct placi
     return FIRST_STEPS + FIRST_PASSES * (part->n + arcs / 8);
 }
 
-static enum vbs_status search_all(struct placing *placing, int64_t capacity, bool lowest)
+/* Until no part need be lower. decides: nothing is sought that is lower than now and above the
+ * capacity. */
+static enum vbs_status search_all(struct placing *placing, int64_t capacity, bool lowest,
+                                  bool decides)
 {
     enum vbs_status status = VBS_OK;
     bool open = true;
@@ -171,38 +174,17 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
         open = false;
         for (int p = 0; p < placing->n_parts && status == VBS_OK && !placing->over; p++) {
             struct placing_part *part = &placing->parts[p];
-            int64_t aim = highest_low(placing);
+            int64_t aim = highest_low(placing), n_steps = times * steps_of_passes(placing, part);
+            enum placing_answer answer;
 
+            if (decides && aim > capacity)
+                return VBS_OK;
             if (!lowest && aim < capacity)
                 aim = capacity;
             if (part->height <= aim || part->height <= part->low)
                 continue;
-            status = improve(placing, part, aim, times * steps_of_passes(placing, part), lowest);
-            open = true;
-        }
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
-}
-
-/* As search_all, but nothing is sought that is lower than now and above the capacity. */
-static enum vbs_status decide(struct placing *placing, int64_t capacity)
-{
-    enum vbs_status status = VBS_OK;
-    bool open = true;
-
-    for (int64_t times = 1; open && !placing->over; times *= 2) {
-        open = false;
-        for (int p = 0; p < placing->n_parts && status == VBS_OK && !placing->over; p++) {
-            struct placing_part *part = &placing->parts[p];
-            enum placing_answer answer;
-
-            if (highest_low(placing) > capacity)
-                return VBS_OK;
-            if (part->height <= capacity)
-                continue;
-            status = ask(placing, part, capacity, times * steps_of_passes(placing, part), &answer);
+            status = decides ? ask(placing, part, aim, n_steps, &answer)
+                             : improve(placing, part, aim, n_steps, lowest);
             open = true;
         }
         if (status != VBS_OK)
@@ -307,8 +289,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
         int64_t capacity = problem->capacity / placing.unit;
 
         if ((status = place_greedily(&placing, capacity, lowest)) == VBS_OK &&
-            (status = decides ? decide(&placing, capacity)
-                              : search_all(&placing, capacity, lowest)) == VBS_OK)
+            (status = search_all(&placing, capacity, lowest, decides)) == VBS_OK)
             status = vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
                                         : make_result(&placing, problem, result);
     }
