@@ -63,10 +63,12 @@ def images_for(session, network, n):
 
 def reference(session, images):
     """All outputs for all images; one by one where the file wants that."""
-    given = session.get_inputs()[0]
+    given, *unread = session.get_inputs()  # tf2onnx leaves inputs behind that no node reads
+    rest = {i.name: np.zeros([1 if isinstance(d, str) else d for d in i.shape], np.float32)
+            for i in unread}
     one_by_one = given.shape[0] == 1
     parts = images[:, None] if one_by_one else images[None]
-    found = [session.run(None, {given.name: part}) for part in parts]
+    found = [session.run(None, {given.name: part, **rest}) for part in parts]
     return [np.concatenate(outputs) for outputs in zip(*found)]
 
 

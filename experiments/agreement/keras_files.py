@@ -15,7 +15,6 @@ import tensorflow as tf  # noqa: E402
 NETWORKS = {
     "ResNet50": (["tf2onnx-13", "keras-18"], 224),
     "MobileNetV2": (["tf2onnx-9", "tf2onnx-15,1", "keras-17"], 224),
-    "VGG16": (["tf2onnx-11"], 224),
     "DenseNet121": (["tf2onnx-13", "keras-18"], 224),
     "InceptionV3": (["tf2onnx-12", "keras-18,1"], 299),
     "EfficientNetB0": (["tf2onnx-13", "keras-18"], 224),

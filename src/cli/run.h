@@ -83,6 +83,10 @@ int64_t run_output_values(const struct run_job *job, int output);
 /* Warns of outputs that are not finite; writes --output. */
 enum vbs_status run_give_data(struct run_job *job) VBS_MUST_CHECK;
 
+/* Shape of all samples of the request, of 1 + VBS_MAX_DIMS dimensions at most; returns how many.
+ * Samples that are whole inputs of batch 1 are joined to one larger batch. */
+int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim);
+
 /* The file of an output below --output FILE.npy: that one for the first, FILE-NAME.npy for the
  * others. To be freed; null: out of memory. */
 char *run_output_path(const struct run_job *job, int output);

@@ -14,12 +14,14 @@
 
 /* ---- Shapes ---- */
 
-/* The samples of the request and the dimensions of one. */
-static int batch_shape(int64_t request, const struct vbs_shape *sample, int64_t *dim)
+int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim)
 {
-    dim[0] = request;
-    memcpy(dim + 1, sample->dim, (size_t)sample->n_dims * sizeof *dim);
-    return 1 + sample->n_dims;
+    bool joined = job->network->whole && job->network->input.dim[0] == 1 && sample->dim[0] == 1;
+    int n = sample->n_dims - joined;
+
+    dim[0] = job->request;
+    memcpy(dim + 1, sample->dim + joined, (size_t)n * sizeof *dim);
+    return 1 + n;
 }
 
 /* "[2, 0, 17]" of value index, as numpy counts. */
@@ -59,10 +61,10 @@ static enum vbs_status check_shape(struct run_job *job, const char *path, const 
 {
     const struct vbs_shape *sample = &job->network->input;
     int64_t want[1 + VBS_MAX_DIMS];
-    int n_dims = batch_shape(job->request, sample, want);
+    int n_dims = run_batch_shape(job, sample, want);
     char has[SHAPE_SIZE], wants[SHAPE_SIZE], hint[48] = "";
     bool suits = npy->n_dims == n_dims &&
-                 memcmp(npy->dim + 1, want + 1, (size_t)sample->n_dims * sizeof *want) == 0;
+                 memcmp(npy->dim + 1, want + 1, (size_t)(n_dims - 1) * sizeof *want) == 0;
 
     if (suits && npy->dim[0] >= want[0])
         return VBS_OK;
@@ -179,7 +181,7 @@ char *run_output_path(const struct run_job *job, int output)
 static enum vbs_status write_output(struct run_job *job, int output)
 {
     int64_t dim[1 + VBS_MAX_DIMS];
-    int n_dims = batch_shape(job->request, &job->network->outputs[output].shape, dim);
+    int n_dims = run_batch_shape(job, &job->network->outputs[output].shape, dim);
     char *path = run_output_path(job, output);
     enum vbs_status status;
 

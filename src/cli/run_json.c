@@ -124,12 +124,13 @@ static json_t *output_json(const struct run_job *job, int output, bool *failed)
 {
     const struct vbs_output *o = &job->network->outputs[output];
     json_t *object = json_object(), *shape = json_array();
+    int64_t dim[1 + VBS_MAX_DIMS];
+    int n_dims = run_batch_shape(job, &o->shape, dim);
     bool written = cli_value(job->cli, job->values, "output") != NULL;
     char *path = written ? run_output_path(job, output) : NULL;
 
-    cli_json_append(shape, json_integer(job->request), failed);
-    for (int i = 0; i < o->shape.n_dims; i++)
-        cli_json_append(shape, json_integer(o->shape.dim[i]), failed);
+    for (int i = 0; i < n_dims; i++)
+        cli_json_append(shape, json_integer(dim[i]), failed);
     cli_json_put(object, "name", json_string(o->name), failed);
     cli_json_put(object, "shape", shape, failed);
     if (written)

@@ -1,6 +1,8 @@
 /* What came out of a run, for people. */
 #include "cli/run.h"
 
+#include "base/npy.h"
+
 #include "cli/number.h"
 #include "cli/table.h"
 
@@ -222,14 +224,15 @@ static enum vbs_status print_outputs(const struct run_job *job)
         return VBS_OK;
     for (int i = 0; i < job->network->n_outputs; i++) {
         const struct vbs_output *output = &job->network->outputs[i];
-        char *path = run_output_path(job, i), shape[64];
+        char *path = run_output_path(job, i), shape[VBS_NPY_MAX_DIMS * 21];
+        int64_t dim[1 + VBS_MAX_DIMS];
+        int n_dims = run_batch_shape(job, &output->shape, dim);
 
         if (!path)
             return VBS_NO_MEMORY;
         printf("  output   ");
         cli_print_name(output->name);
-        printf(", %lldx%s, in ", (long long)job->request,
-               vbs_shape_format(&output->shape, shape, sizeof shape));
+        printf(", %s, in ", vbs_npy_shape(n_dims, dim, shape, sizeof shape));
         cli_print_name(path);
         printf("\n");
         free(path);
