@@ -3,6 +3,8 @@
 # BUILD   folder for everything that is made (default build)
 # ROOMS   rooms of src/ to build, lowest first
 # OPT     optimisation and debugging;  CFLAGS, LDFLAGS are added at the end
+# CUDA    no: without the cudnn backend; yes: it must be built; else it is where CUDA 13 and cuDNN 9
+#         are found, in CUDA_HOME, by pkg-config or in the usual folders
 # V=1     shows the commands
 # JOBS    how many compilers run at once where demo and test build (default: one per core)
 
@@ -28,6 +30,34 @@ ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Is
 # oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
 LIBS = $(PKG_LIBS) -ldnnl -l:libgomp.so.1 -lm -pthread
 
+# CUDA: the runtime and cuDNN, each wherever it lies.
+CUDA ?= auto
+CUDA_FOLDERS := $(CUDA_HOME) $(shell pkg-config --variable=cudaroot cudart 2>/dev/null) \
+                $(wildcard /usr/local/cuda /opt/cuda /usr/lib/cuda) /usr
+CUDA_ARCH    := $(shell uname -m)
+cuda_include  = $(firstword $(patsubst %/$(1),%,$(wildcard $(foreach d,$(CUDA_FOLDERS), \
+                $(d)/include/$(1) $(d)/targets/$(CUDA_ARCH)-linux/include/$(1) \
+                $(d)/include/$(CUDA_ARCH)-linux-gnu/$(1)))))
+cuda_lib      = $(firstword $(patsubst %/$(1),%,$(wildcard $(foreach d,$(CUDA_FOLDERS), \
+                $(d)/lib64/$(1) $(d)/targets/$(CUDA_ARCH)-linux/lib/$(1) \
+                $(d)/lib/$(CUDA_ARCH)-linux-gnu/$(1) $(d)/lib/$(1)))))
+ifneq ($(CUDA),no)
+CUDA_INCLUDES := $(call cuda_include,cuda_runtime_api.h) $(call cuda_include,cudnn.h)
+CUDA_LIBS     := $(call cuda_lib,libcudart.so) $(call cuda_lib,libcudnn.so)
+HAS_CUDA      := $(if $(filter 4,$(words $(CUDA_INCLUDES) $(CUDA_LIBS))),yes)
+ifeq ($(CUDA)$(HAS_CUDA),yes)
+$(error CUDA=yes, but CUDA and cuDNN are not both found; CUDA_HOME says where)
+endif
+endif
+ifdef HAS_CUDA
+CUDA_CFLAGS = $(addprefix -isystem ,$(sort $(filter-out /usr/include,$(CUDA_INCLUDES))))
+LIBS       += $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS))),-L$(d) -Wl,-rpath,$(d)) \
+              -lcudnn -lcudart
+LEFT_OUT    = src/backend/no_cudnn.c
+else
+LEFT_OUT    = $(wildcard src/backend/cudnn*.c)
+endif
+
 # The built-in networks, in the order in which they are listed.
 MODELS     = alexnet vgg-s vgg-16 vgg-19 googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 \
              mobilenet-v1 c3d
@@ -39,7 +69,7 @@ GENERATED += $(BUILD)/generated/onnx.pb-c.c
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
               /usr/include/onnx/onnx.proto)
 
-LIB_SRC = $(filter-out src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
+LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
 CLI_SRC = $(filter src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -75,6 +105,8 @@ all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program an
 
 help: ##: this list
 	@sed -n 's/^\([a-z-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
+
+$(BUILD)/src/backend/cudnn%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
 ## --- building ------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 
 static const struct vbs_backend *const table[] = {
     &vbs_backend_onednn,
+    &vbs_backend_cudnn,
     &vbs_backend_analytic,
 };
 

@@ -5,6 +5,7 @@
 #include "vbslab/backend.h"
 
 extern const struct vbs_backend vbs_backend_onednn;
+extern const struct vbs_backend vbs_backend_cudnn;
 extern const struct vbs_backend vbs_backend_analytic;
 
 #endif

@@ -22,8 +22,7 @@
 #ifndef VBS_BACKEND_ONEDNN_H
 #define VBS_BACKEND_ONEDNN_H
 
-#include "vbslab/backend.h"
-
+#include "backend/wanted.h"
 #include "base/arena.h"
 
 #include <dnnl.h>
@@ -137,13 +136,6 @@ struct od_session {
     int max_kernels;
 };
 
-/* struct vbs_wanted_kernel; the algorithm is "NAME" or, measured in parts, "NAME/4". */
-struct od_wanted {
-    char name[64];
-    int measured; /* 4; else 0 */
-    int part, parts;
-};
-
 /* What is being built: kernels of one layer at one batch. */
 struct od_build {
     struct vbs_ctx *ctx;
@@ -153,7 +145,7 @@ struct od_build {
     const struct vbs_layer *l;
     int batch;
     /* Of all kernels only this one, where not null; od_build_other may ignore it. */
-    const struct od_wanted *wanted;
+    const struct vbs_wanted *wanted;
     struct od_kernel *kernel; /* the one begun last; valid until the next begin */
     float *plain;             /* room of onednn_weights.c; freed by who made the build */
     int64_t plain_bytes;
@@ -310,11 +302,6 @@ enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first
 bool od_is_reference(const_dnnl_primitive_desc_t pd);
 
 /* ---- onednn_weights.c ---- */
-
-/* y = factor * x + shift of a BatchNorm or Scale: the layer's own (bundled < 0) or a bundled one.
- * n values each; those beyond the layer's channels are 0. */
-enum vbs_status od_affine(struct od_build *b, int bundled, int64_t n, float *factor,
-                          float *shift) VBS_MUST_CHECK;
 
 /* Output channels of a conv, deconv or fc that have weights of their own, and values that a fc
  * reads at once, as they are stored. */

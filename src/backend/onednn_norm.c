@@ -1,6 +1,7 @@
 /* Operators that normalise, and softmax. */
 #include "backend/onednn.h"
 
+#include "backend/affine.h"
 #include "base/fail.h"
 
 #include <stdint.h>
@@ -55,7 +56,8 @@ static enum vbs_status affine_args(struct od_build *b, int bundled, int *n_args,
     int64_t stride = (n + 15) / 16 * 16;
     float *values = od_constants(b, 4 * stride);
     enum vbs_status status =
-        values ? od_affine(b, bundled, n, values, values + stride) : vbs_no_memory(b->ctx);
+        values ? vbs_affine(b->ctx, b->network, b->layer, bundled, n, values, values + stride)
+               : vbs_no_memory(b->ctx);
 
     if (status != VBS_OK)
         return status;

@@ -192,59 +192,10 @@ static enum vbs_status init_kernels(struct od_build *b, const struct vbs_backend
 
 /* ---- only what is wanted ---- */
 
-/* "NAME" or "NAME/4". */
-static struct od_wanted read_wanted(const struct vbs_wanted_kernel *kernel)
-{
-    struct od_wanted wanted = {.part = kernel->part, .parts = kernel->parts};
-    const char *slash = strrchr(kernel->algorithm, '/');
-    size_t length = strlen(kernel->algorithm);
-    char *end = NULL;
-    long n = slash ? strtol(slash + 1, &end, 10) : 0;
-
-    if (slash && end > slash + 1 && *end == '\0' && n > 1 && n <= VBS_MAX_ROW_PARTS) {
-        wanted.measured = (int)n;
-        length = (size_t)(slash - kernel->algorithm);
-    }
-    snprintf(wanted.name, sizeof wanted.name, "%.*s",
-             (int)(length < sizeof wanted.name ? length : sizeof wanted.name), kernel->algorithm);
-    return wanted;
-}
-
-static enum vbs_status check_wanted(struct vbs_ctx *ctx, const struct od_session *s,
-                                    const struct vbs_wanted_kernel *wanted)
-{
-    const struct vbs_profile_layer *layer;
-
-    if (wanted->layer < 1 || wanted->layer > s->base.n_layers)
-        return vbs_fail(ctx, VBS_INVALID, "the network has no layer %d", wanted->layer);
-    layer = &s->layers[wanted->layer];
-    if (wanted->batch < 1 || wanted->batch > VBS_MAX_BATCH)
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no batch %d", layer->name,
-                        wanted->batch);
-    if (wanted->parts > 1 &&
-        (wanted->part < 1 || wanted->part > wanted->parts || wanted->parts > layer->channels))
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d", layer->name,
-                        wanted->part, wanted->parts);
-    return VBS_OK;
-}
-
-/* The one before index that is the same, or -1. */
-static int find_same(const struct vbs_wanted_kernel *wanted, int index)
-{
-    const struct vbs_wanted_kernel *w = &wanted[index];
-
-    for (int i = index - 1; i >= 0; i--)
-        if (wanted[i].layer == w->layer && wanted[i].batch == w->batch &&
-            wanted[i].parts == w->parts && (w->parts <= 1 || wanted[i].part == w->part) &&
-            strcmp(wanted[i].algorithm, w->algorithm) == 0)
-            return i;
-    return -1;
-}
-
 static enum vbs_status init_one(struct od_build *b, const struct vbs_wanted_kernel *kernel)
 {
     struct od_session *s = b->session;
-    struct od_wanted wanted = read_wanted(kernel);
+    struct vbs_wanted wanted = vbs_wanted_read(kernel);
     bool parts = kernel->parts > 1;
     int first = s->base.n_kernels;
     enum vbs_status status;
@@ -258,10 +209,7 @@ static enum vbs_status init_one(struct od_build *b, const struct vbs_wanted_kern
     if (status != VBS_OK)
         return status;
     if (!od_kernels_keep(s, first, kernel->algorithm))
-        return vbs_fail(b->ctx, VBS_NOT_FOUND,
-                        "layer '%s': no algorithm '%s' at batch %d%s on this machine (%s)",
-                        b->l->name, kernel->algorithm, kernel->batch,
-                        parts ? " in these parts" : "", s->base.circumstances.library);
+        return vbs_wanted_missing(b->ctx, &s->base, kernel);
     s->offers[first].part = parts ? kernel->part : 0;
     s->offers[first].parts = parts ? kernel->parts : 0;
     return VBS_OK;
@@ -272,12 +220,12 @@ static enum vbs_status init_wanted(struct od_build *b, const struct vbs_backend_
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; i < options->n_wanted && status == VBS_OK; i++) {
-        int same = find_same(options->wanted, i);
+        int same = vbs_wanted_same(options->wanted, i);
 
         if (same >= 0)
             status = od_kernel_share(b, same);
         else
-            status = check_wanted(b->ctx, b->session, &options->wanted[i]);
+            status = vbs_wanted_check(b->ctx, &b->session->base, &options->wanted[i]);
         if (status == VBS_OK && same < 0)
             status = init_one(b, &options->wanted[i]);
     }

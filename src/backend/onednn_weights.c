@@ -4,53 +4,14 @@
  */
 #include "backend/onednn.h"
 
+#include "backend/affine.h"
 #include "base/fail.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_BYTES                                                                                \
     ((int64_t)8 << 20) /* of weights that are made at once, where that is possible */
-
-enum vbs_status od_affine(struct od_build *b, int bundled, int64_t n, float *factor, float *shift)
-{
-    const struct vbs_attributes *a =
-        bundled < 0 ? &b->l->attributes : &b->l->bundled[bundled].attributes;
-    double epsilon = a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON;
-    int64_t channels = b->l->shape.dim[0];
-    float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
-    float *mean = statistics, *variance = statistics ? statistics + channels : NULL;
-    const struct {
-        enum vbs_parameter what;
-        float *values;
-    } parts[] = {{VBS_PARAMETER_GAMMA, factor},
-                 {VBS_PARAMETER_BETA, shift},
-                 {VBS_PARAMETER_MEAN, mean},
-                 {VBS_PARAMETER_VARIANCE, variance}};
-    enum vbs_status status = VBS_OK;
-
-    if (!statistics)
-        return vbs_no_memory(b->ctx);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == VBS_OK; i++)
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, bundled, parts[i].what, 0,
-                                      channels, parts[i].values);
-    if (status != VBS_OK) {
-        free(statistics);
-        return status;
-    }
-    if ((bundled < 0 ? b->l->op : b->l->bundled[bundled].op) == VBS_OP_BATCHNORM)
-        for (int64_t c = 0; c < channels; c++) {
-            double scale = factor[c] / sqrt(variance[c] + epsilon);
-
-            factor[c] = (float)scale;
-            shift[c] = (float)(shift[c] - scale * mean[c]);
-        }
-    for (int64_t c = channels; c < n; c++)
-        factor[c] = shift[c] = 0;
-    free(statistics);
-    return VBS_OK;
-}
 
 int64_t od_weights_outputs(const struct od_build *b)
 {
@@ -103,7 +64,7 @@ static enum vbs_status fold(struct od_build *b, int bundled, struct od_weights *
             pair[channels + c] = (float)fused->attributes.beta;
         }
     else
-        status = od_affine(b, bundled, channels, pair, pair + channels);
+        status = vbs_affine(b->ctx, b->network, b->layer, bundled, channels, pair, pair + channels);
     for (int64_t c = 0; status == VBS_OK && c < channels; c++) {
         w->scale[c] *= pair[c];
         w->bias[c] = w->bias[c] * pair[c] + pair[channels + c];
