@@ -75,9 +75,12 @@ LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
 HEADERS = $(wildcard include/vbslab/*.h)
 
-TESTS       ?= $(wildcard tests/t_*.c)
+# Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
+FAKE_CUDA    = $(wildcard tests/fake_cud*.c)
+CUDA_TESTS   = $(wildcard tests/t_cudnn*.c tests/t_fake_cuda.c)
+TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/t_*.c))
 TEST_SCRIPTS = $(wildcard tests/*.t)
-TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c, \
+TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c $(FAKE_CUDA), \
                $(wildcard tests/*.c))
 TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 # Calls that a test makes fail, by the linker.
@@ -172,6 +175,9 @@ $(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(filter %.o,$^) \
 	    $(BUILD)/libvbslab.a $(LDFLAGS_$(*F)) $(LIBS)
+
+$(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
+$(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): ALL_CFLAGS += $(CUDA_CFLAGS)
 
 $(BUILD)/tests/bench: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench_*.c))
 

@@ -69,10 +69,11 @@ bool bench_open(struct bench *t, const struct backend_case *c, const char *backe
     return backend_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, threads);
 }
 
-static bool open_operator(struct bench *t, const struct operator_case *c, bool given)
+bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
+                         bool given)
 {
     *t = (struct bench){.name = c->name, .low = c->low, .high = c->high, .given = given};
-    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, "onednn", 0);
+    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, 0);
 }
 
 void bench_close(struct bench *t)
@@ -348,7 +349,7 @@ void bench_check(const struct backend_case *c, bench_report *report)
 void bench_check_operator(const struct operator_case *c, bench_report *report)
 {
     struct bench t;
-    bool opened = open_operator(&t, c, false);
+    bool opened = bench_open_operator(&t, c, "onednn", false);
 
     check(&t, opened, report);
 }
@@ -356,7 +357,7 @@ void bench_check_operator(const struct operator_case *c, bench_report *report)
 void bench_check_given(const struct operator_case *c, bench_report *report)
 {
     struct bench t;
-    bool opened = open_operator(&t, c, true);
+    bool opened = bench_open_operator(&t, c, "onednn", true);
 
     check(&t, opened, report);
 }

@@ -26,6 +26,8 @@ struct bench {
 
 /* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. To be closed either way. */
 bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads);
+bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
+                         bool given);
 void bench_close(struct bench *t);
 
 /* Makes the tensors, MAX_BATCH samples each. */

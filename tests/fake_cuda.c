@@ -10,7 +10,7 @@
 
 #define PAGE        ((size_t)4096)
 #define RESERVED    ((size_t)1 << 38)
-#define MAX_OBJECTS (1 << 19)
+#define MAX_OBJECTS (1 << 21)
 #define MAX_OPS     (1 << 13)
 #define MAX_TEXTS   64
 #define MAX_FAULTS  8
@@ -43,7 +43,8 @@ static struct {
     char *reserved;
     size_t reserved_used, used;
     uint64_t random;
-    bool wanders, struck;
+    unsigned rest; /* work is done at one call of so many; 0: never before it is needed */
+    bool struck;
     int lost;
     struct fault faults[MAX_FAULTS];
     int n_faults;
@@ -181,13 +182,11 @@ static int strike(const char *function)
 /* Whether there is no device for this function; the code. */
 static int absent(const char *function)
 {
-    bool counts = strcmp(function, "cudaGetDeviceCount") == 0;
-
     if ((fake_cuda.n_devices > 0 && !fake_cuda.count_error) || strstr(function, "Version"))
         return 0;
     if (of_cudnn(function))
         return CUDNN_STATUS_NOT_INITIALIZED;
-    return counts || fake_cuda.count_error ? fake_cuda.count_error : (int)cudaErrorNoDevice;
+    return fake_cuda.count_error ? fake_cuda.count_error : (int)cudaErrorNoDevice;
 }
 
 static void add_fault(const char *function, int nth_call, int code, bool lasting)
@@ -310,7 +309,7 @@ static unsigned draw(unsigned n)
 /* A random stream's next piece, if it can be done. */
 static void wander(void)
 {
-    for (unsigned n = fake.wanders ? draw(4) : 0; n > 0; n--) {
+    for (unsigned n = fake.rest > 0 && draw(fake.rest) == 0 ? draw(4) : 0; n > 0; n--) {
         struct fake_object *chosen = fake.default_stream.stream.first ? &fake.default_stream : NULL;
         unsigned n_seen = chosen ? 1 : 0;
 
@@ -410,7 +409,7 @@ static const char *const kind_names[FAKE_KINDS] = {
     [FAKE_REDUCTION] = "reduction descriptor",
 };
 
-struct fake_object *fake_new(enum fake_kind kind)
+struct fake_object *fake_object_new(enum fake_kind kind)
 {
     struct fake_object *object = &fake.objects[fake.n_objects];
 
@@ -529,7 +528,7 @@ int fake_cuda_pending(void)
 void fake_cuda_order(unsigned seed)
 {
     fake.random = seed;
-    fake.wanders = seed != 0;
+    fake.rest = seed ? 1 + draw(16) : 0;
 }
 
 /* ---- Memory ---- */
@@ -599,7 +598,7 @@ static int allocate_device(void **pointer, size_t n_bytes)
 
     if (n_bytes > fake_cuda.total_bytes ||
         round_up(n_bytes, 512) > fake_cuda.total_bytes - fake.used ||
-        step > RESERVED - fake.reserved_used || !(m = fake_new(FAKE_DEVICE_MEMORY)))
+        step > RESERVED - fake.reserved_used || !(m = fake_object_new(FAKE_DEVICE_MEMORY)))
         return cudaErrorMemoryAllocation;
     m->memory.base = fake.reserved + fake.reserved_used + 256;
     m->memory.n_bytes = m->memory.mapped_bytes = n_bytes;
@@ -615,7 +614,7 @@ static int allocate_device(void **pointer, size_t n_bytes)
 static int allocate_pinned(void **pointer, size_t n_bytes)
 {
     size_t size = round_up(n_bytes, 64), mapped = round_up(size, PAGE) + PAGE;
-    struct fake_object *m = size < RESERVED ? fake_new(FAKE_PINNED_MEMORY) : NULL;
+    struct fake_object *m = size < RESERVED ? fake_object_new(FAKE_PINNED_MEMORY) : NULL;
 
     if (!m)
         return cudaErrorMemoryAllocation;
@@ -887,7 +886,7 @@ static int create_stream(cudaStream_t *stream, unsigned flags)
 
     if (!stream || flags > cudaStreamNonBlocking)
         return fake_wrong("no place for the stream, or unknown flags %#x", flags);
-    s = fake_new(FAKE_STREAM);
+    s = fake_object_new(FAKE_STREAM);
     if (!s)
         return cudaErrorMemoryAllocation;
     s->stream.blocking = flags == cudaStreamDefault;
@@ -977,7 +976,7 @@ static int create_event(cudaEvent_t *event, unsigned flags)
 
     if (!event || flags > 7)
         return fake_wrong("no place for the event, or unknown flags %#x", flags);
-    e = fake_new(FAKE_EVENT);
+    e = fake_object_new(FAKE_EVENT);
     if (!e)
         return cudaErrorMemoryAllocation;
     e->event.timed = !(flags & cudaEventDisableTiming);
@@ -1008,7 +1007,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 static int record(struct fake_object *event, struct fake_object *stream)
 {
-    struct fake_object *r = fake_new(FAKE_RECORD);
+    struct fake_object *r = fake_object_new(FAKE_RECORD);
 
     if (!r)
         return cudaErrorMemoryAllocation;

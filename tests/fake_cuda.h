@@ -22,7 +22,7 @@
  * begins when its stream, what it waits for, and the last synchronise of the thread that queued it
  * are through.
  *
- * Several threads may call; settings and reset are for when only one does.
+ * Several threads may call CUDA; what is declared here is for when only one does.
  */
 #ifndef TESTS_FAKE_CUDA_H
 #define TESTS_FAKE_CUDA_H
@@ -45,8 +45,9 @@ extern struct fake_cuda_settings fake_cuda;
  * pointers and handles from before are void. */
 void fake_cuda_reset(void);
 
-/* 0: all work as late as possible. Else each call first and last does up to three pieces of work
- * that could be done, chosen by the seed: other orders that a device may take. */
+/* 0: all work as late as possible. Else calls first and last do up to three pieces of work that
+ * could be done; which, and at one call of how many (1 to 16), is up to the seed: other orders that
+ * a device may take. */
 void fake_cuda_order(unsigned seed);
 
 /*
@@ -202,7 +203,7 @@ int fake_leave(int code);
 __attribute__((format(printf, 1, 2))) int fake_wrong(const char *format, ...);
 
 /* A new one, alive. Null: too many. */
-struct fake_object *fake_new(enum fake_kind kind);
+struct fake_object *fake_object_new(enum fake_kind kind);
 
 /* The one behind a handle; null: it is none or dead, which is a violation. */
 struct fake_object *fake_object(enum fake_kind kind, const void *handle);

@@ -47,7 +47,7 @@ const char *cudnnGetErrorString(cudnnStatus_t status)
     }
 }
 
-/* The first violation, if there is one. */
+/* The latest violation, if there is one. */
 void cudnnGetLastErrorString(char *message, size_t max_size)
 {
     int n = fake_cuda_violations();
@@ -65,7 +65,7 @@ static cudnnStatus_t create(const char *function, enum fake_kind kind, void *out
 
     if (!code && !out)
         code = fake_wrong("nowhere to put it");
-    if (!code && !(object = fake_new(kind)))
+    if (!code && !(object = fake_object_new(kind)))
         code = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     if (!code)
         memcpy(out, &object, sizeof(void *));
@@ -480,7 +480,7 @@ void fake_op_same(struct fake_op *op, enum fake_slot a, enum fake_slot b, bool b
     }
 }
 
-/* How many values of b are values of a as well, of those that lie within the first n of a. */
+/* How many values of b are values of a as well. */
 static int64_t n_common(const struct fake_operand *a, const struct fake_operand *b)
 {
     int64_t n = span(&a->t), n_common = 0;
@@ -564,9 +564,10 @@ cudnnStatus_t fake_op_issue(struct fake_op *op, double operations)
 /* How often the window fits; below 1: never. */
 static int fits(const struct fake_window *w, int d, int size)
 {
-    int room = size + 2 * w->pad[d] - (w->size[d] - 1) * w->dilation[d] - 1;
+    int64_t seen = (int64_t)(w->size[d] - 1) * w->dilation[d] + 1;
+    int64_t room = size + 2 * (int64_t)w->pad[d] - seen;
 
-    return room < 0 ? 0 : room / w->stride[d] + 1;
+    return room < 0 ? 0 : (int)(room / w->stride[d]) + 1;
 }
 
 /* Tensor out must be what the window makes of in. */
@@ -639,7 +640,7 @@ static void check_convolution(struct fake_op *op, const void *convolution, enum 
                  "the result has not the filter's channels");
 }
 
-/* Products and sums; in: of the forward direction. */
+/* Products and sums; out: what the forward direction makes. */
 static double operations(const struct fake_op *op, enum fake_slot out)
 {
     const struct fake_tensor *w = &op->at[FAKE_W].t;

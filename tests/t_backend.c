@@ -22,7 +22,8 @@ static void check_table(void)
         ok(vbs_backend_find(&ctx, backend->name, &found) == VBS_OK && found == backend,
            "'%s' is found by its name", backend->name);
         backend->probe(&info);
-        ok(info.built && info.usable == (info.why[0] == '\0') && info.library[0] && info.device[0],
+        ok(info.usable == (info.why[0] == '\0') && (info.library[0] != '\0') == info.built &&
+               (info.device[0] != '\0') == info.usable,
            "'%s' says what it is and whether it can be used", backend->name);
     }
     ok(!vbs_backend_at(-1) && !vbs_backend_at(n + 1), "beyond the table there is none");

@@ -76,7 +76,8 @@ struct vbs_exec_report {
     int64_t touched_bytes;    /* pages of the arena that are resident after the run */
     int64_t base_bytes;       /* resident memory of the process before the run, without the arena */
     int64_t high_water_bytes; /* most resident memory during the run, above base_bytes; -1: the
-                                 system does not tell */
+                                 system does not tell. Where the arena is on a device: what is
+                                 taken of its memory, before and after the run */
     int64_t n_steps;
     const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
 };

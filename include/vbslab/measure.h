@@ -56,7 +56,33 @@ struct vbs_session {
     bool modelled; /* times are computed, not taken: one sample says all, buffers are not touched */
 };
 
+/* Copies from the host that can be under way at once. */
+#define VBS_DEVICE_BUFFERS 3
+
+/* What a session whose memory the host cannot touch has beside. */
+struct vbs_device_ops {
+    /* Copies bytes within the device's memory, in order with what run does; ended when it returns.
+     * The ranges may overlap. */
+    enum vbs_status (*move)(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
+                            const void *from, int64_t bytes);
+    /* Memory of the host that the device can copy from by itself; null: out of memory. */
+    void *(*host_alloc)(struct vbs_session *session, int64_t bytes);
+    void (*host_free)(struct vbs_session *session, void *memory);
+    /*
+     * Copies bytes from memory of host_alloc to the device, beside what run does; returns at once.
+     * end_copy waits until what was begun last with that number (0 .. VBS_DEVICE_BUFFERS - 1) has
+     * ended. Different threads may use different numbers. 0, or what explain turns into words.
+     */
+    int (*begin_copy)(struct vbs_session *session, int number, void *to, const void *from,
+                      int64_t bytes);
+    int (*end_copy)(struct vbs_session *session, int number);
+    const char *(*explain)(int reason);
+    /* Bytes of the device's memory that anybody has; -1: it does not say. */
+    int64_t (*used)(struct vbs_session *session);
+};
+
 struct vbs_session_ops {
+    const struct vbs_device_ops *device; /* null: alloc gives memory of the host */
     /* Device memory for activations and scratch, aligned for the library; null: out of memory. */
     void *(*alloc)(struct vbs_session *session, int64_t bytes);
     void (*free)(struct vbs_session *session, void *memory);
@@ -65,7 +91,7 @@ struct vbs_session_ops {
     enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                            const struct vbs_operands *operands, double *time_us);
     /*
-     * Writes kernel's packed_bytes as operands->weights wants them. Parts of one form are pieces of
+     * Writes kernel's packed_bytes as operands->weights wants them, into memory of the host. Parts of one form are pieces of
      * the whole: part p of n is its bytes from floor(first channel * packed_bytes of the whole /
      * channels) on (schedule.h), so that a loaded whole serves kernels of parts too. What it takes
      * beside memory is given back before it returns.

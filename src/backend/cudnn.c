@@ -123,17 +123,6 @@ static cudnnStatus_t convolve_back(const struct bound *at)
                                         (size_t)step->scratch_bytes, &zero, step->y.desc, at->y);
 }
 
-static cudnnStatus_t normalise(const struct bound *at)
-{
-    const struct cu_step *step = at->step;
-    const struct cu_affine *a = &step->affine;
-    const float one = 1, zero = 0;
-
-    return cudnnBatchNormalizationForwardInference(
-        at->cudnn, CUDNN_BATCHNORM_SPATIAL, &one, &zero, step->x.desc, at->x, step->y.desc, at->y,
-        a->desc, a->factor, a->shift, a->mean, a->variance, CUDNN_BN_MIN_EPSILON);
-}
-
 static cudnnStatus_t combine(const struct bound *at)
 {
     const struct cu_step *step = at->step;
@@ -178,8 +167,6 @@ static cudnnStatus_t call(const struct bound *at)
         return cudnnSoftmaxForward(at->cudnn, (cudnnSoftmaxAlgorithm_t)step->algorithm,
                                    CUDNN_SOFTMAX_MODE_CHANNEL, &one, step->x.desc, at->x, &zero,
                                    step->y.desc, at->y);
-    case CU_AFFINE:
-        return normalise(at);
     case CU_BINARY:
         return combine(at);
     case CU_REDUCE:
@@ -359,6 +346,7 @@ static void close_session(struct vbs_session *session)
         cudaStreamSynchronize(s->stream);
     for (int i = 0; i < s->base.n_kernels; i++)
         cu_kernel_release(&s->kernels[i]);
+    cu_device_clear(s);
     while (s->n_objects > 0)
         cu_release(&s->objects[--s->n_objects]);
     if (s->start)
@@ -377,6 +365,7 @@ static void close_session(struct vbs_session *session)
 }
 
 static const struct vbs_session_ops ops = {
+    .device = &cu_device_ops,
     .alloc = alloc,
     .free = release,
     .run = run,

@@ -49,7 +49,6 @@ enum cu_do {
     CU_POOL,      /* y = pool(x) */
     CU_LRN,       /* y = lrn(x) */
     CU_SOFTMAX,   /* y = softmax(x) */
-    CU_AFFINE,    /* y = factor * x + shift */
     CU_BINARY,    /* y = op(alpha * x, beta * b) */
     CU_REDUCE,    /* y = alpha * reduce(x) */
     CU_FILL,      /* y = alpha */
@@ -60,7 +59,7 @@ enum cu_do {
 /* Of normalisations: vectors of the device. */
 struct cu_affine {
     cudnnTensorDescriptor_t desc;
-    void *factor, *shift, *mean, *variance;
+    void *factor, *shift;
 };
 
 struct cu_step {
@@ -74,7 +73,6 @@ struct cu_step {
     cudnnLRNDescriptor_t lrn;
     cudnnOpTensorDescriptor_t binary;
     cudnnReduceTensorDescriptor_t reduce;
-    struct cu_affine affine;
     int algorithm; /* of conv, deconv, softmax */
     float alpha, beta;
     int64_t scratch_offset, scratch_bytes;  /* what the call asks for */
@@ -123,6 +121,9 @@ struct cu_session {
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     cudaEvent_t start, stop;
+    cudaStream_t copying; /* from the host, beside what runs */
+    cudaEvent_t copied[VBS_DEVICE_BUFFERS];
+    void *stage; /* device memory for moves that overlap */
     bool weights_given;
     const struct vbs_network *network; /* borrowed */
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */
@@ -162,6 +163,12 @@ enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t
 /* Puts kernel's steps on the session's stream. */
 cudnnStatus_t cu_enqueue(struct cu_session *session, const struct cu_kernel *kernel,
                          const struct vbs_operands *operands);
+
+/* ---- cudnn_device.c ---- */
+
+extern const struct vbs_device_ops cu_device_ops;
+enum vbs_status cu_device_init(struct cu_build *b) VBS_MUST_CHECK;
+void cu_device_clear(struct cu_session *session);
 
 /* ---- cudnn_probe.c ---- */
 

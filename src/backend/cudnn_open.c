@@ -239,6 +239,8 @@ enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *op
     enum vbs_status status = start(b);
 
     if (status == VBS_OK)
+        status = cu_device_init(b);
+    if (status == VBS_OK)
         status = init_circumstances(b);
     if (status == VBS_OK)
         status = init_layers(b);

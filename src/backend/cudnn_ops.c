@@ -42,25 +42,16 @@ static enum vbs_status describe_output(struct cu_build *b, cudnnTensorDescriptor
 static enum vbs_status upload_affine(struct cu_build *b, int bundled, struct cu_affine *affine)
 {
     int64_t channels = b->l->shape.dim[0], bytes = channels * (int64_t)sizeof(float);
-    float *values = malloc(4 * (size_t)bytes);
-    float *factor = values, *shift = values + channels, *mean = shift + channels;
+    float *values = malloc(2 * (size_t)bytes);
     enum vbs_status status;
 
     if (!values)
         return vbs_no_memory(b->ctx);
-    status = vbs_affine(b->ctx, b->network, b->layer, bundled, channels, factor, shift);
-    for (int64_t c = 0; c < channels; c++) {
-        mean[c] = 0;
-        mean[channels + c] = 1;
-    }
+    status = vbs_affine(b->ctx, b->network, b->layer, bundled, channels, values, values + channels);
     if (status == VBS_OK)
-        status = cu_upload(b, factor, bytes, &affine->factor);
+        status = cu_upload(b, values, bytes, &affine->factor);
     if (status == VBS_OK)
-        status = cu_upload(b, shift, bytes, &affine->shift);
-    if (status == VBS_OK)
-        status = cu_upload(b, mean, bytes, &affine->mean);
-    if (status == VBS_OK)
-        status = cu_upload(b, mean + channels, bytes, &affine->variance);
+        status = cu_upload(b, values + channels, bytes, &affine->shift);
     free(values);
     return status;
 }
@@ -83,19 +74,29 @@ static enum vbs_status find_affine(struct cu_build *b, int bundled, struct cu_af
     return status == VBS_OK ? cu_channels(b, b->l->shape.dim[0], 2, &(*affine)->desc) : status;
 }
 
+/* A multiplication and an addition: cuDNN's own call for both does not work in place. */
 static enum vbs_status add_affine(struct cu_build *b, int bundled, struct pair at,
                                   int64_t *fixed_bytes)
 {
     struct cu_affine *affine = NULL;
     enum vbs_status status = find_affine(b, bundled, &affine);
-    struct cu_step *step = status == VBS_OK ? cu_step(b, CU_AFFINE) : NULL;
+    struct cu_step *step = status == VBS_OK ? cu_step(b, CU_BINARY) : NULL;
 
     if (!step)
         return status == VBS_OK ? no_step(b) : status;
     step->x = at.x;
+    step->b = cu_at(CU_FIXED, 0, affine->desc);
+    step->b.fixed = affine->factor;
     step->y = at.y;
-    step->affine = *affine;
-    *fixed_bytes += 4 * b->l->shape.dim[0] * (int64_t)sizeof(float);
+    step->beta = 1;
+    status = cu_operation(b, CUDNN_OP_TENSOR_MUL, &step->binary);
+    step = status == VBS_OK ? cu_step(b, CU_BIAS) : NULL;
+    if (!step)
+        return status == VBS_OK ? no_step(b) : status;
+    step->b = cu_at(CU_FIXED, 0, affine->desc);
+    step->b.fixed = affine->shift;
+    step->y = at.y;
+    *fixed_bytes += 2 * b->l->shape.dim[0] * (int64_t)sizeof(float);
     return VBS_OK;
 }
 
@@ -467,7 +468,8 @@ static enum vbs_status add_reduction(struct cu_build *b)
     struct cu_step *step;
     enum vbs_status status;
 
-    if (!find_reduction(b->l->op, &reduction))
+    if (!find_reduction(b->l->op, &reduction) ||
+        vbs_shape_elements(in) == vbs_shape_elements(&b->l->shape))
         return cu_unsupported(b, vbs_op_word(b->l->op));
     for (int i = 0; i < in->n_dims; i++)
         if (b->l->attributes.axes & 1U << i)

@@ -271,7 +271,8 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         if (strcmp(task.backend->name, "onednn") == 0)
             cli_pin_threads(cli, &task.prepare.threads);
         else if (task.prepare.threads)
-            cli_warn(cli, "--threads is ignored: backend '%s' runs nothing", task.backend->name);
+            cli_warn(cli, "--threads is ignored: backend '%s' %s", task.backend->name,
+                     task.backend->modelled ? "runs nothing" : "has none of its own");
         status = measure_all(cli, &task, n_arguments, arguments);
     }
     free(task.batches);

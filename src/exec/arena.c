@@ -61,8 +61,23 @@ enum vbs_status vbs_exec_arena_map(struct vbs_ctx *ctx, struct vbs_exec_arena *a
     return VBS_OK;
 }
 
+enum vbs_status vbs_exec_arena_obtain(struct vbs_ctx *ctx, struct vbs_exec_arena *arena,
+                                      struct vbs_session *session, int64_t bytes)
+{
+    char text[48];
+    char *base = session->ops->alloc(session, bytes);
+
+    if (!base)
+        return vbs_fail(ctx, VBS_NO_MEMORY, "cannot obtain an arena of %s on the device",
+                        vbs_format_exact(bytes, text, sizeof text));
+    *arena = (struct vbs_exec_arena){.base = base, .bytes = bytes, .session = session};
+    return VBS_OK;
+}
+
 void vbs_exec_arena_unmap(struct vbs_exec_arena *arena)
 {
+    if (arena->session)
+        arena->session->ops->free(arena->session, arena->base);
     if (arena->map)
         munmap(arena->map, (size_t)arena->map_bytes);
     *arena = (struct vbs_exec_arena){0};
@@ -73,6 +88,8 @@ int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena)
     int64_t page = sysconf(_SC_PAGESIZE), touched = 0;
     unsigned char there[CHUNK];
 
+    if (arena->session)
+        return arena->bytes;
     for (int64_t at = 0; at < arena->page_bytes; at += CHUNK * page) {
         int64_t left = arena->page_bytes - at, bytes = left < CHUNK * page ? left : CHUNK * page;
 

@@ -1,20 +1,18 @@
 /*
- * The arena: one mapping of exactly the budget between two guard pages, and what the system says
- * of memory. Internal to the room.
+ * The arena: one mapping of exactly the budget between two guard pages, or one piece of a device's
+ * memory; and what the system says of memory. Internal to the room.
  */
 #ifndef VBS_EXEC_ARENA_H
 #define VBS_EXEC_ARENA_H
 
-#include "vbslab/status.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "vbslab/measure.h"
 
 struct vbs_exec_arena {
     char *base;
     int64_t bytes;
-    char *low;          /* first byte of the pages that can be touched */
-    int64_t page_bytes; /* of all of them: bytes, rounded up */
+    struct vbs_session *session; /* on whose device it is; null: the host's, and what follows */
+    char *low;                   /* first byte of the pages that can be touched */
+    int64_t page_bytes;          /* of all of them: bytes, rounded up */
     void *map;
     int64_t map_bytes;
 };
@@ -26,9 +24,12 @@ struct vbs_exec_arena {
  */
 enum vbs_status vbs_exec_arena_map(struct vbs_ctx *ctx, struct vbs_exec_arena *arena, int64_t bytes,
                                    bool flush) VBS_MUST_CHECK;
+/* The same on session's device, which must outlive it. VBS_NO_MEMORY. */
+enum vbs_status vbs_exec_arena_obtain(struct vbs_ctx *ctx, struct vbs_exec_arena *arena,
+                                      struct vbs_session *session, int64_t bytes) VBS_MUST_CHECK;
 void vbs_exec_arena_unmap(struct vbs_exec_arena *arena);
 
-/* Bytes of its pages that are in memory. */
+/* Bytes of its pages that are in memory; of a device, all. */
 int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena);
 
 /* Resident memory of the process, now or (peak) the most since it was last reset; -1: not told. */

@@ -190,6 +190,9 @@ static enum vbs_status open_session(struct opening *o)
     report(o, "making kernels");
     status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
     free(wanted);
+    if (status == VBS_OK && o->exec->session->ops->device && o->options.paranoid)
+        status = vbs_fail(o->ctx, VBS_UNSUPPORTED,
+                          "paranoid mode looks into the arena, which is on a device here");
     if (status == VBS_OK)
         status = check_layers(o);
     return status == VBS_OK ? check_kernels(o) : status;
@@ -210,6 +213,8 @@ static enum vbs_status place(struct opening *o)
     o->exec->placement = o->fit.placement;
     if (status != VBS_OK)
         return status;
+    if (o->exec->session->ops->device)
+        return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, room.bytes);
     return vbs_exec_arena_map(o->ctx, &o->exec->arena, room.bytes, o->options.paranoid);
 }
 
@@ -221,14 +226,14 @@ static enum vbs_status open_file(struct opening *o)
                                                   .progress = o->options.progress};
     struct vbs_exec *exec = o->exec;
 
+    enum vbs_status status;
+
     if (o->walk.n_images == 0)
         return VBS_OK;
-    if (options.direct) {
-        exec->bounce = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
-        if (!exec->bounce)
-            return vbs_no_memory(o->ctx);
-    }
-    return vbs_exec_file_open(o->ctx, &exec->file, &o->walk, o->network, exec->session, &options);
+    status = vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session);
+    return status == VBS_OK ? vbs_exec_file_open(o->ctx, &exec->file, &o->walk, o->network,
+                                                 exec->session, &options)
+                            : status;
 }
 
 /* ---- the program ---- */
@@ -291,7 +296,7 @@ static enum vbs_status make_program(struct opening *o)
         status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
     if (status == VBS_OK && exec->program.n_loads > 0)
         status = vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,
-                                     &exec->file, &exec->stream);
+                                     &exec->loader, &exec->stream);
     return status == VBS_OK ? vbs_exec_load_residents(o->ctx, exec) : status;
 }
 
@@ -361,13 +366,13 @@ void vbs_exec_free(struct vbs_exec *exec)
     vbs_exec_stream_free(exec->stream);
     vbs_exec_guard_free(exec->guard);
     vbs_exec_program_clear(&exec->program);
+    vbs_exec_loader_clear(&exec->loader);
     vbs_exec_file_close(&exec->file);
     vbs_exec_arena_unmap(&exec->arena);
     if (exec->session)
         exec->session->ops->close(exec->session);
     free(exec->trace);
     free(exec->is_load);
-    free(exec->bounce);
     free(exec->output_values);
     free(exec->seeded_input);
     free(exec);

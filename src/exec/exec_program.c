@@ -192,12 +192,15 @@ static struct vbs_exec_outside *find_outside(struct programming *p, int layer)
 {
     struct vbs_exec_program *out = p->out;
     int64_t bytes = p->layers[layer].out_bytes * p->walk->schedule->request;
+    struct vbs_session *session = p->arena->session;
 
     for (int i = 0; i < out->n_outside; i++)
         if (out->outside[i].layer == layer)
             return &out->outside[i];
-    out->outside[out->n_outside] =
-        (struct vbs_exec_outside){.layer = layer, .samples = calloc((size_t)bytes + 1, 1)};
+    out->outside[out->n_outside] = (struct vbs_exec_outside){
+        .layer = layer,
+        .samples = session ? session->ops->alloc(session, bytes) : calloc((size_t)bytes + 1, 1),
+        .session = session};
     if (!out->outside[out->n_outside].samples) {
         p->failed = true;
         return NULL;
@@ -455,8 +458,14 @@ enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_progr
 
 void vbs_exec_program_clear(struct vbs_exec_program *program)
 {
-    for (int i = 0; i < program->n_outside; i++)
-        free(program->outside[i].samples);
+    for (int i = 0; i < program->n_outside; i++) {
+        struct vbs_exec_outside *outside = &program->outside[i];
+
+        if (outside->session)
+            outside->session->ops->free(outside->session, outside->samples);
+        else
+            free(outside->samples);
+    }
     free(program->ops);
     vbs_arena_clear(&program->arena);
     *program = (struct vbs_exec_program){0};

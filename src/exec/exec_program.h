@@ -38,6 +38,7 @@ struct vbs_exec_op {
 struct vbs_exec_outside {
     int layer;
     char *samples;
+    struct vbs_session *session; /* on whose device they are; null: the host's */
 };
 
 struct vbs_exec_program {

@@ -55,6 +55,16 @@ static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *
                               op->from, values + op->first * r->exec->output_values[op->index]);
 }
 
+static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
+{
+    struct vbs_session *session = r->exec->session;
+
+    if (session->ops->device)
+        return session->ops->device->move(r->ctx, session, op->to, op->from, op->first);
+    memmove(op->to, op->from, (size_t)op->first);
+    return VBS_OK;
+}
+
 static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
 {
     enum vbs_status status = VBS_OK;
@@ -66,12 +76,10 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
         status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->n);
         break;
     case VBS_DO_TURN: /* to where it may overlap itself */
-        memmove(op->to, op->from, (size_t)op->first);
-        break;
     case VBS_DO_MOVE:
     case VBS_DO_RESTORE:
     case VBS_DO_SAVE:
-        memcpy(op->to, op->from, (size_t)op->first);
+        status = move(r, op);
         break;
     case VBS_DO_IN:
         status = write_input(r, op);
@@ -210,9 +218,12 @@ enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *ex
 
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        reason = vbs_exec_file_read(&exec->file, load->to, load->bytes, load->offset, exec->bounce);
+        reason = vbs_exec_loader_read(&exec->loader, VBS_READER_COMPUTES, load->to, load->bytes,
+                                      load->offset);
+        if (reason == 0)
+            reason = vbs_exec_loader_finish(&exec->loader, VBS_READER_COMPUTES);
         if (reason)
-            return vbs_exec_file_refuse(ctx, &exec->file, reason);
+            return vbs_exec_loader_refuse(ctx, &exec->loader, reason);
     }
     exec->has_residents = true;
     return VBS_OK;
@@ -286,6 +297,14 @@ static enum vbs_status seed_input(struct running *r)
     return VBS_OK;
 }
 
+/* Memory of the process, now or (peak) the most; of a device, what anybody has of it now. */
+static int64_t used_bytes(const struct vbs_exec *exec, bool peak)
+{
+    struct vbs_session *session = exec->arena.session;
+
+    return session ? session->ops->device->used(session) : vbs_exec_resident_bytes(peak);
+}
+
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *result)
 {
@@ -299,7 +318,7 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     if (status != VBS_OK)
         return status;
     tells = vbs_exec_reset_peak();
-    report.base_bytes = vbs_exec_resident_bytes(false) - vbs_exec_arena_touched(&exec->arena);
+    report.base_bytes = used_bytes(exec, false) - vbs_exec_arena_touched(&exec->arena);
     status = begin(&r);
     r.last_s = vbs_clock_s();
     if (status == VBS_OK)
@@ -317,7 +336,8 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
         return status;
     report.io_us += r.taken_us[VBS_DO_OUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
-    report.high_water_bytes = tells ? vbs_exec_resident_bytes(true) - report.base_bytes : -1;
+    report.high_water_bytes =
+        tells || exec->arena.session ? used_bytes(exec, true) - report.base_bytes : -1;
     *result = report;
     return VBS_OK;
 }

@@ -38,7 +38,7 @@ struct sharing {
     const struct vbs_exec_load *load; /* null: none */
     int64_t at;                       /* bytes that were taken */
     int n_readers;
-    int reason; /* errno of a slice that failed, else 0 */
+    int reason; /* of a slice that failed, else 0 */
 };
 
 struct slice {
@@ -49,15 +49,14 @@ struct slice {
 struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
-    const struct vbs_exec_file *file;
-    void *bounce[2]; /* of the thread; of the one who waits for it */
+    struct vbs_exec_loader *loader;
     struct sharing sharing;
     struct gate run;    /* runs begun; the last one is the wish to end */
     struct gate passed; /* half steps */
     struct gate loaded; /* loads */
     struct gate idle;   /* runs ended */
     _Atomic bool stops, quits;
-    int reason; /* errno of a load that failed, else 0; valid once loaded says that it ended */
+    int reason; /* of a load that failed, else 0; valid once loaded says that it ended */
     double start_s;
     struct vbs_exec_step *trace;
     struct vbs_exec_streamed streamed;
@@ -160,10 +159,15 @@ static bool take_slice(struct vbs_exec_stream *stream, struct slice *slice)
     return has;
 }
 
-static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice, void *bounce)
+/* The copy thread waits for the device when it has taken all it can, whoever helps at once. */
+static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice,
+                       enum vbs_exec_reader who)
 {
     struct sharing *sharing = &stream->sharing;
-    int reason = vbs_exec_file_read(stream->file, slice->to, slice->bytes, slice->offset, bounce);
+    int reason = vbs_exec_loader_read(stream->loader, who, slice->to, slice->bytes, slice->offset);
+
+    if (reason == 0 && who == VBS_READER_COMPUTES)
+        reason = vbs_exec_loader_finish(stream->loader, who);
 
     pthread_mutex_lock(&stream->loaded.mutex);
     if (reason)
@@ -173,16 +177,19 @@ static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
 
-/* Until nobody reads; errno, or 0. */
+/* Until nobody reads; why it failed, or 0. */
 static int close_load(struct vbs_exec_stream *stream)
 {
     struct sharing *sharing = &stream->sharing;
-    int reason;
+    int reason, ended = vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
 
     pthread_mutex_lock(&stream->loaded.mutex);
     while (sharing->n_readers > 0)
         pthread_cond_wait(&stream->loaded.cond, &stream->loaded.mutex);
-    reason = sharing->reason ? sharing->reason : sharing->at < sharing->load->bytes ? ECANCELED : 0;
+    reason = sharing->reason                      ? sharing->reason
+             : ended                              ? ended
+             : sharing->at < sharing->load->bytes ? ECANCELED
+                                                  : 0;
     sharing->load = NULL;
     pthread_mutex_unlock(&stream->loaded.mutex);
     return reason;
@@ -234,7 +241,7 @@ static void run_loads(struct vbs_exec_stream *stream)
         start_s = vbs_clock_s();
         open_load(stream, load);
         while (take_slice(stream, &slice))
-            read_slice(stream, &slice, stream->bounce[0]);
+            read_slice(stream, &slice, VBS_READER_COPIES);
         stream->reason = close_load(stream);
         end_s = vbs_clock_s();
         if (stream->reason) {
@@ -284,15 +291,13 @@ static void release(struct vbs_exec_stream *stream)
     gate_destroy(&stream->passed);
     gate_destroy(&stream->loaded);
     gate_destroy(&stream->idle);
-    free(stream->bounce[0]);
-    free(stream->bounce[1]);
     free(stream);
 }
 
 /* ---- the other side ---- */
 
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
-                                    int n_loads, const struct vbs_exec_file *file,
+                                    int n_loads, struct vbs_exec_loader *loader,
                                     struct vbs_exec_stream **result)
 {
     struct vbs_exec_stream *stream = calloc(1, sizeof *stream);
@@ -302,17 +307,11 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
         return vbs_no_memory(ctx);
     stream->loads = loads;
     stream->n_loads = n_loads;
-    stream->file = file;
+    stream->loader = loader;
     gate_init(&stream->run);
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
     gate_init(&stream->idle);
-    for (int i = 0; i < 2; i++)
-        stream->bounce[i] = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
-    if (!stream->bounce[0] || !stream->bounce[1]) {
-        release(stream);
-        return vbs_no_memory(ctx);
-    }
     reason = start_thread(stream);
     if (reason) {
         release(stream);
@@ -376,12 +375,12 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
         if (take_slice(stream, &slice))
-            read_slice(stream, &slice, stream->bounce[1]);
+            read_slice(stream, &slice, VBS_READER_COMPUTES);
         else
             wait_for_load(stream, n_loads);
     }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
-        return vbs_exec_file_refuse(ctx, stream->file, stream->reason);
+        return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
     return VBS_OK;
 }
 

@@ -11,7 +11,7 @@
 #ifndef VBS_EXEC_STREAM_H
 #define VBS_EXEC_STREAM_H
 
-#include "exec/weights_file.h"
+#include "exec/loader.h"
 #include "vbslab/exec.h"
 
 struct vbs_exec_load {
@@ -24,9 +24,9 @@ struct vbs_exec_load {
 
 struct vbs_exec_stream;
 
-/* Borrows loads and file until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
+/* Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
-                                    int n_loads, const struct vbs_exec_file *file,
+                                    int n_loads, struct vbs_exec_loader *loader,
                                     struct vbs_exec_stream **stream) VBS_MUST_CHECK;
 void vbs_exec_stream_free(struct vbs_exec_stream *stream);
 
@@ -38,7 +38,7 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
  * step s (from 0) has been done, 2 s + 2 when the step has. */
 void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps);
 
-/* Waits until so many loads have ended. VBS_IO; VBS_INTERRUPTED: ctx->cancel was set. */
+/* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device; VBS_INTERRUPTED: ctx->cancel was set. */
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int n_loads) VBS_MUST_CHECK;
 

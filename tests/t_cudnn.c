@@ -1,0 +1,167 @@
+/*
+ * The cudnn backend on a fake of CUDA and cuDNN: every kernel that it offers computes what the
+ * definition says, within its memory, and nothing is left behind. What the fake thinks of the calls
+ * (ranges, order, streams, descriptors) is checked each time.
+ */
+#include "vbslab/vbslab.h"
+
+#include "backend_bench.h"
+#include "fake_cuda.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- what the fake says ---- */
+
+static void check_fake(const char *name)
+{
+    bool clean = fake_cuda_violations() == 0 && fake_cuda_live() == 0;
+
+    if (ok(clean, "%s: calls are as they must be, all is given back", name))
+        return;
+    for (int i = 0; i < 3 && fake_cuda_violation(i); i++)
+        printf("# %s\n", fake_cuda_violation(i));
+    printf("# alive: %s\n", fake_cuda_live_text());
+}
+
+/* ---- kernels ---- */
+
+/* The weights of a kernel on the device, where runs are given them. */
+static void *packed(struct bench *t, int kernel, bool *failed)
+{
+    int64_t bytes = t->session->kernels[kernel].packed_bytes;
+    const struct vbs_device_ops *device = t->session->ops->device;
+    void *host, *memory;
+
+    if (!t->given || bytes == 0)
+        return NULL;
+    host = device->host_alloc(t->session, bytes);
+    memory = t->session->ops->alloc(t->session, bytes);
+    *failed |= !host || !memory ||
+               t->session->ops->pack(&t->ctx, t->session, kernel, host) != VBS_OK ||
+               device->begin_copy(t->session, 0, memory, host, bytes) != 0 ||
+               device->end_copy(t->session, 0) != 0;
+    device->host_free(t->session, host);
+    return memory;
+}
+
+/* Difference from the reference; infinite where a call failed. */
+static double run_kernel(struct bench *t, int kernel, const float *want)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
+    int64_t out_bytes = k->batch * layer->out_bytes, count = out_bytes / 4;
+    float *got = malloc((size_t)out_bytes);
+    void *dst = ops->alloc(t->session, out_bytes);
+    void *ws = k->ws_bytes > 0 ? ops->alloc(t->session, k->ws_bytes) : NULL;
+    bool failed = !got || !dst;
+    void *weights = packed(t, kernel, &failed);
+    const void *src[16];
+    const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws, .weights = weights};
+    double time_us = -1, result = INFINITY;
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        src[i] = t->home[layer->inputs[i]];
+    if (layer->in_place) {
+        failed |= ops->device->move(&t->ctx, t->session, dst, src[0], out_bytes) != VBS_OK;
+        src[0] = dst;
+    }
+    if (!failed && ops->run(&t->ctx, t->session, kernel, &operands, &time_us) == VBS_OK &&
+        ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) == VBS_OK && time_us > 0)
+        result = difference(got, want, count);
+    ops->free(t->session, dst);
+    ops->free(t->session, ws);
+    ops->free(t->session, weights);
+    free(got);
+    return result;
+}
+
+/* All kernels of a session; the name of the one that is furthest off. */
+static double run_all(struct bench *t, const char **name)
+{
+    double worst = 0;
+    float *want = NULL;
+    int layer = 0;
+
+    for (int i = 0; i < t->session->n_kernels; i++) {
+        double off;
+
+        if (t->session->kernels[i].layer != layer) {
+            free(want);
+            layer = t->session->kernels[i].layer;
+            want = bench_reference(t, layer);
+        }
+        off = want ? run_kernel(t, i, want) : INFINITY;
+        if (!(off <= worst)) {
+            worst = off;
+            *name = t->session->kernels[i].algorithm;
+        }
+    }
+    free(want);
+    return worst;
+}
+
+struct count {
+    int n_cases, n_supported, n_kernels;
+};
+
+static void check_bench(struct bench *t, const char *name, bool opened, struct count *count)
+{
+    const char *algorithm = "";
+    double worst;
+
+    count->n_cases++;
+    if (!opened && strstr(vbs_detail(&t->ctx), "the cudnn backend has no")) {
+        bench_close(t);
+        check_fake(name);
+        return;
+    }
+    if (!ok(opened && bench_tensors(t), "%s: a session opens", name)) {
+        printf("# %s\n", vbs_detail(&t->ctx));
+        bench_close(t);
+        return;
+    }
+    count->n_supported++;
+    count->n_kernels += t->session->n_kernels;
+    worst = run_all(t, &algorithm);
+    if (!ok(worst < 1e-5, "%s: %d kernels compute what the definition says", name,
+            t->session->n_kernels))
+        printf("# off by %g with %s; %s\n", worst, algorithm, vbs_detail(&t->ctx));
+    bench_close(t);
+    check_fake(name);
+}
+
+static void check_cases(unsigned order)
+{
+    struct count count = {0};
+    struct bench t;
+
+    for (const struct backend_case *c = backend_cases; c->name; c++) {
+        bool opened;
+
+        fake_cuda_reset();
+        fake_cuda_order(order);
+        opened = bench_open(&t, c, "cudnn", 0);
+        check_bench(&t, c->name, opened, &count);
+    }
+    for (int i = 0; operator_case_at(i); i++) {
+        bool opened;
+
+        fake_cuda_reset();
+        fake_cuda_order(order);
+        opened = bench_open_operator(&t, operator_case_at(i), "cudnn", i % 2 == 1);
+        check_bench(&t, operator_case_at(i)->name, opened, &count);
+    }
+    printf("# order %u: %d of %d cases, %d kernels\n", order, count.n_supported, count.n_cases,
+           count.n_kernels);
+    ok(count.n_supported * 3 > count.n_cases, "a third of the cases and more can be run");
+}
+
+int main(void)
+{
+    check_cases(0);
+    check_cases(7);
+    return done_testing();
+}
