@@ -80,7 +80,8 @@ FAKE_CUDA    = $(wildcard tests/fake_cud*.c)
 CUDA_TESTS   = $(wildcard tests/t_cudnn*.c tests/t_fake_cuda.c)
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/t_*.c))
 TEST_SCRIPTS = $(wildcard tests/*.t)
-TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c $(FAKE_CUDA), \
+TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c tests/gpu_env.c \
+               $(FAKE_CUDA), \
                $(wildcard tests/*.c))
 TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
 # Calls that a test makes fail, by the linker.
@@ -176,6 +177,12 @@ $(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(filter %.o,$^) \
 	    $(BUILD)/libvbslab.a $(LDFLAGS_$(*F)) $(LIBS)
 
+# The program on that GPU, for tests of the command line.
+$(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/gpu_env.o $(FAKE_CUDA:%.c=$(BUILD)/%.o) \
+    $(BUILD)/libvbslab.a
+	@echo "  link    $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
 $(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): ALL_CFLAGS += $(CUDA_CFLAGS)
 
@@ -194,7 +201,7 @@ test: deps ##: builds and runs every test
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(TEST_BIN)
+tests: $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 
 check: all tests
 	@VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \

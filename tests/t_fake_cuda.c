@@ -245,6 +245,58 @@ static void clock_is_made_up(void)
     is_near(copy_ms(10000), 0.005, 1e-9, "always");
 }
 
+/* Work on a second stream, behind an event of the first or behind a host that waited for it. */
+static float second_begins_us(bool by_event, bool by_host)
+{
+    cudaStream_t first, second;
+    cudaEvent_t start, middle, end;
+    float *device, ms = -1;
+
+    fake_cuda_reset();
+    device = on_device(NULL, 50000);
+    first = new_stream();
+    second = new_stream();
+    start = new_event();
+    middle = new_event();
+    end = new_event();
+    cudaEventRecord(start, first);
+    cudaMemsetAsync(device, 0, 200000, first); /* 3 us */
+    cudaEventRecord(middle, first);
+    if (by_host)
+        cudaEventSynchronize(middle);
+    if (by_event)
+        cudaStreamWaitEvent(second, middle, 0);
+    cudaEventRecord(end, second);
+    cudaDeviceSynchronize();
+    cudaEventElapsedTime(&ms, start, end);
+    return ms * 1000;
+}
+
+static void clocks_wait(void)
+{
+    float base = second_begins_us(false, false);
+
+    is_near(second_begins_us(true, false), base + 3, 1e-4, "waiting for an event takes its time");
+    is_near(second_begins_us(false, true), base + 3, 1e-4, "work begins behind the host's waits");
+}
+
+/* Memory that is freed with work on it. */
+static void freeing_waits(void)
+{
+    float *device, *host;
+    cudaStream_t stream;
+
+    fake_cuda_reset();
+    device = on_device(&one, 1);
+    host = pinned(1);
+    stream = new_stream();
+    cudaMemcpyAsync(host, device, sizeof *host, cudaMemcpyDeviceToHost, stream);
+    cudaStreamDestroy(stream);
+    cudaFree(device);
+    ok(*host == 1 && fake_cuda_pending() == 0, "freeing waits for all work, of ended streams too");
+    is_int(fake_cuda_violations(), 0, "and is allowed");
+}
+
 /* ---- Two threads ---- */
 
 struct ping {
@@ -368,6 +420,20 @@ static void transforms_in_place(struct scene *s)
     cudnnTransformTensor(s->handle, &one, s->t, s->a, &none, s->t, s->a);
 }
 
+static void makes_odd_stream(struct scene *s)
+{
+    cudaStreamCreateWithFlags(&s->stream, 2);
+}
+
+static void computes_in_place_of_b(struct scene *s)
+{
+    cudnnOpTensorDescriptor_t op = NULL;
+
+    cudnnCreateOpTensorDescriptor(&op);
+    cudnnSetOpTensorDescriptor(op, CUDNN_OP_TENSOR_ADD, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN);
+    cudnnOpTensor(s->handle, op, &one, s->t, s->a, &one, s->t, s->b, &none, s->t, s->b);
+}
+
 static void gives_host_memory(struct scene *s)
 {
     cudnnScaleTensor(s->handle, s->t, s->pinned, &one);
@@ -457,6 +523,8 @@ static const struct {
     {uses_a_stream_as_event, "what is given is no event"},
     {measures_without_timing, "events without timing"},
     {transforms_in_place, "x and y overlap"},
+    {makes_odd_stream, "unknown flags 0x2"},
+    {computes_in_place_of_b, "in place of B alone"},
     {gives_host_memory, "y: a host pointer"},
     {gives_a_device_factor, "a factor is null or in device memory"},
     {writes_beyond, "y: 64 bytes from 4 of a device allocation of 64"},
@@ -490,10 +558,11 @@ static void violations_are_found(void)
 
 static void faults_strike(void)
 {
-    float *a, *b;
+    float *a, *b, *lost;
     cudnnHandle_t handle;
 
     fake_cuda_reset();
+    lost = pinned(1);
     fake_cuda_fail("cudaMalloc", 2, cudaErrorMemoryAllocation);
     a = on_device(&one, 1);
     b = on_device(&one, 1);
@@ -503,7 +572,8 @@ static void faults_strike(void)
     ok(b != NULL, "the third does not");
     handle = new_handle(NULL);
     fake_cuda_lose(NULL, 2, cudaErrorIllegalAddress);
-    is_int(cudaDeviceSynchronize(), cudaSuccess, "any function: not yet");
+    is_int(cudaMemcpyAsync(lost, a, sizeof *lost, cudaMemcpyDeviceToHost, NULL), cudaSuccess,
+           "any function: not yet");
     is_int(cudaDeviceSynchronize(), cudaErrorIllegalAddress, "lost");
     is_int(cudaDeviceSynchronize(), cudaErrorIllegalAddress, "for ever");
     is_int(cudnnScaleTensor(handle, NULL, NULL, NULL), CUDNN_STATUS_EXECUTION_FAILED_CUDART,
@@ -511,7 +581,9 @@ static void faults_strike(void)
     is_int(cudaGetLastError(), cudaErrorIllegalAddress, "it is the last error");
     is_int(cudaGetLastError(), cudaErrorIllegalAddress, "and stays it");
     is_int(cudaFree(a), cudaErrorIllegalAddress, "freeing fails");
-    is_str(fake_cuda_live_text(), "1 device allocation, 1 handle", "and frees");
+    is_str(fake_cuda_live_text(), "1 device allocation, 1 pinned allocation, 1 handle",
+           "and frees");
+    ok(isnan(*lost), "what was queued is not done any more");
     is_int(fake_cuda_violations(), 0, "no violation");
 }
 
@@ -1009,6 +1081,8 @@ int main(void)
     host_waits();
     default_stream();
     clock_is_made_up();
+    clocks_wait();
+    freeing_waits();
     two_threads();
     violations_are_found();
     faults_strike();

@@ -196,7 +196,7 @@ static enum vbs_status old_axis(struct vbs_onnx_import *im, const struct vbs_onn
         return VBS_OK;
     shape = b->constant->shape;
     axis += axis < 0 ? vbs_onnx_rank(im, a) : 0;
-    if (axis < 0 || axis + shape.n_dims > vbs_onnx_rank(im, a) ||
+    if (axis < 0 || axis > vbs_onnx_rank(im, a) - shape.n_dims ||
         vbs_onnx_rank(im, a) - axis > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
     while (shape.n_dims < vbs_onnx_rank(im, a) - axis)
