@@ -77,7 +77,7 @@ HEADERS = $(wildcard include/vbslab/*.h)
 
 # Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
 FAKE_CUDA    = $(wildcard tests/fake_cud*.c)
-CUDA_TESTS   = $(wildcard tests/t_cudnn*.c tests/t_fake_cuda.c)
+CUDA_TESTS   = $(wildcard tests/t_cudnn*.c tests/t_fake_cuda*.c)
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/t_*.c))
 TEST_SCRIPTS = $(wildcard tests/*.t)
 TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c tests/gpu_env.c \

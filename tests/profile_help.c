@@ -315,6 +315,7 @@ struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool meas
 struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algorithms)
 {
     static const char *const ALGORITHMS[] = {"direct", "winograd", "gemm"};
+    static const struct vbs_session_ops NOTHING = {0};
     struct plain_session *plain = calloc(1, sizeof *plain);
     int n_kernels = n_layers * n_batches * n_algorithms;
 
@@ -345,6 +346,7 @@ struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algor
                                                 .ws_bytes = 10 * i,
                                                 .weight_bytes = 10};
     plain->session = (struct vbs_session){
+        .ops = &NOTHING,
         .n_layers = n_layers,
         .layers = plain->layers,
         .n_kernels = n_kernels,

@@ -269,6 +269,8 @@ static void the_file_leaves_no_name_and_reads_back(const char *folder)
     struct vbs_ctx ctx = {0};
     char *buffer = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)(4 * MIB));
     char *copy = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)MIB);
+    struct vbs_copy_landing whole = {.memory = buffer, .bytes = 4 * MIB};
+    struct vbs_copy_landing piece = {.memory = copy, .bytes = MIB};
     int n_same = 0, n_repeats = 0;
     bool shown;
     double us;
@@ -278,11 +280,11 @@ static void the_file_leaves_no_name_and_reads_back(const char *folder)
         return;
     ok(rmdir(folder) == 0, "its folder is empty");
     is_int(file.bytes, 4 * MIB, "it has its size even if there is no time");
-    ok(vbs_copy_file_read(&ctx, &file, VBS_COPY_CACHED, buffer, 4 * MIB, &us, &shown) == VBS_OK &&
+    ok(vbs_copy_file_read(&ctx, &file, VBS_COPY_CACHED, &whole, 4 * MIB, &us, &shown) == VBS_OK &&
            us > 0,
        "the whole of it is read");
     for (int i = 0; i < 4; i++)
-        if (vbs_copy_file_read(&ctx, &file, VBS_COPY_DROPPED, copy, MIB, &us, &shown) == VBS_OK)
+        if (vbs_copy_file_read(&ctx, &file, VBS_COPY_DROPPED, &piece, MIB, &us, &shown) == VBS_OK)
             n_same += memcmp(copy, buffer + i * MIB, (size_t)MIB) == 0;
     is_int(n_same, 4, "reads follow one another");
     for (int64_t i = 4096; i < 4 * MIB; i += 4096)

@@ -169,6 +169,7 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
 /* Sources of copies that can be measured. */
 #define VBS_COPY_PAGE_CACHE "page-cache"
 #define VBS_COPY_DISK       "disk"
+#define VBS_COPY_PINNED     "pinned" /* of devices: memory of the host that they copy from */
 
 struct vbs_copy_options {
     const char *folder;  /* where a file to copy from can be made for the time; modelled: unused */
@@ -188,12 +189,14 @@ struct vbs_copy_report {
  * 256 KiB, ... to 64 MiB, but not beyond the network's weights, and not those that the time is too
  * short for; at least three sizes. "page-cache": what was written or read a while ago. "disk": what
  * the system counts as fetched from storage; left out where it cannot be shown, as in a file system
- * that lives in memory. A copy is one call of pread into memory that is there already.
+ * that lives in memory. A copy is one call of pread into memory that is there already; to a
+ * device, of which "pinned" is measured too, it goes by pinned memory in pieces of 1 MiB, of which
+ * one is read while the device copies another.
  *
  * What cannot be made or read is a warning, no failure. VBS_INTERRUPTED, VBS_NO_MEMORY, and what
  * the sink says.
  */
-enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, const struct vbs_session *session,
+enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *session,
                                    const struct vbs_copy_options *options,
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report) VBS_MUST_CHECK;

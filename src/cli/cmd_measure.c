@@ -148,7 +148,7 @@ static char *copy_folder(const struct cli *cli)
 
 /* Copies come first, out of the time limit; notes are theirs. */
 static enum vbs_status measure_copies(struct cli *cli, const struct task *task,
-                                      const struct vbs_session *session,
+                                      struct vbs_session *session,
                                       const struct vbs_sample_sink *sink,
                                       struct vbs_measure_options *options, char *notes, size_t size)
 {

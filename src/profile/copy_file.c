@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define HUGE_PAGE  ((int64_t)2 << 20)
 #define SYNC_BYTES ((int64_t)16 << 20) /* written between two looks at the clock */
 
 /* ---- making it ---- */
@@ -206,27 +208,124 @@ static void drop(const struct vbs_copy_file *file, int64_t bytes)
     posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM);
 }
 
-enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
-                                   enum vbs_copy_way way, void *buffer, int64_t bytes,
-                                   double *time_us, bool *shown)
+/* ---- where copies go ---- */
+
+enum vbs_status vbs_copy_landing_init(struct vbs_ctx *ctx, struct vbs_copy_landing *landing,
+                                      struct vbs_session *session, int64_t bytes)
 {
-    int fd = way == VBS_COPY_DIRECT ? file->direct_fd : file->fd, reason;
+    bool failed = false;
+
+    *landing = (struct vbs_copy_landing){.bytes = bytes};
+    if (!session->ops->device) {
+        landing->memory = aligned_alloc((size_t)HUGE_PAGE, (size_t)bytes);
+        if (!landing->memory)
+            return vbs_no_memory(ctx);
+        /* As the arena that weights are copied to; only advice. */
+        madvise(landing->memory, (size_t)bytes, MADV_HUGEPAGE);
+        memset(landing->memory, 1, (size_t)bytes);
+        return VBS_OK;
+    }
+    landing->session = session;
+    landing->memory = session->ops->alloc(session, bytes);
+    for (int i = 0; i < 2; i++) {
+        landing->pinned[i] = session->ops->device->host_alloc(session, VBS_COPY_SLICE);
+        failed |= !landing->pinned[i];
+        if (landing->pinned[i])
+            memset(landing->pinned[i], 1, (size_t)VBS_COPY_SLICE);
+    }
+    return failed || !landing->memory ? vbs_no_memory(ctx) : VBS_OK;
+}
+
+void vbs_copy_landing_clear(struct vbs_copy_landing *landing)
+{
+    struct vbs_session *session = landing->session;
+
+    if (!session)
+        free(landing->memory);
+    for (int i = 0; session && i < 2; i++)
+        if (landing->pinned[i])
+            session->ops->device->host_free(session, landing->pinned[i]);
+    if (session)
+        session->ops->free(session, landing->memory);
+    *landing = (struct vbs_copy_landing){0};
+}
+
+/* ---- copies ---- */
+
+/* Why a copy failed; 0, 0: it did not. */
+struct failure {
+    int file, device;
+};
+
+/* Piece by piece, by the two halves in turn; fd < 0: what is in them already. */
+static struct failure copy_to_device(struct vbs_copy_landing *landing, int fd, int64_t bytes,
+                                     int64_t offset)
+{
+    const struct vbs_device_ops *device = landing->session->ops->device;
+    struct failure failure = {0};
+    int turn = 0;
+
+    for (int64_t at = 0; at < bytes && !failure.file && !failure.device; at += VBS_COPY_SLICE) {
+        int64_t left = bytes - at, n = left < VBS_COPY_SLICE ? left : VBS_COPY_SLICE;
+
+        failure.device = device->end_copy(landing->session, turn);
+        if (!failure.device && fd >= 0)
+            failure.file = read_all(fd, landing->pinned[turn], n, offset + at);
+        if (!failure.device && !failure.file)
+            failure.device =
+                device->begin_copy(landing->session, turn, landing->memory + landing->at + at,
+                                   landing->pinned[turn], n);
+        turn = 1 - turn;
+    }
+    for (int i = 0; i < 2; i++) {
+        int ended = device->end_copy(landing->session, i);
+
+        failure.device = failure.device ? failure.device : ended;
+    }
+    return failure;
+}
+
+static struct failure copy_bytes(struct vbs_copy_landing *landing, int fd, int64_t bytes,
+                                 int64_t offset)
+{
+    if (landing->session)
+        return copy_to_device(landing, fd, bytes, offset);
+    return (struct failure){.file = read_all(fd, landing->memory + landing->at, bytes, offset)};
+}
+
+static int way_fd(const struct vbs_copy_file *file, enum vbs_copy_way way)
+{
+    return way == VBS_COPY_PLAIN ? -1 : way == VBS_COPY_DIRECT ? file->direct_fd : file->fd;
+}
+
+enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
+                                   enum vbs_copy_way way, struct vbs_copy_landing *landing,
+                                   int64_t bytes, double *time_us, bool *shown)
+{
+    struct failure failure;
     int64_t before, after;
     double start_s;
 
     if (file->at > file->bytes - bytes)
         file->at = 0;
+    if (landing->at > landing->bytes - bytes)
+        landing->at = 0;
     if (way == VBS_COPY_DROPPED)
         drop(file, bytes);
     before = fetched_bytes();
     start_s = vbs_clock_s();
-    reason = read_all(fd, buffer, bytes, file->at);
+    failure = copy_bytes(landing, way_fd(file, way), bytes, file->at);
     *time_us = (vbs_clock_s() - start_s) * 1e6;
     after = fetched_bytes();
-    if (reason)
-        return vbs_fail(ctx, VBS_IO, "cannot read the file to copy from: %s", strerror(reason));
+    if (failure.file)
+        return vbs_fail(ctx, VBS_IO, "cannot read the file to copy from: %s",
+                        strerror(failure.file));
+    if (failure.device)
+        return vbs_fail(ctx, VBS_LIBRARY, "cannot copy to the device: %s",
+                        landing->session->ops->device->explain(failure.device));
     file->at += bytes;
-    if (way == VBS_COPY_CACHED)
+    landing->at += bytes;
+    if (way == VBS_COPY_CACHED || way == VBS_COPY_PLAIN)
         *shown = after == before;
     else
         *shown = before >= 0 && after - before >= bytes;

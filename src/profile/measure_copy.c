@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define KIB              ((int64_t)1 << 10)
@@ -34,11 +33,10 @@
 #define LEAST_FILE_BYTES (4 * MIB)
 #define FILE_BYTES       (256 * MIB)
 #define MAX_FILE_BYTES   (1024 * MIB)
-#define HUGE_PAGE        (2 * MIB)
 
 struct copying {
     struct vbs_ctx *ctx;
-    const struct vbs_session *session;
+    struct vbs_session *session;
     const struct vbs_copy_options *options;
     const struct vbs_sample_sink *sink;
     struct vbs_copy_report report;
@@ -46,8 +44,7 @@ struct copying {
     int64_t sizes[MAX_SIZES];
     int n_sizes;
     struct vbs_copy_file file;
-    char *buffer;
-    int64_t buffer_bytes, buffer_at;
+    struct vbs_copy_landing landing;
 };
 
 /* A source while it is measured. */
@@ -122,11 +119,7 @@ static enum vbs_status copy_once(struct copying *c, const struct source *source,
 
     if (vbs_cancelled(c->ctx))
         return vbs_fail(c->ctx, VBS_INTERRUPTED, "interrupted");
-    if (c->buffer_at > c->buffer_bytes - bytes)
-        c->buffer_at = 0;
-    status = vbs_copy_file_read(c->ctx, &c->file, source->way, c->buffer + c->buffer_at, bytes,
-                                time_us, shown);
-    c->buffer_at += bytes;
+    status = vbs_copy_file_read(c->ctx, &c->file, source->way, &c->landing, bytes, time_us, shown);
     report_progress(c);
     return status;
 }
@@ -233,21 +226,23 @@ static enum vbs_status obtain(struct copying *c)
 {
     int64_t largest = c->sizes[c->n_sizes - 1];
 
-    c->buffer_bytes = largest > LEAST_BUFFER ? largest : LEAST_BUFFER;
-    c->buffer = aligned_alloc((size_t)HUGE_PAGE, (size_t)c->buffer_bytes);
-    if (!c->buffer)
-        return vbs_no_memory(c->ctx);
-    /* As the arena that weights are copied to; only advice. */
-    madvise(c->buffer, (size_t)c->buffer_bytes, MADV_HUGEPAGE);
-    memset(c->buffer, 1, (size_t)c->buffer_bytes);
-    return vbs_copy_file_make(c->ctx, c->options->folder, wanted_file_bytes(), LEAST_FILE_BYTES,
-                              c->budget_s / 2, c->buffer, MIB, &c->file);
+    void *scratch = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)MIB);
+    enum vbs_status status =
+        scratch ? vbs_copy_landing_init(c->ctx, &c->landing, c->session,
+                                        largest > LEAST_BUFFER ? largest : LEAST_BUFFER)
+                : vbs_no_memory(c->ctx);
+
+    if (status == VBS_OK)
+        status = vbs_copy_file_make(c->ctx, c->options->folder, wanted_file_bytes(),
+                                    LEAST_FILE_BYTES, c->budget_s / 2, scratch, MIB, &c->file);
+    free(scratch);
+    return status;
 }
 
 static void release(struct copying *c)
 {
     vbs_copy_file_close(&c->file);
-    free(c->buffer);
+    vbs_copy_landing_clear(&c->landing);
 }
 
 /* ---- the whole ---- */
@@ -258,50 +253,86 @@ static const char *const NOTES[] = {
     [VBS_COPY_DROPPED] = "copies from disk through an emptied page cache",
 };
 
-static enum vbs_status measure_both(struct copying *c, struct source *cached, struct source *disk,
-                                    bool cached_complete, bool disk_complete)
+static void note(struct copying *c, const char *text)
 {
-    static const enum vbs_copy_way CACHED[] = {VBS_COPY_CACHED};
-    static const enum vbs_copy_way DISK[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
+    size_t length = strlen(c->report.notes);
+
+    snprintf(c->report.notes + length, sizeof c->report.notes - length, "%s", text);
+}
+
+static enum vbs_status measure_cached(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_CACHED};
     const enum vbs_copy_way *way;
+    enum vbs_status status;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 5;
+    status = measure_source(c, source, 1, WAYS, &way);
+    if (status == VBS_OK && !way)
+        note(c, "no copies from the page cache: it does not keep the file; ");
+    return status;
+}
+
+static enum vbs_status measure_pinned(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_PLAIN};
+    const enum vbs_copy_way *way;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 5;
+    return measure_source(c, source, 1, WAYS, &way);
+}
+
+static enum vbs_status measure_disk(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
+    const enum vbs_copy_way *way;
+    enum vbs_status status;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 2;
+    status = measure_source(c, source, 2, WAYS, &way);
+    if (status == VBS_OK)
+        note(c, way ? NOTES[*way]
+                    : "no copies from disk: reads from this folder cannot be shown to reach one");
+    return status;
+}
+
+struct way_in {
+    struct source source;
+    enum vbs_status (*measure)(struct copying *c, struct source *source);
+    bool complete;
+};
+
+static enum vbs_status measure_sources(struct copying *c, struct way_in *ways, int n)
+{
     enum vbs_status status = obtain(c);
 
     if (status != VBS_OK)
         return status;
     while (c->n_sizes > LEAST_SIZES && c->sizes[c->n_sizes - 1] > c->file.bytes)
         c->n_sizes--;
-    if (!cached_complete) {
-        cached->until_s = elapsed_s(c) + c->budget_s / 5;
-        status = measure_source(c, cached, 1, CACHED, &way);
-        if (status == VBS_OK && !way)
-            snprintf(c->report.notes, sizeof c->report.notes,
-                     "no copies from the page cache: it does not keep the file; ");
-    }
-    if (status != VBS_OK || disk_complete)
-        return status;
-    disk->until_s = elapsed_s(c) + c->budget_s / 2;
-    status = measure_source(c, disk, 2, DISK, &way);
-    if (status == VBS_OK) {
-        size_t length = strlen(c->report.notes);
-
-        snprintf(c->report.notes + length, sizeof c->report.notes - length, "%s",
-                 way ? NOTES[*way]
-                     : "no copies from disk: reads from this folder cannot be shown to reach one");
-    }
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        if (!ways[i].complete)
+            status = ways[i].measure(c, &ways[i].source);
     return status;
 }
 
 static enum vbs_status measure_timed(struct copying *c)
 {
-    struct source cached = {.name = VBS_COPY_PAGE_CACHE}, disk = {.name = VBS_COPY_DISK};
-    bool cached_complete, disk_complete;
-    enum vbs_status status = take_up_stored(c, &cached, &cached_complete);
+    struct way_in ways[] = {
+        {.source = {.name = VBS_COPY_PAGE_CACHE}, .measure = measure_cached},
+        {.source = {.name = VBS_COPY_DISK}, .measure = measure_disk},
+        {.source = {.name = VBS_COPY_PINNED}, .measure = measure_pinned},
+    };
+    int n = c->session->ops->device ? 3 : 2, n_complete = 0;
+    enum vbs_status status = VBS_OK;
 
-    if (status == VBS_OK)
-        status = take_up_stored(c, &disk, &disk_complete);
-    if (status != VBS_OK || (cached_complete && disk_complete))
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        status = take_up_stored(c, &ways[i].source, &ways[i].complete);
+        n_complete += ways[i].complete;
+    }
+    if (status != VBS_OK || n_complete == n)
         return status;
-    status = measure_both(c, &cached, &disk, cached_complete, disk_complete);
+    status = measure_sources(c, ways, n);
     release(c);
     if (status != VBS_IO)
         return status;
@@ -334,7 +365,7 @@ static enum vbs_status measure_modelled(struct copying *c)
     return VBS_OK;
 }
 
-enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, const struct vbs_session *session,
+enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *session,
                                    const struct vbs_copy_options *options,
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report)
