@@ -211,6 +211,69 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
     vbs_solver_free(solver);
 }
 
+/* ---- faults ---- */
+
+/* Preparing and two runs, with a fault in call n; whether it struck. */
+static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int n, bool lost,
+                      int *n_bad)
+{
+    const struct vbs_exec_options options = {.memory_bytes = schedule->memory_bytes + 4096,
+                                             .place_limit_s = 2};
+    struct vbs_exec_report report;
+    struct vbs_exec *exec = NULL;
+    enum vbs_status status;
+    bool struck;
+
+    fake_cuda_reset();
+    if (lost)
+        fake_cuda_lose(NULL, n, 700);
+    else
+        fake_cuda_fail(NULL, n, 0);
+    t->ctx.detail[0] = '\0';
+    status =
+        vbs_exec_new(&t->ctx, t->network, t->backend, t->profile, schedule, &options, NULL, &exec);
+    for (int i = 0; i < 2 && status == VBS_OK; i++)
+        status = vbs_exec_run(&t->ctx, exec, NULL, NULL, &report);
+    struck = fake_cuda_struck();
+    vbs_exec_free(exec);
+    if (fake_cuda_live() > 0 || fake_cuda_violations() > 0 || (!struck && status != VBS_OK) ||
+        (status != VBS_OK && status != VBS_NO_MEMORY && !t->ctx.detail[0]))
+        if ((*n_bad)++ < 5)
+            printf("# call %d: status %d, '%s', alive: %s; %s\n", n, status, vbs_detail(&t->ctx),
+                   fake_cuda_live_text(), fake_cuda_violation(0) ? fake_cuda_violation(0) : "");
+    return struck;
+}
+
+static void check_faults(struct trial *t)
+{
+    const struct vbs_problem problem = {.profile = t->profile,
+                                        .request = REQUEST,
+                                        .weights = VBS_WEIGHTS_INCLUDED,
+                                        .copy = {"given", 1, 100}};
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+
+    if (!ok(vbs_planner_find(&t->ctx, "mmcnn", &planner) == VBS_OK &&
+                vbs_solver_new(&t->ctx, planner, &problem, NULL, &solver) == VBS_OK &&
+                vbs_solver_plan(&t->ctx, solver, vbs_solver_least_bytes(solver), &schedule) ==
+                    VBS_OK,
+            "a schedule that loads weights"))
+        return;
+    for (int lost = 0; lost < 2; lost++) {
+        int n = 1, n_tried = 1, n_bad = 0;
+
+        for (; try_fault(t, schedule, n, lost, &n_bad); n_tried++)
+            n += n < 100 ? 1 : 1 + n % 13;
+        ok(n_tried > 150 && n_bad == 0, "%s: %d of %d calls: a line, and nothing is left",
+           lost ? "the device is lost" : "a call fails", n_tried, n);
+    }
+    vbs_schedule_free(schedule);
+    vbs_solver_free(solver);
+}
+
+/* ---- the whole ---- */
+
 static void check_order(unsigned order)
 {
     static const char *const outside[] = {"fbs", "greedy-vbs", "dp-vbs", "dp-vbs+"};
@@ -229,6 +292,8 @@ static void check_order(unsigned order)
         try_planner(&t, outside[i], VBS_WEIGHTS_EXCLUDED);
     for (int i = 0; i < 4; i++)
         try_planner(&t, inside[i], VBS_WEIGHTS_INCLUDED);
+    if (order == 0)
+        check_faults(&t);
     free(t.want);
     vbs_profile_free(t.profile);
     vbs_network_free(t.network);

@@ -51,6 +51,7 @@ struct vbs_backend {
     const char *name;
     const char *summary; /* one line */
     bool modelled;       /* nothing is run: its sessions compute their times */
+    bool device;         /* sessions have memory of a device, which the host cannot touch */
     void (*probe)(struct vbs_backend_info *info);
     /*
      * Prepares network for the batches: kernels, packed weights (seeded, scaled so that activations

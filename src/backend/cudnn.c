@@ -410,6 +410,7 @@ static void probe(struct vbs_backend_info *info)
 const struct vbs_backend vbs_backend_cudnn = {
     .name = "cudnn",
     .summary = "layers on an NVIDIA GPU, by cuDNN",
+    .device = true,
     .probe = probe,
     .open = open_session,
 };

@@ -24,6 +24,7 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
 const struct vbs_backend vbs_backend_cudnn = {
     .name = "cudnn",
     .summary = "layers on an NVIDIA GPU, by cuDNN",
+    .device = true,
     .probe = probe,
     .open = open_session,
 };

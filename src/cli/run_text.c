@@ -125,8 +125,19 @@ static void add_bytes(struct cli_table *table, const char *name, int64_t bytes, 
     cli_table_add(table, "%s", what);
 }
 
+/* What "base" is. */
+static const char *base_text(const struct run_job *job)
+{
+    if (job->backend->device)
+        return "what of the device's memory is taken beside it, by anybody";
+    return includes_weights(job) ? "program, libraries, kernels, biases, inputs and outputs"
+                                 : "program, libraries, kernels, packed weights, inputs and "
+                                   "outputs";
+}
+
 static enum vbs_status print_memory(struct run_job *job)
 {
+    bool device = job->backend->device;
     static const struct cli_column COLUMNS[] = {
         {"memory", false}, {"bytes", true}, {"", true}, {"", false}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 4};
@@ -135,13 +146,12 @@ static enum vbs_status print_memory(struct run_job *job)
     add_bytes(&table, "budget", job->memory_bytes, "the arena, obtained once");
     add_bytes(&table, "planned", job->replay->peak_bytes, "live at most, by the replay");
     add_bytes(&table, "placed", job->placement.placed_bytes, "the highest end of a buffer in it");
-    add_bytes(&table, "touched", job->times.touched_bytes, "pages of it in memory after the runs");
-    add_bytes(&table, "process", job->times.high_water_bytes,
-              "most that the process rose above its base");
-    add_bytes(&table, "base", job->times.base_bytes,
-              includes_weights(job) ? "program, libraries, kernels, biases, inputs and outputs"
-                                    : "program, libraries, kernels, packed weights, inputs and "
-                                      "outputs");
+    add_bytes(&table, "touched", job->times.touched_bytes,
+              device ? "all of it, on the device" : "pages of it in memory after the runs");
+    add_bytes(&table, device ? "device" : "process", job->times.high_water_bytes,
+              device ? "what is taken of the device's memory after the runs, above the base"
+                     : "most that the process rose above its base");
+    add_bytes(&table, "base", job->times.base_bytes, base_text(job));
     return cli_table_print(&job->cli->ctx, &table);
 }
 
