@@ -28,7 +28,8 @@ PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
               $(PKG_CFLAGS) $(CFLAGS)
 # oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
-LIBS = $(PKG_LIBS) -ldnnl -l:libgomp.so.1 -lm -pthread
+OWN_LIBS = -ldnnl -l:libgomp.so.1 -lm -pthread $(CUDA_LDLIBS)
+LIBS     = $(PKG_LIBS) $(OWN_LIBS)
 
 # CUDA: the runtime and cuDNN, each wherever it lies.
 CUDA ?= auto
@@ -51,7 +52,7 @@ endif
 endif
 ifdef HAS_CUDA
 CUDA_CFLAGS = $(addprefix -isystem ,$(sort $(filter-out /usr/include,$(CUDA_INCLUDES))))
-LIBS       += $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS))),-L$(d) -Wl,-rpath,$(d)) \
+CUDA_LDLIBS = $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS))),-L$(d) -Wl,-rpath,$(d)) \
               -lcudnn -lcudart
 LEFT_OUT    = src/backend/no_cudnn.c
 else
@@ -103,7 +104,7 @@ LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help test check tests deps demo bench plots asan ubsan fuzz style install uninstall clean
+.PHONY: always all help test check tests deps demo bench plots asan ubsan fuzz style install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
@@ -114,9 +115,14 @@ $(BUILD)/src/backend/cudnn%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
 ## --- building ------------------------------------------------------------------------------
 
-$(BUILD)/libvbslab.a: $(LIB_OBJ)
+# Changes when what is left out does.
+$(BUILD)/generated/left-out: always
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(LEFT_OUT)' | cmp -s - $@ || echo '$(LEFT_OUT)' > $@
+
+$(BUILD)/libvbslab.a: $(LIB_OBJ) $(BUILD)/generated/left-out
 	$(Q)rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)ar rcs $@ $(LIB_OBJ)
 
 # Only what the public headers declare is visible in the shared library.
 $(BUILD)/libvbslab.map: $(HEADERS)
@@ -124,7 +130,7 @@ $(BUILD)/libvbslab.map: $(HEADERS)
 	$(Q){ echo '{ global:'; grep -oh 'vbs_[a-z0-9_]*(' $(HEADERS) | sort -u | tr '(' ';'; \
 	     echo 'local: *; };'; } > $@
 
-$(BUILD)/libvbslab.so: $(LIB_OBJ) $(BUILD)/libvbslab.map
+$(BUILD)/libvbslab.so: $(LIB_OBJ) $(BUILD)/generated/left-out $(BUILD)/libvbslab.map
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libvbslab.so.0 \
 	    -Wl,--version-script=$(BUILD)/libvbslab.map -o $@ $(LIB_OBJ) $(LIBS)
 
@@ -132,12 +138,12 @@ $(BUILD)/vbslab: $(CLI_OBJ) $(BUILD)/libvbslab.a
 	@echo "  link    $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/vbslab.pc: Makefile
+$(BUILD)/vbslab.pc: Makefile $(BUILD)/generated/left-out
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'libdir=$${prefix}/lib' '' \
 	    'Name: vbslab' 'Description: convolutional networks inside a memory budget' \
 	    'Version: $(VERSION)' 'Requires.private: $(PKGS)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -lvbslab' 'Libs.private: -ldnnl -l:libgomp.so.1 -lm -pthread' > $@
+	    'Libs: -L$${libdir} -lvbslab' 'Libs.private: $(OWN_LIBS)' > $@
 
 $(BUILD)/%.o: %.c
 	@echo "  compile $<"

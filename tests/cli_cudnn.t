@@ -90,7 +90,7 @@ faulty "no device" none 'no CUDA device'
 faulty "a driver that is too old" driver 'the driver is for CUDA 12.4, older than the CUDA runtime'
 faulty "another cuDNN" cudnn 'cuDNN 8 is installed, vbslab was built with cuDNN 9'
 faulty "too little memory" memory=1200000 'the GPU is out of memory'
-faulty "memory that ends later" cudaMalloc=5 'the GPU is out of memory'
+faulty "memory that ends later" cudaMalloc=2 'the GPU is out of memory'
 faulty "a device that is lost" lost=30 'an illegal memory access was encountered'
 run profiles
 [ $code -eq 0 ] && grep -q '^ 1 .*complete' out

@@ -159,9 +159,125 @@ static void check_cases(unsigned order)
     ok(count.n_supported * 3 > count.n_cases, "a third of the cases and more can be run");
 }
 
+/* ---- what cuDNN refuses when it is run ---- */
+
+static const struct backend_case FUSED = {"fused", "input 3x9x9\n"
+                                                   "conv c out=4 kernel=3\n"
+                                                   "relu r\n"
+                                                   "maxpool p kernel=2 stride=2\n"};
+
+static int kernels_with(const char *function, double *worst)
+{
+    const char *algorithm = "";
+    struct bench t;
+    int n = 0;
+
+    fake_cuda_reset();
+    for (int i = 1; function && i <= 3; i++)
+        fake_cuda_fail(function, i, 3000); /* CUDNN_STATUS_NOT_SUPPORTED */
+    if (bench_open(&t, &FUSED, "cudnn", 0) && bench_tensors(&t)) {
+        n = t.session->n_kernels;
+        *worst = run_all(&t, &algorithm);
+    } else
+        printf("# %s\n", vbs_detail(&t.ctx));
+    bench_close(&t);
+    check_fake(function ? function : "all");
+    return n;
+}
+
+static void check_refusals(void)
+{
+    double off = 1;
+    int n = kernels_with(NULL, &off);
+
+    ok(n > 6 && off < 1e-5, "%d kernels where nothing is refused", n);
+    off = 1;
+    is_int(kernels_with("cudnnConvolutionBiasActivationForward", &off), n,
+           "a fused call that is refused is taken apart");
+    ok(off < 1e-5 && fake_cuda_calls("cudnnAddTensor") > 0, "and computes the same");
+    is_int(kernels_with("cudnnPoolingForward", &off), 0,
+           "a layer that no call can run is not supported");
+}
+
+/* ---- parts ---- */
+
+static const struct backend_case DIVIDED = {"divided", "input 3x9x9\n"
+                                                       "conv c out=8 kernel=3\n"
+                                                       "relu r\n"};
+
+/* The session's kernels one after the other into one output. */
+static double run_parts(struct bench *t, const float *want)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    int64_t bytes = 2 * t->session->layers[1].out_bytes;
+    const void *src[1] = {t->home[0]};
+    float *got = malloc((size_t)bytes);
+    void *dst = ops->alloc(t->session, bytes);
+    bool failed = !got || !dst;
+    double result = INFINITY, us;
+
+    for (int i = 0; i < t->session->n_kernels && !failed; i++) {
+        void *ws = ops->alloc(t->session, t->session->kernels[i].ws_bytes);
+        void *weights = packed(t, i, &failed);
+        const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws, .weights = weights};
+
+        failed |= ops->run(&t->ctx, t->session, i, &operands, &us) != VBS_OK;
+        ops->free(t->session, ws);
+        ops->free(t->session, weights);
+    }
+    if (!failed && ops->read(&t->ctx, t->session, 1, 2, dst, got) == VBS_OK)
+        result = difference(got, want, bytes / 4);
+    ops->free(t->session, dst);
+    free(got);
+    return result;
+}
+
+/* Parts are kernels of their own, on pieces of the whole's packed weights. */
+static void check_parts(int parts, bool given)
+{
+    static const int first_batch[] = {1};
+    char name[32];
+    struct vbs_wanted_kernel wanted[8];
+    struct vbs_backend_options options = {.batches = first_batch,
+                                          .n_batches = 1,
+                                          .wanted = wanted,
+                                          .n_wanted = parts,
+                                          .weights_given = given};
+    const struct vbs_backend *backend;
+    struct bench t = {.name = DIVIDED.name, .given = given};
+    float *want = NULL;
+    int64_t packed_bytes = 0;
+
+    fake_cuda_reset();
+    snprintf(name, sizeof name, "precomp-gemm/%d", parts);
+    for (int i = 0; i < parts; i++)
+        wanted[i] = (struct vbs_wanted_kernel){
+            .layer = 1, .batch = 2, .part = i + 1, .parts = parts, .algorithm = name};
+    if (!ok(backend_case_network(&t.ctx, &DIVIDED, &t.network) == VBS_OK &&
+                vbs_backend_find(&t.ctx, "cudnn", &backend) == VBS_OK &&
+                backend->open(&t.ctx, t.network, &options, &t.session) == VBS_OK &&
+                bench_tensors(&t) && (want = bench_reference(&t, 1)),
+            "%d parts", parts))
+        printf("# %s\n", vbs_detail(&t.ctx));
+    else {
+        for (int i = 0; i < parts; i++)
+            packed_bytes += t.session->kernels[i].packed_bytes;
+        is_int(packed_bytes, 4 * vbs_weight_count(t.network, 1), "their weights are all there are");
+        ok(run_parts(&t, want) < 1e-5, "and they compute the whole, weights %s",
+           given ? "given" : "kept");
+    }
+    free(want);
+    bench_close(&t);
+    check_fake("parts");
+}
+
 int main(void)
 {
     check_cases(0);
     check_cases(7);
+    check_refusals();
+    check_parts(2, false);
+    check_parts(2, true);
+    check_parts(8, true);
     return done_testing();
 }

@@ -91,10 +91,10 @@ struct vbs_session_ops {
     enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                            const struct vbs_operands *operands, double *time_us);
     /*
-     * Writes kernel's packed_bytes as operands->weights wants them, into memory of the host. Parts of one form are pieces of
-     * the whole: part p of n is its bytes from floor(first channel * packed_bytes of the whole /
-     * channels) on (schedule.h), so that a loaded whole serves kernels of parts too. What it takes
-     * beside memory is given back before it returns.
+     * Writes kernel's packed_bytes as operands->weights wants them, into memory of the host. Parts
+     * of one form are pieces of the whole: part p of n is its bytes from floor(first channel *
+     * packed_bytes of the whole / channels) on (schedule.h), so that a loaded whole serves kernels
+     * of parts too. What it takes beside memory is given back before it returns.
      */
     enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                             void *memory);

@@ -44,6 +44,15 @@ enum vbs_status cu_fail(struct vbs_ctx *ctx, const char *layer, cudnnStatus_t st
                cudnnGetErrorString(status), (int)status);
 }
 
+bool cu_declines(cudnnStatus_t said)
+{
+    bool unable = said == CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER ||
+                  said == CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART ||
+                  said == CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE;
+
+    return said >= CUDNN_STATUS_BAD_PARAM && said < CUDNN_STATUS_INTERNAL_ERROR && !unable;
+}
+
 /* ---- running ---- */
 
 static struct cu_session *own(struct vbs_session *session)

@@ -150,6 +150,7 @@ struct cu_build {
     struct cu_kernel *kernel;        /* the one begun last; valid until the next begin */
     int64_t scratch_bytes;           /* of its own pieces, before what calls ask for */
     int64_t most_asked;              /* by a call */
+    bool no_room;                    /* the device had none for a kernel; said in ctx */
 };
 
 /* ---- cudnn.c ---- */
@@ -159,6 +160,9 @@ enum vbs_status cu_fail(struct vbs_ctx *ctx, const char *layer, cudnnStatus_t st
                         const char *doing);
 enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t error,
                              const char *doing);
+
+/* Not supported, for reasons of the layer; some algorithms say that parameters are wrong. */
+bool cu_declines(cudnnStatus_t said);
 
 /* Puts kernel's steps on the session's stream. */
 cudnnStatus_t cu_enqueue(struct cu_session *session, const struct cu_kernel *kernel,
@@ -181,6 +185,11 @@ void cu_describe_device(char *buffer, size_t size);
 
 enum vbs_status cu_open(struct cu_build *b,
                         const struct vbs_backend_options *options) VBS_MUST_CHECK;
+
+/* ---- cudnn_try.c ---- */
+
+/* Runs the kernels from number first on once each, and keeps those that can be run. */
+enum vbs_status cu_try(struct cu_build *b, int first) VBS_MUST_CHECK;
 
 /* ---- cudnn_kernel.c ---- */
 

@@ -209,16 +209,6 @@ static enum vbs_status add_bias(struct cu_build *b, const struct cu_operand *bia
     return VBS_OK;
 }
 
-/* Not supported, for reasons of the layer; some algorithms say that parameters are wrong. */
-static bool declines(cudnnStatus_t said)
-{
-    bool unable = said == CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER ||
-                  said == CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART ||
-                  said == CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE;
-
-    return said >= CUDNN_STATUS_BAD_PARAM && said < CUDNN_STATUS_INTERNAL_ERROR && !unable;
-}
-
 /* Whether the library takes it, and what it asks for; any other failure is one. */
 static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes)
 {
@@ -235,8 +225,8 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
     *takes = said == CUDNN_STATUS_SUCCESS;
     if (*takes)
         cu_ask(b, step, bytes);
-    return *takes || declines(said) ? VBS_OK
-                                    : cu_fail(b->ctx, b->l->name, said, "asking for algorithms");
+    return *takes || cu_declines(said) ? VBS_OK
+                                       : cu_fail(b->ctx, b->l->name, said, "asking for algorithms");
 }
 
 /* Steps that compute outputs of a piece from image x. */

@@ -188,4 +188,5 @@ void cu_kernel_release(struct cu_kernel *kernel)
 {
     if (!kernel->shared)
         free(kernel->steps);
+    kernel->steps = NULL;
 }

@@ -135,15 +135,8 @@ static enum vbs_status init_layers(struct cu_build *b)
 
 /* ---- kernels ---- */
 
-static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
+static enum vbs_status build(struct cu_build *b)
 {
-    b->layer = layer;
-    b->l = &b->network->layers[layer];
-    b->batch = batch;
-    b->kernel = NULL;
-    if (vbs_cancelled(b->ctx))
-        return vbs_fail(b->ctx, VBS_INTERRUPTED, "interrupted while preparing layer '%s'",
-                        b->l->name);
     switch (b->l->op) {
     case VBS_OP_CONV:
     case VBS_OP_FC:
@@ -153,6 +146,27 @@ static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
     default:
         return cu_build_other(b);
     }
+}
+
+/* All kernels of a layer at a batch, or the wanted one; none: nothing suits. */
+static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
+{
+    int first = b->session->base.n_kernels;
+    enum vbs_status status;
+
+    b->layer = layer;
+    b->l = &b->network->layers[layer];
+    b->batch = batch;
+    b->kernel = NULL;
+    if (vbs_cancelled(b->ctx))
+        return vbs_fail(b->ctx, VBS_INTERRUPTED, "interrupted while preparing layer '%s'",
+                        b->l->name);
+    b->no_room = false;
+    status = build(b);
+    if (status == VBS_OK)
+        status = cu_try(b, first);
+    return status == VBS_OK && b->no_room && b->session->base.n_kernels == first ? VBS_NO_MEMORY
+                                                                                 : status;
 }
 
 static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend_options *options)
@@ -167,7 +181,7 @@ static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend
             if (status != VBS_OK)
                 return status;
             if (s->base.n_kernels == n)
-                return cu_unsupported(b, "algorithm that takes it");
+                return cu_unsupported(b, "algorithm that can run it");
         }
     return VBS_OK;
 }

@@ -38,7 +38,8 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
  * step s (from 0) has been done, 2 s + 2 when the step has. */
 void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps);
 
-/* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device; VBS_INTERRUPTED: ctx->cancel was set. */
+/* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device; VBS_INTERRUPTED:
+ * ctx->cancel was set. */
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int n_loads) VBS_MUST_CHECK;
 

@@ -42,8 +42,8 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
                                    const struct vbs_exec_file_options *options) VBS_MUST_CHECK;
 void vbs_exec_file_close(struct vbs_exec_file *file);
 
-/* Reads bytes from offset into memory of the host; bounce: VBS_EXEC_BOUNCE bytes aligned to VBS_EXEC_BLOCK, for direct
- * reads whose place in memory does not suit. 0, or errno. */
+/* Reads bytes from offset into memory of the host; bounce: VBS_EXEC_BOUNCE bytes aligned to
+ * VBS_EXEC_BLOCK, for direct reads whose place in memory does not suit. 0, or errno. */
 #define VBS_EXEC_BOUNCE ((int64_t)1 << 20)
 int vbs_exec_file_read(const struct vbs_exec_file *file, void *to, int64_t bytes, int64_t offset,
                        void *bounce);
