@@ -33,7 +33,8 @@ LIBS     = $(PKG_LIBS) $(OWN_LIBS)
 
 # CUDA: the runtime and cuDNN, each wherever it lies.
 CUDA ?= auto
-CUDA_FOLDERS := $(CUDA_HOME) $(shell pkg-config --variable=cudaroot cudart 2>/dev/null) \
+CUDA_PC      := $(shell pkg-config --list-all 2>/dev/null | sed -n 's/^\(cudart[^ ]*\) .*/\1/p' | tail -n 1)
+CUDA_FOLDERS := $(CUDA_HOME) $(if $(CUDA_PC),$(shell pkg-config --variable=cudaroot $(CUDA_PC))) \
                 $(wildcard /usr/local/cuda /opt/cuda /usr/lib/cuda) /usr
 CUDA_ARCH    := $(shell uname -m)
 cuda_include  = $(firstword $(patsubst %/$(1),%,$(wildcard $(foreach d,$(CUDA_FOLDERS), \
