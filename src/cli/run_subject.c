@@ -139,6 +139,16 @@ static void compare_threads(struct run_job *job)
                  measured, measured == 1 ? "" : "s", job->threads);
 }
 
+/* A device has threads of its own; what is not known yet is not of one. */
+static bool is_of_device(struct run_job *job)
+{
+    const struct vbs_backend *backend;
+
+    return job->profile &&
+           vbs_backend_find(NULL, job->profile->circumstances.backend, &backend) == VBS_OK &&
+           backend->device;
+}
+
 enum vbs_status run_find_subject(struct run_job *job, const char *word)
 {
     bool piped = strcmp(word, "-") == 0;
@@ -151,11 +161,14 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
         status = choose_threads(job);
     if (status != VBS_OK)
         return status;
-    cli_pin_threads(job->cli, &job->threads);
+    if (!is_of_device(job))
+        cli_pin_threads(job->cli, &job->threads);
     if (piped)
         status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
     if (status == VBS_OK)
         status = find_backend(job);
+    if (status == VBS_OK && job->backend->device)
+        job->threads = 0;
     if (status == VBS_OK)
         status = load_network(job, word);
     if (status == VBS_OK)
