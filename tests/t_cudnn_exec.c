@@ -148,11 +148,12 @@ static bool run_twice(struct trial *t, struct vbs_exec *exec, struct vbs_exec_re
     return same;
 }
 
-static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule)
+/* trace: the host waits for every step. */
+static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, bool trace)
 {
     /* Placing aligns to 64 bytes, the plan does not. */
-    const struct vbs_exec_options options = {.memory_bytes = schedule->memory_bytes + 4096,
-                                             .place_limit_s = 2};
+    const struct vbs_exec_options options = {
+        .memory_bytes = schedule->memory_bytes + 4096, .place_limit_s = 2, .trace = trace};
     struct vbs_exec_report report;
     struct vbs_exec_placement placement;
     struct vbs_exec *exec = NULL;
@@ -163,8 +164,8 @@ static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule)
     if (good) {
         t->n_moved += placement.n_moves > 0;
         t->n_copied += report.copied_bytes > 0;
-        good = report.touched_bytes == options.memory_bytes &&
-               report.high_water_bytes >= report.touched_bytes &&
+        good = report.touched_bytes == options.memory_bytes && isnan(report.compute_us) == !trace &&
+               report.time_us > 0 && report.high_water_bytes >= report.touched_bytes &&
                report.high_water_bytes < report.touched_bytes + 512;
     }
     vbs_exec_free(exec);
@@ -179,7 +180,9 @@ static void try_budget(struct trial *t, struct vbs_solver *solver, int64_t bytes
     if (status == VBS_INFEASIBLE)
         return;
     t->n_tried++;
-    if ((status != VBS_OK || !try_schedule(t, schedule)) && t->n_failed++ < 5) {
+    if ((status != VBS_OK || !try_schedule(t, schedule, false) ||
+         !try_schedule(t, schedule, true)) &&
+        t->n_failed++ < 5) {
         printf("# %s in %lld bytes: %s\n", name, (long long)bytes, vbs_detail(&t->ctx));
         for (int i = 0; i < 3 && fake_cuda_violation(i); i++)
             printf("# %s\n", fake_cuda_violation(i));
@@ -217,8 +220,8 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
 static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int n, bool lost,
                       int *n_bad)
 {
-    const struct vbs_exec_options options = {.memory_bytes = schedule->memory_bytes + 4096,
-                                             .place_limit_s = 2};
+    const struct vbs_exec_options options = {
+        .memory_bytes = schedule->memory_bytes + 4096, .place_limit_s = 2, .trace = n % 3 == 0};
     struct vbs_exec_report report;
     struct vbs_exec *exec = NULL;
     enum vbs_status status;

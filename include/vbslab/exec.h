@@ -65,6 +65,8 @@ struct vbs_exec_step {
     double start_us, end_us;
 };
 
+/* On a device without trace the host does not wait for steps: their times are NaN then, but for the
+ * whole. With trace it does, which takes longer. */
 struct vbs_exec_report {
     double time_us;    /* of the request: from the first step's start to the last one's end, copies
                           of inputs and outputs too */

@@ -59,12 +59,28 @@ struct vbs_session {
 /* Copies from the host that can be under way at once. */
 #define VBS_DEVICE_BUFFERS 3
 
-/* What a session whose memory the host cannot touch has beside. */
+/*
+ * What a session whose memory the host cannot touch has beside. Its device works off two lists:
+ * what is computed (enqueue, move, and the session's run, write and read, which also wait for the
+ * end of theirs), and what is copied from the host. Each is done in order; between the two nothing
+ * is in order but by points.
+ */
 struct vbs_device_ops {
-    /* Copies bytes within the device's memory, in order with what run does; ended when it returns.
-     * The ranges may overlap. */
+    /* As the session's run, but returns when the kernel is on the list. */
+    enum vbs_status (*enqueue)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                               const struct vbs_operands *operands);
+    /* Puts a copy of bytes within the device's memory on the list; the ranges may overlap. */
     enum vbs_status (*move)(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
                             const void *from, int64_t bytes);
+    /* Waits until all that is computed has ended. */
+    enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
+    /*
+     * Points, 0 .. n - 1, made once: what was put on the one list so far is the point's; what is
+     * put on the other list after wait_point waits for that. 0, or what explain turns into words.
+     */
+    enum vbs_status (*make_points)(struct vbs_ctx *ctx, struct vbs_session *session, int n);
+    int (*set_point)(struct vbs_session *session, int point, bool computed /* or copied */);
+    int (*wait_point)(struct vbs_session *session, int point, bool computing /* or copying */);
     /* Memory of the host that the device can copy from by itself; null: out of memory. */
     void *(*host_alloc)(struct vbs_session *session, int64_t bytes);
     void (*host_free)(struct vbs_session *session, void *memory);

@@ -124,6 +124,8 @@ struct cu_session {
     cudaStream_t copying; /* from the host, beside what runs */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
     void *stage; /* device memory for moves that overlap */
+    int n_points;
+    cudaEvent_t *points;
     bool weights_given;
     const struct vbs_network *network; /* borrowed */
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */

@@ -3,6 +3,8 @@
 
 #include "base/fail.h"
 
+#include <stdlib.h>
+
 #define STAGE_BYTES ((int64_t)1 << 20) /* of device memory, for ranges that overlap */
 
 static struct cu_session *own(struct vbs_session *session)
@@ -29,6 +31,9 @@ void cu_device_clear(struct cu_session *s)
     for (int i = 0; i < VBS_DEVICE_BUFFERS; i++)
         if (s->copied[i])
             cudaEventDestroy(s->copied[i]);
+    while (s->n_points > 0)
+        cudaEventDestroy(s->points[--s->n_points]);
+    free(s->points);
     if (s->stage)
         cudaFree(s->stage);
     if (s->copying)
@@ -69,10 +74,58 @@ static enum vbs_status move(struct vbs_ctx *ctx, struct vbs_session *session, vo
                         : target == source ? cudaSuccess
                                            : copy_overlapping(s, target, source, bytes);
 
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(s->stream);
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "moving samples");
 }
+
+/* ---- the two lists ---- */
+
+static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                               const struct vbs_operands *operands)
+{
+    struct cu_session *s = own(session);
+    const struct vbs_kernel *offer = &s->offers[kernel];
+    cudnnStatus_t status = cu_enqueue(s, &s->kernels[kernel], operands);
+
+    return status == CUDNN_STATUS_SUCCESS
+               ? VBS_OK
+               : cu_fail(ctx, s->layers[offer->layer].name, status, offer->algorithm);
+}
+
+static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_session *session)
+{
+    cudaError_t error = cudaStreamSynchronize(own(session)->stream);
+
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "running a schedule");
+}
+
+static enum vbs_status make_points(struct vbs_ctx *ctx, struct vbs_session *session, int n)
+{
+    struct cu_session *s = own(session);
+    cudaError_t error = cudaSuccess;
+
+    s->points = calloc((size_t)n + 1, sizeof *s->points);
+    if (!s->points)
+        return vbs_no_memory(ctx);
+    for (; s->n_points < n && error == cudaSuccess; s->n_points += error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&s->points[s->n_points], cudaEventDisableTiming);
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "preparing copies");
+}
+
+static int set_point(struct vbs_session *session, int point, bool computed)
+{
+    const struct cu_session *s = own(session);
+
+    return (int)cudaEventRecord(s->points[point], computed ? s->stream : s->copying);
+}
+
+static int wait_point(struct vbs_session *session, int point, bool computing)
+{
+    const struct cu_session *s = own(session);
+
+    return (int)cudaStreamWaitEvent(computing ? s->stream : s->copying, s->points[point], 0);
+}
+
+/* ---- from the host ---- */
 
 static void *host_alloc(struct vbs_session *session, int64_t bytes)
 {
@@ -122,7 +175,12 @@ static int64_t used(struct vbs_session *session)
 }
 
 const struct vbs_device_ops cu_device_ops = {
+    .enqueue = enqueue,
     .move = move,
+    .finish = finish,
+    .make_points = make_points,
+    .set_point = set_point,
+    .wait_point = wait_point,
     .host_alloc = host_alloc,
     .host_free = host_free,
     .begin_copy = begin_copy,

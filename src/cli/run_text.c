@@ -91,7 +91,8 @@ static enum vbs_status print_times(struct run_job *job)
         add_times(&table, "waiting for them", predicted_us - job->replay->compute_us,
                   ran->waited_us);
     }
-    add_times(&table, "input and output", NAN, ran->io_us);
+    if (!isnan(ran->io_us))
+        add_times(&table, "input and output", NAN, ran->io_us);
     return cli_table_print(&job->cli->ctx, &table);
 }
 

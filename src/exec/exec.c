@@ -294,9 +294,12 @@ static enum vbs_status make_program(struct opening *o)
         status = prepare_ends(o);
     if (status == VBS_OK && o->options.paranoid)
         status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
+    if (status == VBS_OK && exec->program.n_loads > 0 && exec->arena.session)
+        status = exec->session->ops->device->make_points(o->ctx, exec->session,
+                                                         2 * exec->program.n_loads);
     if (status == VBS_OK && exec->program.n_loads > 0)
         status = vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,
-                                     &exec->loader, &exec->stream);
+                                     &exec->loader, o->options.trace, &exec->stream);
     return status == VBS_OK ? vbs_exec_load_residents(o->ctx, exec) : status;
 }
 

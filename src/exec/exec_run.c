@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,8 @@ static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *o
     struct vbs_session *session = r->exec->session;
     double time_us;
 
+    if (session->ops->device && !r->exec->trace)
+        return session->ops->device->enqueue(r->ctx, session, op->index, &operands);
     return session->ops->run(r->ctx, session, op->index, &operands, &time_us);
 }
 
@@ -58,11 +61,16 @@ static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *
 static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
+    const struct vbs_device_ops *device = session->ops->device;
+    enum vbs_status status = VBS_OK;
 
-    if (session->ops->device)
-        return session->ops->device->move(r->ctx, session, op->to, op->from, op->first);
-    memmove(op->to, op->from, (size_t)op->first);
-    return VBS_OK;
+    if (!device)
+        memmove(op->to, op->from, (size_t)op->first);
+    else
+        status = device->move(r->ctx, session, op->to, op->from, op->first);
+    if (device && status == VBS_OK && r->exec->trace)
+        status = device->finish(r->ctx, session);
+    return status;
 }
 
 static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
@@ -160,7 +168,7 @@ static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int e
     if (status == VBS_OK)
         status = reach(r, 2 * s, true);
     if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->guard))
-        vbs_exec_stream_pass(r->exec->stream, 2 * s + 1);
+        status = vbs_exec_stream_pass(r->ctx, r->exec->stream, 2 * s + 1);
     if (status == VBS_OK)
         status = run_kind(r, VBS_DO_WAIT, at, end);
     return status;
@@ -196,7 +204,7 @@ static enum vbs_status run_steps(struct running *r)
             return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
         status = run_step(r, s);
         if (exec->stream && status == VBS_OK)
-            vbs_exec_stream_pass(exec->stream, 2 * s + 2);
+            status = vbs_exec_stream_pass(r->ctx, exec->stream, 2 * s + 2);
     }
     if (exec->stream && status == VBS_OK) {
         status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
@@ -257,6 +265,14 @@ static enum vbs_status run_timed(struct running *r)
     if (exec->stream)
         vbs_exec_stream_begin(exec->stream, r->start_s, exec->trace);
     status = run_steps(r);
+    if (exec->arena.session) {
+        struct vbs_ctx rest = {0};
+        enum vbs_status ended =
+            exec->session->ops->device->finish(status == VBS_OK ? r->ctx : &rest, exec->session);
+
+        status = status == VBS_OK ? ended : status;
+        r->last_s = vbs_clock_s();
+    }
     if (exec->stream)
         vbs_exec_stream_stop(exec->stream);
     return status;
@@ -271,12 +287,14 @@ static void fill_report(const struct running *r, double io_us, struct vbs_exec_r
     report->compute_us = us[VBS_DO_TURN] + us[VBS_DO_MOVE] + us[VBS_DO_RUN];
     report->waited_us = us[VBS_DO_WAIT] + us[VBS_DO_DROP] + us[VBS_DO_COME];
     report->io_us = io_us + us[VBS_DO_IN] + us[VBS_DO_OUT] + us[VBS_DO_RESTORE] + us[VBS_DO_SAVE];
+    if (exec->arena.session && !exec->trace) /* its host only writes lists */
+        report->compute_us = report->waited_us = report->io_us = NAN;
     report->n_steps = exec->n_steps;
     report->steps = exec->trace;
     if (exec->stream) {
         const struct vbs_exec_streamed streamed = vbs_exec_stream_streamed(exec->stream);
 
-        report->copy_us = streamed.copy_us;
+        report->copy_us = exec->arena.session && !exec->trace ? NAN : streamed.copy_us;
         report->copied_bytes = streamed.bytes;
     }
 }

@@ -30,6 +30,11 @@ void vbs_exec_loader_clear(struct vbs_exec_loader *loader);
 int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
                          int64_t bytes, int64_t offset);
 int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who);
+
+/* struct vbs_device_ops' points; 0, or what refuse turns into words. */
+int vbs_exec_loader_set(struct vbs_exec_loader *loader, int point, bool computed);
+int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int point, bool computing);
+
 enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,
                                        int reason) VBS_MUST_CHECK;
 

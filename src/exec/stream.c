@@ -50,6 +50,8 @@ struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
     struct vbs_exec_loader *loader;
+    bool points;  /* of a device keep the order: i: load i may begin, n_loads + i: it has ended */
+    int n_marked; /* loads whose first point the computing thread has set */
     struct sharing sharing;
     struct gate run;    /* runs begun; the last one is the wish to end */
     struct gate passed; /* half steps */
@@ -159,14 +161,14 @@ static bool take_slice(struct vbs_exec_stream *stream, struct slice *slice)
     return has;
 }
 
-/* The copy thread waits for the device when it has taken all it can, whoever helps at once. */
+/* Without points the copy thread waits for the device at the end of a load, who helps at once. */
 static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice,
                        enum vbs_exec_reader who)
 {
     struct sharing *sharing = &stream->sharing;
     int reason = vbs_exec_loader_read(stream->loader, who, slice->to, slice->bytes, slice->offset);
 
-    if (reason == 0 && who == VBS_READER_COMPUTES)
+    if (reason == 0 && who == VBS_READER_COMPUTES && !stream->points)
         reason = vbs_exec_loader_finish(stream->loader, who);
 
     pthread_mutex_lock(&stream->loaded.mutex);
@@ -177,11 +179,12 @@ static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
 
-/* Until nobody reads; why it failed, or 0. */
-static int close_load(struct vbs_exec_stream *stream)
+/* Until nobody reads; why load number index failed, or 0. */
+static int close_load(struct vbs_exec_stream *stream, int index)
 {
     struct sharing *sharing = &stream->sharing;
-    int reason, ended = vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+    int reason,
+        ended = stream->points ? 0 : vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
 
     pthread_mutex_lock(&stream->loaded.mutex);
     while (sharing->n_readers > 0)
@@ -192,7 +195,17 @@ static int close_load(struct vbs_exec_stream *stream)
                                                   : 0;
     sharing->load = NULL;
     pthread_mutex_unlock(&stream->loaded.mutex);
+    if (reason == 0 && stream->points)
+        reason = vbs_exec_loader_set(stream->loader, stream->n_loads + index, false);
     return reason;
+}
+
+/* What the load waits for on the device: 0, or why that failed. */
+static int open_point(struct vbs_exec_stream *stream, int index)
+{
+    if (!stream->points || stream->loads[index].after == 0)
+        return 0;
+    return vbs_exec_loader_wait(stream->loader, index, false);
 }
 
 /* ---- the thread ---- */
@@ -239,10 +252,13 @@ static void run_loads(struct vbs_exec_stream *stream)
         if (atomic_load(&stream->stops))
             return;
         start_s = vbs_clock_s();
-        open_load(stream, load);
-        while (take_slice(stream, &slice))
-            read_slice(stream, &slice, VBS_READER_COPIES);
-        stream->reason = close_load(stream);
+        stream->reason = open_point(stream, i);
+        if (stream->reason == 0) {
+            open_load(stream, load);
+            while (take_slice(stream, &slice))
+                read_slice(stream, &slice, VBS_READER_COPIES);
+            stream->reason = close_load(stream, i);
+        }
         end_s = vbs_clock_s();
         if (stream->reason) {
             gate_raise(&stream->loaded, NOBODY - 1); /* nobody need wait any longer */
@@ -297,7 +313,7 @@ static void release(struct vbs_exec_stream *stream)
 /* ---- the other side ---- */
 
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
-                                    int n_loads, struct vbs_exec_loader *loader,
+                                    int n_loads, struct vbs_exec_loader *loader, bool waits,
                                     struct vbs_exec_stream **result)
 {
     struct vbs_exec_stream *stream = calloc(1, sizeof *stream);
@@ -308,6 +324,7 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     stream->loads = loads;
     stream->n_loads = n_loads;
     stream->loader = loader;
+    stream->points = loader->session && !waits;
     gate_init(&stream->run);
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
@@ -338,6 +355,7 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
     stream->start_s = start_s;
     stream->trace = trace;
     stream->reason = 0;
+    stream->n_marked = 0;
     stream->streamed = (struct vbs_exec_streamed){0};
     atomic_store(&stream->stops, false);
     atomic_store(&stream->passed.value, 0);
@@ -345,9 +363,21 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
     gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
 }
 
-void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps)
+enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int64_t n_half_steps)
 {
+    int reason = 0;
+
+    /* Loads begin in their order: one that may begin earlier than one before it waits for that. */
+    for (; stream->points && reason == 0 && stream->n_marked < stream->n_loads &&
+           stream->loads[stream->n_marked].after <= n_half_steps;
+         stream->n_marked++)
+        if (stream->loads[stream->n_marked].after > 0)
+            reason = vbs_exec_loader_set(stream->loader, stream->n_marked, true);
+    if (reason)
+        return vbs_exec_loader_refuse(ctx, stream->loader, reason);
     gate_raise(&stream->passed, n_half_steps);
+    return VBS_OK;
 }
 
 /* Until a load has ended or there is something to read, at most LOOK_NS. */
@@ -381,6 +411,12 @@ enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream
     }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
         return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
+    if (stream->points && n_loads > 0) {
+        int reason = vbs_exec_loader_wait(stream->loader, stream->n_loads + n_loads - 1, true);
+
+        if (reason)
+            return vbs_exec_loader_refuse(ctx, stream->loader, reason);
+    }
     return VBS_OK;
 }
 
@@ -389,6 +425,10 @@ void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
     atomic_store(&stream->stops, true);
     gate_raise(&stream->passed, NOBODY - 1);
     gate_wait(&stream->idle, atomic_load(&stream->run.value));
+    if (stream->points) { /* what is still on its way must not reach a next run's arena */
+        (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+        (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COMPUTES);
+    }
 }
 
 struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream)

@@ -24,9 +24,14 @@ struct vbs_exec_load {
 
 struct vbs_exec_stream;
 
-/* Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
+/*
+ * On a device the two threads only put work on its lists: "passed" and "ended" then say that it is
+ * there, and points on the device keep the order. waits: loads end, and steps pass, when the
+ * device has done them, so that their times can be taken.
+ *
+ * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
-                                    int n_loads, struct vbs_exec_loader *loader,
+                                    int n_loads, struct vbs_exec_loader *loader, bool waits,
                                     struct vbs_exec_stream **stream) VBS_MUST_CHECK;
 void vbs_exec_stream_free(struct vbs_exec_stream *stream);
 
@@ -35,8 +40,9 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
                            struct vbs_exec_step *trace);
 
 /* Says that so many half steps of the list have been passed: 2 s + 1 when all that comes before
- * step s (from 0) has been done, 2 s + 2 when the step has. */
-void vbs_exec_stream_pass(struct vbs_exec_stream *stream, int64_t n_half_steps);
+ * step s (from 0) has been done, 2 s + 2 when the step has. VBS_LIBRARY: the device. */
+enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int64_t n_half_steps) VBS_MUST_CHECK;
 
 /* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device; VBS_INTERRUPTED:
  * ctx->cancel was set. */
