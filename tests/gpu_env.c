@@ -6,7 +6,7 @@
  *     cudnn                 another cuDNN than the one it was built with
  *     memory=BYTES          of the device
  *     FUNCTION=N            its Nth call fails, for want of memory
- *     lost=N                the device is lost in the Nth call that puts work on a stream
+ *     lost=N                the device is lost in the Nth call
  */
 #include "fake_cuda.h"
 
@@ -34,7 +34,7 @@ static void obey(const char *word)
     else if (strcmp(name, "memory") == 0)
         fake_cuda.total_bytes = (size_t)strtoull(equals + 1, NULL, 10);
     else if (strcmp(name, "lost") == 0)
-        fake_cuda_lose("cudaEventRecord", atoi(equals + 1), ILLEGAL);
+        fake_cuda_lose(NULL, atoi(equals + 1), ILLEGAL);
     else if (equals)
         fake_cuda_fail(strdup(name), atoi(equals + 1), OUT_OF_MEMORY);
 }
