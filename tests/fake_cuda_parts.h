@@ -59,6 +59,8 @@ struct fake_op {
     const char *from;
     size_t to_pitch, from_pitch, width, height;
     int byte;
+    void (*host)(void *self); /* a function of the host */
+    void *self;
 
     struct fake_operand at[FAKE_SLOTS]; /* cuDNN */
     char *scratch;

@@ -137,6 +137,26 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return fake_leave(code);
 }
 
+static void call_host(const struct fake_op *op)
+{
+    op->host(op->self);
+}
+
+/* The function is called with the fake's lock held: like CUDA's, it must not call CUDA. */
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *self)
+{
+    int code = fake_enter(__func__);
+    struct fake_object *s = fake_stream(stream);
+
+    if (!s)
+        code = cudaErrorInvalidResourceHandle;
+    else if (code == 0 && !function)
+        code = fake_wrong("no function");
+    if (s && code == 0)
+        fake_queue(s, &(struct fake_op){.run = call_host, .host = function, .self = self});
+    return fake_leave(code);
+}
+
 /* For the latest record until now; an event without one is no reason to wait. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {

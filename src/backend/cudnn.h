@@ -22,7 +22,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#define CU_ALIGNMENT 256 /* bytes, of every piece of scratch and of every parameter */
+#define CU_ALIGNMENT 256 /* bytes, of every piece of scratch within the caller's, and parameter */
 #define CU_MAX_DIMS  (VBS_MAX_DIMS + 1)
 
 enum cu_place {
@@ -121,7 +121,8 @@ struct cu_session {
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     cudaEvent_t start, stop;
-    cudaStream_t copying; /* from the host, beside what runs */
+    _Atomic bool released; /* the list that a timed kernel is on */
+    cudaStream_t copying;  /* from the host, beside what runs */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
     void *stage; /* device memory for moves that overlap */
     int n_points;
@@ -165,6 +166,7 @@ enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t
 
 /* Not supported, for reasons of the layer; some algorithms say that parameters are wrong. */
 bool cu_declines(cudnnStatus_t said);
+bool cu_is_of_memory(cudnnStatus_t said);
 
 /* Puts kernel's steps on the session's stream. */
 cudnnStatus_t cu_enqueue(struct cu_session *session, const struct cu_kernel *kernel,
@@ -261,7 +263,9 @@ struct cu_window cu_window(const struct vbs_attributes *a, int n_spatial);
 enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float value,
                        struct cu_operand *image) VBS_MUST_CHECK;
 
+/* nan: fused ones must not propagate it. */
 enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, double coefficient,
+                              cudnnNanPropagation_t nan,
                               cudnnActivationDescriptor_t *desc) VBS_MUST_CHECK;
 enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
                              cudnnOpTensorDescriptor_t *desc) VBS_MUST_CHECK;
@@ -297,5 +301,9 @@ enum vbs_status cu_add_concat(struct cu_build *b) VBS_MUST_CHECK;
 enum vbs_status cu_bundled(struct cu_build *b, int first, int64_t *fixed_bytes) VBS_MUST_CHECK;
 
 enum vbs_status cu_unsupported(const struct cu_build *b, const char *what) VBS_MUST_CHECK;
+
+/* The same where the library says so, else its failure. */
+enum vbs_status cu_refuse(const struct cu_build *b, cudnnStatus_t said,
+                          const char *what) VBS_MUST_CHECK;
 
 #endif

@@ -123,7 +123,7 @@ static enum vbs_status find_fused(struct cu_build *b, struct image_conv *c)
     if (!w->bias || next == b->l->n_bundled || b->l->bundled[next].op != VBS_OP_RELU)
         return VBS_OK;
     c->n_done = next + 1;
-    return cu_activation(b, CUDNN_ACTIVATION_RELU, 0, &c->fused);
+    return cu_activation(b, CUDNN_ACTIVATION_RELU, 0, CUDNN_NOT_PROPAGATE_NAN, &c->fused);
 }
 
 /* [outputs, inputs / groups, kernel...] of some outputs; deconv: [inputs, outputs / groups, ...].

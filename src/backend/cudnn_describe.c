@@ -12,6 +12,11 @@ enum vbs_status cu_unsupported(const struct cu_build *b, const char *what)
                     what);
 }
 
+enum vbs_status cu_refuse(const struct cu_build *b, cudnnStatus_t said, const char *what)
+{
+    return cu_declines(said) ? cu_unsupported(b, what) : cu_fail(b->ctx, b->l->name, said, what);
+}
+
 /* ---- tensors ---- */
 
 static enum vbs_status describe(struct cu_build *b, int n_dims, const int64_t *dims,
@@ -33,9 +38,7 @@ static enum vbs_status describe(struct cu_build *b, int n_dims, const int64_t *d
         dense = dense > INT_MAX ? dense : dense * size;
     }
     status = cudnnSetTensorNdDescriptor(desc, CUDNN_DATA_FLOAT, n, dim, stride);
-    return status == CUDNN_STATUS_SUCCESS
-               ? VBS_OK
-               : cu_fail(b->ctx, b->l->name, status, "describing a tensor");
+    return status == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, status, "tensors of that size");
 }
 
 enum vbs_status cu_tensor(struct cu_build *b, int n_dims, const int64_t *dims,
@@ -175,7 +178,7 @@ enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float
 /* ---- operations ---- */
 
 enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, double coefficient,
-                              cudnnActivationDescriptor_t *desc)
+                              cudnnNanPropagation_t nan, cudnnActivationDescriptor_t *desc)
 {
     cudnnStatus_t made = cudnnCreateActivationDescriptor(desc);
     enum vbs_status status;
@@ -185,7 +188,7 @@ enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, do
     status = cu_keep(b, CU_ACTIVATION, *desc);
     if (status != VBS_OK)
         return status;
-    made = cudnnSetActivationDescriptor(*desc, mode, CUDNN_PROPAGATE_NAN, coefficient);
+    made = cudnnSetActivationDescriptor(*desc, mode, nan, coefficient);
     if (made == CUDNN_STATUS_SUCCESS && mode == CUDNN_ACTIVATION_SWISH)
         made = cudnnSetActivationDescriptorSwishBeta(*desc, 1);
     return made == CUDNN_STATUS_SUCCESS

@@ -18,7 +18,8 @@ enum vbs_status cu_device_init(struct cu_build *b)
     cudaError_t error = cudaStreamCreateWithFlags(&s->copying, cudaStreamNonBlocking);
 
     for (int i = 0; i < VBS_DEVICE_BUFFERS && error == cudaSuccess; i++)
-        error = cudaEventCreateWithFlags(&s->copied[i], cudaEventDisableTiming);
+        error =
+            cudaEventCreateWithFlags(&s->copied[i], cudaEventDisableTiming | cudaEventBlockingSync);
     if (error == cudaSuccess)
         error = cudaMalloc(&s->stage, (size_t)STAGE_BYTES);
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(b->ctx, NULL, error, "preparing copies");
@@ -79,6 +80,14 @@ static enum vbs_status move(struct vbs_ctx *ctx, struct vbs_session *session, vo
 
 /* ---- the two lists ---- */
 
+/* An error as a number; what does not stay is forgotten. */
+static int reason_of(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return (int)error;
+}
+
 static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                                const struct vbs_operands *operands)
 {
@@ -102,10 +111,11 @@ static enum vbs_status make_points(struct vbs_ctx *ctx, struct vbs_session *sess
 {
     struct cu_session *s = own(session);
     cudaError_t error = cudaSuccess;
+    cudaEvent_t *more = realloc(s->points, ((size_t)n + 1) * sizeof *more);
 
-    s->points = calloc((size_t)n + 1, sizeof *s->points);
-    if (!s->points)
+    if (!more)
         return vbs_no_memory(ctx);
+    s->points = more;
     for (; s->n_points < n && error == cudaSuccess; s->n_points += error == cudaSuccess)
         error = cudaEventCreateWithFlags(&s->points[s->n_points], cudaEventDisableTiming);
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "preparing copies");
@@ -115,14 +125,14 @@ static int set_point(struct vbs_session *session, int point, bool computed)
 {
     const struct cu_session *s = own(session);
 
-    return (int)cudaEventRecord(s->points[point], computed ? s->stream : s->copying);
+    return reason_of(cudaEventRecord(s->points[point], computed ? s->stream : s->copying));
 }
 
 static int wait_point(struct vbs_session *session, int point, bool computing)
 {
     const struct cu_session *s = own(session);
 
-    return (int)cudaStreamWaitEvent(computing ? s->stream : s->copying, s->points[point], 0);
+    return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->points[point], 0));
 }
 
 /* ---- from the host ---- */
@@ -153,12 +163,12 @@ static int begin_copy(struct vbs_session *session, int number, void *to, const v
 
     if (error == cudaSuccess)
         error = cudaEventRecord(s->copied[number], s->copying);
-    return (int)error;
+    return reason_of(error);
 }
 
 static int end_copy(struct vbs_session *session, int number)
 {
-    return (int)cudaEventSynchronize(own(session)->copied[number]);
+    return reason_of(cudaEventSynchronize(own(session)->copied[number]));
 }
 
 static const char *explain(int reason)

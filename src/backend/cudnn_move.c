@@ -61,11 +61,19 @@ static enum vbs_status add_shuffle(struct cu_build *b)
     const struct vbs_shape *in = cu_view(b, 0);
     int64_t groups = b->l->attributes.groups, size = in->dim[0] / groups;
     int64_t all = vbs_shape_elements(in), positions = all / in->dim[0];
-    const struct rearrangement r = {.n_dims = 4,
-                                    .dims = {b->batch, size, groups, positions},
-                                    .from = {all, positions, size * positions, 1},
-                                    .to = {all, groups * positions, positions, 1}};
+    struct rearrangement r = {.n_dims = 2 + in->n_dims,
+                              .dims = {b->batch, size, groups},
+                              .from = {all, positions, size * positions},
+                              .to = {all, groups * positions, positions}};
+    int64_t strides[CU_MAX_DIMS];
 
+    if (r.n_dims > CU_MAX_DIMS)
+        return cu_unsupported(b, "shuffles of so many dimensions");
+    dense_strides(in, strides);
+    for (int i = 1; i < in->n_dims; i++) {
+        r.dims[2 + i] = in->dim[i];
+        r.from[2 + i] = r.to[2 + i] = strides[1 + i];
+    }
     return add_rearrangement(b, &r);
 }
 

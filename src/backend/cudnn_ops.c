@@ -176,7 +176,7 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const struc
         return no_step(b);
     step->x = at.x;
     step->y = at.y;
-    return cu_activation(b, mode, coefficient, &step->activation);
+    return cu_activation(b, mode, coefficient, CUDNN_PROPAGATE_NAN, &step->activation);
 }
 
 enum vbs_status cu_bundled(struct cu_build *b, int first, int64_t *fixed_bytes)
@@ -271,25 +271,27 @@ static enum vbs_status add_lrn(struct cu_build *b)
         return status;
     made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn_size, a->lrn_alpha, a->lrn_beta,
                                  a->lrn_k);
-    return made == CUDNN_STATUS_SUCCESS
-               ? VBS_OK
-               : cu_fail(b->ctx, b->l->name, made, "describing a normalisation");
+    return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, made, "lrn of these parameters");
 }
 
-/* Over one dimension: [N and those before, it, those behind, 1]. */
+/* Over one dimension: [N, it, those before, those behind], because of N there may be 65535. */
 static enum vbs_status add_softmax(struct cu_build *b)
 {
     const struct vbs_shape *shape = cu_view(b, 0);
     int axis = b->l->attributes.axis;
-    int64_t dims[4] = {b->batch, shape->dim[axis], 1, 1};
+    int64_t dims[4] = {b->batch, shape->dim[axis], 1, 1}, strides[4];
     cudnnTensorDescriptor_t desc;
     struct cu_step *step;
     enum vbs_status status;
 
     for (int i = 0; i < shape->n_dims; i++)
         if (i != axis)
-            dims[i < axis ? 0 : 2] *= shape->dim[i];
-    status = cu_tensor(b, 4, dims, NULL, &desc);
+            dims[i < axis ? 2 : 3] *= shape->dim[i];
+    strides[3] = 1;
+    strides[1] = dims[3];
+    strides[2] = dims[1] * dims[3];
+    strides[0] = dims[2] * strides[2];
+    status = cu_tensor(b, 4, dims, strides, &desc);
     step = status == VBS_OK ? cu_step(b, CU_SOFTMAX) : NULL;
     if (!step)
         return status == VBS_OK ? no_step(b) : status;
@@ -455,7 +457,7 @@ static enum vbs_status describe_reduction(struct cu_build *b, cudnnReduceTensorO
         made = cudnnGetReductionWorkspaceSize(b->session->cudnn, step->reduce, step->x.desc,
                                               step->y.desc, &bytes);
     if (made != CUDNN_STATUS_SUCCESS)
-        return cu_fail(b->ctx, b->l->name, made, "describing a sum");
+        return cu_refuse(b, made, "sums of this shape");
     cu_ask(b, step, bytes);
     return VBS_OK;
 }

@@ -1,7 +1,8 @@
 /*
  * Kernels are tried when they are made: what cuDNN takes when it is asked it may still refuse when
- * it is run, and the device may have no room for what it asks for. Fused bias and ReLU are then
- * taken apart; what is refused still is not offered.
+ * it is run, some algorithms fail for some shapes, and the device may have no room for what they
+ * ask for. Fused bias and ReLU are then taken apart; what does not run still is not offered.
+ * Samples lie as unevenly as they may in an arena: a batch can begin at any of them.
  */
 #include "backend/cudnn.h"
 
@@ -9,12 +10,28 @@
 
 #include <stdlib.h>
 
-/* Memory for one run, in the order of SIZES. */
+/* Memory for one run. */
 enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_PIECES };
 
 struct trial {
     void *piece[N_PIECES];
+    int64_t skipped[N_PIECES]; /* bytes before what is read or written */
 };
+
+/* Of a sample behind others that are aligned to CU_ALIGNMENT. */
+static int64_t alignment_of(int64_t sample_bytes)
+{
+    int64_t alignment = CU_ALIGNMENT;
+
+    while (sample_bytes % alignment != 0)
+        alignment /= 2;
+    return alignment;
+}
+
+static void *address(const struct trial *t, int piece)
+{
+    return t->piece[piece] ? (char *)t->piece[piece] + t->skipped[piece] : NULL;
+}
 
 static void release(struct trial *t)
 {
@@ -35,10 +52,12 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
         int64_t input = offer->batch * layers[layers[b->layer].inputs[i]].out_bytes;
 
         bytes[SOURCE] = input > bytes[SOURCE] ? input : bytes[SOURCE];
+        t->skipped[SOURCE] = alignment_of(layers[layers[b->layer].inputs[i]].out_bytes);
     }
+    t->skipped[TARGET] = alignment_of(layers[b->layer].out_bytes);
     for (int i = 0; i < N_PIECES && error == cudaSuccess; i++)
         if (bytes[i] > 0)
-            error = cudaMalloc(&t->piece[i], (size_t)bytes[i]);
+            error = cudaMalloc(&t->piece[i], (size_t)(t->skipped[i] + bytes[i]));
     return error;
 }
 
@@ -48,21 +67,25 @@ static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kern
 {
     const struct vbs_profile_layer *layer = &b->session->layers[b->layer];
     const void **src = malloc((size_t)layer->n_inputs * sizeof *src);
-    struct vbs_operands operands = {
-        .src = src, .dst = t->piece[TARGET], .ws = t->piece[SCRATCH], .weights = t->piece[WEIGHTS]};
+    struct vbs_operands operands = {.src = src,
+                                    .dst = address(t, TARGET),
+                                    .ws = address(t, SCRATCH),
+                                    .weights = address(t, WEIGHTS)};
     cudaError_t error;
 
     if (!src)
         return vbs_no_memory(b->ctx);
     for (int i = 0; i < layer->n_inputs; i++)
-        src[i] = t->piece[SOURCE];
+        src[i] = address(t, SOURCE);
     if (layer->in_place)
-        src[0] = t->piece[TARGET];
+        src[0] = address(t, TARGET);
     *said = cu_enqueue(b->session, kernel, &operands);
     free(src);
-    if (*said != CUDNN_STATUS_SUCCESS)
-        return cu_declines(*said) ? VBS_OK : cu_fail(b->ctx, b->l->name, *said, "trying a kernel");
     error = cudaStreamSynchronize(b->session->stream);
+    if (error == cudaSuccess && cu_is_of_memory(*said)) {
+        b->no_room = true;
+        (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* if nothing else runs */
+    }
     return error == cudaSuccess ? VBS_OK
                                 : cu_fail_cuda(b->ctx, b->l->name, error, "trying a kernel");
 }
@@ -98,7 +121,7 @@ static enum vbs_status take_apart(struct cu_build *b, struct cu_kernel *kernel, 
 static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
 {
     struct cu_kernel *kernel = &b->session->kernels[index];
-    struct trial t = {{NULL}};
+    struct trial t = {{NULL}, {0}};
     cudaError_t error = obtain(b, &b->session->offers[index], &t);
     cudnnStatus_t said = CUDNN_STATUS_SUCCESS;
     bool taken = false;

@@ -258,8 +258,12 @@ static enum vbs_status begin(struct running *r)
 static enum vbs_status run_timed(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
 
+    if (exec->arena.session)
+        status = exec->session->ops->device->finish(r->ctx, exec->session);
+    if (status != VBS_OK)
+        return status;
     r->start_s = r->last_s = vbs_clock_s();
     memset(r->taken_us, 0, sizeof r->taken_us);
     if (exec->stream)
@@ -335,8 +339,11 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
 
     if (status != VBS_OK)
         return status;
-    tells = vbs_exec_reset_peak();
-    report.base_bytes = used_bytes(exec, false) - vbs_exec_arena_touched(&exec->arena);
+    tells = exec->arena.session || vbs_exec_reset_peak();
+    report.base_bytes = used_bytes(exec, false);
+    tells &= report.base_bytes >= 0;
+    if (tells || !exec->arena.session)
+        report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
     status = begin(&r);
     r.last_s = vbs_clock_s();
     if (status == VBS_OK)
@@ -354,8 +361,7 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
         return status;
     report.io_us += r.taken_us[VBS_DO_OUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
-    report.high_water_bytes =
-        tells || exec->arena.session ? used_bytes(exec, true) - report.base_bytes : -1;
+    report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;
     *result = report;
     return VBS_OK;
 }
