@@ -99,9 +99,6 @@ static void *find(const struct cu_operand *operand, const struct vbs_operands *o
     case CU_DST:
         place = o->dst;
         break;
-    case CU_WEIGHTS:
-        place = writable(o->weights);
-        break;
     case CU_SCRATCH:
         place = o->ws;
         break;

@@ -28,7 +28,6 @@
 enum cu_place {
     CU_SRC,     /* input number index */
     CU_DST,     /* the output */
-    CU_WEIGHTS, /* what the kernel reads of its weights */
     CU_SCRATCH, /* the caller's */
     CU_FIXED    /* parameters that the session keeps */
 };
@@ -270,8 +269,9 @@ enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, do
 enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
                              cudnnOpTensorDescriptor_t *desc) VBS_MUST_CHECK;
 
-/* The number of the network's input that the layer's input number index is; where it lies. */
+/* The shape in which the layer reads the session's input number index. */
 const struct vbs_shape *cu_view(const struct cu_build *b, int index);
+
 struct cu_operand cu_at(enum cu_place place, int index, cudnnTensorDescriptor_t desc);
 
 /* ---- cudnn_weights.c ---- */
