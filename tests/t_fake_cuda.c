@@ -220,6 +220,27 @@ struct ping {
     int n_wrong;
 };
 
+static void CUDART_CB count_up(void *self)
+{
+    ++*(int *)self;
+}
+
+static void functions_are_called(void)
+{
+    cudaStream_t stream;
+    int n = 0;
+
+    fake_cuda_reset();
+    cudaStreamCreate(&stream);
+    ok(cudaLaunchHostFunc(stream, count_up, &n) == cudaSuccess && n == 0,
+       "a function of the host is work like other work");
+    cudaStreamSynchronize(stream);
+    is_int(n, 1, "and called once when its turn comes");
+    ok(cudaLaunchHostFunc(stream, NULL, &n) != cudaSuccess && fake_cuda_violations() == 1,
+       "none is a violation");
+    cudaStreamDestroy(stream);
+}
+
 static void *copy_to_and_fro(void *argument)
 {
     struct ping *p = argument;
@@ -320,6 +341,7 @@ static void devices_are_settings(void)
 int main(void)
 {
     memory_is_the_devices();
+    functions_are_called();
     order_shows_what_is_not_waited_for();
     host_waits();
     default_stream();
