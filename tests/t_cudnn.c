@@ -271,11 +271,53 @@ static void check_parts(int parts, bool given)
     check_fake("parts");
 }
 
+/* ---- moves ---- */
+
+/* Moves n values by some, with ranges that overlap; how many are wrong afterwards. */
+static int64_t wrong_after_move(struct bench *t, int64_t n, int64_t by)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    int samples = (int)(n / bench_elements(t, 0));
+    int64_t first = by < 0 ? -by : 0, n_moved = n - (by < 0 ? -by : by), n_wrong = -1;
+    float *values = malloc((size_t)n * sizeof *values);
+    float *memory = ops->alloc(t->session, n * 4);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = (float)(i % 8191);
+    if (ops->write(&t->ctx, t->session, 0, samples, values, memory) == VBS_OK &&
+        ops->device->move(&t->ctx, t->session, memory + first + by, memory + first, n_moved * 4) ==
+            VBS_OK &&
+        ops->read(&t->ctx, t->session, 0, samples, memory, values) == VBS_OK)
+        for (int64_t i = n_wrong = 0; i < n_moved; i++)
+            n_wrong += values[first + by + i] != (float)((first + i) % 8191);
+    ops->free(t->session, memory);
+    free(values);
+    return n_wrong;
+}
+
+static void check_moves(void)
+{
+    struct bench t;
+    int64_t n;
+
+    fake_cuda_reset();
+    if (!ok(bench_open(&t, &DIVIDED, "cudnn", 0), "a session for moves"))
+        return;
+    n = 3000 * bench_elements(&t, 0); /* 2.8 MiB, more than is moved at once */
+    is_int(wrong_after_move(&t, n, 100), 0, "a move upwards onto itself");
+    is_int(wrong_after_move(&t, n, -100), 0, "a move downwards onto itself");
+    is_int(wrong_after_move(&t, n, n - 50), 0, "a move beside itself");
+    is_int(wrong_after_move(&t, n, 0), 0, "a move to where it is");
+    bench_close(&t);
+    check_fake("moves");
+}
+
 int main(void)
 {
     check_cases(0);
     check_cases(7);
     check_refusals();
+    check_moves();
     check_parts(2, false);
     check_parts(2, true);
     check_parts(8, true);
