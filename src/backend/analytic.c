@@ -277,26 +277,19 @@ static enum vbs_status mark_in_place(struct vbs_ctx *ctx, struct analytic_sessio
     int n = s->base.n_layers;
     bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
     bool *may = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *may);
+    enum vbs_status status = VBS_OK;
 
     if (!mark || !may)
         return vbs_no_memory(ctx);
-    for (int k = 1; k <= n; k++) {
-        int first, *inputs;
+    for (int k = 1; k <= n && status == VBS_OK; k++) {
+        int first;
 
         for (int i = 0; i < s->layers[k].n_inputs; i++)
             may[i] = vbs_graph_overwrites(s->source[k], i);
-        if (!may[0] || !vbs_graph_in_place(s->layers, n, k, may, mark, &first))
-            continue;
-        inputs = vbs_arena_alloc(&s->arena, (size_t)s->layers[k].n_inputs, sizeof *inputs);
-        if (!inputs)
-            return vbs_no_memory(ctx);
-        memcpy(inputs, s->layers[k].inputs, (size_t)s->layers[k].n_inputs * sizeof *inputs);
-        inputs[first] = s->layers[k].inputs[0];
-        inputs[0] = s->layers[k].inputs[first];
-        s->layers[k].inputs = inputs;
-        s->layers[k].in_place = true;
+        if (may[0])
+            status = vbs_graph_set_in_place(ctx, &s->arena, s->layers, n, k, may, mark, &first);
     }
-    return VBS_OK;
+    return status;
 }
 
 static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network *network,

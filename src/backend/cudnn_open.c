@@ -68,25 +68,6 @@ static enum vbs_status init_layer(struct cu_build *b, int k)
     return VBS_OK;
 }
 
-/* Puts input number first of layer k, which is overwritten, before the other one. */
-static enum vbs_status set_in_place(struct cu_build *b, int k, int first)
-{
-    struct cu_session *s = b->session;
-    const struct vbs_layer *l = &b->network->layers[k];
-    int *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
-
-    if (!inputs)
-        return vbs_no_memory(b->ctx);
-    memcpy(inputs, l->inputs, (size_t)l->n_inputs * sizeof *inputs);
-    inputs[first] = l->inputs[0];
-    inputs[0] = l->inputs[first];
-    s->order[k][first] = 0;
-    s->order[k][0] = first;
-    s->layers[k].inputs = inputs;
-    s->layers[k].in_place = true;
-    return VBS_OK;
-}
-
 /* Operators of two operands write onto one that nobody needs any more. */
 static enum vbs_status init_in_place(struct cu_build *b)
 {
@@ -104,8 +85,11 @@ static enum vbs_status init_in_place(struct cu_build *b)
             continue;
         for (int i = 0; i < l->n_inputs; i++)
             may[i] = vbs_graph_overwrites(l, i);
-        if (vbs_graph_in_place(s->layers, n, k, may, mark, &first))
-            status = set_in_place(b, k, first);
+        status = vbs_graph_set_in_place(b->ctx, &s->arena, s->layers, n, k, may, mark, &first);
+        if (status != VBS_OK || first < 0)
+            continue;
+        s->order[k][first] = 0;
+        s->order[k][0] = first;
     }
     return status;
 }

@@ -1,5 +1,7 @@
 #include "backend/graph.h"
 
+#include "base/fail.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -48,8 +50,9 @@ bool vbs_graph_overwrites(const struct vbs_layer *layer, int input)
     return vbs_op_class(layer->op) == VBS_CLASS_BINARY && (input == 0 || commutes);
 }
 
-bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
-                        const bool *may, bool *mark, int *input)
+/* The input in whose place layer may be; false: none. */
+static bool find_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
+                       const bool *may, bool *mark, int *input)
 {
     const struct vbs_profile_layer *l = &layers[layer];
     int fewest = -1;
@@ -67,6 +70,28 @@ bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, in
         }
     }
     return fewest >= 0;
+}
+
+enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                       struct vbs_profile_layer *layers, int n_layers, int layer,
+                                       const bool *may, bool *mark, int *first)
+{
+    struct vbs_profile_layer *l = &layers[layer];
+    int input = 0, *inputs;
+
+    *first = -1;
+    if (!find_place(layers, n_layers, layer, may, mark, &input))
+        return VBS_OK;
+    inputs = vbs_arena_alloc(arena, (size_t)l->n_inputs, sizeof *inputs);
+    if (!inputs)
+        return vbs_no_memory(ctx);
+    memcpy(inputs, l->inputs, (size_t)l->n_inputs * sizeof *inputs);
+    inputs[input] = l->inputs[0];
+    inputs[0] = l->inputs[input];
+    l->inputs = inputs;
+    l->in_place = true;
+    *first = input;
+    return VBS_OK;
 }
 
 int vbs_graph_channels(const struct vbs_layer *layer)

@@ -2,6 +2,7 @@
 #ifndef VBS_BACKEND_GRAPH_H
 #define VBS_BACKEND_GRAPH_H
 
+#include "base/arena.h"
 #include "vbslab/model.h"
 #include "vbslab/profile.h"
 
@@ -10,13 +11,15 @@
 bool vbs_graph_overwrites(const struct vbs_layer *layer, int input);
 
 /*
- * True when layer may write where one of its inputs lies; *input is which one. may says of each
- * whether its operator can. That one is as large as the output, is no network input, and everyone
- * else who reads it comes before layer in every schedule, because layer depends on it. An input
- * that only layer reads is preferred. mark has n_layers + 1 places of scratch. Linear in the edges.
+ * Puts layer in the place of one of its inputs where it may be: one whose operator can write there
+ * (may says of each), that is as large as the output and no network input, and that everyone else
+ * reads before layer in every schedule, because layer depends on them; one that only layer reads is
+ * preferred. It comes first among the inputs then, a new list in arena; *first is its number
+ * before, -1 where there is none. mark has n_layers + 1 places of scratch. Linear in the edges.
  */
-bool vbs_graph_in_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
-                        const bool *may, bool *mark, int *input);
+enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                       struct vbs_profile_layer *layers, int n_layers, int layer,
+                                       const bool *may, bool *mark, int *first) VBS_MUST_CHECK;
 
 /* Output channels that have weights of their own and lie one after the other: those of a conv or of
  * a fc on whole samples; else 0. */

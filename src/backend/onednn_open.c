@@ -86,26 +86,6 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout home
     return VBS_OK;
 }
 
-/* Puts input number first of layer k, which is overwritten, before the other one. */
-static enum vbs_status set_in_place(struct od_build *b, int k, int first)
-{
-    struct od_session *s = b->session;
-    int n = s->layers[k].n_inputs;
-    int *inputs = vbs_arena_alloc(&s->arena, (size_t)n, sizeof *inputs);
-    struct od_tensor read = s->inputs[k][first];
-
-    if (!inputs)
-        return vbs_no_memory(b->ctx);
-    memcpy(inputs, s->layers[k].inputs, (size_t)n * sizeof *inputs);
-    inputs[first] = s->layers[k].inputs[0];
-    inputs[0] = s->layers[k].inputs[first];
-    s->inputs[k][first] = s->inputs[k][0];
-    s->inputs[k][0] = read;
-    s->layers[k].inputs = inputs;
-    s->layers[k].in_place = true;
-    return VBS_OK;
-}
-
 /* Operators of two operands write onto one that nobody needs any more; that one comes first. */
 static enum vbs_status init_in_place(struct od_build *b)
 {
@@ -124,8 +104,13 @@ static enum vbs_status init_in_place(struct od_build *b)
         for (int i = 0; i < l->n_inputs; i++)
             may[i] = vbs_graph_overwrites(l, i) && s->inputs[k][i].home == s->tensors[k].home &&
                      od_same_shape(&l->views[i], &l->shape);
-        if (vbs_graph_in_place(s->layers, n, k, may, mark, &first))
-            status = set_in_place(b, k, first);
+        status = vbs_graph_set_in_place(b->ctx, &s->arena, s->layers, n, k, may, mark, &first);
+        if (status == VBS_OK && first > 0) {
+            struct od_tensor read = s->inputs[k][first];
+
+            s->inputs[k][first] = s->inputs[k][0];
+            s->inputs[k][0] = read;
+        }
     }
     return status;
 }
