@@ -307,11 +307,10 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     }
     if (status == VBS_OK && takes)
         status = cu_bundled(b, c->n_done, &fixed);
-    if (status != VBS_OK || !takes) {
-        if (b->kernel)
-            cu_kernel_undo(b);
+    if (status == VBS_OK && !takes)
+        cu_kernel_undo(b);
+    if (status != VBS_OK || !takes)
         return status;
-    }
     b->kernel->has_weights = true;
     b->kernel->first_output = first.first;
     b->kernel->n_outputs = piece.first + piece.count - first.first;
