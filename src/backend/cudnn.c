@@ -2,6 +2,7 @@
 #include "backend/cudnn.h"
 
 #include "backend/backends.h"
+#include "backend/graph.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
@@ -68,17 +69,6 @@ static struct cu_session *own(struct vbs_session *session)
     return (struct cu_session *)session;
 }
 
-/* Memory that is read is not written. */
-static void *writable(const void *memory)
-{
-    union {
-        const void *in;
-        void *out;
-    } pointer = {.in = memory};
-
-    return pointer.out;
-}
-
 /* A step with its pointers. */
 struct bound {
     const struct cu_step *step;
@@ -94,7 +84,7 @@ static void *find(const struct cu_operand *operand, const struct vbs_operands *o
 
     switch (operand->place) {
     case CU_SRC:
-        place = writable(o->src[operand->index]);
+        place = vbs_writable(o->src[operand->index]);
         break;
     case CU_DST:
         place = o->dst;

@@ -48,22 +48,18 @@ static enum vbs_status init_layer(struct cu_build *b, int k)
     struct cu_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
     struct vbs_profile_layer *layer = &s->layers[k];
-    int *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
+    enum vbs_status status = vbs_graph_layer_init(b->ctx, &s->arena, l, layer);
 
+    if (status != VBS_OK)
+        return status;
     s->order[k] = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *s->order[k]);
-    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
-                                        .kind = vbs_op_word(l->op),
-                                        .n_inputs = l->n_inputs,
-                                        .inputs = inputs,
-                                        .out_bytes = vbs_network_out_bytes(b->network, k),
-                                        .weight_bytes = 4 * l->parameters,
-                                        .channels = channels_of(l)};
-    if (!inputs || !s->order[k] || !layer->name)
+    if (!s->order[k])
         return vbs_no_memory(b->ctx);
+    layer->out_bytes = vbs_network_out_bytes(b->network, k);
+    layer->channels = channels_of(l);
     for (int i = 0; i < l->n_inputs; i++) {
-        inputs[i] = l->inputs[i];
         s->order[k][i] = i;
-        layer->in_bytes += s->layers[inputs[i]].out_bytes;
+        layer->in_bytes += s->layers[l->inputs[i]].out_bytes;
     }
     return VBS_OK;
 }

@@ -5,6 +5,23 @@
 #include <limits.h>
 #include <string.h>
 
+enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                     const struct vbs_layer *l, struct vbs_profile_layer *layer)
+{
+    int *inputs = vbs_arena_alloc(arena, (size_t)l->n_inputs, sizeof *inputs);
+
+    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(arena, l->name),
+                                        .kind = vbs_op_word(l->op),
+                                        .n_inputs = l->n_inputs,
+                                        .inputs = inputs,
+                                        .weight_bytes = 4 * l->parameters};
+    if (!inputs || !layer->name)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < l->n_inputs; i++)
+        inputs[i] = l->inputs[i];
+    return VBS_OK;
+}
+
 /* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards does. */
 static void mark_ancestors(const struct vbs_profile_layer *layers, int layer, bool *mark)
 {
@@ -92,6 +109,16 @@ enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *ar
     l->in_place = true;
     *first = input;
     return VBS_OK;
+}
+
+void *vbs_writable(const void *memory)
+{
+    union {
+        const void *in;
+        void *out;
+    } pointer = {.in = memory};
+
+    return pointer.out;
 }
 
 int vbs_graph_channels(const struct vbs_layer *layer)

@@ -1,10 +1,19 @@
-/* What backends need to know about the order of a session's layers. Internal to the room. */
+/* What backends need to know about a session's layers. Internal to the room. */
 #ifndef VBS_BACKEND_GRAPH_H
 #define VBS_BACKEND_GRAPH_H
 
 #include "base/arena.h"
 #include "vbslab/model.h"
 #include "vbslab/profile.h"
+
+/* The layer as in a profile, but for what depends on how tensors lie: bytes, channels, place. */
+enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                     const struct vbs_layer *l,
+                                     struct vbs_profile_layer *layer) VBS_MUST_CHECK;
+
+/* The same memory, for libraries whose sources are not const; they do not write to them, but oneDNN
+ * may rewrite the zeros of padding with zeros. */
+void *vbs_writable(const void *memory);
 
 /* True when the operator may write where this input lies, if it is of the output's shape: those
  * that combine two operands, whose first one alone can be overwritten where order matters. */

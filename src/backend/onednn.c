@@ -6,6 +6,7 @@
 
 #include "backend/backends.h"
 #include "backend/cpu.h"
+#include "backend/graph.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -103,11 +104,11 @@ static void *find_place(const struct od_kernel *kernel, const struct od_memory *
 
     switch (m->place) {
     case OD_SRC:
-        return od_writable(o->src[m->index]);
+        return vbs_writable(o->src[m->index]);
     case OD_DST:
         return o->dst;
     case OD_WEIGHTS:
-        return o->weights ? od_writable(o->weights)
+        return o->weights ? vbs_writable(o->weights)
                           : (char *)form->data + od_form_bytes(form, kernel->first_channel);
     default:
         return o->ws;

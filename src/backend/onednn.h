@@ -469,10 +469,6 @@ enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int te
                         const void *memory, float *values) VBS_MUST_CHECK;
 void od_transfer_release(struct od_transfer *transfer);
 
-/* oneDNN's sources are not const; it does not write to them, but may rewrite the zeros of padding
- * with zeros. */
-void *od_writable(const void *memory);
-
 /* ---- all kernels of b's layer at b's batch, each in the file of its name ---- */
 
 /* Conv, deconv, and fc (onednn_conv.c): with wanted only that one, or none where there is none. */

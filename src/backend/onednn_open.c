@@ -60,28 +60,19 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout home
     struct od_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
     struct vbs_profile_layer *layer = &s->layers[k];
-    int *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
-    enum vbs_status status;
+    enum vbs_status status = vbs_graph_layer_init(b->ctx, &s->arena, l, layer);
 
     b->layer = k;
     b->l = l;
-    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
-                                        .kind = vbs_op_word(l->op),
-                                        .n_inputs = l->n_inputs,
-                                        .inputs = inputs,
-                                        .weight_bytes = 4 * l->parameters};
-    if (!inputs || !layer->name)
-        return vbs_no_memory(b->ctx);
-    status = od_tensor_init(b, &l->shape, home, &s->tensors[k]);
+    if (status == VBS_OK)
+        status = od_tensor_init(b, &l->shape, home, &s->tensors[k]);
     if (status == VBS_OK)
         status = od_inputs_init(b);
     if (status != VBS_OK)
         return status;
     layer->out_bytes = s->tensors[k].bytes;
-    for (int i = 0; i < l->n_inputs; i++) {
-        inputs[i] = l->inputs[i];
-        layer->in_bytes += s->tensors[inputs[i]].bytes;
-    }
+    for (int i = 0; i < l->n_inputs; i++)
+        layer->in_bytes += s->tensors[l->inputs[i]].bytes;
     init_channels(b, layer);
     return VBS_OK;
 }

@@ -1,20 +1,11 @@
 /* Tensors in and out of their home layouts. */
 #include "backend/onednn.h"
 
+#include "backend/graph.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void *od_writable(const void *memory)
-{
-    union {
-        const void *in;
-        void *out;
-    } pointer = {.in = memory};
-
-    return pointer.out;
-}
 
 void od_transfer_release(struct od_transfer *t)
 {
@@ -103,7 +94,7 @@ enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int t
     const struct od_tensor *shape = &s->tensors[tensor];
 
     if (shape->home != OD_PLAIN)
-        return transfer_all(ctx, s, tensor, n, true, od_writable(values), memory);
+        return transfer_all(ctx, s, tensor, n, true, vbs_writable(values), memory);
     memcpy(memory, values, (size_t)n * (size_t)shape->bytes);
     return VBS_OK;
 }
@@ -115,7 +106,7 @@ enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int te
     const struct od_tensor *shape = &s->tensors[tensor];
 
     if (shape->home != OD_PLAIN)
-        return transfer_all(ctx, s, tensor, n, false, values, od_writable(memory));
+        return transfer_all(ctx, s, tensor, n, false, values, vbs_writable(memory));
     memcpy(values, memory, (size_t)n * (size_t)shape->bytes);
     return VBS_OK;
 }
