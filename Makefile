@@ -12,7 +12,7 @@ VERSION = 0.1.0
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base model profile backend store plan replay exec report cli
+ROOMS  ?= base model profile backend store schedule place paper plan replay exec report cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 ifeq ($(origin CC),default)
@@ -25,7 +25,7 @@ WARN = -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wp
 PKGS = gsl jansson sqlite3 libprotobuf-c
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
-ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -I$(BUILD) \
+ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -fPIC -pthread $(OPT) $(WARN) -Iinclude -Isrc -Itests -I$(BUILD) \
               $(PKG_CFLAGS) $(CFLAGS)
 # oneDNN of Debian runs its threads with libgomp; threads are counted and bound through it.
 OWN_LIBS = -ldnnl -l:libgomp.so.1 -lm -pthread $(CUDA_LDLIBS)
@@ -57,7 +57,7 @@ CUDA_LDLIBS = $(foreach d,$(sort $(filter-out /usr/lib /usr/lib/%,$(CUDA_LIBS)))
               -lcudnn -lcudart
 LEFT_OUT    = src/backend/no_cudnn.c
 else
-LEFT_OUT    = $(wildcard src/backend/cudnn*.c)
+LEFT_OUT    = $(wildcard src/backend/cudnn/*.c)
 endif
 
 # The built-in networks, in the order in which they are listed.
@@ -71,37 +71,39 @@ GENERATED += $(BUILD)/generated/onnx.pb-c.c
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
               /usr/include/onnx/onnx.proto)
 
-LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
-CLI_SRC = $(filter src/cli/%,$(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c)))
+ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
+LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(ROOM_SRC))
+CLI_SRC = $(filter src/cli/%,$(ROOM_SRC))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(BUILD)/%.o)
 HEADERS = $(wildcard include/vbslab/*.h)
 
 # Tests of the cudnn backend run on a fake of CUDA and cuDNN, which only they are linked with.
-FAKE_CUDA    = $(wildcard tests/fake_cud*.c)
-CUDA_TESTS   = $(wildcard tests/t_cudnn*.c tests/t_fake_cuda*.c)
-TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/t_*.c))
-TEST_SCRIPTS = $(wildcard tests/*.t)
-TEST_HELPERS = $(filter-out tests/t_%.c tests/bench%.c tests/fuzz_%.c tests/misses.c tests/gpu_env.c \
-               $(FAKE_CUDA), \
-               $(wildcard tests/*.c))
-TEST_BIN     = $(TESTS:tests/%.c=$(BUILD)/tests/%)
+FAKE_CUDA    = $(wildcard tests/fake/cud*.c)
+CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cuda*.c)
+TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
+TEST_SCRIPTS = $(wildcard tests/cli/*.t)
+# What tests share, as an archive from which each takes what it uses.
+TEST_HELPERS = $(wildcard tests/support/*.c tests/reference/*.c tests/fuzz/readers.c) \
+               $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c,$(wildcard tests/fake/*.c))
+TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
+TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
 # Calls that a test makes fail, by the linker.
 WRAP_MALLOC        = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=aligned_alloc
-LDFLAGS_t_fault_alloc = $(WRAP_MALLOC)
-LDFLAGS_t_fault_model = $(WRAP_MALLOC)
-LDFLAGS_t_fault_backend = $(WRAP_MALLOC)
-LDFLAGS_t_fault_operators = $(WRAP_MALLOC)
-LDFLAGS_t_fault_place = $(WRAP_MALLOC)
-LDFLAGS_t_fault_plan  = $(WRAP_MALLOC)
-LDFLAGS_t_fault_optimal = $(WRAP_MALLOC)
-LDFLAGS_t_fault_weights = $(WRAP_MALLOC)
-LDFLAGS_t_mmcnn_rows = $(WRAP_MALLOC)
-LDFLAGS_t_fault_report = $(WRAP_MALLOC)
-LDFLAGS_t_fault_replay = $(WRAP_MALLOC)
-LDFLAGS_t_plan_table_refusals = $(WRAP_MALLOC)
-LDFLAGS_t_npy = $(WRAP_MALLOC)
-LDFLAGS_t_fault_store = -Wl,--wrap=sqlite3_step
+LDFLAGS_fault/alloc = $(WRAP_MALLOC)
+LDFLAGS_fault/model = $(WRAP_MALLOC)
+LDFLAGS_fault/backend = $(WRAP_MALLOC)
+LDFLAGS_fault/operators = $(WRAP_MALLOC)
+LDFLAGS_fault/place = $(WRAP_MALLOC)
+LDFLAGS_fault/plan = $(WRAP_MALLOC)
+LDFLAGS_fault/optimal = $(WRAP_MALLOC)
+LDFLAGS_fault/weights = $(WRAP_MALLOC)
+LDFLAGS_paper/mmcnn_rows = $(WRAP_MALLOC)
+LDFLAGS_fault/report = $(WRAP_MALLOC)
+LDFLAGS_fault/replay = $(WRAP_MALLOC)
+LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
+LDFLAGS_base/npy = $(WRAP_MALLOC)
+LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -112,7 +114,7 @@ all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program an
 help: ##: this list
 	@sed -n 's/^\([a-z-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
 
-$(BUILD)/src/backend/cudnn%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
+$(BUILD)/src/backend/cudnn/%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
 ## --- building ------------------------------------------------------------------------------
 
@@ -121,9 +123,19 @@ $(BUILD)/generated/left-out: always
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(LEFT_OUT)' | cmp -s - $@ || echo '$(LEFT_OUT)' > $@
 
+# Objects of different folders may have one name: members are appended, never replaced.
 $(BUILD)/libvbslab.a: $(LIB_OBJ) $(BUILD)/generated/left-out
 	$(Q)rm -f $@
-	$(Q)ar rcs $@ $(LIB_OBJ)
+	$(Q)ar qcs $@ $(LIB_OBJ)
+
+# Thin archives for the tests: the linker names the objects that it takes from them.
+$(BUILD)/thin.a: $(LIB_OBJ) $(BUILD)/generated/left-out
+	$(Q)rm -f $@
+	$(Q)ar qcsT $@ $(LIB_OBJ)
+
+$(BUILD)/tests/thin.a: $(TEST_OBJ)
+	$(Q)rm -f $@
+	$(Q)ar qcsT $@ $(TEST_OBJ)
 
 # Only what the public headers declare is visible in the shared library.
 $(BUILD)/libvbslab.map: $(HEADERS)
@@ -153,7 +165,7 @@ $(BUILD)/%.o: %.c
 
 # Loops over floats, which gcc makes vectors of only then.
 LOOPS = nest binary copy eltwise reduce resize
-$(LOOPS:%=$(BUILD)/src/backend/onednn_%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
+$(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -176,24 +188,33 @@ $(BUILD)/generated/onnx.pb-c.c: $(ONNX_PROTO)
 	$(Q)protoc-c --c_out=$(@D) -I$(dir $<) $<
 $(BUILD)/generated/onnx.pb-c.h: $(BUILD)/generated/onnx.pb-c.c
 $(BUILD)/generated/onnx.pb-c.o: WARN = -w
-$(filter $(BUILD)/src/model/onnx%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
+$(filter $(BUILD)/src/model/onnx/%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
 
-$(BUILD)/tests/%: tests/%.c $(TEST_HELPERS:%.c=$(BUILD)/%.o) $(BUILD)/libvbslab.a
-	@echo "  compile $<"
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(filter %.o,$^) \
-	    $(BUILD)/libvbslab.a $(LDFLAGS_$(*F)) $(LIBS)
+# A test is linked anew when it changes, or an object that the linker took for it: link.d lists them.
+LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter %.o,$^) $(BUILD)/tests/thin.a \
+            $(BUILD)/thin.a $(1) $(LIBS) > $@.trace && \
+            awk -v t="$@" '/^$(subst /,\/,$(BUILD))\/.*\.o$$/ { print t ": " $$0 "\n" $$0 ":" }' $@.trace \
+            > $@.link.d && rm $@.trace
+
+$(TEST_BIN): $(BUILD)/%: $(BUILD)/%.o | $(BUILD)/tests/thin.a $(BUILD)/thin.a
+	@echo "  link    $@"
+	$(Q)$(call LINK_TEST,$(LDFLAGS_$(*:tests/unit/%=%)))
 
 # The program on that GPU, for tests of the command line.
-$(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/gpu_env.o $(FAKE_CUDA:%.c=$(BUILD)/%.o) \
-    $(BUILD)/libvbslab.a
+$(BUILD)/tests/vbslab-gpu: $(CLI_OBJ) $(BUILD)/tests/fake/gpu_env.o $(FAKE_CUDA:%.c=$(BUILD)/%.o) \
+    | $(BUILD)/tests/thin.a $(BUILD)/thin.a
 	@echo "  link    $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(LINK_TEST)
 
-$(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
-$(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:tests/%.c=$(BUILD)/tests/%): ALL_CFLAGS += $(CUDA_CFLAGS)
+$(CUDA_TESTS:%.c=$(BUILD)/%): $(FAKE_CUDA:%.c=$(BUILD)/%.o)
+$(FAKE_CUDA:%.c=$(BUILD)/%.o) $(CUDA_TESTS:%.c=$(BUILD)/%.o): ALL_CFLAGS += $(CUDA_CFLAGS)
 
-$(BUILD)/tests/bench: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench_*.c))
+BENCHES = $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/misses
+$(BUILD)/tests/bench/bench: $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/misses.c,$(wildcard tests/bench/*.c)))
+$(BUILD)/tests/bench/misses: $(BUILD)/tests/bench/misses.o
+$(BENCHES): | $(BUILD)/tests/thin.a $(BUILD)/thin.a
+	@echo "  link    $@"
+	$(Q)$(LINK_TEST)
 
 ## --- trying ---------------------------------------------------------------------------------
 
@@ -214,12 +235,12 @@ check: all tests
 	@VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
 	    prove --exec '' --failures --timer $(TEST_BIN) $(TEST_SCRIPTS)
 
-bench: all $(BUILD)/tests/bench ##: speed as ratios in one run
-	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench
+bench: all $(BUILD)/tests/bench/bench ##: speed as ratios in one run
+	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/bench
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MODELS=$(abspath $(BUILD)/peers) experiments/peers/bench
 
-plots: all $(BUILD)/tests/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
-	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/misses) experiments/run
+plots: all $(BUILD)/tests/bench/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
+	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/bench/misses) experiments/run
 
 ASAN  = --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" \
         LDFLAGS="-fsanitize=address"
@@ -234,27 +255,27 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 	@$(MAKE) $(UBSAN) -j$(JOBS) all tests
 	@UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(UBSAN) check
 
-# Starts from tests/corpus and the tests' own inputs; needs clang and libclang-rt-dev. What is new
+# Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. What is new
 # stays in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
 FUZZ_SECONDS ?= 60
 FUZZ_SANITIZE = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 fuzz: ##: libFuzzer on the readers of files, for FUZZ_SECONDS (60)
 	$(Q)mkdir -p $(BUILD)-fuzz/corpus
-	$(Q)tests/fuzz_seeds.sh $(BUILD)-fuzz/seeds
+	$(Q)tests/fuzz/seeds.sh $(BUILD)-fuzz/seeds
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-fuzz CC=clang \
 	    OPT="-O1 -g $(FUZZ_SANITIZE) -fsanitize=fuzzer-no-link" \
 	    LDFLAGS="-fsanitize=fuzzer" $(BUILD)-fuzz/fuzz_readers
 	$(BUILD)-fuzz/fuzz_readers -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 \
-	    -rss_limit_mb=2048 -print_final_stats=1 -dict=tests/readers.dict $(FUZZ_FLAGS) \
-	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus $(BUILD)-fuzz/seeds tests/corpus
+	    -rss_limit_mb=2048 -print_final_stats=1 -dict=tests/fuzz/readers.dict $(FUZZ_FLAGS) \
+	    -artifact_prefix=$(BUILD)-fuzz/ $(BUILD)-fuzz/corpus $(BUILD)-fuzz/seeds tests/data/corpus
 
-$(BUILD)/fuzz_readers: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz_*.c)) \
-                       $(BUILD)/tests/readers.o $(BUILD)/tests/place_check.o $(BUILD)/libvbslab.a
+$(BUILD)/fuzz_readers: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c)) \
+                       $(BUILD)/tests/reference/place_check.o $(BUILD)/libvbslab.a
 	@echo "  link    $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-style: ##: layout, sizes and static checks of the sources
-	@tools/style.sh
+style: all ##: layout, rooms, circles of calls and static checks of the sources
+	@BUILD=$(BUILD) tools/style.sh
 
 ## --- installing -----------------------------------------------------------------------------
 

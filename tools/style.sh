@@ -26,8 +26,6 @@ else
 fi
 
 for file in $sources; do
-    lines=$(wc -l < "$file")
-    [ "$lines" -le 600 ] || complain "$file: $lines lines, 600 are the limit"
     awk -v file="$file" '
         /[ \t]$/ { print file ":" NR ": white space at the end"; bad = 1 }
         /^[a-z].*[^;]$/ && !/^(typedef|struct|enum|union|static const|extern|#)/ { start = NR }
@@ -39,17 +37,6 @@ done
 if git grep -nE '(^|[^a-z_])(printf|puts|exit|abort)\(' -- 'src/*.c' ':!src/cli' >&2; then
     complain "the library must not print or exit"
 fi
-# Rooms include only rooms below them.
-order="base model profile backend store plan replay exec report cli"
-above=$order
-for room in $order; do
-    above=${above#"$room"}
-    above=${above# }
-    for other in $above; do
-        if git grep -nE "#include \"($other/|vbslab/$other\.h)" -- "src/$room" >&2; then
-            complain "src/$room includes the room $other above it"
-        fi
-    done
-done
+tools/rooms.sh "${BUILD:-build}" || bad=1
 [ $bad -eq 0 ] && echo "style: nothing to complain of"
 exit $bad

@@ -84,7 +84,7 @@ def fit_statistics(model):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--light", type=pathlib.Path, default="tests/onnx")
+    parser.add_argument("--light", type=pathlib.Path, default="tests/data/onnx")
     parser.add_argument("--out", type=pathlib.Path, default="build/agreement")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

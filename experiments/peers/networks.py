@@ -153,8 +153,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: " + " ".join(NETWORKS))
-    parser.add_argument("--light", type=pathlib.Path, default="tests/onnx",
-                        help="folder of the light files (default: tests/onnx)")
+    parser.add_argument("--light", type=pathlib.Path, default="tests/data/onnx",
+                        help="folder of the light files (default: tests/data/onnx)")
     parser.add_argument("--out", type=pathlib.Path, default="build/peers",
                         help="where the full files go (default: build/peers)")
     parser.add_argument("--seed", type=int, default=1)

@@ -26,7 +26,7 @@
  * write side by side; the session does not have it as a layer and its readers read its inputs.
  */
 #include "backend/backends.h"
-#include "backend/graph.h"
+#include "backend/common/graph.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "vbslab/units.h"

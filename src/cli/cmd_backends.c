@@ -1,6 +1,6 @@
-#include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "cli/common/table.h"
 
 #include <stdio.h>
 

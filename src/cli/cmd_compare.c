@@ -1,7 +1,7 @@
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/number.h"
-#include "cli/solving.h"
+#include "cli/common/cli.h"
+#include "cli/common/number.h"
+#include "cli/common/solving.h"
 
 #include <stdio.h>
 #include <stdlib.h>

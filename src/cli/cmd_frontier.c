@@ -1,11 +1,11 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/number.h"
-#include "cli/solving.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "cli/common/number.h"
+#include "cli/common/solving.h"
+#include "cli/common/table.h"
 
 #include <math.h>
 #include <stdio.h>

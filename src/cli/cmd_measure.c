@@ -1,6 +1,6 @@
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/pin.h"
+#include "cli/common/cli.h"
+#include "cli/common/pin.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "base/fail.h"
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "cli/common/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

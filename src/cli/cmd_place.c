@@ -1,6 +1,6 @@
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/number.h"
+#include "cli/common/cli.h"
+#include "cli/common/number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/rows.h"
-#include "cli/schedule.h"
-#include "cli/solving.h"
+#include "cli/common/cli.h"
+#include "cli/common/rows.h"
+#include "cli/common/schedule.h"
+#include "cli/common/solving.h"
 
 #include <string.h>
 

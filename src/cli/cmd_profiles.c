@@ -1,7 +1,7 @@
 #include "base/text.h"
-#include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/table.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "cli/common/table.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/json.h"
-#include "cli/number.h"
-#include "cli/solving.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "cli/common/number.h"
+#include "cli/common/solving.h"
 
 #include <stdio.h>
 #include <string.h>

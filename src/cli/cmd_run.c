@@ -1,5 +1,5 @@
-#include "cli/run.h"
-#include "cli/solving.h"
+#include "cli/run/run.h"
+#include "cli/common/solving.h"
 
 #include "base/fail.h"
 

@@ -1,4 +1,4 @@
-#include "cli/words.h"
+#include "cli/common/words.h"
 
 #include "base/text.h"
 

@@ -2,7 +2,7 @@
 #include "vbslab/exec.h"
 
 #include "base/fail.h"
-#include "exec/exec_body.h"
+#include "exec/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "base/embedded.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "model/onnx.h"
+#include "model/onnx/onnx.h"
 #include "vbslab/model.h"
 
 #include <stdlib.h>

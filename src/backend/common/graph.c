@@ -1,0 +1,129 @@
+#include "backend/common/graph.h"
+
+#include "base/fail.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                     const struct vbs_layer *l, struct vbs_profile_layer *layer)
+{
+    int *inputs = vbs_arena_alloc(arena, (size_t)l->n_inputs, sizeof *inputs);
+
+    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(arena, l->name),
+                                        .kind = vbs_op_word(l->op),
+                                        .n_inputs = l->n_inputs,
+                                        .inputs = inputs,
+                                        .weight_bytes = 4 * l->parameters};
+    if (!inputs || !layer->name)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < l->n_inputs; i++)
+        inputs[i] = l->inputs[i];
+    return VBS_OK;
+}
+
+/* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards does. */
+static void mark_ancestors(const struct vbs_profile_layer *layers, int layer, bool *mark)
+{
+    memset(mark, 0, (size_t)(layer + 1) * sizeof *mark);
+    mark[layer] = true;
+    for (int k = layer; k >= 1; k--) {
+        if (!mark[k])
+            continue;
+        for (int i = 0; i < layers[k].n_inputs; i++)
+            mark[layers[k].inputs[i]] = true;
+    }
+}
+
+static bool reads(const struct vbs_profile_layer *reader, int tensor)
+{
+    for (int i = 0; i < reader->n_inputs; i++)
+        if (reader->inputs[i] == tensor)
+            return true;
+    return false;
+}
+
+/* Number of readers of tensor beside layer, or -1 when one of them is no marked ancestor. */
+static int other_readers(const struct vbs_profile_layer *layers, int n_layers, int tensor,
+                         int layer, const bool *mark)
+{
+    int n = 0;
+
+    for (int k = tensor + 1; k <= n_layers; k++) {
+        if (k == layer || !reads(&layers[k], tensor))
+            continue;
+        if (k > layer || !mark[k])
+            return -1;
+        n++;
+    }
+    return n;
+}
+
+bool vbs_graph_overwrites(const struct vbs_layer *layer, int input)
+{
+    bool commutes = layer->op == VBS_OP_ADD || layer->op == VBS_OP_MUL || layer->op == VBS_OP_MAX ||
+                    layer->op == VBS_OP_MIN;
+
+    return vbs_op_class(layer->op) == VBS_CLASS_BINARY && (input == 0 || commutes);
+}
+
+/* The input in whose place layer may be; false: none. */
+static bool find_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
+                       const bool *may, bool *mark, int *input)
+{
+    const struct vbs_profile_layer *l = &layers[layer];
+    int fewest = -1;
+
+    mark_ancestors(layers, layer, mark);
+    for (int i = 0; i < l->n_inputs; i++) {
+        int tensor = l->inputs[i], n;
+
+        if (!may[i] || tensor == 0 || layers[tensor].out_bytes != l->out_bytes)
+            continue;
+        n = other_readers(layers, n_layers, tensor, layer, mark);
+        if (n >= 0 && (fewest < 0 || n < fewest)) {
+            fewest = n;
+            *input = i;
+        }
+    }
+    return fewest >= 0;
+}
+
+enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                       struct vbs_profile_layer *layers, int n_layers, int layer,
+                                       const bool *may, bool *mark, int *first)
+{
+    struct vbs_profile_layer *l = &layers[layer];
+    int input = 0, *inputs;
+
+    *first = -1;
+    if (!find_place(layers, n_layers, layer, may, mark, &input))
+        return VBS_OK;
+    inputs = vbs_arena_alloc(arena, (size_t)l->n_inputs, sizeof *inputs);
+    if (!inputs)
+        return vbs_no_memory(ctx);
+    memcpy(inputs, l->inputs, (size_t)l->n_inputs * sizeof *inputs);
+    inputs[input] = l->inputs[0];
+    inputs[0] = l->inputs[input];
+    l->inputs = inputs;
+    l->in_place = true;
+    *first = input;
+    return VBS_OK;
+}
+
+void *vbs_writable(const void *memory)
+{
+    union {
+        const void *in;
+        void *out;
+    } pointer = {.in = memory};
+
+    return pointer.out;
+}
+
+int vbs_graph_channels(const struct vbs_layer *layer)
+{
+    bool weighted = layer->op == VBS_OP_CONV || (layer->op == VBS_OP_FC && !layer->attributes.rows);
+
+    return weighted && layer->shape.dim[0] <= INT_MAX ? (int)layer->shape.dim[0] : 0;
+}

@@ -1,0 +1,200 @@
+/* Copies within the device's memory, and to it from the host's. */
+#include "backend/cudnn/cudnn.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+#define STAGE_BYTES ((int64_t)1 << 20) /* of device memory, for ranges that overlap */
+
+static struct cu_session *own(struct vbs_session *session)
+{
+    return (struct cu_session *)session;
+}
+
+enum vbs_status cu_device_init(struct cu_build *b)
+{
+    struct cu_session *s = b->session;
+    cudaError_t error = cudaStreamCreateWithFlags(&s->copying, cudaStreamNonBlocking);
+
+    for (int i = 0; i < VBS_DEVICE_BUFFERS && error == cudaSuccess; i++)
+        error =
+            cudaEventCreateWithFlags(&s->copied[i], cudaEventDisableTiming | cudaEventBlockingSync);
+    if (error == cudaSuccess)
+        error = cudaMalloc(&s->stage, (size_t)STAGE_BYTES);
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(b->ctx, NULL, error, "preparing copies");
+}
+
+void cu_device_clear(struct cu_session *s)
+{
+    if (s->copying)
+        cudaStreamSynchronize(s->copying);
+    for (int i = 0; i < VBS_DEVICE_BUFFERS; i++)
+        if (s->copied[i])
+            cudaEventDestroy(s->copied[i]);
+    while (s->n_points > 0)
+        cudaEventDestroy(s->points[--s->n_points]);
+    free(s->points);
+    if (s->stage)
+        cudaFree(s->stage);
+    if (s->copying)
+        cudaStreamDestroy(s->copying);
+}
+
+static cudaError_t copy(const struct cu_session *s, char *to, const char *from, int64_t bytes)
+{
+    return cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, s->stream);
+}
+
+/* Piece by piece, from the end on that the destination leaves first. */
+static cudaError_t copy_overlapping(const struct cu_session *s, char *to, const char *from,
+                                    int64_t bytes)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (int64_t done = 0; done < bytes && error == cudaSuccess;) {
+        int64_t left = bytes - done, n = left < STAGE_BYTES ? left : STAGE_BYTES;
+        int64_t at = to < from ? done : left - n;
+
+        error = copy(s, s->stage, from + at, n);
+        if (error == cudaSuccess)
+            error = copy(s, to + at, s->stage, n);
+        done += n;
+    }
+    return error;
+}
+
+static enum vbs_status move(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
+                            const void *from, int64_t bytes)
+{
+    const struct cu_session *s = own(session);
+    char *target = to;
+    const char *source = from;
+    bool apart = target + bytes <= source || source + bytes <= target;
+    cudaError_t error = apart              ? copy(s, target, source, bytes)
+                        : target == source ? cudaSuccess
+                                           : copy_overlapping(s, target, source, bytes);
+
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "moving samples");
+}
+
+/* ---- the two lists ---- */
+
+/* An error as a number; what does not stay is forgotten. */
+static int reason_of(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
+    return (int)error;
+}
+
+static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                               const struct vbs_operands *operands)
+{
+    struct cu_session *s = own(session);
+    const struct vbs_kernel *offer = &s->offers[kernel];
+    cudnnStatus_t status = cu_enqueue(s, &s->kernels[kernel], operands);
+
+    return status == CUDNN_STATUS_SUCCESS
+               ? VBS_OK
+               : cu_fail(ctx, s->layers[offer->layer].name, status, offer->algorithm);
+}
+
+static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_session *session)
+{
+    cudaError_t error = cudaStreamSynchronize(own(session)->stream);
+
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "running a schedule");
+}
+
+static enum vbs_status make_points(struct vbs_ctx *ctx, struct vbs_session *session, int n)
+{
+    struct cu_session *s = own(session);
+    cudaError_t error = cudaSuccess;
+    cudaEvent_t *more = realloc(s->points, ((size_t)n + 1) * sizeof *more);
+
+    if (!more)
+        return vbs_no_memory(ctx);
+    s->points = more;
+    for (; s->n_points < n && error == cudaSuccess; s->n_points += error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&s->points[s->n_points], cudaEventDisableTiming);
+    return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "preparing copies");
+}
+
+static int set_point(struct vbs_session *session, int point, bool computed)
+{
+    const struct cu_session *s = own(session);
+
+    return reason_of(cudaEventRecord(s->points[point], computed ? s->stream : s->copying));
+}
+
+static int wait_point(struct vbs_session *session, int point, bool computing)
+{
+    const struct cu_session *s = own(session);
+
+    return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->points[point], 0));
+}
+
+/* ---- from the host ---- */
+
+static void *host_alloc(struct vbs_session *session, int64_t bytes)
+{
+    void *memory = NULL;
+
+    (void)session;
+    if (cudaMallocHost(&memory, (size_t)bytes) == cudaSuccess)
+        return memory;
+    (void)cudaGetLastError();
+    return NULL;
+}
+
+static void host_free(struct vbs_session *session, void *memory)
+{
+    (void)session;
+    cudaFreeHost(memory);
+}
+
+static int begin_copy(struct vbs_session *session, int number, void *to, const void *from,
+                      int64_t bytes)
+{
+    const struct cu_session *s = own(session);
+    cudaError_t error =
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, s->copying);
+
+    if (error == cudaSuccess)
+        error = cudaEventRecord(s->copied[number], s->copying);
+    return reason_of(error);
+}
+
+static int end_copy(struct vbs_session *session, int number)
+{
+    return reason_of(cudaEventSynchronize(own(session)->copied[number]));
+}
+
+static const char *explain(int reason)
+{
+    return cudaGetErrorString((cudaError_t)reason);
+}
+
+static int64_t used(struct vbs_session *session)
+{
+    size_t unused, all;
+
+    (void)session;
+    return cudaMemGetInfo(&unused, &all) == cudaSuccess ? (int64_t)(all - unused) : -1;
+}
+
+const struct vbs_device_ops cu_device_ops = {
+    .enqueue = enqueue,
+    .move = move,
+    .finish = finish,
+    .make_points = make_points,
+    .set_point = set_point,
+    .wait_point = wait_point,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .begin_copy = begin_copy,
+    .end_copy = end_copy,
+    .explain = explain,
+    .used = used,
+};

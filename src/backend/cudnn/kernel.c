@@ -1,0 +1,192 @@
+/* Kernels, and what the session keeps for them. */
+#include "backend/cudnn/cudnn.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+/* ---- what is kept ---- */
+
+void cu_release(struct cu_object *object)
+{
+    switch (object->kind) {
+    case CU_TENSOR:
+        cudnnDestroyTensorDescriptor(object->handle);
+        break;
+    case CU_FILTER:
+        cudnnDestroyFilterDescriptor(object->handle);
+        break;
+    case CU_CONVOLUTION:
+        cudnnDestroyConvolutionDescriptor(object->handle);
+        break;
+    case CU_ACTIVATION:
+        cudnnDestroyActivationDescriptor(object->handle);
+        break;
+    case CU_POOLING:
+        cudnnDestroyPoolingDescriptor(object->handle);
+        break;
+    case CU_NORMALISATION:
+        cudnnDestroyLRNDescriptor(object->handle);
+        break;
+    case CU_OPERATION:
+        cudnnDestroyOpTensorDescriptor(object->handle);
+        break;
+    case CU_REDUCTION:
+        cudnnDestroyReduceTensorDescriptor(object->handle);
+        break;
+    case CU_MEMORY:
+        cudaFree(object->handle);
+        break;
+    }
+}
+
+enum vbs_status cu_keep(struct cu_build *b, enum cu_kind kind, void *handle)
+{
+    struct cu_session *s = b->session;
+    struct cu_object object = {.kind = kind, .handle = handle};
+
+    if (s->n_objects == s->max_objects) {
+        int most = s->max_objects ? 2 * s->max_objects : 64;
+        struct cu_object *more = realloc(s->objects, (size_t)most * sizeof *more);
+
+        if (!more) {
+            cu_release(&object);
+            return vbs_no_memory(b->ctx);
+        }
+        s->objects = more;
+        s->max_objects = most;
+    }
+    s->objects[s->n_objects++] = object;
+    return VBS_OK;
+}
+
+enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes, void **memory)
+{
+    cudaError_t error = cudaMalloc(memory, (size_t)bytes);
+    enum vbs_status status;
+
+    if (error != cudaSuccess)
+        return cu_fail_cuda(b->ctx, b->l->name, error, "obtaining memory for parameters");
+    status = cu_keep(b, CU_MEMORY, *memory);
+    if (status != VBS_OK)
+        return status;
+    error = cudaMemcpy(*memory, values, (size_t)bytes, cudaMemcpyHostToDevice);
+    return error == cudaSuccess ? VBS_OK
+                                : cu_fail_cuda(b->ctx, b->l->name, error, "copying parameters");
+}
+
+/* ---- kernels ---- */
+
+static enum vbs_status grow(struct cu_build *b)
+{
+    struct cu_session *s = b->session;
+    int most = s->max_kernels ? 2 * s->max_kernels : 64;
+    struct vbs_kernel *offers;
+    struct cu_kernel *kernels;
+
+    if (s->base.n_kernels < s->max_kernels)
+        return VBS_OK;
+    offers = realloc(s->offers, (size_t)most * sizeof *offers);
+    if (offers)
+        s->base.kernels = s->offers = offers;
+    kernels = realloc(s->kernels, (size_t)most * sizeof *kernels);
+    if (kernels)
+        s->kernels = kernels;
+    if (!offers || !kernels)
+        return vbs_no_memory(b->ctx);
+    s->max_kernels = most;
+    return VBS_OK;
+}
+
+enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm)
+{
+    struct cu_session *s = b->session;
+    const char *name = vbs_arena_strdup(&s->arena, algorithm);
+    enum vbs_status status = name ? grow(b) : vbs_no_memory(b->ctx);
+
+    if (status != VBS_OK)
+        return status;
+    s->offers[s->base.n_kernels] =
+        (struct vbs_kernel){.layer = b->layer, .batch = b->batch, .algorithm = name};
+    b->kernel = &s->kernels[s->base.n_kernels++];
+    *b->kernel = (struct cu_kernel){0};
+    b->scratch_bytes = b->most_asked = 0;
+    return VBS_OK;
+}
+
+struct cu_step *cu_step(struct cu_build *b, enum cu_do what)
+{
+    struct cu_kernel *k = b->kernel;
+
+    if (k->n_steps == k->max_steps) {
+        int most = k->max_steps ? 2 * k->max_steps : 4;
+        struct cu_step *more = realloc(k->steps, (size_t)most * sizeof *more);
+
+        if (!more)
+            return NULL;
+        k->steps = more;
+        k->max_steps = most;
+    }
+    k->steps[k->n_steps] = (struct cu_step){.what = what, .alpha = 1, .scratch_offset = -1};
+    return &k->steps[k->n_steps++];
+}
+
+static int64_t round_up(int64_t bytes)
+{
+    return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+}
+
+int64_t cu_room(struct cu_build *b, int64_t bytes)
+{
+    int64_t at = b->scratch_bytes;
+
+    b->scratch_bytes = at + round_up(bytes);
+    return at;
+}
+
+void cu_ask(struct cu_build *b, struct cu_step *step, size_t bytes)
+{
+    step->scratch_bytes = (int64_t)bytes;
+    if (step->scratch_bytes > b->most_asked)
+        b->most_asked = step->scratch_bytes;
+}
+
+void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes)
+{
+    struct cu_session *s = b->session;
+    struct vbs_kernel *offer = &s->offers[s->base.n_kernels - 1];
+
+    for (int i = 0; i < b->kernel->n_steps; i++)
+        b->kernel->steps[i].scratch_offset = b->scratch_bytes;
+    offer->ws_bytes = b->scratch_bytes + b->most_asked;
+    offer->weight_bytes = fixed_bytes + packed_bytes;
+    offer->packed_bytes = packed_bytes;
+    offer->row_parts = 1;
+}
+
+void cu_kernel_undo(struct cu_build *b)
+{
+    cu_kernel_release(b->kernel);
+    b->session->base.n_kernels--;
+    b->kernel = NULL;
+}
+
+enum vbs_status cu_kernel_share(struct cu_build *b, int index)
+{
+    struct cu_session *s = b->session;
+    enum vbs_status status = grow(b);
+
+    if (status != VBS_OK)
+        return status;
+    s->offers[s->base.n_kernels] = s->offers[index];
+    s->kernels[s->base.n_kernels] = s->kernels[index];
+    s->kernels[s->base.n_kernels++].shared = true;
+    return VBS_OK;
+}
+
+void cu_kernel_release(struct cu_kernel *kernel)
+{
+    if (!kernel->shared)
+        free(kernel->steps);
+    kernel->steps = NULL;
+}

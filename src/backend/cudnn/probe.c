@@ -1,0 +1,93 @@
+/* What the machine says about its GPU, its driver and the libraries. */
+#include "backend/cudnn/cudnn.h"
+
+#include <stdio.h>
+
+/* 13010 is 13.1, to both the runtime and the driver; cuDNN counts 91900 for 9.19.0. */
+static int major_of(int cuda)
+{
+    return cuda / 1000;
+}
+
+static int minor_of(int cuda)
+{
+    return cuda % 1000 / 10;
+}
+
+static bool say_driver(char *why, size_t size)
+{
+    int driver = 0, runtime = 0;
+
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        snprintf(why, size, "no CUDA device: this machine has no NVIDIA driver");
+    else
+        snprintf(
+            why, size,
+            "no CUDA device: the driver is for CUDA %d.%d, older than the CUDA runtime (%d.%d)",
+            major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
+    return false;
+}
+
+/* Libraries of other major versions than those it was built with. */
+static bool libraries_match(char *why, size_t size)
+{
+    int runtime = 0, major = (int)(cudnnGetVersion() / 10000);
+    int cudart = (int)cudnnGetCudartVersion();
+
+    if (major != CUDNN_MAJOR) {
+        snprintf(why, size, "cuDNN %d is installed, vbslab was built with cuDNN %d", major,
+                 CUDNN_MAJOR);
+        return false;
+    }
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (major_of(cudart) != major_of(runtime)) {
+        snprintf(why, size, "the installed cuDNN is for CUDA %d, the CUDA runtime is %d.%d",
+                 major_of(cudart), major_of(runtime), minor_of(runtime));
+        return false;
+    }
+    return true;
+}
+
+bool cu_usable(char *why, size_t size)
+{
+    int n = 0;
+    cudaError_t error;
+
+    if (!libraries_match(why, size))
+        return false;
+    error = cudaGetDeviceCount(&n); /* leaves n alone where it fails */
+    if (error == cudaSuccess && n > 0)
+        return true;
+    (void)cudaGetLastError();
+    if (error == cudaErrorInsufficientDriver)
+        return say_driver(why, size);
+    if (error == cudaSuccess || error == cudaErrorNoDevice)
+        snprintf(why, size, "no CUDA device");
+    else
+        snprintf(why, size, "no CUDA device: %s (%d)", cudaGetErrorString(error), (int)error);
+    return false;
+}
+
+void cu_describe_library(char *buffer, size_t size)
+{
+    int runtime = 0, cudnn = (int)cudnnGetVersion();
+
+    (void)cudaRuntimeGetVersion(&runtime);
+    snprintf(buffer, size, "cuDNN %d.%d.%d, CUDA %d.%d", cudnn / 10000, cudnn / 100 % 100,
+             cudnn % 100, major_of(runtime), minor_of(runtime));
+}
+
+void cu_describe_device(char *buffer, size_t size)
+{
+    struct cudaDeviceProp properties;
+
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+        (void)cudaGetLastError();
+        snprintf(buffer, size, "CUDA device 0");
+        return;
+    }
+    snprintf(buffer, size, "%s, sm_%d%d, %.1f GiB", properties.name, properties.major,
+             properties.minor, (double)properties.totalGlobalMem / 0x1p30);
+}

@@ -1,0 +1,168 @@
+/*
+ * Kernels are tried when they are made: what cuDNN takes when it is asked it may still refuse when
+ * it is run, some algorithms fail for some shapes, and the device may have no room for what they
+ * ask for. Fused bias and ReLU are then taken apart; what does not run still is not offered.
+ * Samples lie as unevenly as they may in an arena: a batch can begin at any of them.
+ */
+#include "backend/cudnn/cudnn.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+/* Memory for one run. */
+enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_PIECES };
+
+struct trial {
+    void *piece[N_PIECES];
+    int64_t skipped[N_PIECES]; /* bytes before what is read or written */
+};
+
+/* Of a sample behind others that are aligned to CU_ALIGNMENT. */
+static int64_t alignment_of(int64_t sample_bytes)
+{
+    int64_t alignment = CU_ALIGNMENT;
+
+    while (sample_bytes % alignment != 0)
+        alignment /= 2;
+    return alignment;
+}
+
+static void *address(const struct trial *t, int piece)
+{
+    return t->piece[piece] ? (char *)t->piece[piece] + t->skipped[piece] : NULL;
+}
+
+static void release(struct trial *t)
+{
+    for (int i = 0; i < N_PIECES; i++)
+        if (t->piece[i])
+            cudaFree(t->piece[i]);
+}
+
+static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct trial *t)
+{
+    const struct vbs_profile_layer *layers = b->session->layers;
+    int64_t bytes[N_PIECES] = {[TARGET] = offer->batch * layers[b->layer].out_bytes,
+                               [SCRATCH] = offer->ws_bytes,
+                               [WEIGHTS] = b->session->weights_given ? offer->packed_bytes : 0};
+    cudaError_t error = cudaSuccess;
+
+    for (int i = 0; i < layers[b->layer].n_inputs; i++) {
+        int64_t input = offer->batch * layers[layers[b->layer].inputs[i]].out_bytes;
+
+        bytes[SOURCE] = input > bytes[SOURCE] ? input : bytes[SOURCE];
+        t->skipped[SOURCE] = alignment_of(layers[layers[b->layer].inputs[i]].out_bytes);
+    }
+    t->skipped[TARGET] = alignment_of(layers[b->layer].out_bytes);
+    for (int i = 0; i < N_PIECES && error == cudaSuccess; i++)
+        if (bytes[i] > 0)
+            error = cudaMalloc(&t->piece[i], (size_t)(t->skipped[i] + bytes[i]));
+    return error;
+}
+
+/* Runs it on whatever is in memory; all inputs are the same one. */
+static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kernel,
+                                const struct trial *t, cudnnStatus_t *said)
+{
+    const struct vbs_profile_layer *layer = &b->session->layers[b->layer];
+    const void **src = malloc((size_t)layer->n_inputs * sizeof *src);
+    struct vbs_operands operands = {.src = src,
+                                    .dst = address(t, TARGET),
+                                    .ws = address(t, SCRATCH),
+                                    .weights = address(t, WEIGHTS)};
+    cudaError_t error;
+
+    if (!src)
+        return vbs_no_memory(b->ctx);
+    for (int i = 0; i < layer->n_inputs; i++)
+        src[i] = address(t, SOURCE);
+    if (layer->in_place)
+        src[0] = address(t, TARGET);
+    *said = cu_enqueue(b->session, kernel, &operands);
+    free(src);
+    error = cudaStreamSynchronize(b->session->stream);
+    if (error == cudaSuccess && cu_is_of_memory(*said)) {
+        b->no_room = true;
+        (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* if nothing else runs */
+    }
+    return error == cudaSuccess ? VBS_OK
+                                : cu_fail_cuda(b->ctx, b->l->name, error, "trying a kernel");
+}
+
+/* Bias and activation in steps of their own; false in *taken: there was nothing to take apart. */
+static enum vbs_status take_apart(struct cu_build *b, struct cu_kernel *kernel, bool *taken)
+{
+    int n = 0;
+    struct cu_step *steps = malloc(3 * (size_t)kernel->n_steps * sizeof *steps);
+
+    if (!steps)
+        return vbs_no_memory(b->ctx);
+    *taken = false;
+    for (int i = 0; i < kernel->n_steps; i++) {
+        struct cu_step *step = &kernel->steps[i];
+
+        steps[n++] = *step;
+        if (step->what != CU_CONV || !step->activation)
+            continue;
+        *taken = true;
+        steps[n - 1].activation = NULL;
+        steps[n++] = (struct cu_step){.what = CU_BIAS, .b = step->b, .y = step->y};
+        steps[n++] = (struct cu_step){
+            .what = CU_ACTIVATE, .activation = step->activation, .x = step->y, .y = step->y};
+    }
+    kernel->max_steps = 3 * kernel->n_steps;
+    kernel->n_steps = n;
+    free(kernel->steps);
+    kernel->steps = steps;
+    return VBS_OK;
+}
+
+static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
+{
+    struct cu_kernel *kernel = &b->session->kernels[index];
+    struct trial t = {{NULL}, {0}};
+    cudaError_t error = obtain(b, &b->session->offers[index], &t);
+    cudnnStatus_t said = CUDNN_STATUS_SUCCESS;
+    bool taken = false;
+    enum vbs_status status = VBS_OK;
+
+    if (error == cudaSuccess)
+        status = run_once(b, kernel, &t, &said);
+    if (status == VBS_OK && said != CUDNN_STATUS_SUCCESS)
+        status = take_apart(b, kernel, &taken);
+    if (status == VBS_OK && taken)
+        status = run_once(b, kernel, &t, &said);
+    release(&t);
+    *works = error == cudaSuccess && said == CUDNN_STATUS_SUCCESS;
+    if (error == cudaSuccess)
+        return status;
+    status = cu_fail_cuda(b->ctx, b->l->name, error, b->session->offers[index].algorithm);
+    b->no_room |= status == VBS_NO_MEMORY;
+    return status == VBS_NO_MEMORY ? VBS_OK : status;
+}
+
+enum vbs_status cu_try(struct cu_build *b, int first)
+{
+    struct cu_session *s = b->session;
+    int kept = first, n = s->base.n_kernels;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = first; i < n && status == VBS_OK; i++) {
+        bool works = false;
+
+        status = try_kernel(b, i, &works);
+        if (status != VBS_OK)
+            return status;
+        if (!works) {
+            cu_kernel_release(&s->kernels[i]);
+            continue;
+        }
+        s->kernels[kept] = s->kernels[i];
+        s->offers[kept++] = s->offers[i];
+        if (kept <= i)
+            s->kernels[i].shared = true; /* its steps have moved */
+    }
+    s->base.n_kernels = kept;
+    return VBS_OK;
+}

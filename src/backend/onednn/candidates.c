@@ -1,0 +1,307 @@
+/* Every implementation that oneDNN offers for a layer with weights, and which of them can matter.
+ */
+#include "backend/onednn/candidates.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void od_candidates_release(struct od_candidates *all)
+{
+    for (int i = 0; i < all->n; i++)
+        dnnl_primitive_desc_destroy(all->list[i].pd);
+    free(all->list);
+}
+
+static int isa_rank(const char *impl)
+{
+    static const char *const names[] = {"sse41", "avx", "avx2", "avx512"};
+
+    for (int i = 3; i >= 0; i--)
+        if (strstr(impl, names[i]))
+            return i + 1;
+    return 0;
+}
+
+/* "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
+static void name_candidate(struct od_candidate *c, const char *impl)
+{
+    snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.home ? "" : "+reorder");
+    for (char *p = c->name; *p; p++)
+        if (*p == ' ' || *p == ',' || *p == ';')
+            *p = '_';
+}
+
+/* Takes pd. */
+static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *all,
+                                     dnnl_primitive_desc_t pd, struct od_variant variant)
+{
+    struct od_candidate c = {.pd = pd, .variant = variant};
+    const char *impl = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+
+    if (all->n == all->max) {
+        int max = all->max ? 2 * all->max : 16;
+        struct od_candidate *list = realloc(all->list, (size_t)max * sizeof *list);
+
+        if (!list) {
+            dnnl_primitive_desc_destroy(pd);
+            return vbs_no_memory(b->ctx);
+        }
+        all->list = list;
+        all->max = max;
+    }
+    if (status != dnnl_success) {
+        dnnl_primitive_desc_destroy(pd);
+        return od_fail(b, status, "asking for an implementation's name");
+    }
+    c.impl = impl;
+    name_candidate(&c, impl);
+    c.reference = strncmp(impl, "ref", 3) == 0;
+    c.isa = isa_rank(impl);
+    all->list[all->n++] = c;
+    return VBS_OK;
+}
+
+enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
+                                  const_dnnl_op_desc_t desc, struct od_variant variant)
+{
+    dnnl_primitive_desc_iterator_t iterator = NULL;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t dnnl;
+    const struct od_weights *w = &b->session->weights[b->layer];
+    enum vbs_status status =
+        od_attributes(b, w->n_folded, od_weights_fused(b, variant.algorithm), &attr);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_primitive_desc_iterator_create(&iterator, desc, attr, b->session->engine, NULL);
+    while (dnnl == dnnl_success && status == VBS_OK) {
+        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(iterator);
+
+        status = pd ? add_candidate(b, all, pd, variant) : vbs_no_memory(b->ctx);
+        dnnl = dnnl_primitive_desc_iterator_next(iterator);
+    }
+    if (status == VBS_OK && dnnl != dnnl_success && dnnl != dnnl_iterator_ends &&
+        dnnl != dnnl_unimplemented)
+        status = od_fail(b, dnnl, "looking for implementations");
+    dnnl_primitive_desc_iterator_destroy(iterator);
+    dnnl_primitive_attr_destroy(attr);
+    return status;
+}
+
+static bool named_before(const struct od_candidates *all, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (strcmp(all->list[i].name, all->list[index].name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Whether a kernel that copies may come near those that do not. Measured on AVX-512 at batches 1 to
+ * 12: copies cost a quarter of the time at 100 operations per byte copied, and all of it below 30;
+ * GEMM loses 1.5 to 4 times where it must unfold the input (im2col), and is close to the blocked
+ * kernels where it need not; the channels-last brgconv is level with them, and a tenth ahead where
+ * they compute on padding.
+ */
+static bool copying_may_pay(const struct od_build *b, const struct od_candidate *c)
+{
+    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    bool padded = in->channels != in->stored_channels || out->channels != out->stored_channels;
+
+    if (2 * b->l->macs / (in->bytes + out->bytes) < 100)
+        return false;
+    if (strstr(c->name, "brg"))
+        return padded;
+    if (!strstr(c->name, "gemm"))
+        return false;
+    for (int i = 0; i < in->n_spatial; i++)
+        if (b->l->attributes.kernel[i] > 1)
+            return false;
+    return true;
+}
+
+/* Drops references where anything else works, lesser instruction sets where a better one does, and
+ * copies that cannot pay. */
+static bool keep(const struct od_build *b, const struct od_candidates *all, int index)
+{
+    const struct od_candidate *c = &all->list[index];
+    bool home_has_fast = false;
+
+    if (named_before(all, index))
+        return false;
+    for (int i = 0; i < all->n; i++) {
+        const struct od_candidate *other = &all->list[i];
+
+        if (c->reference && !other->reference)
+            return false;
+        if (c->isa && c->isa < other->isa && (other->variant.home || !c->variant.home))
+            return false;
+        if (other->variant.home && !other->reference)
+            home_has_fast = true;
+    }
+    return c->variant.home || !home_has_fast || copying_may_pay(b, c);
+}
+
+/* What the primitive reads or writes: the tensor itself, or a buffer that is copied from or to it
+ * (else home is null). Kernels that copy use true shapes, so that md suits the copy as well. */
+struct operand {
+    dnnl_memory_desc_t md, home_md;
+    dnnl_memory_t memory, home;
+};
+
+static enum vbs_status operand_init(struct od_build *b, const struct od_tensor *tensor,
+                                    enum od_place place, enum od_layout layout,
+                                    const dnnl_memory_desc_t *md, struct operand *o)
+{
+    enum vbs_status status;
+
+    *o = (struct operand){.md = *md};
+    if (layout == tensor->home)
+        return od_kernel_memory(b, md, place, 0, NULL, &o->memory);
+    status = od_describe(b, tensor, b->batch, tensor->home, false, &o->home_md);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &o->home_md, place, 0, NULL, &o->home);
+    if (status == VBS_OK)
+        status = od_kernel_buffer(b, md, &o->memory);
+    return status;
+}
+
+static enum vbs_status main_step(struct od_build *b, const struct od_candidate *c,
+                                 const struct operand *src, const struct operand *dst,
+                                 int64_t *weight_bytes, int *form)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *bias_md =
+        w->bias ? dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 1) : NULL;
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, src->memory}, {DNNL_ARG_DST, dst->memory}};
+    struct od_packed *packed;
+    int n = 2;
+    enum vbs_status status = od_weights_form(b, md, 1, c->variant.stored, &packed);
+
+    if (status == VBS_OK)
+        status = od_kernel_weights(b, packed, 0, packed->channels);
+    if (status != VBS_OK)
+        return status;
+    args[n].arg = DNNL_ARG_WEIGHTS;
+    status = od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[n++].memory);
+    if (status == VBS_OK && bias_md) {
+        args[n].arg = DNNL_ARG_BIAS;
+        status = od_kernel_memory(b, bias_md, OD_FIXED, 0, w->bias, &args[n++].memory);
+    }
+    *weight_bytes = packed->bytes + w->bias_bytes;
+    *form = packed->number;
+    return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
+}
+
+/* Copy in, compute, copy out, what is bundled and not fused. */
+static enum vbs_status build_whole(struct od_build *b, const struct od_candidate *c)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+    int64_t weight_bytes = 0;
+    int form = 0;
+    struct operand src = {0}, dst = {0};
+    enum vbs_status status = od_kernel_begin(b, c->name);
+
+    if (status == VBS_OK)
+        status = operand_init(b, od_input(b, 0), OD_SRC, c->variant.src,
+                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0), &src);
+    if (status == VBS_OK)
+        status = operand_init(b, od_output(b), OD_DST, c->variant.dst,
+                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0), &dst);
+    if (status == VBS_OK && src.home)
+        status = od_kernel_reorder(b, &src.home_md, src.home, &src.md, src.memory);
+    if (status == VBS_OK)
+        status = main_step(b, c, &src, &dst, &weight_bytes, &form);
+    if (status == VBS_OK && dst.home)
+        status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.home_md, dst.home);
+    if (status == VBS_OK)
+        status =
+            od_bundled(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, form);
+    return status;
+}
+
+/* The kernel of a candidate, or the part of it that is wanted. */
+static enum vbs_status build(struct od_build *b, const struct od_candidate *c)
+{
+    struct od_way way = {.impl = c->impl,
+                         .algorithm = c->variant.algorithm,
+                         .md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
+                         .stored = c->variant.stored};
+    bool divides = false;
+    int64_t ws_bytes = 0;
+    struct vbs_kernel *offer;
+    enum vbs_status status = VBS_OK;
+
+    if (c->variant.home)
+        status = od_way_divides(b, &way, &divides, &ws_bytes);
+    if (status == VBS_OK && b->wanted && b->wanted->parts > 1)
+        return divides ? od_build_part(b, c->name, &way) : VBS_OK;
+    if (status == VBS_OK)
+        status = build_whole(b, c);
+    if (status != VBS_OK || !divides)
+        return status;
+    offer = &b->session->offers[b->session->base.n_kernels - 1];
+    offer->row_parts = 0;
+    if (offer->ws_bytes < ws_bytes)
+        offer->ws_bytes = ws_bytes;
+    return VBS_OK;
+}
+
+enum vbs_status od_candidates_build(struct od_build *b, const struct od_candidates *all)
+{
+    int n_built = 0;
+
+    for (int i = 0; i < all->n; i++) {
+        enum vbs_status status;
+
+        if (b->wanted ? named_before(all, i) || strcmp(all->list[i].name, b->wanted->name) != 0
+                      : !keep(b, all, i))
+            continue;
+        status = build(b, &all->list[i]);
+        if (status != VBS_OK)
+            return status;
+        n_built++;
+    }
+    return n_built > 0 || b->wanted ? VBS_OK
+                                    : od_fail(b, dnnl_unimplemented, vbs_op_word(b->l->op));
+}
+
+int64_t od_candidate_bytes(const struct od_candidate *c)
+{
+    return (int64_t)dnnl_memory_desc_get_size(
+        dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0));
+}
+
+enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candidates *all,
+                                       const struct od_candidate **chosen)
+{
+    *chosen = NULL;
+    for (int i = 0; i < all->n; i++) {
+        const struct od_candidate *c = &all->list[i];
+        struct od_way way = {c->impl, c->variant.algorithm,
+                             dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
+                             c->variant.stored};
+        bool divides;
+        int64_t ws_bytes;
+        enum vbs_status status;
+
+        if (c->reference || !keep(b, all, i) ||
+            (*chosen && od_candidate_bytes(*chosen) <= od_candidate_bytes(c)))
+            continue;
+        if (b->wanted && strcmp(c->name, b->wanted->name) != 0)
+            continue;
+        status = od_way_divides(b, &way, &divides, &ws_bytes);
+        if (status != VBS_OK)
+            return status;
+        if (!divides)
+            *chosen = c;
+    }
+    return VBS_OK;
+}

@@ -1,0 +1,52 @@
+/* What oneDNN offers for a convolution or inner product. Shared by onednn_c*.c. */
+#ifndef VBS_BACKEND_ONEDNN_CANDIDATES_H
+#define VBS_BACKEND_ONEDNN_CANDIDATES_H
+
+#include "backend/onednn/onednn.h"
+
+/* Layouts that a primitive works in; where they are not home, the kernel copies. */
+struct od_variant {
+    enum od_layout src, dst;
+    bool home;
+    bool stored; /* padding counts as channels */
+    dnnl_alg_kind_t algorithm;
+};
+
+/* An implementation of the layer. */
+struct od_candidate {
+    dnnl_primitive_desc_t pd;
+    struct od_variant variant;
+    const char *impl; /* as oneDNN calls it; lives as pd */
+    char name[64];
+    int isa; /* rank of the instruction set in its name; 0: none named */
+    bool reference;
+};
+
+struct od_candidates {
+    int n, max;
+    struct od_candidate *list;
+};
+
+void od_candidates_release(struct od_candidates *all);
+
+/* Adds all implementations of an operation, with what its weights say is fused; none is no failure.
+ */
+enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
+                                  const_dnnl_op_desc_t desc,
+                                  struct od_variant variant) VBS_MUST_CHECK;
+
+/* Kernels of all candidates that can matter, or of the one that is wanted. VBS_UNSUPPORTED: there
+ * are none. */
+enum vbs_status od_candidates_build(struct od_build *b,
+                                    const struct od_candidates *all) VBS_MUST_CHECK;
+
+/* Bytes of its weights. */
+int64_t od_candidate_bytes(const struct od_candidate *c);
+
+/* Of the candidates that work at home and do not divide, the lightest, or the one that is wanted,
+ * to be measured in parts: these run sample by sample, where heavier ones (Winograd with larger
+ * tiles) are not faster. Null: none. */
+enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candidates *all,
+                                       const struct od_candidate **chosen) VBS_MUST_CHECK;
+
+#endif

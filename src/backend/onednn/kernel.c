@@ -1,0 +1,381 @@
+/* Building kernels: memory objects, scratch, steps. */
+#include "backend/onednn/onednn.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
+}
+
+static enum vbs_status grow(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    int max = s->max_kernels ? 2 * s->max_kernels : 256;
+    struct vbs_kernel *offers;
+    struct od_kernel *kernels;
+
+    if (s->base.n_kernels < s->max_kernels)
+        return VBS_OK;
+    offers = realloc(s->offers, (size_t)max * sizeof *offers);
+    if (!offers)
+        return vbs_no_memory(b->ctx);
+    s->offers = offers;
+    s->base.kernels = offers;
+    kernels = realloc(s->kernels, (size_t)max * sizeof *kernels);
+    if (!kernels)
+        return vbs_no_memory(b->ctx);
+    s->kernels = kernels;
+    s->max_kernels = max;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
+{
+    struct od_session *s = b->session;
+    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_parts = 1};
+    enum vbs_status status = grow(b);
+
+    if (status != VBS_OK)
+        return status;
+    offer.algorithm = vbs_arena_strdup(&s->arena, algorithm);
+    if (!offer.algorithm)
+        return vbs_no_memory(b->ctx);
+    b->kernel = &s->kernels[s->base.n_kernels];
+    *b->kernel = (struct od_kernel){0};
+    s->offers[s->base.n_kernels++] = offer;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_desc_t pd)
+{
+    const char *impl = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+
+    if (status != dnnl_success)
+        return od_fail(b, status, "asking for an implementation's name");
+    return od_kernel_begin(b, impl);
+}
+
+/* The list with room for one more than its n; null: out of memory, and it stays as it was. */
+static void *with_room(void *list, int n, int *max, size_t size)
+{
+    int larger = *max ? 2 * *max : 4;
+    void *grown;
+
+    if (n < *max)
+        return list;
+    grown = realloc(list, (size_t)larger * size);
+    if (grown)
+        *max = larger;
+    return grown;
+}
+
+enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
+                              struct od_memory where, void *data, dnnl_memory_t *memory)
+{
+    struct od_kernel *k = b->kernel;
+    struct od_memory *memories =
+        with_room(k->memories, k->n_memories, &k->max_memories, sizeof *memories);
+    dnnl_status_t status;
+
+    if (!memories)
+        return vbs_no_memory(b->ctx);
+    k->memories = memories;
+    status = dnnl_memory_create(&where.handle, md, b->session->engine, data);
+    if (status != dnnl_success)
+        return od_fail(b, status, "making a memory object");
+    *memory = where.handle;
+    k->memories[k->n_memories++] = where;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *md,
+                                 enum od_place place, int index, void *data, dnnl_memory_t *memory)
+{
+    return od_kernel_add(b, md, (struct od_memory){.place = place, .index = index}, data, memory);
+}
+
+int64_t od_kernel_room(struct od_build *b, int64_t bytes)
+{
+    int64_t offset = b->kernel->buffer_bytes;
+
+    b->kernel->buffer_bytes += aligned(bytes);
+    return offset;
+}
+
+enum vbs_status od_kernel_at(struct od_build *b, const dnnl_memory_desc_t *md, int64_t offset,
+                             dnnl_memory_t *memory)
+{
+    return od_kernel_add(b, md, (struct od_memory){.place = OD_BUFFER, .offset = offset}, NULL,
+                         memory);
+}
+
+enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *md,
+                                 dnnl_memory_t *memory)
+{
+    return od_kernel_at(b, md, od_kernel_room(b, (int64_t)dnnl_memory_desc_get_size(md)), memory);
+}
+
+/* Steps run one after the other, so that one piece serves all their scratchpads. */
+static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_desc_t pd,
+                                      struct od_step *step)
+{
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    int64_t bytes = md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
+    dnnl_memory_t memory = NULL;
+    enum vbs_status status;
+
+    if (bytes == 0)
+        return VBS_OK;
+    status = od_kernel_add(b, md, (struct od_memory){.place = OD_SCRATCH}, NULL, &memory);
+    if (status != VBS_OK)
+        return status;
+    if (bytes > b->kernel->scratch_bytes)
+        b->kernel->scratch_bytes = bytes;
+    step->args[step->n_args++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, memory};
+    return VBS_OK;
+}
+
+/* Room for a step with its arguments and a scratchpad; it counts once k->n_steps does. */
+static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_arg_t *args,
+                                struct od_step **step)
+{
+    struct od_kernel *k = b->kernel;
+    struct od_step *steps = with_room(k->steps, k->n_steps, &k->max_steps, sizeof *steps);
+
+    if (!steps)
+        return vbs_no_memory(b->ctx);
+    k->steps = steps;
+    *step = &k->steps[k->n_steps];
+    **step = (struct od_step){.n_args = n_args};
+    (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);
+    if (!(*step)->args)
+        return vbs_no_memory(b->ctx);
+    memcpy((*step)->args, args, (size_t)n_args * sizeof *args);
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_step(struct od_build *b, const_dnnl_primitive_desc_t pd, int n_args,
+                               const dnnl_exec_arg_t *args)
+{
+    struct od_step *step;
+    dnnl_status_t dnnl;
+    enum vbs_status status = add_step(b, n_args, args, &step);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_primitive_create(&step->primitive, pd);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "making a primitive");
+    b->kernel->n_steps++;
+    return add_scratchpad(b, pd, step);
+}
+
+enum vbs_status od_kernel_call(struct od_build *b, od_function *function, const void *plan, int n,
+                               const dnnl_memory_t *data)
+{
+    dnnl_exec_arg_t args[OD_MAX_DATA];
+    struct od_step *step;
+    enum vbs_status status;
+
+    for (int i = 0; i < n; i++)
+        args[i] = (dnnl_exec_arg_t){.arg = i, .memory = data[i]};
+    status = add_step(b, n, args, &step);
+    if (status != VBS_OK)
+        return status;
+    step->function = function;
+    step->plan = plan;
+    b->kernel->n_steps++;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *from_md,
+                                  dnnl_memory_t from, const dnnl_memory_desc_t *to_md,
+                                  dnnl_memory_t to)
+{
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    dnnl_engine_t engine = b->session->engine;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t dnnl;
+    enum vbs_status status = od_attributes(b, 0, 0, &attr);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_reorder_primitive_desc_create(&pd, from_md, engine, to_md, engine, attr);
+    status = dnnl == dnnl_success ? od_kernel_step(b, pd, 2, args)
+                                  : od_fail(b, dnnl, "copying between layouts");
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_attr_destroy(attr);
+    return status;
+}
+
+/* Offset of room in scratch for batch samples of tensor in layout. */
+static enum vbs_status layout_room(struct od_build *b, const struct od_tensor *tensor,
+                                   enum od_layout layout, dnnl_memory_desc_t *md, int64_t *offset)
+{
+    enum vbs_status status = od_describe(b, tensor, b->batch, layout, false, md);
+
+    if (status == VBS_OK)
+        *offset = od_kernel_room(b, (int64_t)dnnl_memory_desc_get_size(md));
+    return status;
+}
+
+/* Appends the copy between the tensor's home, at place, and its room in layout. */
+static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *tensor,
+                                   enum od_place place, int index, const dnnl_memory_desc_t *md,
+                                   int64_t offset)
+{
+    dnnl_memory_desc_t home_md;
+    dnnl_memory_t home = NULL, copy = NULL;
+    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->home, false, &home_md);
+
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &home_md, place, index, NULL, &home);
+    if (status == VBS_OK)
+        status = od_kernel_at(b, md, offset, &copy);
+    if (status != VBS_OK)
+        return status;
+    return place == OD_SRC ? od_kernel_reorder(b, &home_md, home, md, copy)
+                           : od_kernel_reorder(b, md, copy, &home_md, home);
+}
+
+enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
+                          const dnnl_memory_desc_t *md, dnnl_memory_t *memory)
+{
+    const struct od_tensor *tensor = od_input(b, index);
+    dnnl_memory_desc_t room_md;
+    int64_t offset = 0;
+    enum vbs_status status;
+
+    if (tensor->home == layout || od_layouts_agree(b->session, tensor))
+        return od_kernel_memory(b, md, OD_SRC, index, NULL, memory);
+    status = layout_room(b, tensor, layout, &room_md, &offset);
+    if (status == VBS_OK)
+        status = copy_layout(b, tensor, OD_SRC, index, &room_md, offset);
+    return status == VBS_OK ? od_kernel_at(b, md, offset, memory) : status;
+}
+
+enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_memory_desc_t *md,
+                          struct od_target *target)
+{
+    const struct od_tensor *tensor = od_output(b);
+    enum vbs_status status;
+
+    *target = (struct od_target){.layout = layout};
+    if (tensor->home == layout || od_layouts_agree(b->session, tensor))
+        return od_kernel_memory(b, md, OD_DST, 0, NULL, &target->memory);
+    target->copied = true;
+    status = layout_room(b, tensor, layout, &target->md, &target->offset);
+    return status == VBS_OK ? od_kernel_at(b, md, target->offset, &target->memory) : status;
+}
+
+enum vbs_status od_target_end(struct od_build *b, const struct od_target *target)
+{
+    if (!target->copied)
+        return VBS_OK;
+    return copy_layout(b, od_output(b), OD_DST, 0, &target->md, target->offset);
+}
+
+void od_kernel_end(struct od_build *b, int64_t weight_bytes, int form)
+{
+    struct vbs_kernel *offer = &b->session->offers[b->session->base.n_kernels - 1];
+
+    offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
+    if (b->kernel->form)
+        offer->packed_bytes = od_form_bytes(b->kernel->form, b->kernel->n_channels);
+    offer->weight_bytes = weight_bytes;
+    offer->form = form;
+    for (int i = 0; i < b->kernel->n_memories; i++)
+        if (b->kernel->memories[i].place == OD_SCRATCH)
+            b->kernel->memories[i].offset = b->kernel->buffer_bytes;
+}
+
+enum vbs_status od_kernel_share(struct od_build *b, int index)
+{
+    struct od_session *s = b->session;
+    enum vbs_status status = grow(b);
+
+    if (status != VBS_OK)
+        return status;
+    s->offers[s->base.n_kernels] = s->offers[index];
+    s->kernels[s->base.n_kernels] = s->kernels[index];
+    s->kernels[s->base.n_kernels++].shared = true;
+    return VBS_OK;
+}
+
+bool od_kernels_keep(struct od_session *session, int first, const char *name)
+{
+    int kept = -1;
+
+    for (int i = first; i < session->base.n_kernels; i++) {
+        if (kept < 0 && strcmp(session->offers[i].algorithm, name) == 0)
+            kept = i;
+        else
+            od_kernel_release(&session->kernels[i]);
+    }
+    session->base.n_kernels = first;
+    if (kept < 0)
+        return false;
+    session->offers[first] = session->offers[kept];
+    session->kernels[first] = session->kernels[kept];
+    session->base.n_kernels++;
+    return true;
+}
+
+void od_kernel_release(struct od_kernel *kernel)
+{
+    if (kernel->shared)
+        return;
+    for (int i = 0; i < kernel->n_steps; i++)
+        dnnl_primitive_destroy(kernel->steps[i].primitive);
+    for (int i = 0; i < kernel->n_memories; i++)
+        dnnl_memory_destroy(kernel->memories[i].handle);
+    free(kernel->steps);
+    free(kernel->memories);
+}
+
+/* Appends the parts of bundled operators first .. first + n - 1. */
+static dnnl_status_t append_fused(const struct od_build *b, int first, int n, dnnl_post_ops_t ops)
+{
+    dnnl_status_t status = dnnl_success;
+
+    for (int i = first; i < first + n; i++) {
+        struct od_eltwise parts[OD_MAX_PARTS];
+        int n_parts = od_eltwise_parts(b->l->bundled[i].op, &b->l->bundled[i].attributes, parts);
+
+        for (int p = 0; p < n_parts && status == dnnl_success; p++)
+            status = dnnl_post_ops_append_eltwise(ops, 1, parts[p].algorithm, parts[p].alpha,
+                                                  parts[p].beta);
+    }
+    return status;
+}
+
+enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
+                              dnnl_primitive_attr_t *attr)
+{
+    dnnl_post_ops_t ops = NULL;
+    dnnl_primitive_attr_t made = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(&made);
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success && n_fused > 0) {
+        status = dnnl_post_ops_create(&ops);
+        if (status == dnnl_success)
+            status = append_fused(b, first, n_fused, ops);
+        if (status == dnnl_success)
+            status = dnnl_primitive_attr_set_post_ops(made, ops);
+    }
+    dnnl_post_ops_destroy(ops);
+    if (status != dnnl_success) {
+        dnnl_primitive_attr_destroy(made);
+        return od_fail(b, status, "setting attributes");
+    }
+    *attr = made;
+    return VBS_OK;
+}

@@ -1,0 +1,130 @@
+/* Tensors in and out of their home layouts. */
+#include "backend/onednn/onednn.h"
+
+#include "backend/common/graph.h"
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void od_transfer_release(struct od_transfer *t)
+{
+    dnnl_primitive_destroy(t->to_home);
+    dnnl_primitive_destroy(t->to_plain);
+    dnnl_memory_destroy(t->plain);
+    dnnl_memory_destroy(t->home);
+}
+
+static dnnl_status_t make_copy(dnnl_engine_t engine, const dnnl_memory_desc_t *from,
+                               const dnnl_memory_desc_t *to, dnnl_primitive_t *primitive)
+{
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t dnnl = dnnl_reorder_primitive_desc_create(&pd, from, engine, to, engine, NULL);
+
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_primitive_create(primitive, pd);
+    dnnl_primitive_desc_destroy(pd);
+    return dnnl;
+}
+
+static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor *tensor,
+                                     struct od_transfer *t)
+{
+    dnnl_engine_t engine = b->session->engine;
+    dnnl_memory_desc_t plain, home;
+    dnnl_status_t dnnl;
+    enum vbs_status status = od_describe(b, tensor, 1, OD_PLAIN, false, &plain);
+
+    if (status == VBS_OK)
+        status = od_describe(b, tensor, 1, tensor->home, false, &home);
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_memory_create(&t->plain, &plain, engine, NULL);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_create(&t->home, &home, engine, NULL);
+    if (dnnl == dnnl_success)
+        dnnl = make_copy(engine, &plain, &home, &t->to_home);
+    if (dnnl == dnnl_success)
+        dnnl = make_copy(engine, &home, &plain, &t->to_plain);
+    if (dnnl == dnnl_success)
+        return VBS_OK;
+    od_transfer_release(t);
+    *t = (struct od_transfer){0};
+    return od_fail(b, dnnl, "copying a tensor");
+}
+
+static enum vbs_status transfer_sample(struct od_build *b, const struct od_transfer *t,
+                                       bool to_home, void *plain, void *home)
+{
+    dnnl_stream_t stream = b->session->stream;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, to_home ? t->plain : t->home},
+                              {DNNL_ARG_TO, to_home ? t->home : t->plain}};
+    dnnl_status_t dnnl = dnnl_memory_set_data_handle_v2(t->plain, plain, stream);
+
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_memory_set_data_handle_v2(t->home, home, stream);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_primitive_execute(to_home ? t->to_home : t->to_plain, stream, 2, args);
+    if (dnnl == dnnl_success)
+        dnnl = dnnl_stream_wait(stream);
+    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "copying a tensor");
+}
+
+/* Of a home that is not plain. */
+static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
+                                    bool to_home, float *values, void *memory)
+{
+    const struct od_tensor *shape = &s->tensors[tensor];
+    struct od_transfer *t = &s->transfers[tensor];
+    /* What errors about a tensor need: its layer's name. */
+    struct vbs_layer layer = {.name = s->layers[tensor].name};
+    struct od_build b = {.ctx = ctx, .session = s, .layer = tensor, .l = &layer, .batch = 1};
+    enum vbs_status status = t->to_plain ? VBS_OK : transfer_init(&b, shape, t);
+
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = transfer_sample(&b, t, to_home, values + i * shape->channels * shape->positions,
+                                 (char *)memory + i * shape->bytes);
+    return status;
+}
+
+enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                         const float *values, void *memory)
+{
+    struct od_session *s = (struct od_session *)session;
+    const struct od_tensor *shape = &s->tensors[tensor];
+
+    if (shape->home != OD_PLAIN)
+        return transfer_all(ctx, s, tensor, n, true, vbs_writable(values), memory);
+    memcpy(memory, values, (size_t)n * (size_t)shape->bytes);
+    return VBS_OK;
+}
+
+enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                        const void *memory, float *values)
+{
+    struct od_session *s = (struct od_session *)session;
+    const struct od_tensor *shape = &s->tensors[tensor];
+
+    if (shape->home != OD_PLAIN)
+        return transfer_all(ctx, s, tensor, n, false, values, vbs_writable(memory));
+    memcpy(values, memory, (size_t)n * (size_t)shape->bytes);
+    return VBS_OK;
+}
+
+enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                        void *memory)
+{
+    const struct od_tensor *shape = &((struct od_session *)session)->tensors[tensor];
+    int64_t elements = shape->channels * shape->positions;
+    float *values = malloc((size_t)elements * sizeof *values);
+    enum vbs_status status = VBS_OK;
+
+    if (!values)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        vbs_tensor_values(tensor, i * elements, elements, values);
+        status = od_write(ctx, session, tensor, 1, values, (char *)memory + i * shape->bytes);
+    }
+    free(values);
+    return status;
+}

@@ -1,0 +1,399 @@
+#include "cli/common/cli.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/common/number.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define LINE_SIZE 1024
+
+/* ---- Lines on the standard streams ---- */
+
+/* Nothing of text steers the terminal. */
+static void print_visible(FILE *file, const char *text)
+{
+    char shown[VBS_UTF8_SHOWN];
+
+    while (*text) {
+        text += vbs_utf8_show(text, shown);
+        fputs(shown, file);
+    }
+}
+
+void cli_print_name(const char *text)
+{
+    print_visible(stdout, text);
+}
+
+/* "vbslab: COMMAND: text", on a line of its own after whatever was printed before. */
+static void print_line(struct cli *cli, const char *text, const char *tail)
+{
+    cli_progress_end(cli);
+    fflush(stdout);
+    fputs("vbslab: ", stderr);
+    if (cli->command)
+        fprintf(stderr, "%s: ", cli->command->name);
+    print_visible(stderr, text);
+    fprintf(stderr, "%s\n", tail);
+}
+
+int cli_fail(struct cli *cli, enum vbs_status status)
+{
+    const char *detail = vbs_detail(&cli->ctx);
+
+    /* A detail of another failure would mislead. */
+    print_line(cli, cli->ctx.status == status ? detail : vbs_status_text(status), "");
+    return vbs_status_exit_code(status);
+}
+
+int cli_usage(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE], tail[80];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(tail, sizeof tail, " (see 'vbslab %s%s--help')",
+             cli->command ? cli->command->name : "", cli->command ? " " : "");
+    print_line(cli, text, tail);
+    return vbs_status_exit_code(VBS_USAGE);
+}
+
+void cli_warn(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE] = "warning: ";
+    size_t length = strlen(text);
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, format);
+    vsnprintf(text + length, sizeof text - length, format, args);
+    va_end(args);
+    print_line(cli, text, "");
+}
+
+void cli_note(struct cli *cli, const char *format, ...)
+{
+    char text[LINE_SIZE];
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line(cli, text, "");
+}
+
+int cli_finish(struct cli *cli)
+{
+    bool earlier = ferror(stdout);
+    char text[LINE_SIZE];
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !earlier)
+        return 0;
+    snprintf(text, sizeof text, "cannot write to standard output%s%s", errno ? ": " : "",
+             errno ? strerror(errno) : "");
+    print_line(cli, text, "");
+    return vbs_status_exit_code(VBS_IO);
+}
+
+/* ---- What several commands take ---- */
+
+const char *cli_value(const struct cli *cli, const char *const *values, const char *name)
+{
+    for (int i = 0; cli->command->options[i].name; i++)
+        if (strcmp(cli->command->options[i].name, name) == 0)
+            return values[i];
+    return NULL;
+}
+
+enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
+                                 struct vbs_problem *problem)
+{
+    const char *request = cli_value(cli, values, "request");
+    const char *io = cli_value(cli, values, "io");
+    const char *latency = cli_value(cli, values, "latency-us");
+    enum vbs_status status = VBS_OK;
+
+    problem->request = 12;
+    problem->io = VBS_IO_EXTERNAL;
+    if (request)
+        status =
+            vbs_parse_int(&cli->ctx, "--request", request, 1, VBS_MAX_REQUEST, &problem->request);
+    if (status == VBS_OK && io)
+        status = vbs_io_parse(&cli->ctx, io, &problem->io);
+    if (status == VBS_OK && latency)
+        status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
+                                    &problem->latency_us);
+    return status;
+}
+
+bool cli_ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+bool cli_is_network_file(const char *word)
+{
+    return cli_ends_in(word, ".net") || cli_ends_in(word, ".onnx");
+}
+
+static bool is_built_in(const char *name)
+{
+    for (int i = 0; i < vbs_model_count(); i++)
+        if (strcmp(vbs_model_name(i), name) == 0)
+            return true;
+    return false;
+}
+
+#define MAX_SUGGESTED 60 /* bytes: a name that was cut would be wrong */
+
+/* "; did you mean 'NAME'?" with the nearest of the built-in networks and the complete profiles of
+ * list, or nothing. */
+static enum vbs_status suggest(struct cli *cli, const char *word, const struct vbs_store_list *list,
+                               char *text, size_t size)
+{
+    const char **names = malloc((size_t)(vbs_model_count() + list->n_entries) * sizeof *names);
+    const char *nearest;
+    int n = 0;
+
+    if (!names)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < list->n_entries; i++)
+        if (list->entries[i].complete && list->entries[i].circumstances.model[0])
+            names[n++] = list->entries[i].circumstances.model;
+    for (int i = 0; i < vbs_model_count(); i++)
+        names[n++] = vbs_model_name(i);
+    nearest = vbs_nearest_name(word, names, n);
+    text[0] = '\0';
+    if (nearest && strlen(nearest) <= MAX_SUGGESTED)
+        snprintf(text, size, "; did you mean '%s'?", nearest);
+    free(names);
+    return VBS_OK;
+}
+
+static bool is_unfinished(const struct vbs_store_list *list, const char *model)
+{
+    for (int i = 0; i < list->n_entries; i++)
+        if (strcmp(list->entries[i].circumstances.model, model) == 0)
+            return true;
+    return false;
+}
+
+/* There is no complete profile of model, which word asked for, among those of list: says what makes
+ * one, or which name may have been meant. */
+static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const char *model,
+                                       const struct vbs_store_list *list)
+{
+    char suggestion[MAX_SUGGESTED + 32];
+    enum vbs_status status;
+
+    if (is_unfinished(list, model))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
+                        "measure' goes on with it",
+                        cli->db_path, model);
+    if (is_built_in(word) || cli_is_network_file(word))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s' in '%.150s'; run 'vbslab measure %.100s' first",
+                        model, cli->db_path, word);
+    if (access(word, F_OK) == 0)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s'; a file with a profile has a name that ends in "
+                        ".csv",
+                        word);
+    status = suggest(cli, word, list, suggestion, sizeof suggestion);
+    if (status != VBS_OK)
+        return status;
+    return vbs_fail(&cli->ctx, VBS_STORE,
+                    "no profile of '%.100s' in '%.150s'; PROFILE is an id, a .csv file or the name "
+                    "of a measured model%s",
+                    word, cli->db_path, suggestion);
+}
+
+/* Id of the newest profile of model; an absent store holds none. */
+static enum vbs_status find_newest(struct cli *cli, struct vbs_store *store, const char *word,
+                                   const char *model, int64_t *id)
+{
+    struct vbs_store_list none = {0}, *list = NULL;
+    enum vbs_status status = VBS_NOT_FOUND;
+
+    if (store)
+        status = vbs_store_newest(&cli->ctx, store, model, id);
+    if (status != VBS_NOT_FOUND)
+        return status;
+    status = store ? vbs_store_profiles(&cli->ctx, store, &list) : VBS_OK;
+    if (status == VBS_OK)
+        status = fail_unmeasured(cli, word, model, list ? list : &none);
+    vbs_store_list_free(list);
+    return status;
+}
+
+static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int64_t id,
+                                  struct vbs_profile **profile)
+{
+    enum vbs_status status = vbs_store_load(&cli->ctx, store, id, profile);
+
+    if (status == VBS_NOT_FOUND)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "store '%.200s' has no profile %lld; 'vbslab profiles' lists them",
+                        cli->db_path, (long long)id);
+    return status;
+}
+
+/* The name that profiles of word, a model's name or file, are kept under. */
+static enum vbs_status find_name(struct cli *cli, const char *word, char name[VBS_MAX_NAME])
+{
+    struct vbs_network *network = NULL;
+    enum vbs_status status;
+
+    snprintf(name, VBS_MAX_NAME, "%s", word);
+    if (!cli_is_network_file(word))
+        return VBS_OK;
+    status = vbs_network_load(&cli->ctx, word, NULL, &network);
+    if (status == VBS_OK)
+        snprintf(name, VBS_MAX_NAME, "%s", network->name);
+    vbs_network_free(network);
+    if (status != VBS_USAGE)
+        return status;
+    /* the file leaves sizes open; the profile has some */
+    vbs_onnx_name(word, name);
+    return VBS_OK;
+}
+
+/* word: a name, or what *id says when that is not 0. */
+static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
+                                       struct vbs_profile **profile)
+{
+    struct vbs_store *store = NULL;
+    bool by_id = *id != 0;
+    char name[VBS_MAX_NAME];
+    enum vbs_status status = by_id ? VBS_OK : find_name(cli, word, name);
+
+    if (status == VBS_OK)
+        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+    if (status == VBS_STORE && !by_id && access(cli->db_path, F_OK) != 0)
+        status = VBS_OK;
+    if (status == VBS_OK && !by_id)
+        status = find_newest(cli, store, word, name, id);
+    if (status == VBS_OK)
+        status = load_by_id(cli, store, *id, profile);
+    vbs_store_close(store);
+    return status;
+}
+
+enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
+                                 int64_t *id)
+{
+    bool by_id = word[0] != '\0' && strspn(word, "0123456789") == strlen(word);
+    int64_t number = 0;
+    enum vbs_status status = VBS_OK;
+
+    if (cli_ends_in(word, ".csv") || strcmp(word, "-") == 0) {
+        status = vbs_profile_read_csv(&cli->ctx, word, profile);
+    } else {
+        if (by_id)
+            status = vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number);
+        if (status == VBS_OK)
+            status = load_from_store(cli, word, &number, profile);
+    }
+    if (status == VBS_OK)
+        *id = number;
+    return status;
+}
+
+/* ---- Progress ---- */
+
+#define BAR_WIDTH      20
+#define REDRAW_EVERY_S 0.1
+#define RATE_AFTER_S   0.5 /* before, it says nothing */
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/* "0:42", "1:02:03", or "-:--". */
+static void format_left(double left_s, char *buffer, size_t size)
+{
+    long s = left_s < 0 || left_s > 1e7 ? -1 : (long)(left_s + 0.5);
+
+    if (s < 0)
+        snprintf(buffer, size, "-:--");
+    else if (s < 3600)
+        snprintf(buffer, size, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(buffer, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+}
+
+/* Cuts line to columns without splitting a character of several bytes. */
+static void cut_line(char *line, int columns)
+{
+    size_t length = strlen(line), most = (size_t)columns;
+
+    if (length <= most)
+        return;
+    while (most > 0 && ((unsigned char)line[most] & 0xc0) == 0x80)
+        most--;
+    line[most] = '\0';
+}
+
+static void draw(void *self, double done, double left_s, const char *text)
+{
+    struct cli *cli = self;
+    double now = vbs_clock_s(), elapsed_s = now - cli->bar.start_s;
+    char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24] = "-";
+
+    cli->bar.n_reports++;
+    if (cli->bar.drawn && now - cli->bar.drawn_s < REDRAW_EVERY_S)
+        return;
+    for (int i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < (int)(done * BAR_WIDTH + 0.5) ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
+    format_left(left_s, left, sizeof left);
+    if (elapsed_s > RATE_AFTER_S)
+        snprintf(rate, sizeof rate, "%.1f", cli->bar.n_reports / elapsed_s);
+    snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  %s", bar, (int)(100 * done), rate, left,
+             text);
+    cut_line(line, terminal_columns() - 1);
+    fputs("\r\033[K", stderr);
+    print_visible(stderr, line);
+    fflush(stderr);
+    cli->bar.drawn = true;
+    cli->bar.drawn_s = now;
+}
+
+struct vbs_progress cli_progress(struct cli *cli)
+{
+    cli_progress_end(cli);
+    cli->bar = (struct cli_bar){.start_s = vbs_clock_s()};
+    if (cli->quiet || !cli->tty)
+        return (struct vbs_progress){0};
+    return (struct vbs_progress){.self = cli, .report = draw};
+}
+
+void cli_progress_end(struct cli *cli)
+{
+    if (!cli->bar.drawn)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    cli->bar.drawn = false;
+}

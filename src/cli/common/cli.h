@@ -1,0 +1,118 @@
+/*
+ * The frame that the subcommands share: one table of commands, one way to read options, one way to
+ * end. A command lives in cmd_NAME.c, defines "const struct cli_command cli_NAME" and has a line in
+ * the table in main.c. Only the command line prints, and only through here or stdio.
+ */
+#ifndef VBS_CLI_COMMON_CLI_H
+#define VBS_CLI_COMMON_CLI_H
+
+#include "vbslab/vbslab.h"
+
+#include <stdbool.h>
+
+/* The progress bar. Internal to cli.c. */
+struct cli_bar {
+    bool drawn;
+    int n_reports;
+    double start_s, drawn_s;
+};
+
+/* What the words before the command set, and what every command may use. */
+struct cli {
+    struct vbs_ctx ctx;
+    const char *db_path; /* --db, $VBSLAB_DB, or the default */
+    bool quiet;          /* --quiet: no progress, no warnings */
+    bool tty;            /* standard error is a terminal that can redraw a line */
+    bool colour;         /* standard output is a terminal and NO_COLOR is not set */
+    const struct cli_command *command;
+    char **argv; /* of the process, for a command that must start it anew */
+    struct cli_bar bar;
+};
+
+#define CLI_PLANNERS "@planners@"
+
+/* One option of a command. Arguments are taken as "--name VALUE" or "--name=VALUE". */
+struct cli_option {
+    const char *name;  /* without the dashes */
+    const char *value; /* word for the value in the help, or null for a switch */
+    const char *help;  /* one line, with the default; CLI_PLANNERS in it becomes their names */
+};
+
+/* A word of a command's usage, and what it may be. */
+struct cli_argument {
+    const char *word;
+    const char *help;
+};
+
+/* Arguments that several commands take, for an initializer. */
+#define CLI_ARGUMENT_PROFILE                                                                       \
+    "PROFILE", "an id of 'vbslab profiles', a .csv file, - for standard input, or a model's "      \
+               "name: its newest profile"
+#define CLI_ARGUMENT_MODEL                                                                         \
+    "MODEL", "a network of 'vbslab models', or a file that ends in .net or .onnx"
+#define CLI_ARGUMENT_SIZE                                                                          \
+    "SIZE", "15MB (MB = 10^6), 15MiB (MiB = 2^20), 1.5GiB, 512KiB or plain bytes"
+
+extern const struct cli_argument cli_profile_help[]; /* PROFILE and SIZE */
+
+/* An option of several commands, for an initializer. */
+#define CLI_OPTION_LATENCY                                                                         \
+    "latency-us", "L",                                                                             \
+        "no sample waits longer than L microseconds, from the start of its chunk (io resident: "   \
+        "of the request) to the end of its last layer"
+
+struct cli_command {
+    const char *name;
+    const char *summary;                  /* one line for `vbslab --help` */
+    const char *usage;                    /* "PROFILE --planner P --memory SIZE [options]" */
+    const struct cli_option *options;     /* ends with a null name */
+    const struct cli_argument *arguments; /* ends with a null word; may be null */
+    const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
+    /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
+     * the words that are no options. Returns the exit code. */
+    int (*run)(struct cli *cli, const char *const *values, int n_arguments,
+               const char *const *arguments);
+};
+
+/* Prints "vbslab: COMMAND: detail" to standard error and returns the exit code of status. */
+int cli_fail(struct cli *cli, enum vbs_status status);
+
+/* Wrong usage: prints the one line, points to --help, returns 2. */
+int cli_usage(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
+/* A warning on standard error, unless --quiet. */
+void cli_warn(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
+/* What was done, on standard error, unless --quiet: "vbslab: text". */
+void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
+
+/* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
+int cli_finish(struct cli *cli);
+
+/* PROFILE of INTERFACE.md: an id of the store, a .csv file ("-": standard input), or the name of a
+ * model (its newest profile), also as its .net or .onnx file. *id is 0 for a file. VBS_STORE when
+ * the store has no such profile; the detail says what makes one. */
+enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
+                                 int64_t *id) VBS_MUST_CHECK;
+
+/* The value of an option in the command's table by name, so that run need not count them. */
+const char *cli_value(const struct cli *cli, const char *const *values, const char *name);
+
+/* True where text ends in ending and is longer; and where it names a .net or .onnx file. */
+bool cli_ends_in(const char *text, const char *ending);
+bool cli_is_network_file(const char *word);
+
+/* --request, --io and --latency-us, those that the command knows, into *problem, which is {0}
+ * (defaults 12, external and no bound); VBS_USAGE. */
+enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
+                                 struct vbs_problem *problem) VBS_MUST_CHECK;
+
+/* A progress bar on standard error; its report is null where none is to be drawn (not a terminal,
+ * or --quiet). Whatever this frame prints clears it first. */
+struct vbs_progress cli_progress(struct cli *cli);
+void cli_progress_end(struct cli *cli);
+
+/* Prints text to standard output with control characters made visible. */
+void cli_print_name(const char *text);
+
+#endif

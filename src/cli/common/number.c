@@ -1,0 +1,98 @@
+#include "cli/common/number.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Decimals that make four digits of value, at most six. */
+static int decimals(double value)
+{
+    int before = value >= 1 ? (int)floor(log10(value)) + 1 : 1;
+
+    while (value > 0 && value < 1 && before > -3) {
+        value *= 10;
+        before--;
+    }
+    return before >= 4 ? 0 : 4 - before > 6 ? 6 : 4 - before;
+}
+
+char *cli_format_number(double value, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.*f", value > 0 ? decimals(value) : 0, value);
+    return buffer;
+}
+
+char *cli_format_time(double time_us, char *buffer, size_t size)
+{
+    const char *unit = time_us < 1e3 ? " us" : time_us < 1e7 ? " ms" : " s";
+    double value = time_us < 1e3 ? time_us : time_us < 1e7 ? time_us / 1e3 : time_us / 1e6;
+
+    cli_format_number(value, buffer, size);
+    strncat(buffer, unit, size - strlen(buffer) - 1);
+    return buffer;
+}
+
+char *cli_format_typed(double value, char *buffer, size_t size)
+{
+    int before = value > 0 ? (int)floor(log10(value)) + 1 : 1, after = 6 - before;
+    size_t length;
+
+    if (after > 12)
+        snprintf(buffer, size, "%.6g", value);
+    else
+        snprintf(buffer, size, "%.*f", after > 0 ? after : 0, value);
+    length = strlen(buffer);
+    if (after <= 0 || after > 12)
+        return buffer;
+    while (length > 0 && buffer[length - 1] == '0')
+        buffer[--length] = '\0';
+    if (length > 0 && buffer[length - 1] == '.')
+        buffer[length - 1] = '\0';
+    return buffer;
+}
+
+/* A sum of times may exceed what it stands for by its last bits. */
+double cli_round_up(double value)
+{
+    double unit = value > 0 ? pow(10, floor(log10(value)) - 5) : 1;
+
+    return unit * ceil(value / unit * (1 - 1e-12));
+}
+
+/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+static bool read_number(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    return text[0] != '\0' && text[strspn(text, "0123456789.eE+-")] == '\0' && *end == '\0' &&
+           isfinite(*value);
+}
+
+enum vbs_status cli_parse_positive(struct vbs_ctx *ctx, const char *what, const char *text,
+                                   const char *unit, double *value)
+{
+    double parsed;
+
+    if (!read_number(text, &parsed) || !(parsed > 0))
+        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s above 0", what, text,
+                        unit);
+    *value = parsed;
+    return VBS_OK;
+}
+
+enum vbs_status cli_parse_from_0(struct vbs_ctx *ctx, const char *what, const char *text,
+                                 const char *unit, double *value)
+{
+    double parsed;
+
+    if (!read_number(text, &parsed) || !(parsed >= 0))
+        return vbs_fail(ctx, VBS_USAGE, "%s '%.40s' is not a number of %s from 0 on", what, text,
+                        unit);
+    *value = parsed + 0.0; /* no -0 */
+    return VBS_OK;
+}

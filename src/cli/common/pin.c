@@ -1,0 +1,116 @@
+#include "cli/common/pin.h"
+
+#include "base/fail.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Set to the number of threads in the program started anew, so that it is not started again. */
+#define PINNED "VBSLAB_PINNED"
+
+/* How often a thread of libgomp that waits looks before it sleeps, a tenth of a millisecond and not
+ * its usual several, in which it would keep its core from the thread that copies weights. */
+#define SPINS "10000"
+
+/* Processors that the group of this process may use together, 0: no limit. A container's limit is
+ * often a share of time, and more threads than that only wait for each other. */
+static int group_limit(void)
+{
+    static const char *const FILES[][2] = {
+        {"/sys/fs/cgroup/cpu.max", NULL}, /* "QUOTA PERIOD" or "max PERIOD" */
+        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"},
+    };
+
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {
+        double numbers[2] = {0, 0};
+        int n = 0;
+
+        for (int f = 0; f < 2 && FILES[i][f]; f++) {
+            FILE *file = fopen(FILES[i][f], "re");
+
+            while (file && n < 2 && fscanf(file, "%lf", &numbers[n]) == 1)
+                n++;
+            if (file)
+                fclose(file);
+        }
+        if (n == 2 && numbers[0] > 0 && numbers[1] > 0)
+            return numbers[0] > numbers[1] ? (int)(numbers[0] / numbers[1]) : 1;
+    }
+    return 0;
+}
+
+static int usable_processors(void)
+{
+    int limit = group_limit(), n = 1;
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        n = CPU_COUNT(&set);
+    else if (sysconf(_SC_NPROCESSORS_ONLN) > 0)
+        n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return limit > 0 && limit < n ? limit : n;
+}
+
+/* A number of threads in the environment, 0 when there is none. */
+static int threads_in(const char *variable)
+{
+    const char *text = getenv(variable);
+    int n = text ? atoi(text) : 0;
+
+    return n > 0 && n <= 65536 ? n : 0;
+}
+
+/* A signal that asks for an end while the program is replaced would be forgotten with it: it is
+ * held back, and comes to the program started anew. */
+static void hold_signals(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(how, &set, NULL);
+}
+
+/* Returns where the program cannot be started anew, or is to end. */
+static void start_anew(struct cli *cli, int threads)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", threads);
+    hold_signals(SIG_BLOCK);
+    if (!vbs_cancelled(&cli->ctx) && setenv(PINNED, number, 1) == 0 &&
+        setenv("OMP_NUM_THREADS", number, 1) == 0 && setenv("OMP_PROC_BIND", "true", 1) == 0 &&
+        setenv("OMP_PLACES", "cores", 0) == 0 &&
+        (getenv("OMP_WAIT_POLICY") || setenv("GOMP_SPINCOUNT", SPINS, 0) == 0))
+        execv("/proc/self/exe", cli->argv);
+    hold_signals(SIG_UNBLOCK);
+}
+
+void cli_pin_threads(struct cli *cli, int *threads)
+{
+    int pinned = threads_in(PINNED);
+
+    unsetenv(PINNED);
+    if (pinned > 0) {
+        hold_signals(SIG_UNBLOCK);
+        *threads = pinned;
+        return;
+    }
+    if (getenv("OMP_PROC_BIND"))
+        return;
+    if (*threads == 0)
+        *threads = threads_in("OMP_NUM_THREADS");
+    if (*threads == 0)
+        *threads = usable_processors();
+    start_anew(cli, *threads);
+    if (!vbs_cancelled(&cli->ctx))
+        cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));
+    unsetenv(PINNED);
+}

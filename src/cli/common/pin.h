@@ -1,0 +1,16 @@
+/* Threads that stay on their cores. */
+#ifndef VBS_CLI_COMMON_PIN_H
+#define VBS_CLI_COMMON_PIN_H
+
+#include "cli/common/cli.h"
+
+/*
+ * Settles how many threads compute and binds them to cores. libgomp reads its settings when the
+ * program is loaded, so unless the user has set OMP_PROC_BIND the program is started anew with
+ * them; call this before anything that uses OpenMP or must not happen twice. *threads: the number
+ * wished for or 0, and then the number to use, 0 where libgomp is to choose. Warns where the
+ * program cannot be started anew.
+ */
+void cli_pin_threads(struct cli *cli, int *threads);
+
+#endif

@@ -1,0 +1,355 @@
+#include "cli/common/schedule.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/common/number.h"
+#include "cli/common/solving.h"
+#include "cli/common/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One layer's steps in a schedule, as people want to read them. */
+struct layer_use {
+    char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
+    char algorithms[64]; /* those it uses, each once */
+    char weights[32];    /* "resident", "streamed 8x in 12 parts" */
+    double time_us;
+    int batch; /* of the latest run of equal steps, and their number */
+    int64_t repeats;
+    int64_t resident_bytes;
+    int64_t n_loads; /* residents' not counted */
+    int parts;       /* of each load; -1: they differ */
+};
+
+/* ---- Batches and algorithms ---- */
+
+/* Appends separator and text to line while there is room, then " ..." once and no more. */
+static void append(char *line, size_t size, const char *separator, const char *text)
+{
+    size_t length = strlen(line), more = strlen(separator) + strlen(text);
+
+    if (length >= 4 && strcmp(line + length - 4, " ...") == 0)
+        return;
+    if (length + more + sizeof " ..." <= size)
+        snprintf(line + length, size - length, "%s%s", separator, text);
+    else
+        snprintf(line + length, size - length, " ...");
+}
+
+/* Writes the latest run of equal steps down. */
+static void close_run(struct layer_use *use)
+{
+    char text[40];
+
+    if (use->repeats == 0)
+        return;
+    if (use->repeats > 1)
+        snprintf(text, sizeof text, "%d (%lldx)", use->batch, (long long)use->repeats);
+    else
+        snprintf(text, sizeof text, "%d", use->batch);
+    append(use->batches, sizeof use->batches, use->batches[0] ? " " : "", text);
+    use->repeats = 0;
+}
+
+/* Whether name is an item of list, which has ", " between its items. */
+static bool has_item(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; length > 0 && (at = strstr(at, name)); at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+static void append_algorithm(struct layer_use *use, const char *name)
+{
+    if (has_item(use->algorithms, name))
+        return;
+    append(use->algorithms, sizeof use->algorithms, use->algorithms[0] ? ", " : "", name);
+}
+
+/* How much of its row's time a step takes (schedule.h). */
+static double share_of(const struct vbs_profile *profile, const struct vbs_step *step)
+{
+    int64_t channels = profile->layers[step->layer].channels, n;
+
+    if (step->parts == 0)
+        return 1;
+    if (channels == 0)
+        return 1.0 / step->parts;
+    n = step->part * channels / step->parts - (step->part - 1) * channels / step->parts;
+    return (double)n / (double)channels;
+}
+
+/* Time of one compute step by the profile. */
+static double step_us(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                      const struct vbs_step *step)
+{
+    int algorithm = vbs_profile_algorithm(profile, schedule->algorithms[step->algorithm]);
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(
+        profile, step->layer, vbs_profile_batch_index(profile, step->batch), &n_rows);
+
+    for (int i = 0; i < n_rows; i++)
+        if (rows[i].algorithm == algorithm)
+            return rows[i].time_us * share_of(profile, step);
+    return 0;
+}
+
+static void collect_compute(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                            const struct vbs_step *step, struct layer_use *use)
+{
+    use->time_us += step_us(profile, schedule, step);
+    append_algorithm(use, schedule->algorithms[step->algorithm]);
+    if (step->parts > 0 && step->part > 1)
+        return; /* the samples were counted with the first part */
+    if (step->batch != use->batch)
+        close_run(use);
+    use->batch = step->batch;
+    use->repeats++;
+}
+
+/* ---- Weights ---- */
+
+static void collect_load(const struct vbs_step *step, struct layer_use *use)
+{
+    int parts = step->parts > 0 ? step->parts : 1;
+
+    if (step->resident) {
+        use->resident_bytes += step->bytes;
+        return;
+    }
+    use->parts = use->n_loads == 0 || use->parts == parts ? parts : -1;
+    use->n_loads++;
+}
+
+/* "resident", "streamed", "streamed 8x", "streamed 8x in 12 parts", "resident + 30 loads". */
+static void describe_weights(struct layer_use *use)
+{
+    int64_t passes = use->parts > 0 ? use->n_loads / use->parts : 0;
+    size_t length;
+
+    if (use->n_loads == 0) {
+        strcpy(use->weights, use->resident_bytes > 0 ? "resident" : "");
+    } else if (use->resident_bytes > 0) {
+        snprintf(use->weights, sizeof use->weights, "resident + %lld load%s",
+                 (long long)use->n_loads, use->n_loads == 1 ? "" : "s");
+    } else if (passes == 0 || passes * use->parts != use->n_loads) {
+        snprintf(use->weights, sizeof use->weights, "streamed in %lld load%s",
+                 (long long)use->n_loads, use->n_loads == 1 ? "" : "s");
+    } else {
+        strcpy(use->weights, "streamed");
+        length = strlen(use->weights);
+        if (passes > 1)
+            snprintf(use->weights + length, sizeof use->weights - length, " %lldx",
+                     (long long)passes);
+        length = strlen(use->weights);
+        if (use->parts > 1)
+            snprintf(use->weights + length, sizeof use->weights - length, " in %d parts",
+                     use->parts);
+    }
+}
+
+/* Fills uses[1..n_layers]. */
+static void collect(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                    struct layer_use *uses)
+{
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+
+        if (step->op == VBS_STEP_COMPUTE)
+            collect_compute(profile, schedule, step, &uses[step->layer]);
+        else if (step->op == VBS_STEP_LOAD)
+            collect_load(step, &uses[step->layer]);
+    }
+    for (int k = 1; k <= profile->n_layers; k++) {
+        close_run(&uses[k]);
+        describe_weights(&uses[k]);
+    }
+}
+
+/* ---- Printing ---- */
+
+static void print_head(const struct vbs_schedule *schedule)
+{
+    char bytes[48];
+
+    cli_print_name(schedule->model);
+    printf("%s%lld sample%s in %s, ", schedule->model[0] ? ": " : "", (long long)schedule->request,
+           schedule->request == 1 ? "" : "s",
+           vbs_format_exact(schedule->memory_bytes, bytes, sizeof bytes));
+    if (schedule->weights == VBS_WEIGHTS_INCLUDED)
+        printf("weights included, ");
+    printf("io %s, planner %s\n\n", vbs_io_word(schedule->io), schedule->planner);
+}
+
+/* At every moment of the request one of the clocks runs, so that what both take beyond the time of
+ * the request is when both do. */
+static void print_clocks(const struct vbs_schedule *schedule, double compute_us)
+{
+    double copy_us = schedule->predicted.copy_us;
+    double both_us = fmax(compute_us + copy_us - schedule->predicted.time_us, 0);
+    char time[32];
+
+    printf("  of that  %s computing, ", cli_format_time(compute_us, time, sizeof time));
+    if (copy_us > 0) {
+        printf("%s copying, ", cli_format_time(copy_us, time, sizeof time));
+        printf("%s of it (%.0f%%) beside computing\n", cli_format_time(both_us, time, sizeof time),
+               100 * both_us / copy_us);
+    } else {
+        printf("nothing copied\n");
+    }
+}
+
+static void print_times(const struct vbs_schedule *schedule, double compute_us)
+{
+    char time[32], number[32];
+    double time_us = schedule->predicted.time_us;
+    double per_sample_us = time_us / (double)schedule->request;
+
+    printf("  time     %s, ", cli_format_time(time_us, time, sizeof time));
+    printf("%s per sample", cli_format_time(per_sample_us, time, sizeof time));
+    if (per_sample_us > 0)
+        printf(", %s samples/s", cli_format_number(1e6 / per_sample_us, number, sizeof number));
+    printf("\n");
+    if (schedule->weights == VBS_WEIGHTS_INCLUDED)
+        print_clocks(schedule, compute_us);
+    if (schedule->latency_us > 0) {
+        printf("  latency  %s; ",
+               cli_format_time(schedule->predicted.latency_us, time, sizeof time));
+        printf("no sample may wait longer than %s us\n",
+               cli_format_typed(schedule->latency_us, number, sizeof number));
+    }
+    printf("  bound    %s: no schedule is faster; this one takes %.2f%% longer\n",
+           cli_format_time(schedule->bound.time_us, time, sizeof time),
+           schedule->bound.gap_percent);
+}
+
+static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
+{
+    char bytes[24];
+
+    if (schedule->weights == VBS_WEIGHTS_EXCLUDED)
+        return;
+    if (schedule->predicted.resident_bytes > 0)
+        vbs_format_bytes(schedule->predicted.resident_bytes, bytes, sizeof bytes);
+    else
+        strcpy(bytes, "none");
+    printf("\n  weights  %s resident", bytes);
+    if (n_loads > 0) {
+        printf("; %s copied per request, in %lld load%s",
+               vbs_format_bytes(schedule->predicted.copied_bytes, bytes, sizeof bytes),
+               (long long)n_loads, n_loads == 1 ? "" : "s");
+        cli_print_channel(&schedule->copy);
+    }
+}
+
+static void print_memory(const struct vbs_schedule *schedule, int64_t n_loads)
+{
+    char bytes[48];
+
+    printf("  peak     %s", vbs_format_exact(schedule->predicted.peak_bytes, bytes, sizeof bytes));
+    if (schedule->predicted.reserved_bytes > schedule->predicted.peak_bytes)
+        printf("; the planner had set %s aside",
+               vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
+    print_weights(schedule, n_loads);
+    printf("\n  solver   held %s at most\n\n",
+           vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
+}
+
+#define WIDTH      100 /* columns of the terminal; a table without weights may be wider */
+#define SHOWN_NAME 24  /* characters, in one with weights */
+#define LEAST      12  /* of the algorithms */
+
+static int wider(int width, const char *text)
+{
+    int own = (int)strlen(text);
+
+    return own > width ? own : width;
+}
+
+/* What the other columns leave for the algorithms. */
+static int algorithm_room(const struct vbs_profile *profile, const struct layer_use *uses)
+{
+    int name = 4, batches = 7, weights = 7, room;
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        name = wider(name, profile->layers[k].name);
+        batches = wider(batches, uses[k].batches);
+        weights = wider(weights, uses[k].weights);
+    }
+    name = name > SHOWN_NAME + 3 ? SHOWN_NAME + 3 : name;
+    room = WIDTH - (5 + 2 + name + 2 + batches + 2 + 2 + weights + 2 + 10);
+    return room > LEAST ? room : LEAST;
+}
+
+/* A cell of at most limit characters, three more where it is cut. */
+static void add_short(struct cli_table *table, const char *cell, int limit)
+{
+    struct vbs_text text = {0};
+
+    vbs_text_add(&text, "");
+    vbs_text_add_visible(&text, cell, limit);
+    if (text.failed)
+        table->failed = true;
+    else
+        cli_table_add(table, "%s", text.data);
+    vbs_text_clear(&text);
+}
+
+static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
+                                    const struct layer_use *uses, bool with_weights)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"layer", true}, {"name", false}, {"batches", false}, {"algorithms", false}, {"ms", true}};
+    static const struct cli_column WITH_WEIGHTS[] = {{"layer", true},       {"name", false},
+                                                     {"batches", false},    {"weights", false},
+                                                     {"algorithms", false}, {"ms", true}};
+    struct cli_table table = {.columns = with_weights ? WITH_WEIGHTS : COLUMNS,
+                              .n_columns = with_weights ? 6 : 5};
+    int room = algorithm_room(profile, uses);
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        cli_table_add(&table, "%d", k);
+        if (with_weights)
+            add_short(&table, profile->layers[k].name, SHOWN_NAME);
+        else
+            cli_table_add(&table, "%s", profile->layers[k].name);
+        cli_table_add(&table, "%s", uses[k].batches);
+        if (with_weights) {
+            cli_table_add(&table, "%s", uses[k].weights);
+            add_short(&table, uses[k].algorithms, room - 3);
+        } else {
+            cli_table_add(&table, "%s", uses[k].algorithms);
+        }
+        cli_table_add(&table, "%.3f", uses[k].time_us / 1e3);
+    }
+    return cli_table_print(&cli->ctx, &table);
+}
+
+enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *profile,
+                                   const struct vbs_schedule *schedule)
+{
+    struct layer_use *uses = calloc((size_t)profile->n_layers + 1, sizeof *uses);
+    double compute_us = 0;
+    int64_t n_loads = 0;
+    enum vbs_status status;
+
+    if (!uses)
+        return vbs_no_memory(&cli->ctx);
+    collect(profile, schedule, uses);
+    for (int k = 1; k <= profile->n_layers; k++) {
+        compute_us += uses[k].time_us;
+        n_loads += uses[k].n_loads;
+    }
+    print_head(schedule);
+    print_times(schedule, compute_us);
+    print_memory(schedule, n_loads);
+    status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
+    free(uses);
+    return status;
+}

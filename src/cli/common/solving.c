@@ -1,0 +1,325 @@
+#include "cli/common/solving.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "cli/common/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *planner,
+                                  const char *step, int64_t *table_bytes)
+{
+    enum vbs_status status;
+
+    if (strcmp(vbs_planner_name(planner), "dp-vbs") != 0)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--table is for planner dp-vbs; %s has no tables",
+                        vbs_planner_name(planner));
+    status = vbs_parse_bytes(&cli->ctx, step, table_bytes);
+    if (status == VBS_OK && *table_bytes == 0)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--table '%.40s' is no step; write for example 2MB",
+                        step);
+    return status;
+}
+
+enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
+                                        const struct vbs_planner *planner,
+                                        struct vbs_solver_options *options)
+{
+    const char *limit = cli_value(cli, values, "time-limit");
+    const char *step = cli_value(cli, values, "table");
+
+    if (step) {
+        enum vbs_status status = read_table(cli, planner, step, &options->table_bytes);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    if (!limit)
+        return VBS_OK;
+    if (strcmp(vbs_planner_name(planner), "optimal") != 0)
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--time-limit is for planner optimal; %s does not search",
+                        vbs_planner_name(planner));
+    return cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
+}
+
+/* ---- Weights ---- */
+
+#define MAX_LATENCY_US 1e12 /* of a copy: eleven days */
+
+enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
+                              struct cli_weights *weights)
+{
+    const char *rate = cli_value(cli, values, "copy-rate");
+    const char *latency = cli_value(cli, values, "copy-latency");
+    int64_t bytes_per_s;
+    enum vbs_status status = VBS_OK;
+
+    *weights = (struct cli_weights){
+        .weights = VBS_WEIGHTS_INCLUDED,
+        .source = cli_value(cli, values, "copy"),
+        .bytes_per_us = -1,
+        .latency_us = -1,
+    };
+    if (rate) {
+        status = vbs_parse_bytes(&cli->ctx, rate, &bytes_per_s);
+        if (status != VBS_OK)
+            return vbs_fail_within(&cli->ctx, status, "--copy-rate");
+        weights->bytes_per_us = (double)bytes_per_s / 1e6;
+    }
+    if (latency)
+        status = cli_parse_from_0(&cli->ctx, "--copy-latency", latency, "microseconds",
+                                  &weights->latency_us);
+    if (status == VBS_OK && weights->latency_us > MAX_LATENCY_US)
+        return vbs_fail(&cli->ctx, VBS_USAGE, "--copy-latency '%.40s' is above the largest, %g us",
+                        latency, MAX_LATENCY_US);
+    return status;
+}
+
+enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
+                                 const struct vbs_planner *planner, struct cli_weights *weights)
+{
+    static const char *const COPY[] = {"copy", "copy-rate", "copy-latency"};
+    const char *where = cli_value(cli, values, "weights");
+    enum vbs_status status = cli_read_copy(cli, values, weights);
+
+    if (!planner || !vbs_planner_transfers(planner))
+        weights->weights = VBS_WEIGHTS_EXCLUDED;
+    if (status == VBS_OK && where)
+        status = vbs_weights_parse(&cli->ctx, where, &weights->weights);
+    for (size_t i = 0; i < sizeof COPY / sizeof COPY[0] && status == VBS_OK; i++)
+        if (weights->weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, COPY[i]))
+            status =
+                vbs_fail(&cli->ctx, VBS_USAGE,
+                         "--%s is for --weights included; excluded ones are never copied", COPY[i]);
+    return status;
+}
+
+#define SHOWN_SOURCE 40 /* characters */
+
+static enum vbs_status fail_source(struct cli *cli, const char *source,
+                                   const struct vbs_profile *profile)
+{
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    vbs_text_add(&text, "the profile has no copies from '");
+    vbs_text_add_visible(&text, source, SHOWN_SOURCE);
+    vbs_text_add(&text, profile->n_copies > 0 ? "'; it has: " : "'; it has none at all");
+    for (int i = 0; i < profile->n_copies; i++) {
+        vbs_text_add(&text, i > 0 ? ", " : "");
+        vbs_text_add_visible(&text, profile->copies[i].source, SHOWN_SOURCE);
+    }
+    status = text.failed ? vbs_no_memory(&cli->ctx)
+                         : vbs_fail(&cli->ctx, VBS_USAGE, "--copy: %s", text.data);
+    vbs_text_clear(&text);
+    return status;
+}
+
+enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
+                                 const struct vbs_profile *profile, struct vbs_channel *channel)
+{
+    static const struct vbs_channel NONE = {.source = "given"};
+    const struct vbs_copy *copy = profile->n_copies > 0 ? &profile->copies[0] : NULL;
+
+    *channel = (struct vbs_channel){0};
+    if (weights->weights == VBS_WEIGHTS_EXCLUDED)
+        return VBS_OK;
+    if (weights->source)
+        copy = vbs_profile_copy(profile, weights->source);
+    if (weights->source && !copy)
+        return fail_source(cli, weights->source, profile);
+    *channel = copy ? copy->channel : NONE;
+    if (weights->bytes_per_us < 0 && weights->latency_us < 0)
+        return VBS_OK;
+    channel->source = NONE.source;
+    if (weights->bytes_per_us >= 0)
+        channel->bytes_per_us = weights->bytes_per_us;
+    if (weights->latency_us >= 0)
+        channel->latency_us = weights->latency_us;
+    return VBS_OK;
+}
+
+enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
+                                struct vbs_problem *problem)
+{
+    problem->weights = weights->weights;
+    return cli_find_channel(cli, weights, problem->profile, &problem->copy);
+}
+
+void cli_print_channel(const struct vbs_channel *copy)
+{
+    char bytes[24];
+
+    if (!(copy->bytes_per_us > 0)) {
+        printf(", no copies");
+        return;
+    }
+    printf(", copies at %s/s",
+           vbs_format_bytes((int64_t)fmin(1e6 * copy->bytes_per_us, 1e18), bytes, sizeof bytes));
+    if (!copy->source || strcmp(copy->source, "given") == 0)
+        return;
+    printf(" from ");
+    cli_print_name(copy->source);
+}
+
+/* ---- Infeasible answers ---- */
+
+#define SHOWN_NAME 60 /* characters of a layer's name: the line has more to say */
+
+static void add_us(struct vbs_text *text, double latency_us)
+{
+    char number[32];
+
+    vbs_text_addf(text, "%s us", cli_format_typed(latency_us, number, sizeof number));
+}
+
+static void add_least_us(struct vbs_text *text, double latency_us)
+{
+    add_us(text, cli_round_up(latency_us));
+}
+
+/* ", " between things that would do, "; " before the first. */
+static void begin_item(struct vbs_text *text, int *n_items)
+{
+    vbs_text_add(text, (*n_items)++ == 0 ? "; " : ", ");
+}
+
+/* "; 3 bytes would do without that workspace, 5 bytes with io external" */
+static void add_bytes(struct vbs_text *text, int *n_items, int64_t bytes, const char *how)
+{
+    if (bytes < 0)
+        return;
+    begin_item(text, n_items);
+    vbs_text_addf(text, "%lld byte%s %s%s", (long long)bytes, bytes == 1 ? "" : "s",
+                  *n_items == 1 ? "would do " : "", how);
+}
+
+static void add_latency(struct vbs_text *text, int *n_items, double latency_us, const char *how)
+{
+    if (latency_us < 0)
+        return;
+    begin_item(text, n_items);
+    add_least_us(text, latency_us);
+    vbs_text_addf(text, " %s%s", *n_items == 1 ? "would do " : "", how);
+}
+
+/* "with planner dp-vbs+"; exact curves are dp-vbs too. */
+static void name_other(const struct vbs_certificate *certificate, const struct vbs_planner *planner,
+                       char *how, size_t size)
+{
+    if (certificate->other == planner)
+        snprintf(how, size, "without --table");
+    else if (certificate->other)
+        snprintf(how, size, "with planner %s", vbs_planner_name(certificate->other));
+}
+
+/* ", where layer 'conv2' binds: 12 bytes of tensors and 30 of workspace at batch 1" */
+static void add_binding(struct vbs_text *text, const struct vbs_profile *profile,
+                        const struct vbs_certificate *certificate)
+{
+    const struct vbs_step *step = &certificate->step;
+
+    vbs_text_add(text, ", where layer '");
+    vbs_text_add_visible(text, profile->layers[step->layer].name, SHOWN_NAME);
+    vbs_text_addf(text, "' binds: %lld byte%s of tensors", (long long)certificate->tensor_bytes,
+                  certificate->tensor_bytes == 1 ? "" : "s");
+    if (certificate->ws_bytes > 0)
+        vbs_text_addf(text, " and %lld of workspace", (long long)certificate->ws_bytes);
+    vbs_text_addf(text, " at batch %d", step->batch);
+    if (certificate->set_aside_bytes > 0)
+        vbs_text_addf(text, ", %lld more set aside", (long long)certificate->set_aside_bytes);
+}
+
+/* Why the budget does not do. */
+static void add_reason(struct vbs_text *text, const struct vbs_planner *planner,
+                       const struct vbs_problem *problem, int64_t memory_bytes, bool by_latency)
+{
+    const char *name = vbs_planner_name(planner);
+    char have[24];
+
+    vbs_format_bytes(memory_bytes, have, sizeof have);
+    if (by_latency)
+        vbs_text_addf(text, "the batches that %s takes in %s answer later than ", name, have);
+    else
+        vbs_text_addf(text, "no schedule of %s fits %s%s", name, have,
+                      problem->latency_us > 0 ? " and answers within " : "");
+    if (problem->latency_us > 0)
+        add_us(text, problem->latency_us);
+}
+
+static void tell_bytes(struct vbs_text *text, const struct vbs_planner *planner,
+                       const struct vbs_problem *problem, int64_t memory_bytes,
+                       const struct vbs_certificate *certificate)
+{
+    char need[48], how[64] = "";
+    int n_items = 0;
+
+    add_reason(text, planner, problem, memory_bytes, memory_bytes >= certificate->least_bytes);
+    vbs_text_addf(text, "; the least budget is %s",
+                  vbs_format_exact(certificate->least_bytes, need, sizeof need));
+    add_binding(text, problem->profile, certificate);
+    name_other(certificate, planner, how, sizeof how);
+    add_bytes(text, &n_items, certificate->without_ws_bytes, "without that workspace");
+    add_bytes(text, &n_items, certificate->external_bytes, "with io external");
+    add_bytes(text, &n_items, certificate->without_latency_bytes, "without --latency-us");
+    add_bytes(text, &n_items, certificate->other_bytes, how);
+}
+
+static void tell_latency(struct vbs_text *text, const struct vbs_planner *planner,
+                         const struct vbs_problem *problem,
+                         const struct vbs_certificate *certificate)
+{
+    char how[64] = "";
+    int n_items = 0;
+
+    vbs_text_addf(text, "no schedule of %s answers within ", vbs_planner_name(planner));
+    add_us(text, problem->latency_us);
+    vbs_text_addf(text, " in any memory; its least latency for %lld sample%s is ",
+                  (long long)problem->request, problem->request == 1 ? "" : "s");
+    add_least_us(text, certificate->least_latency_us);
+    name_other(certificate, planner, how, sizeof how);
+    add_latency(text, &n_items, certificate->external_latency_us, "with io external");
+    add_latency(text, &n_items, certificate->other_latency_us, how);
+}
+
+/* The planner's own refusal, and what would help where nothing can be copied. */
+static enum vbs_status repeat_refusal(struct cli *cli, const struct vbs_problem *problem,
+                                      const char *refusal)
+{
+    const char *why = "";
+
+    if (problem->weights == VBS_WEIGHTS_INCLUDED && !(problem->copy.bytes_per_us > 0))
+        why = problem->profile->n_copies > 0
+                  ? "; at a copy rate of 0 all weights must be resident"
+                  : "; the profile has no copies, so all weights must be resident: measure copies, "
+                    "or give --copy-rate";
+    return vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s%s", refusal, why);
+}
+
+enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
+                            const struct vbs_problem *problem, struct vbs_solver *solver,
+                            int64_t memory_bytes)
+{
+    struct vbs_certificate certificate;
+    struct vbs_text text = {0};
+    char refusal[VBS_DETAIL_SIZE];
+    enum vbs_status status;
+
+    snprintf(refusal, sizeof refusal, "%s", vbs_detail(&cli->ctx));
+    status = vbs_solver_explain(&cli->ctx, solver, &certificate);
+    if (status == VBS_UNSUPPORTED)
+        return repeat_refusal(cli, problem, refusal);
+    if (status != VBS_OK)
+        return status;
+    if (certificate.least_bytes == INT64_MAX)
+        tell_latency(&text, planner, problem, &certificate);
+    else
+        tell_bytes(&text, planner, problem, memory_bytes, &certificate);
+    status = text.failed ? vbs_no_memory(&cli->ctx)
+                         : vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s", text.data);
+    vbs_text_clear(&text);
+    return status;
+}

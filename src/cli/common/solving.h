@@ -1,0 +1,83 @@
+/* What the commands that solve share: the options of solvers, and infeasible answers in a line. */
+#ifndef VBS_CLI_COMMON_SOLVING_H
+#define VBS_CLI_COMMON_SOLVING_H
+
+#include "cli/common/cli.h"
+
+/* An option of several commands, for an initializer. */
+#define CLI_OPTION_TIME_LIMIT                                                                      \
+    "time-limit", "SECONDS",                                                                       \
+        "planner optimal: end the search of a budget after this time with the best schedule so "   \
+        "far and its proven gap (default 60)"
+
+#define CLI_OPTION_TABLE                                                                           \
+    "table", "STEP",                                                                               \
+        "planner dp-vbs: Algorithm 1 of VBS as printed, in a table whose memory goes in steps of " \
+        "STEP (a SIZE), for teaching; without it to the byte"
+
+/* Where weights live, and how they come in where that is inside. */
+#define CLI_OPTION_WEIGHTS                                                                         \
+    "weights", "WHERE",                                                                            \
+        "excluded: outside the budget; included: inside, resident or copied in parts (default "    \
+        "excluded; mmcnn, vdnn and joint: included)"
+
+#define CLI_OPTION_COPY                                                                            \
+    "copy", "SOURCE",                                                                              \
+        "weights included: where copies come from, a source that the profile has (default: its "   \
+        "first)"
+
+#define CLI_OPTION_COPY_RATE                                                                       \
+    "copy-rate", "SIZE",                                                                           \
+        "weights included: copies bring SIZE a second (5GB) in place of what was measured; 0: "    \
+        "nothing can be copied"
+
+#define CLI_OPTION_COPY_LATENCY                                                                    \
+    "copy-latency", "US",                                                                          \
+        "weights included: each copy takes US microseconds and its bytes, in place of what was "   \
+        "measured"
+
+/* What was asked of weights. */
+struct cli_weights {
+    enum vbs_weights weights;
+    const char *source;  /* null: the profile's first */
+    double bytes_per_us; /* below 0: as the source has it */
+    double latency_us;   /* likewise */
+};
+
+/* Those of these options that the command knows; planner (null: several) decides the default.
+ * VBS_USAGE: malformed, or how to copy without weights that are. */
+enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
+                                 const struct vbs_planner *planner,
+                                 struct cli_weights *weights) VBS_MUST_CHECK;
+
+/* Only how to copy, for a command whose weights are those of a schedule. */
+enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
+                              struct cli_weights *weights) VBS_MUST_CHECK;
+
+/* The channel that was asked for, of a profile, which it borrows from; {0} with weights excluded.
+ * VBS_USAGE: the profile has no such source, or none at all. */
+enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
+                                 const struct vbs_profile *profile,
+                                 struct vbs_channel *channel) VBS_MUST_CHECK;
+
+/* As cli_find_channel, with the weights too, into a problem that has its profile. */
+enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
+                                struct vbs_problem *problem) VBS_MUST_CHECK;
+
+/* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
+void cli_print_channel(const struct vbs_channel *copy);
+
+/* The options of solvers that the command knows into *options, which is {0}; VBS_USAGE, also where
+ * planner has no use for one. */
+enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
+                                        const struct vbs_planner *planner,
+                                        struct vbs_solver_options *options) VBS_MUST_CHECK;
+
+/* planner, at work as solver on problem, had no plan for memory_bytes, or no frontier (any number),
+ * and the detail is its refusal: says why, what binds and what would help. Returns VBS_INFEASIBLE,
+ * or what went wrong on the way. */
+enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
+                            const struct vbs_problem *problem, struct vbs_solver *solver,
+                            int64_t memory_bytes) VBS_MUST_CHECK;
+
+#endif

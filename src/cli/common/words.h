@@ -1,0 +1,29 @@
+/* The words of the command line, told apart, and the help that describes them. */
+#ifndef VBS_CLI_COMMON_WORDS_H
+#define VBS_CLI_COMMON_WORDS_H
+
+#include "cli/common/cli.h"
+
+/* Options that every command takes, before or after its name. */
+enum cli_global { CLI_DB, CLI_QUIET, CLI_HELP, CLI_VERSION, CLI_N_GLOBALS };
+
+struct cli_words {
+    const char *globals[CLI_N_GLOBALS]; /* as values of struct cli_command's run */
+    const char **values;                /* of the command's options */
+    const char **arguments;
+    int n_arguments;
+};
+
+/*
+ * Reads argv from *next on. Without cli->command only options of all commands are known, and
+ * reading ends at the first other word; with it, values must have room for its options and
+ * arguments for every word, and reading ends at the end. Returns 0, or the exit code after
+ * printing what is wrong.
+ */
+int cli_words_read(struct cli *cli, char **argv, int *next, struct cli_words *words);
+
+/* `vbslab --help` and `vbslab COMMAND --help`, to standard output. commands ends with null. */
+void cli_print_help(const struct cli_command *const *commands);
+void cli_print_command_help(const struct cli_command *command);
+
+#endif

@@ -1,0 +1,176 @@
+/* What came out of a run, as JSON: format "vbslab-run-1". */
+#include "cli/run/run.h"
+
+#include "cli/common/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number that JSON can hold, else null. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *bytes(int64_t value)
+{
+    return value >= 0 ? json_integer(value) : json_null();
+}
+
+static double percent(double predicted, double measured)
+{
+    return predicted > 0 ? 100 * (measured / predicted - 1) : NAN;
+}
+
+static json_t *times_json(const struct run_job *job, double time_us, double compute_us,
+                          double copy_us, double waited_us, int64_t copied_bytes, bool *failed)
+{
+    json_t *object = json_object();
+    double samples = (double)job->request;
+
+    cli_json_put(object, "time_us", real(time_us), failed);
+    cli_json_put(object, "per_sample_us", real(time_us / samples), failed);
+    cli_json_put(object, "samples_per_s", real(1e6 * samples / time_us), failed);
+    cli_json_put(object, "compute_us", real(compute_us), failed);
+    cli_json_put(object, "copy_us", real(copy_us), failed);
+    cli_json_put(object, "waited_us", real(waited_us), failed);
+    cli_json_put(object, "copied_bytes", bytes(copied_bytes), failed);
+    return object;
+}
+
+static json_t *predicted_json(const struct run_job *job, bool *failed)
+{
+    const struct vbs_replay *replay = job->replay;
+
+    return times_json(job, replay->time_us, replay->compute_us, replay->copy_us,
+                      replay->time_us - replay->compute_us, replay->copied_bytes, failed);
+}
+
+static json_t *measured_json(const struct run_job *job, bool *failed)
+{
+    const struct run_times *times = &job->times;
+    const struct vbs_exec_report *ran = &times->median;
+    json_t *object = times_json(job, times->request.time_us, ran->compute_us, ran->copy_us,
+                                ran->waited_us, ran->copied_bytes, failed);
+
+    cli_json_put(object, "io_us", real(ran->io_us), failed);
+    cli_json_put(object, "n_runs", json_integer(times->request.n_runs), failed);
+    cli_json_put(object, "fastest_us", real(times->fastest_us), failed);
+    cli_json_put(object, "slowest_us", real(times->slowest_us), failed);
+    cli_json_put(object, "mad_us", real(times->request.mad_us), failed);
+    cli_json_put(object, "low_us", real(times->request.low_us), failed);
+    cli_json_put(object, "high_us", real(times->request.high_us), failed);
+    return object;
+}
+
+/* What the kernel says of the whole life of the process, preparing too; -1: nothing. */
+static int64_t peak_of_process(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long long kib, found = -1;
+
+    while (file && found < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0 &&
+            sscanf(line + strlen(key), ":%lld kB", &kib) == 1)
+            found = kib * 1024;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static json_t *memory_json(const struct run_job *job, bool *failed)
+{
+    const struct vbs_exec_placement *p = &job->placement;
+    json_t *object = json_object();
+
+    cli_json_put(object, "planned_bytes", bytes(job->replay->peak_bytes), failed);
+    cli_json_put(object, "load_bytes", bytes(p->load_bytes), failed);
+    cli_json_put(object, "placed_bytes", bytes(p->placed_bytes), failed);
+    cli_json_put(object, "lost_bytes", json_integer(p->placed_bytes - p->live_bytes), failed);
+    cli_json_put(object, "live_bytes", bytes(p->live_bytes), failed);
+    cli_json_put(object, "touched_bytes", bytes(job->times.touched_bytes), failed);
+    cli_json_put(object, "high_water_bytes", bytes(job->times.high_water_bytes), failed);
+    cli_json_put(object, "base_bytes", bytes(job->times.base_bytes), failed);
+    cli_json_put(object, "resident_peak_bytes", bytes(peak_of_process("VmHWM")), failed);
+    cli_json_put(object, "virtual_peak_bytes", bytes(peak_of_process("VmPeak")), failed);
+    cli_json_put(object, "n_buffers", json_integer(p->n_buffers), failed);
+    cli_json_put(object, "n_moves", json_integer(p->n_moves), failed);
+    cli_json_put(object, "moved_bytes", bytes(p->moved_bytes), failed);
+    cli_json_put(object, "place_s", real(p->place_s), failed);
+    cli_json_put(object, "n_replans", json_integer(job->n_replans), failed);
+    return object;
+}
+
+static json_t *check_json(const struct run_job *job, bool *failed)
+{
+    const struct run_check *check = &job->check;
+    json_t *object;
+
+    if (!check->done)
+        return json_null();
+    object = json_object();
+    cli_json_put(object, "bit_equal", json_boolean(check->bit_equal), failed);
+    cli_json_put(object, "absolute", real(check->absolute), failed);
+    cli_json_put(object, "relative", real(check->relative), failed);
+    cli_json_put(object, "tolerance", real(RUN_TOLERANCE), failed);
+    cli_json_put(object, "n_changed", json_integer(check->n_changed), failed);
+    return object;
+}
+
+static json_t *output_json(const struct run_job *job, int output, bool *failed)
+{
+    const struct vbs_output *o = &job->network->outputs[output];
+    json_t *object = json_object(), *shape = json_array();
+    int64_t dim[1 + VBS_MAX_DIMS];
+    int n_dims = run_batch_shape(job, &o->shape, dim);
+    bool written = cli_value(job->cli, job->values, "output") != NULL;
+    char *path = written ? run_output_path(job, output) : NULL;
+
+    for (int i = 0; i < n_dims; i++)
+        cli_json_append(shape, json_integer(dim[i]), failed);
+    cli_json_put(object, "name", json_string(o->name), failed);
+    cli_json_put(object, "shape", shape, failed);
+    if (written)
+        cli_json_put(object, "file", json_string(path), failed);
+    free(path);
+    return object;
+}
+
+static json_t *outputs_json(const struct run_job *job, bool *failed)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < job->network->n_outputs; i++)
+        cli_json_append(array, output_json(job, i, failed), failed);
+    return array;
+}
+
+enum vbs_status run_print_json(struct run_job *job)
+{
+    const struct vbs_schedule *schedule = job->schedule;
+    bool failed = false;
+    json_t *object = json_object();
+
+    cli_json_put(object, "format", json_string("vbslab-run-1"), &failed);
+    cli_json_put(object, "profile", json_integer(job->profile_id), &failed);
+    cli_json_put(object, "model", json_string(job->network->name), &failed);
+    cli_json_put(object, "planner", json_string(schedule->planner), &failed);
+    cli_json_put(object, "request", json_integer(job->request), &failed);
+    cli_json_put(object, "io", json_string(vbs_io_word(schedule->io)), &failed);
+    cli_json_put(object, "weights", json_string(vbs_weights_word(schedule->weights)), &failed);
+    cli_json_put(object, "memory_bytes", json_integer(job->memory_bytes), &failed);
+    cli_json_put(object, "planned_for_bytes", json_integer(schedule->memory_bytes), &failed);
+    cli_json_put(object, "n_steps", json_integer(schedule->n_steps), &failed);
+    cli_json_put(object, "threads", json_integer(job->threads), &failed);
+    cli_json_put(object, "predicted", predicted_json(job, &failed), &failed);
+    cli_json_put(object, "measured", measured_json(job, &failed), &failed);
+    cli_json_put(object, "difference_percent",
+                 real(percent(job->replay->time_us, job->times.request.time_us)), &failed);
+    cli_json_put(object, "memory", memory_json(job, &failed), &failed);
+    cli_json_put(object, "outputs", outputs_json(job, &failed), &failed);
+    cli_json_put(object, "check", check_json(job, &failed), &failed);
+    return cli_json_print(job->cli, object, failed);
+}

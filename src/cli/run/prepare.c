@@ -1,0 +1,297 @@
+/* From what was asked for to an executor: a schedule, planned or read, and a placement of it. */
+#include "cli/run/run.h"
+
+#include "base/fail.h"
+#include "cli/common/solving.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where a plan cannot be placed, smaller ones are tried, this many; the first of them not smaller
+ * by all that was too much, but by an eighth, a quarter, a half of it: another plan may lose less.
+ */
+#define MAX_REPLANS   12
+#define SMALL_REPLANS 3
+#define PLACE_LIMIT_S 2 /* of each; a schedule that was given has more time */
+
+/* ---- The executor ---- */
+
+/* Where a file of packed weights without a name can be. */
+static const char *scratch_folder(void)
+{
+    const char *other = getenv("TMPDIR");
+
+    return access(".", W_OK) != 0 && other && other[0] ? other : ".";
+}
+
+static struct vbs_exec_options exec_options(struct run_job *job)
+{
+    struct cli *cli = job->cli;
+
+    return (struct vbs_exec_options){
+        .threads = job->threads,
+        .memory_bytes = job->memory_bytes,
+        .place_limit_s = cli_value(cli, job->values, "schedule") ? 0 : PLACE_LIMIT_S,
+        .weights_path = cli_value(cli, job->values, "weights-file"),
+        .folder = scratch_folder(),
+        .direct = cli_value(cli, job->values, "direct") != NULL,
+        .paranoid = cli_value(cli, job->values, "paranoid") != NULL,
+        .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt"),
+    };
+}
+
+/* Offsets first, which need no kernels. */
+static enum vbs_status make_executor(struct run_job *job)
+{
+    struct vbs_exec_options options = exec_options(job);
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    char detail[VBS_DETAIL_SIZE];
+    enum vbs_status status =
+        vbs_exec_place(ctx, job->profile, job->schedule, &options, &job->placement);
+
+    if (status != VBS_OK)
+        return status;
+    options.progress = cli_progress(job->cli);
+    status = vbs_exec_new(ctx, job->network, job->backend, job->profile, job->schedule, &options,
+                          &job->placement, &job->exec);
+    cli_progress_end(job->cli);
+    if (status == VBS_NOT_FOUND)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "%s; a profile that is measured on this machine has none but its own",
+                        strcpy(detail, vbs_detail(ctx)));
+    return status;
+}
+
+static enum vbs_status check_weights(struct run_job *job)
+{
+    static const char *const ONLY[] = {"weights-file", "direct"};
+
+    for (size_t i = 0; i < sizeof ONLY / sizeof ONLY[0]; i++)
+        if (job->schedule->weights == VBS_WEIGHTS_EXCLUDED &&
+            cli_value(job->cli, job->values, ONLY[i]))
+            return vbs_fail(&job->cli->ctx, VBS_USAGE,
+                            "--%s is for weights included; excluded ones are never copied",
+                            ONLY[i]);
+    return VBS_OK;
+}
+
+/* ---- A schedule from a file ---- */
+
+/* What the schedule decides. */
+static const char *const PLANNING[] = {
+    "request",      "io",         "weights", "copy",       "copy-rate",
+    "copy-latency", "latency-us", "table",   "time-limit", NULL};
+
+static enum vbs_status read_schedule(struct run_job *job, const char *path)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    const char *memory = cli_value(job->cli, job->values, "memory");
+    enum vbs_status status;
+
+    for (int i = 0; PLANNING[i]; i++)
+        if (cli_value(job->cli, job->values, PLANNING[i]))
+            return vbs_fail(ctx, VBS_USAGE, "--%s is for --planner; a schedule has its own",
+                            PLANNING[i]);
+    status = vbs_schedule_read_json(ctx, path, &job->schedule);
+    if (status != VBS_OK)
+        return status;
+    job->request = job->schedule->request;
+    job->memory_bytes = job->schedule->memory_bytes;
+    if (memory)
+        status = vbs_parse_bytes(ctx, memory, &job->memory_bytes);
+    if (job->schedule->model[0] && job->profile->circumstances.model[0] &&
+        strcmp(job->schedule->model, job->profile->circumstances.model) != 0)
+        cli_warn(job->cli, "the schedule is for '%s', the profile of '%s'", job->schedule->model,
+                 job->profile->circumstances.model);
+    return status;
+}
+
+/* It has one placement or none: names the least arena that would do. */
+static enum vbs_status refuse_placement(struct run_job *job)
+{
+    char budget[48], live[48], placed[48];
+
+    return vbs_fail(
+        &job->cli->ctx, VBS_INFEASIBLE,
+        "the schedule has %s live at most, but no placement in %s was found; the least arena found "
+        "for it is %s: --memory %lld",
+        vbs_format_exact(job->placement.live_bytes, live, sizeof live),
+        vbs_format_exact(job->memory_bytes, budget, sizeof budget),
+        vbs_format_exact(job->placement.placed_bytes, placed, sizeof placed),
+        (long long)job->placement.placed_bytes);
+}
+
+static enum vbs_status judge(struct run_job *job)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    char budget[48], least[48];
+    enum vbs_status status =
+        vbs_replay_run(ctx, job->profile, job->schedule, job->memory_bytes, true, &job->replay);
+
+    if (status != VBS_OK || job->replay->fits)
+        return status;
+    return vbs_fail(ctx, VBS_OVER_BUDGET,
+                    "the schedule breaks its budget of %s in step %lld; the least that works is %s",
+                    vbs_format_exact(job->memory_bytes, budget, sizeof budget),
+                    (long long)job->replay->violation_step + 1,
+                    vbs_format_exact(job->replay->peak_bytes, least, sizeof least));
+}
+
+static enum vbs_status prepare_read(struct run_job *job, const char *path)
+{
+    enum vbs_status status = read_schedule(job, path);
+
+    if (status == VBS_OK)
+        status = check_weights(job);
+    if (status == VBS_OK)
+        status = judge(job);
+    if (status == VBS_OK)
+        status = run_take_data(job);
+    if (status == VBS_OK)
+        status = make_executor(job);
+    return status == VBS_INFEASIBLE ? refuse_placement(job) : status;
+}
+
+/* ---- A schedule of a planner ---- */
+
+struct planning {
+    const struct vbs_planner *planner;
+    struct vbs_problem problem;
+    struct vbs_solver *solver;
+    /* Of the first plan, for people. */
+    double time_us;
+    int64_t placed_bytes;
+};
+
+/* What is asked of the planner; data that does not suit it ends the work before it plans. */
+static enum vbs_status set_up(struct run_job *job, struct planning *p)
+{
+    struct vbs_solver_options options = {0};
+    struct cli_weights weights;
+    enum vbs_status status;
+
+    p->problem.profile = job->profile;
+    status =
+        vbs_planner_find(&job->cli->ctx, cli_value(job->cli, job->values, "planner"), &p->planner);
+    if (status == VBS_OK)
+        status = cli_read_weights(job->cli, job->values, p->planner, &weights);
+    if (status == VBS_OK)
+        status = cli_read_problem(job->cli, job->values, &p->problem);
+    if (status == VBS_OK)
+        status = cli_set_weights(job->cli, &weights, &p->problem);
+    if (status == VBS_OK)
+        status = cli_read_solver_options(job->cli, job->values, p->planner, &options);
+    job->request = p->problem.request;
+    if (status == VBS_OK)
+        status = run_take_data(job);
+    if (status == VBS_OK)
+        status = vbs_solver_new(&job->cli->ctx, p->planner, &p->problem, &options, &p->solver);
+    return status;
+}
+
+static enum vbs_status plan(struct run_job *job, struct planning *p, int64_t bytes)
+{
+    struct vbs_schedule *schedule = NULL;
+    enum vbs_status status = vbs_solver_plan(&job->cli->ctx, p->solver, bytes, &schedule);
+
+    if (status != VBS_OK)
+        return status;
+    vbs_schedule_free(job->schedule);
+    job->schedule = schedule;
+    return VBS_OK;
+}
+
+/* The last plan needs too much once it is placed: one with less, or the least one. False where
+ * there is none. */
+static bool plan_less(struct run_job *job, struct planning *p, enum vbs_status *status)
+{
+    int64_t least = vbs_solver_least_bytes(p->solver);
+    int64_t peak = job->schedule->predicted.peak_bytes;
+    int64_t step = job->placement.placed_bytes - job->memory_bytes;
+
+    if (job->n_replans < SMALL_REPLANS)
+        step >>= SMALL_REPLANS - job->n_replans;
+    if (step < 1)
+        step = 1;
+    if (peak <= least || job->n_replans == MAX_REPLANS)
+        return false;
+    job->n_replans++;
+    *status = plan(job, p, peak - step > least ? peak - step : least);
+    return true;
+}
+
+static enum vbs_status refuse_plans(struct run_job *job, const struct planning *p)
+{
+    char budget[48], placed[48];
+
+    return vbs_fail(
+        &job->cli->ctx, VBS_INFEASIBLE,
+        "no plan of %s for %s or less could be placed in it; the plan for it needs an "
+        "arena of %s: --memory %lld",
+        vbs_planner_name(p->planner), vbs_format_exact(job->memory_bytes, budget, sizeof budget),
+        vbs_format_exact(p->placed_bytes, placed, sizeof placed), (long long)p->placed_bytes);
+}
+
+static void tell_replan(struct run_job *job, const struct planning *p)
+{
+    double time_us = job->schedule->predicted.time_us;
+    char budget[24], placed[48], again[48];
+
+    if (job->n_replans == 0)
+        return;
+    vbs_format_bytes(job->memory_bytes, budget, sizeof budget);
+    vbs_format_exact(p->placed_bytes, placed, sizeof placed);
+    vbs_format_exact(job->schedule->memory_bytes, again, sizeof again);
+    cli_note(job->cli,
+             "the plan for %s needs %s once it is placed; planned again for %s, which takes %.2f%% "
+             "longer",
+             budget, placed, again, p->time_us > 0 ? 100 * (time_us - p->time_us) / p->time_us : 0);
+}
+
+static enum vbs_status place_plans(struct run_job *job, struct planning *p)
+{
+    enum vbs_status status = plan(job, p, job->memory_bytes);
+
+    if (status == VBS_INFEASIBLE)
+        return cli_explain(job->cli, p->planner, &p->problem, p->solver, job->memory_bytes);
+    if (status == VBS_OK)
+        status = check_weights(job);
+    if (status != VBS_OK)
+        return status;
+    p->time_us = job->schedule->predicted.time_us;
+    status = make_executor(job);
+    p->placed_bytes = job->placement.placed_bytes;
+    while (status == VBS_INFEASIBLE) {
+        if (!plan_less(job, p, &status))
+            return refuse_plans(job, p);
+        if (status == VBS_OK)
+            status = make_executor(job);
+    }
+    if (status == VBS_OK)
+        tell_replan(job, p);
+    return status;
+}
+
+static enum vbs_status prepare_planned(struct run_job *job)
+{
+    struct planning p = {0};
+    enum vbs_status status = vbs_parse_bytes(
+        &job->cli->ctx, cli_value(job->cli, job->values, "memory"), &job->memory_bytes);
+
+    if (status == VBS_OK)
+        status = set_up(job, &p);
+    if (status == VBS_OK)
+        status = place_plans(job, &p);
+    if (status == VBS_OK)
+        status = judge(job);
+    vbs_solver_free(p.solver);
+    return status;
+}
+
+enum vbs_status run_prepare(struct run_job *job)
+{
+    const char *path = cli_value(job->cli, job->values, "schedule");
+
+    return path ? prepare_read(job, path) : prepare_planned(job);
+}

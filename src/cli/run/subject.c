@@ -1,0 +1,179 @@
+/* What is run: a profile and the network that it was measured on, on its backend. */
+#include "cli/run/run.h"
+
+#include "base/fail.h"
+#include "cli/common/pin.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The network ---- */
+
+/* Where the network is: what was said, or what the profile says. Null: neither. */
+static const char *network_word(const struct run_job *job, const char *word)
+{
+    const char *model = cli_value(job->cli, job->values, "model");
+
+    if (model)
+        return model;
+    if (cli_is_network_file(word))
+        return word;
+    return job->profile->circumstances.model[0] ? job->profile->circumstances.model : NULL;
+}
+
+/* In the shape that the profile was measured in: an ONNX file may leave its own open. */
+static enum vbs_status load_in_shape(struct run_job *job, const char *model)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    const char *input = job->profile->circumstances.input;
+    struct vbs_shape shape;
+    enum vbs_status status;
+
+    if (input[0] == '\0')
+        return vbs_network_load(ctx, model, NULL, &job->network);
+    status = vbs_shape_parse(ctx, input, &shape);
+    if (status == VBS_OK)
+        status = vbs_network_load(ctx, model, &shape, &job->network);
+    return status == VBS_USAGE
+               ? vbs_fail_within(ctx, VBS_INVALID, "the profile is of another network")
+               : status;
+}
+
+static enum vbs_status load_network(struct run_job *job, const char *word)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    const char *model = network_word(job, word);
+    enum vbs_status status;
+
+    if (!model)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "the profile does not say of which network it is; --model MODEL does");
+    status = load_in_shape(job, model);
+    if (status == VBS_NOT_FOUND && !cli_value(job->cli, job->values, "model"))
+        return vbs_fail(ctx, status,
+                        "the profile is of '%.100s', which is no built-in network; --model FILE "
+                        "says where it is",
+                        model);
+    return status;
+}
+
+/* The layer of network with that name; null: there is none. */
+static const struct vbs_layer *find_layer(const struct vbs_network *network, const char *name)
+{
+    for (int k = 1; k <= network->n_layers; k++)
+        if (strcmp(network->layers[k].name, name) == 0)
+            return &network->layers[k];
+    return NULL;
+}
+
+/* Before anything is planned: what the executor would refuse in the end. */
+static enum vbs_status check_network(struct run_job *job)
+{
+    const struct vbs_profile *profile = job->profile;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        if (!find_layer(job->network, profile->layers[k].name))
+            return vbs_fail(&job->cli->ctx, VBS_INVALID,
+                            "the profile is of another network: its layer %d '%.100s' is not in "
+                            "'%.100s'",
+                            k, profile->layers[k].name, job->network->name);
+    return VBS_OK;
+}
+
+/* ---- The backend ---- */
+
+static enum vbs_status find_backend(struct run_job *job)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    const char *name = job->profile->circumstances.backend;
+    const char *model = job->profile->circumstances.model;
+    struct vbs_backend_info info;
+    enum vbs_status status =
+        vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend);
+
+    if (status != VBS_OK)
+        return status;
+    if (job->backend->modelled)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "the profile is of backend '%s', which models times and runs nothing; "
+                        "'vbslab measure %.100s' makes one that can be run",
+                        name, model[0] ? model : "MODEL");
+    job->backend->probe(&info);
+    if (!info.built || !info.usable)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
+                        job->backend->name, info.why);
+    if (job->profile->circumstances.device[0] &&
+        strcmp(job->profile->circumstances.device, info.device) != 0)
+        cli_warn(job->cli,
+                 "the profile was measured on another machine (%s), so that its times are not "
+                 "this one's",
+                 job->profile->circumstances.device);
+    return VBS_OK;
+}
+
+/* ---- Threads ---- */
+
+/* As many as the profile was measured with, where this machine has them. */
+static enum vbs_status choose_threads(struct run_job *job)
+{
+    const char *threads = cli_value(job->cli, job->values, "threads");
+    int64_t n = 0;
+    enum vbs_status status = VBS_OK;
+
+    if (threads)
+        status = vbs_parse_int(&job->cli->ctx, "--threads", threads, 1, 4096, &n);
+    else if (job->profile && job->profile->circumstances.threads <= sysconf(_SC_NPROCESSORS_ONLN))
+        n = job->profile->circumstances.threads;
+    job->threads = (int)n;
+    return status;
+}
+
+static void compare_threads(struct run_job *job)
+{
+    int measured = job->profile->circumstances.threads;
+
+    if (measured > 0 && job->threads > 0 && measured != job->threads)
+        cli_warn(job->cli,
+                 "the profile was measured with %d thread%s, this run has %d: predicted times are "
+                 "not its own",
+                 measured, measured == 1 ? "" : "s", job->threads);
+}
+
+/* A device has threads of its own; what is not known yet is not of one. */
+static bool is_of_device(struct run_job *job)
+{
+    const struct vbs_backend *backend;
+
+    return job->profile &&
+           vbs_backend_find(NULL, job->profile->circumstances.backend, &backend) == VBS_OK &&
+           backend->device;
+}
+
+enum vbs_status run_find_subject(struct run_job *job, const char *word)
+{
+    bool piped = strcmp(word, "-") == 0;
+    enum vbs_status status = VBS_OK;
+
+    /* Standard input could not be read again by the program started anew. */
+    if (!piped)
+        status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
+    if (status == VBS_OK)
+        status = choose_threads(job);
+    if (status != VBS_OK)
+        return status;
+    if (!is_of_device(job))
+        cli_pin_threads(job->cli, &job->threads);
+    if (piped)
+        status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
+    if (status == VBS_OK)
+        status = find_backend(job);
+    if (status == VBS_OK && job->backend->device)
+        job->threads = 0;
+    if (status == VBS_OK)
+        status = load_network(job, word);
+    if (status == VBS_OK)
+        status = check_network(job);
+    if (status == VBS_OK)
+        compare_threads(job);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* What an executor is. Internal to the room. */
+#ifndef VBS_EXEC_INTERNAL_H
+#define VBS_EXEC_INTERNAL_H
+
+#include "exec/checker.h"
+#include "exec/program.h"
+
+struct vbs_exec {
+    struct vbs_session *session;
+    int64_t request, n_steps;
+    struct vbs_exec_placement placement;
+    struct vbs_exec_arena arena;
+    struct vbs_exec_file file;
+    struct vbs_exec_loader loader;
+    struct vbs_exec_program program;
+    struct vbs_exec_guard *guard;   /* null: not paranoid */
+    struct vbs_exec_stream *stream; /* null: nothing is loaded during runs */
+    struct vbs_exec_step *trace;    /* [n_steps], or null */
+    bool *is_load;                  /* [n_steps]: times are the copy thread's; with trace */
+    bool has_residents;             /* resident weights are in place */
+    int64_t input_values;           /* of a sample */
+    int64_t *output_values;         /* [n_outputs] likewise */
+    float *seeded_input;
+};
+
+/* Brings resident weights to where runs expect them. */
+enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *exec) VBS_MUST_CHECK;
+
+#endif

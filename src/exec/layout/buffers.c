@@ -1,0 +1,207 @@
+#include "exec/layout/buffers.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+#define ALIGNMENT 64
+
+struct making {
+    struct vbs_ctx *ctx;
+    const struct vbs_exec_walk *walk;
+    const struct vbs_exec_stacks *stacks;
+    struct vbs_exec_buffers *out;
+};
+
+static enum vbs_status refuse_many(struct making *m)
+{
+    return vbs_fail(m->ctx, VBS_USAGE,
+                    "the schedule is too large to be executed: it needs more than %d buffers of "
+                    "%d pieces",
+                    (int)VBS_MAX_PLACE_ITEMS, (int)VBS_MAX_PLACE_RECTS);
+}
+
+static int64_t alignment_of(int64_t bytes)
+{
+    int64_t alignment = bytes & -bytes;
+
+    return alignment == 0 || alignment > ALIGNMENT ? ALIGNMENT : alignment;
+}
+
+/* Begins an item; its rects follow. */
+static enum vbs_status add_item(struct making *m, int64_t alignment)
+{
+    struct vbs_exec_buffers *out = m->out;
+
+    if (out->n_items == out->max_items) {
+        int max = out->max_items ? 2 * out->max_items : 256;
+        struct vbs_place_item *items;
+
+        if (max > VBS_MAX_PLACE_ITEMS)
+            return refuse_many(m);
+        items = realloc(out->items, (size_t)max * sizeof *items);
+        if (!items)
+            return vbs_no_memory(m->ctx);
+        out->items = items;
+        out->max_items = max;
+    }
+    out->items[out->n_items++] =
+        (struct vbs_place_item){.first_rect = out->n_rects, .alignment = alignment};
+    return VBS_OK;
+}
+
+/* Adds a rect to the last item, unless it is empty. */
+static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, int64_t offset,
+                                int64_t bytes)
+{
+    struct vbs_exec_buffers *out = m->out;
+
+    if (bytes <= 0)
+        return VBS_OK;
+    if (out->n_rects == out->max_rects) {
+        int max = out->max_rects ? 2 * out->max_rects : 256;
+        struct vbs_place_rect *rects;
+
+        if (max > VBS_MAX_PLACE_RECTS)
+            return refuse_many(m);
+        rects = realloc(out->rects, (size_t)max * sizeof *rects);
+        if (!rects)
+            return vbs_no_memory(m->ctx);
+        out->rects = rects;
+        out->max_rects = max;
+    }
+    out->rects[out->n_rects++] =
+        (struct vbs_place_rect){.lower = birth, .upper = death, .offset = offset, .size = bytes};
+    out->items[out->n_items - 1].n_rects++;
+    return VBS_OK;
+}
+
+/* ---- stacks ---- */
+
+/* Places that live equally long, side by side, are one rect. */
+static enum vbs_status add_stack(struct making *m, int stack)
+{
+    const struct vbs_exec_stack *at = &m->stacks->stacks[stack];
+    const struct vbs_exec_line *line = &m->stacks->lines[at->line];
+    const struct vbs_exec_life *lives = line->lives;
+    enum vbs_status status = add_item(m, alignment_of(line->sample_bytes));
+
+    for (int i = at->first, end; i < at->end && status == VBS_OK; i = end) {
+        for (end = i + 1; end < at->end && lives[end].birth == lives[i].birth &&
+                          lives[end].death == lives[i].death;)
+            end++;
+        status = add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * line->sample_bytes,
+                          (end - i) * line->sample_bytes);
+    }
+    return status;
+}
+
+/* ---- weights ---- */
+
+static enum vbs_status add_pieces(struct making *m, const struct vbs_exec_pieces *pieces)
+{
+    enum vbs_status status = VBS_OK;
+
+    m->out->first_piece_item = m->out->n_items;
+    m->out->first_piece_rect = m->out->n_rects;
+    for (int i = 0, at = 0; i < pieces->n_items && status == VBS_OK; i++) {
+        const struct vbs_exec_piece_item *item = &pieces->items[i];
+
+        status = add_item(m, item->alignment);
+        for (; at < pieces->n_pieces && status == VBS_OK; at++) {
+            const struct vbs_exec_piece *piece = &pieces->pieces[at];
+
+            if (pieces->item_of[piece->load] != i)
+                break;
+            status = add_rect(m, piece->birth, piece->death, piece->from - item->origin,
+                              piece->to - piece->from);
+        }
+    }
+    m->out->n_piece_rects = m->out->n_rects - m->out->first_piece_rect;
+    return status;
+}
+
+/* ---- single steps ---- */
+
+bool vbs_exec_output_leaves(const struct vbs_exec_stacks *stacks, int layer)
+{
+    const struct vbs_profile_layer *l = &stacks->walk->profile->layers[layer];
+
+    return stacks->line_of[layer] < 0 &&
+           !(stacks->walk->shares[layer] && stacks->line_of[l->inputs[0]] >= 0);
+}
+
+/* A layer in place on what waits outside finds it where its output belongs. */
+static bool fetches_input(const struct vbs_exec_stacks *stacks, int layer)
+{
+    const struct vbs_profile_layer *l = &stacks->walk->profile->layers[layer];
+    bool reads = false;
+
+    for (int i = 0; i < l->n_inputs; i++)
+        reads = reads || l->inputs[i] == 0;
+    return reads && stacks->line_of[0] < 0 && !(l->in_place && l->inputs[0] == 0);
+}
+
+/* A buffer for step s alone; *item: which. */
+static enum vbs_status add_own(struct making *m, int64_t s, int64_t alignment, int64_t bytes,
+                               int *item)
+{
+    enum vbs_status status = add_item(m, alignment);
+
+    if (status == VBS_OK)
+        status = add_rect(m, 2 * s + 1, 2 * s + 2, 0, bytes);
+    if (status == VBS_OK)
+        *item = m->out->n_items - 1;
+    return status;
+}
+
+static enum vbs_status add_step(struct making *m, int64_t s)
+{
+    const struct vbs_step *step = &m->walk->schedule->steps[s];
+    const struct vbs_profile_layer *layers = m->walk->profile->layers;
+    int64_t in_bytes = layers[0].out_bytes, out_bytes = layers[step->layer].out_bytes;
+    int64_t ws_bytes = m->walk->kernels[m->walk->steps[s].kernel].ws_bytes;
+    struct vbs_exec_own *own = &m->out->own[s];
+    enum vbs_status status = VBS_OK;
+
+    if (ws_bytes > 0)
+        status = add_own(m, s, ALIGNMENT, ws_bytes, &own->ws);
+    if (status == VBS_OK && fetches_input(m->stacks, step->layer))
+        status = add_own(m, s, alignment_of(in_bytes), step->batch * in_bytes, &own->in);
+    if (status == VBS_OK && vbs_exec_output_leaves(m->stacks, step->layer))
+        status = add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out);
+    return status;
+}
+
+enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
+                                      const struct vbs_exec_stacks *stacks,
+                                      const struct vbs_exec_pieces *pieces)
+{
+    struct making m = {.ctx = ctx, .walk = stacks->walk, .stacks = stacks, .out = buffers};
+    int64_t n_steps = m.walk->schedule->n_steps;
+    enum vbs_status status = VBS_OK;
+
+    buffers->n_items = buffers->n_rects = 0;
+    if (!buffers->own)
+        buffers->own = malloc((size_t)n_steps * sizeof *buffers->own + 1);
+    if (!buffers->own)
+        return vbs_no_memory(ctx);
+    for (int s = 0; s < stacks->n_stacks && status == VBS_OK; s++)
+        status = add_stack(&m, s);
+    if (status == VBS_OK)
+        status = add_pieces(&m, pieces);
+    for (int64_t s = 0; s < n_steps && status == VBS_OK; s++) {
+        buffers->own[s] = (struct vbs_exec_own){-1, -1, -1};
+        if (m.walk->steps[s].kernel >= 0)
+            status = add_step(&m, s);
+    }
+    return status;
+}
+
+void vbs_exec_buffers_clear(struct vbs_exec_buffers *buffers)
+{
+    free(buffers->items);
+    free(buffers->rects);
+    free(buffers->own);
+    *buffers = (struct vbs_exec_buffers){0};
+}

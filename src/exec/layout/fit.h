@@ -1,0 +1,38 @@
+/* From a walked schedule to offsets within an arena. Internal to the room. */
+#ifndef VBS_EXEC_LAYOUT_FIT_H
+#define VBS_EXEC_LAYOUT_FIT_H
+
+#include "exec/layout/layout.h"
+#include "vbslab/exec.h"
+
+struct vbs_exec_fit {
+    const struct vbs_exec_walk *walk;
+    struct vbs_exec_stacks stacks;
+    struct vbs_exec_pieces pieces;
+    struct vbs_exec_buffers buffers;
+    struct vbs_exec_layout layout;
+    int *begins; /* of loads: the step before which it begins; null: no loads */
+    struct vbs_exec_placement placement;
+};
+
+struct vbs_exec_room {
+    int64_t bytes;
+    int64_t piece_alignment; /* 64, or more for direct loads */
+    double limit_s;
+    struct vbs_progress progress;
+};
+
+/*
+ * Start with {0}; clear it whatever comes out. Where nothing can be placed as the schedule says,
+ * buffers move, for a tenth of the schedule's time at most, and loads begin later.
+ * VBS_INFEASIBLE: fit->placement tells how much the best placement needs. VBS_USAGE: too large.
+ */
+enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
+                             const struct vbs_exec_walk *walk,
+                             const struct vbs_exec_room *room) VBS_MUST_CHECK;
+void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
+
+/* True when the layer is in place but finds its input elsewhere, so that it is copied. */
+bool vbs_exec_copies_input(const struct vbs_exec_walk *walk, int layer);
+
+#endif

@@ -1,0 +1,244 @@
+#include "exec/layout/order.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+#define MAX_PIECES 256  /* that blocks are cut into, beyond one each */
+#define LEAST_RUN  4096 /* bytes for which a block is cut */
+
+struct piece {
+    int64_t from, to, bytes;
+    bool has_detoured;
+};
+
+struct span {
+    int64_t from, to;
+};
+
+struct ordering {
+    struct piece *pieces; /* those that have to move come first */
+    int n_moving, n, max;
+    struct span *spans; /* [2 max] */
+    int64_t room_bytes;
+    struct vbs_exec_moves *moves;
+    bool failed; /* memory is out */
+};
+
+bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move *move)
+{
+    if (moves->n == moves->max) {
+        int max = moves->max ? 2 * moves->max : 64;
+        struct vbs_exec_move *grown = realloc(moves->moves, (size_t)max * sizeof *grown);
+
+        if (!grown)
+            return false;
+        moves->moves = grown;
+        moves->max = max;
+    }
+    moves->moves[moves->n++] = *move;
+    return true;
+}
+
+/* ---- pieces ---- */
+
+static void swap(struct ordering *o, int a, int b)
+{
+    struct piece kept = o->pieces[a];
+
+    o->pieces[a] = o->pieces[b];
+    o->pieces[b] = kept;
+}
+
+/* Piece i, a moving one, has come where it is to be. */
+static void arrive(struct ordering *o, int i)
+{
+    swap(o, i, --o->n_moving);
+}
+
+/* Cuts piece i, a moving one, so that it keeps its first bytes bytes; the rest is the last moving
+ * one. False: there are too many. */
+static bool cut(struct ordering *o, int i, int64_t bytes)
+{
+    struct piece rest = o->pieces[i];
+
+    if (o->n == o->max)
+        return false;
+    rest.from += bytes;
+    rest.to += bytes;
+    rest.bytes -= bytes;
+    o->pieces[i].bytes = bytes;
+    o->pieces[o->n++] = rest;
+    swap(o, o->n - 1, o->n_moving++);
+    return true;
+}
+
+/* Copies piece i to another place. False: memory is out. */
+static bool copy(struct ordering *o, int i, int64_t to)
+{
+    struct piece *piece = &o->pieces[i];
+    const struct vbs_exec_move move = {.from = piece->from, .to = to, .bytes = piece->bytes};
+
+    piece->from = to;
+    o->failed = !vbs_exec_moves_add(o->moves, &move);
+    return !o->failed;
+}
+
+/*
+ * How much of a piece can move now: of one that goes down its first bytes, of one that goes up its
+ * last ones, as far as no other piece is where they are to be. Nothing but itself is in the way of
+ * what has moved then, and of that copies take care.
+ */
+static int64_t free_run(const struct ordering *o, int i)
+{
+    const struct piece *piece = &o->pieces[i];
+    int64_t low = piece->to, high = piece->to + piece->bytes;
+
+    for (int j = 0; j < o->n; j++) {
+        const struct piece *other = &o->pieces[j];
+
+        if (j == i || other->from >= high || other->from + other->bytes <= low)
+            continue;
+        if (piece->to < piece->from)
+            high = other->from;
+        else
+            low = other->from + other->bytes;
+        if (high <= low)
+            return 0;
+    }
+    return high - low;
+}
+
+/* ---- moving ---- */
+
+/* Moves as much of the piece as can. False: memory is out, or pieces are too many. */
+static bool advance(struct ordering *o, int i, int64_t run)
+{
+    bool goes_down = o->pieces[i].to < o->pieces[i].from;
+
+    if (run < o->pieces[i].bytes) {
+        if (!cut(o, i, goes_down ? run : o->pieces[i].bytes - run))
+            return false;
+        i = goes_down ? i : o->n_moving - 1;
+    }
+    if (!copy(o, i, o->pieces[i].to))
+        return false;
+    arrive(o, i);
+    return true;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* The largest run of bytes where no piece is or, if also_wanted, is to be. */
+static struct span find_room(const struct ordering *o, bool also_wanted)
+{
+    struct span best = {0, 0};
+    int64_t end = 0;
+    int n = 0;
+
+    for (int i = 0; i < o->n; i++) {
+        const struct piece *piece = &o->pieces[i];
+
+        o->spans[n++] = (struct span){piece->from, piece->from + piece->bytes};
+        if (also_wanted)
+            o->spans[n++] = (struct span){piece->to, piece->to + piece->bytes};
+    }
+    if (n > 0)
+        qsort(o->spans, (size_t)n, sizeof *o->spans, compare);
+    for (int i = 0; i <= n; i++) {
+        int64_t from = i < n ? o->spans[i].from : o->room_bytes;
+
+        if (from - end > best.to - best.from)
+            best = (struct span){end, from};
+        if (i < n && o->spans[i].to > end)
+            end = o->spans[i].to;
+    }
+    return best;
+}
+
+/* The smallest that has made no detour so far; -1: all have. */
+static int smallest(const struct ordering *o)
+{
+    int least = -1;
+
+    for (int i = 0; i < o->n_moving; i++)
+        if (!o->pieces[i].has_detoured &&
+            (least < 0 || o->pieces[i].bytes < o->pieces[least].bytes))
+            least = i;
+    return least;
+}
+
+/* A piece steps aside. False: it cannot, or memory is out. */
+static bool detour(struct ordering *o)
+{
+    int i = smallest(o);
+    struct span room = find_room(o, true);
+
+    if (i < 0)
+        return false;
+    if (room.to - room.from < o->pieces[i].bytes)
+        room = find_room(o, false);
+    if (room.to - room.from < o->pieces[i].bytes &&
+        (room.to - room.from < LEAST_RUN || !cut(o, i, room.to - room.from)))
+        return false;
+    o->pieces[i].has_detoured = true;
+    return copy(o, i, room.from);
+}
+
+/* False: no order is found, or memory is out. */
+static bool order(struct ordering *o)
+{
+    while (o->n_moving > 0) {
+        int64_t longest = 0;
+        int best = -1;
+
+        for (int i = 0; i < o->n_moving; i++) {
+            int64_t run = free_run(o, i);
+
+            if (run == o->pieces[i].bytes) {
+                best = i;
+                longest = run;
+                break;
+            }
+            if (run >= LEAST_RUN && run > longest) {
+                best = i;
+                longest = run;
+            }
+        }
+        if (!(best >= 0 ? advance(o, best, longest) : detour(o)))
+            return false;
+    }
+    return true;
+}
+
+enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_block *blocks,
+                               int n_blocks, int64_t room_bytes, struct vbs_exec_moves *moves,
+                               bool *done)
+{
+    int n_before = moves->n, max = n_blocks + MAX_PIECES;
+    struct ordering o = {.max = max, .room_bytes = room_bytes, .moves = moves};
+    enum vbs_status status = VBS_OK;
+
+    o.pieces = malloc((size_t)max * sizeof *o.pieces);
+    o.spans = malloc(2 * (size_t)max * sizeof *o.spans);
+    if (!o.pieces || !o.spans)
+        status = vbs_no_memory(ctx);
+    for (int i = 0; i < n_blocks && status == VBS_OK; i++) {
+        o.pieces[o.n++] = (struct piece){blocks[i].from, blocks[i].to, blocks[i].bytes, false};
+        if (blocks[i].from != blocks[i].to && blocks[i].bytes > 0)
+            swap(&o, o.n - 1, o.n_moving++);
+    }
+    *done = status == VBS_OK && order(&o);
+    if (!*done)
+        moves->n = n_before;
+    if (o.failed)
+        status = vbs_no_memory(ctx);
+    free(o.pieces);
+    free(o.spans);
+    return status;
+}

@@ -1,0 +1,472 @@
+#include "exec/program.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct programming {
+    struct vbs_ctx *ctx;
+    struct vbs_exec_program *out;
+    const struct vbs_exec_fit *fit;
+    const struct vbs_exec_walk *walk;
+    const struct vbs_profile_layer *layers;
+    const struct vbs_network *network;
+    const struct vbs_exec_arena *arena;
+    bool *divides; /* [n_layers + 1] some step takes it in parts */
+    int move;      /* the next of stacks */
+    int waited;    /* loads that steps so far have waited for */
+    bool failed;   /* memory is out */
+};
+
+static struct vbs_exec_op *add_op(struct programming *p, enum vbs_exec_do kind)
+{
+    struct vbs_exec_program *out = p->out;
+
+    if (out->n_ops == out->max_ops) {
+        int max = out->max_ops ? 2 * out->max_ops : 1024;
+        struct vbs_exec_op *ops = realloc(out->ops, (size_t)max * sizeof *ops);
+
+        if (!ops) {
+            p->failed = true;
+            return NULL;
+        }
+        out->ops = ops;
+        out->max_ops = max;
+    }
+    out->ops[out->n_ops] = (struct vbs_exec_op){.kind = (uint8_t)kind};
+    return &out->ops[out->n_ops++];
+}
+
+/* A copy of bytes. */
+static void add_copy(struct programming *p, enum vbs_exec_do kind, void *to, const void *from,
+                     int64_t bytes)
+{
+    struct vbs_exec_op *op = add_op(p, kind);
+
+    if (!op)
+        return;
+    op->to = to;
+    op->from = from;
+    op->first = bytes;
+}
+
+/* ---- where things are ---- */
+
+/* Of an item's offset 0 when a step runs. */
+static char *item_address(const struct programming *p, int64_t s, int item)
+{
+    return p->arena->base + vbs_exec_layout_turn(&p->fit->layout, item, s)->base;
+}
+
+/* Where a step finds a sample of a tensor with a line. */
+static char *sample_address(const struct programming *p, int64_t s, int tensor, int sample)
+{
+    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
+    int stack = vbs_exec_stack_of(stacks, tensor, sample);
+    const struct vbs_exec_stack *at = &stacks->stacks[stack];
+
+    return item_address(p, s, stack) + (sample - at->first) * stacks->lines[at->line].sample_bytes;
+}
+
+static const struct vbs_exec_piece_step *piece_step(const struct programming *p, int64_t s)
+{
+    return &p->fit->pieces.steps[s];
+}
+
+/* Of the weights that a step reads or loads, when step s runs. */
+static char *weights_address(const struct programming *p, int64_t s,
+                             const struct vbs_exec_piece_step *step)
+{
+    const struct vbs_exec_pieces *pieces = &p->fit->pieces;
+    int item = pieces->item_of[step->load];
+
+    return item_address(p, s, p->fit->buffers.first_piece_item + item) +
+           (step->at - pieces->items[item].origin);
+}
+
+/* ---- steps ---- */
+
+/* For loads; nothing where they have been waited for already. */
+static void add_wait(struct programming *p, enum vbs_exec_do kind, int waits)
+{
+    struct vbs_exec_op *op;
+
+    if (waits <= p->waited)
+        return;
+    p->waited = waits;
+    op = add_op(p, kind);
+    if (op)
+        op->n = waits;
+}
+
+static void add_step_wait(struct programming *p, enum vbs_exec_do kind, int64_t s)
+{
+    if (p->walk->steps[s].image >= 0)
+        add_wait(p, kind, piece_step(p, s)->waits);
+}
+
+static void add_moves(struct programming *p, int64_t s)
+{
+    const struct vbs_exec_moves *moves = &p->fit->layout.moves;
+
+    for (; p->move < moves->n && moves->moves[p->move].step == s; p->move++) {
+        const struct vbs_exec_move *move = &moves->moves[p->move];
+
+        add_wait(p, VBS_DO_COME, move->waits);
+        add_copy(p, VBS_DO_TURN, p->arena->base + move->to, p->arena->base + move->from,
+                 move->bytes);
+    }
+}
+
+static void add_input(struct programming *p, int first, int n, void *to)
+{
+    struct vbs_exec_op *op = add_op(p, VBS_DO_IN);
+
+    if (!op)
+        return;
+    op->first = first;
+    op->n = n;
+    op->to = to;
+}
+
+/* Samples go to every output of the network that they are of. */
+static void add_output(struct programming *p, int layer, int first, int n, const void *from)
+{
+    for (int i = 0; i < p->out->n_outputs; i++) {
+        struct vbs_exec_op *op;
+
+        if (p->out->output_layers[i] != layer)
+            continue;
+        op = add_op(p, VBS_DO_OUT);
+        if (!op)
+            return;
+        op->index = i;
+        op->first = first;
+        op->n = n;
+        op->from = from;
+    }
+}
+
+/* Where a step writes. */
+static char *output_address(const struct programming *p, int64_t s)
+{
+    const struct vbs_step *step = &p->walk->schedule->steps[s];
+    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
+    int first = p->walk->steps[s].first;
+
+    if (stacks->line_of[step->layer] >= 0)
+        return sample_address(p, s, step->layer, first);
+    if (p->fit->buffers.own[s].out >= 0)
+        return item_address(p, s, p->fit->buffers.own[s].out);
+    return sample_address(p, s, p->layers[step->layer].inputs[0], first);
+}
+
+/* Sets the step's sources; fetches what waits outside, and brings the input of a layer in place
+ * to its output. */
+static void add_sources(struct programming *p, int64_t s, char *to)
+{
+    const struct vbs_step *step = &p->walk->schedule->steps[s];
+    const struct vbs_profile_layer *layer = &p->layers[step->layer];
+    const void **sources = p->out->sources + p->out->n_sources;
+    int first = p->walk->steps[s].first, in = p->fit->buffers.own[s].in;
+
+    p->out->n_sources += layer->n_inputs;
+    for (int i = 0; i < layer->n_inputs; i++)
+        if (p->fit->stacks.line_of[layer->inputs[i]] >= 0)
+            sources[i] = sample_address(p, s, layer->inputs[i], first);
+        else
+            sources[i] = in >= 0 ? item_address(p, s, in) : to;
+    for (int i = 0; i < layer->n_inputs; i++)
+        if (p->fit->stacks.line_of[layer->inputs[i]] < 0) {
+            add_input(p, first, step->batch, in >= 0 ? item_address(p, s, in) : to);
+            break;
+        }
+    if (layer->in_place && sources[0] != to) {
+        add_copy(p, VBS_DO_MOVE, to, sources[0], step->batch * layer->out_bytes);
+        sources[0] = to;
+    }
+}
+
+static struct vbs_exec_outside *find_outside(struct programming *p, int layer)
+{
+    struct vbs_exec_program *out = p->out;
+    int64_t bytes = p->layers[layer].out_bytes * p->walk->schedule->request;
+    struct vbs_session *session = p->arena->session;
+
+    for (int i = 0; i < out->n_outside; i++)
+        if (out->outside[i].layer == layer)
+            return &out->outside[i];
+    out->outside[out->n_outside] = (struct vbs_exec_outside){
+        .layer = layer,
+        .samples = session ? session->ops->alloc(session, bytes) : calloc((size_t)bytes + 1, 1),
+        .session = session};
+    if (!out->outside[out->n_outside].samples) {
+        p->failed = true;
+        return NULL;
+    }
+    return &out->outside[out->n_outside++];
+}
+
+static void add_run(struct programming *p, int64_t s, char *to, const void *const *src)
+{
+    const struct vbs_exec_walked *walked = &p->walk->steps[s];
+    int ws = p->fit->buffers.own[s].ws;
+    struct vbs_exec_op *op = add_op(p, VBS_DO_RUN);
+
+    if (!op)
+        return;
+    op->index = walked->kernel;
+    op->n = p->walk->schedule->steps[s].batch;
+    op->to = to;
+    op->src = src;
+    op->ws = ws >= 0 ? item_address(p, s, ws) : NULL;
+    if (walked->image >= 0) {
+        const struct vbs_step *step = &p->walk->schedule->steps[s];
+        struct vbs_exec_range range =
+            vbs_exec_range(&p->walk->images[walked->image], step->part, step->parts);
+
+        if (range.packed_from < range.packed_to)
+            op->weights = weights_address(p, s, piece_step(p, s));
+    }
+}
+
+static void add_compute(struct programming *p, int64_t s)
+{
+    const struct vbs_step *step = &p->walk->schedule->steps[s];
+    const struct vbs_exec_walked *walked = &p->walk->steps[s];
+    const void *const *src = p->out->sources + p->out->n_sources;
+    bool stays = p->fit->stacks.line_of[step->layer] >= 0;
+    int64_t sample_bytes = p->layers[step->layer].out_bytes;
+    struct vbs_exec_outside *outside = NULL;
+    char *to = output_address(p, s);
+
+    add_sources(p, s, to);
+    if (!stays && p->divides[step->layer]) {
+        outside = find_outside(p, step->layer);
+        if (!outside)
+            return;
+    }
+    if (outside && walked->again)
+        add_copy(p, VBS_DO_RESTORE, to, outside->samples + walked->first * sample_bytes,
+                 step->batch * sample_bytes);
+    add_run(p, s, to, src);
+    if (outside)
+        add_copy(p, VBS_DO_SAVE, outside->samples + walked->first * sample_bytes, to,
+                 step->batch * sample_bytes);
+    else if (p->walk->schedule->io == VBS_IO_EXTERNAL)
+        add_output(p, step->layer, walked->first, step->batch, to);
+}
+
+/* ---- before and after ---- */
+
+/* Calls for runs of samples side by side, of a tensor that is there as a whole at step s. */
+static void add_all(struct programming *p, int64_t s, int tensor)
+{
+    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
+
+    for (int i = 0, end; i < stacks->request; i = end) {
+        end = stacks->stacks[vbs_exec_stack_of(stacks, tensor, i)].end;
+        if (tensor == 0)
+            add_input(p, i, end - i, sample_address(p, s, 0, i));
+        else
+            add_output(p, tensor, i, end - i, sample_address(p, s, tensor, i));
+    }
+}
+
+static bool is_listed_before(const struct vbs_exec_program *out, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (out->output_layers[j] == out->output_layers[i])
+            return true;
+    return false;
+}
+
+/* What is resident is all there at the end. A tensor that layers read too has left by then, or was
+ * overwritten: it is taken when it is made. */
+static void add_after(struct programming *p)
+{
+    for (int i = 0; i < p->out->n_outputs; i++)
+        if (!is_listed_before(p->out, i) && !p->walk->is_read[p->out->output_layers[i]])
+            add_all(p, p->walk->schedule->n_steps, p->out->output_layers[i]);
+}
+
+static void add_resident_reader_outputs(struct programming *p, int64_t s)
+{
+    const struct vbs_step *step = &p->walk->schedule->steps[s];
+
+    if (p->walk->schedule->io == VBS_IO_RESIDENT && p->walk->is_read[step->layer])
+        add_output(p, step->layer, p->walk->steps[s].first, step->batch, output_address(p, s));
+}
+
+/* Outputs that waited outside for all their parts. */
+static void add_outside(struct programming *p)
+{
+    for (int i = 0; i < p->out->n_outside; i++)
+        add_output(p, p->out->outside[i].layer, 0, p->fit->stacks.request,
+                   p->out->outside[i].samples);
+}
+
+/* ---- loads ---- */
+
+/* Whether stacks move before a step, which loads before it have to wait for. */
+static bool has_moves(const struct programming *p, int64_t step)
+{
+    const struct vbs_exec_op *ops = p->out->ops;
+
+    for (int i = p->out->begin[step + 1]; i < p->out->begin[step + 2]; i++)
+        if (ops[i].kind == VBS_DO_TURN)
+            return true;
+    return false;
+}
+
+static void list_loads(struct programming *p, const struct vbs_exec_file *file, bool marks)
+{
+    const struct vbs_schedule *schedule = p->walk->schedule;
+    struct vbs_exec_program *out = p->out;
+    int n = 0;
+
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+        const struct vbs_exec_image *image;
+        struct vbs_exec_range range;
+        struct vbs_exec_load load;
+        int64_t begin;
+
+        if (step->op != VBS_STEP_LOAD)
+            continue;
+        begin = p->fit->begins[n++];
+        image = &p->walk->images[p->walk->steps[s].image];
+        range = vbs_exec_range(image, step->part, step->parts);
+        load = (struct vbs_exec_load){.step = s,
+                                      .after = 2 * begin + (marks || has_moves(p, begin)),
+                                      .offset = file->offsets[p->walk->steps[s].image] +
+                                                range.packed_from,
+                                      .bytes = range.packed_to - range.packed_from,
+                                      .to = weights_address(p, begin, piece_step(p, s))};
+        if (step->resident)
+            out->residents[out->n_residents++] = load;
+        else
+            out->loads[out->n_loads++] = load;
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Layers by their names: a backend that does without some numbers them anew. */
+static enum vbs_status find_outputs(struct programming *p)
+{
+    const struct vbs_network *network = p->network;
+    int n_layers = p->walk->profile->n_layers;
+
+    p->out->n_outputs = network->n_outputs;
+    for (int i = 0; i < network->n_outputs; i++) {
+        int layer = network->outputs[i].layer, found = 0;
+        const char *name = network->layers[layer].name;
+
+        if (layer <= n_layers && strcmp(p->layers[layer].name, name) == 0)
+            found = layer;
+        for (int k = 1; k <= n_layers && !found; k++)
+            if (strcmp(p->layers[k].name, name) == 0)
+                found = k;
+        if (!found)
+            return vbs_fail(p->ctx, VBS_UNSUPPORTED,
+                            "the profile has no layer '%s', which makes an output of the network",
+                            name);
+        p->out->output_layers[i] = found;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status begin(struct programming *p)
+{
+    const struct vbs_schedule *schedule = p->walk->schedule;
+    struct vbs_exec_program *out = p->out;
+    size_t n_layers = (size_t)p->walk->profile->n_layers + 1, n_sources = 0;
+    size_t n_loads = (size_t)p->fit->pieces.n_loads;
+
+    for (int64_t s = 0; s < schedule->n_steps; s++)
+        if (p->walk->steps[s].kernel >= 0)
+            n_sources += (size_t)p->layers[schedule->steps[s].layer].n_inputs;
+    p->divides = vbs_arena_alloc(&out->arena, n_layers, sizeof *p->divides);
+    out->begin = vbs_arena_alloc(&out->arena, (size_t)schedule->n_steps + 4, sizeof *out->begin);
+    out->sources = vbs_arena_alloc(&out->arena, n_sources, sizeof *out->sources);
+    out->loads = vbs_arena_alloc(&out->arena, n_loads, sizeof *out->loads);
+    out->residents = vbs_arena_alloc(&out->arena, n_loads, sizeof *out->residents);
+    out->outside = vbs_arena_alloc(&out->arena, n_layers, sizeof *out->outside);
+    out->output_layers =
+        vbs_arena_alloc(&out->arena, (size_t)p->network->n_outputs, sizeof *out->output_layers);
+    if (!p->divides || !out->begin || !out->sources || !out->loads || !out->residents ||
+        !out->outside || !out->output_layers)
+        return vbs_no_memory(p->ctx);
+    for (int64_t s = 0; s < schedule->n_steps; s++)
+        if (p->walk->steps[s].divided)
+            p->divides[schedule->steps[s].layer] = true;
+    return find_outputs(p);
+}
+
+static void add_steps(struct programming *p)
+{
+    const struct vbs_schedule *schedule = p->walk->schedule;
+    struct vbs_exec_program *out = p->out;
+
+    out->begin[0] = 0;
+    if (p->fit->stacks.line_of[0] >= 0)
+        add_all(p, 0, 0);
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        out->begin[s + 1] = out->n_ops;
+        if (schedule->steps[s].op == VBS_STEP_DROP)
+            add_step_wait(p, VBS_DO_DROP, s);
+        add_moves(p, s);
+        if (p->walk->steps[s].kernel < 0)
+            continue;
+        add_step_wait(p, VBS_DO_WAIT, s);
+        add_compute(p, s);
+        add_resident_reader_outputs(p, s);
+    }
+    out->begin[schedule->n_steps + 1] = out->n_ops;
+    add_outside(p);
+    out->begin[schedule->n_steps + 2] = out->n_ops;
+    if (schedule->io == VBS_IO_RESIDENT)
+        add_after(p);
+    out->begin[schedule->n_steps + 3] = out->n_ops;
+}
+
+enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,
+                                      const struct vbs_exec_fit *fit,
+                                      const struct vbs_network *network,
+                                      const struct vbs_exec_arena *arena,
+                                      const struct vbs_exec_file *file, bool marks)
+{
+    struct programming p = {.ctx = ctx,
+                            .out = program,
+                            .fit = fit,
+                            .walk = fit->walk,
+                            .layers = fit->walk->profile->layers,
+                            .network = network,
+                            .arena = arena};
+    enum vbs_status status = begin(&p);
+
+    if (status != VBS_OK)
+        return status;
+    add_steps(&p);
+    if (p.failed)
+        return vbs_no_memory(ctx);
+    list_loads(&p, file, marks);
+    return VBS_OK;
+}
+
+void vbs_exec_program_clear(struct vbs_exec_program *program)
+{
+    for (int i = 0; i < program->n_outside; i++) {
+        struct vbs_exec_outside *outside = &program->outside[i];
+
+        if (outside->session)
+            outside->session->ops->free(outside->session, outside->samples);
+        else
+            free(outside->samples);
+    }
+    free(program->ops);
+    vbs_arena_clear(&program->arena);
+    *program = (struct vbs_exec_program){0};
+}

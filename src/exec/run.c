@@ -1,0 +1,367 @@
+/* Running a program once. */
+#include "exec/internal.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run under way. */
+struct running {
+    struct vbs_ctx *ctx;
+    struct vbs_exec *exec;
+    const float *input;
+    float *const *outputs;
+    double start_s, last_s; /* of the run; the end of the last op */
+    double taken_us[VBS_N_DOS];
+};
+
+/* Takes the time since the last op for this one. */
+static void stop_watch(struct running *r, enum vbs_exec_do kind)
+{
+    double now_s = vbs_clock_s();
+
+    r->taken_us[kind] += (now_s - r->last_s) * 1e6;
+    r->last_s = now_s;
+}
+
+static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *op)
+{
+    const struct vbs_operands operands = {
+        .src = op->src, .dst = op->to, .ws = op->ws, .weights = op->weights};
+    struct vbs_session *session = r->exec->session;
+    double time_us;
+
+    if (session->ops->device && !r->exec->trace)
+        return session->ops->device->enqueue(r->ctx, session, op->index, &operands);
+    return session->ops->run(r->ctx, session, op->index, &operands, &time_us);
+}
+
+static enum vbs_status write_input(struct running *r, const struct vbs_exec_op *op)
+{
+    struct vbs_session *session = r->exec->session;
+    const float *values = r->input + op->first * r->exec->input_values;
+
+    return session->ops->write(r->ctx, session, 0, op->n, values, op->to);
+}
+
+static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *op)
+{
+    struct vbs_session *session = r->exec->session;
+    float *values = r->outputs ? r->outputs[op->index] : NULL;
+
+    if (!values)
+        return VBS_OK;
+    return session->ops->read(r->ctx, session, r->exec->program.output_layers[op->index], op->n,
+                              op->from, values + op->first * r->exec->output_values[op->index]);
+}
+
+static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
+{
+    struct vbs_session *session = r->exec->session;
+    const struct vbs_device_ops *device = session->ops->device;
+    enum vbs_status status = VBS_OK;
+
+    if (!device)
+        memmove(op->to, op->from, (size_t)op->first);
+    else
+        status = device->move(r->ctx, session, op->to, op->from, op->first);
+    if (device && status == VBS_OK && r->exec->trace)
+        status = device->finish(r->ctx, session);
+    return status;
+}
+
+static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
+{
+    enum vbs_status status = VBS_OK;
+
+    switch ((enum vbs_exec_do)op->kind) {
+    case VBS_DO_DROP:
+    case VBS_DO_COME:
+    case VBS_DO_WAIT:
+        status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->n);
+        break;
+    case VBS_DO_TURN: /* to where it may overlap itself */
+    case VBS_DO_MOVE:
+    case VBS_DO_RESTORE:
+    case VBS_DO_SAVE:
+        status = move(r, op);
+        break;
+    case VBS_DO_IN:
+        status = write_input(r, op);
+        break;
+    case VBS_DO_RUN:
+        status = run_kernel(r, op);
+        break;
+    case VBS_DO_OUT:
+        status = read_output(r, op);
+        break;
+    case VBS_N_DOS:
+        break;
+    }
+    stop_watch(r, (enum vbs_exec_do)op->kind);
+    return status;
+}
+
+/* ---- steps ---- */
+
+static enum vbs_status reach(struct running *r, int64_t slot, bool has_moved)
+{
+    struct vbs_exec_guard *guard = r->exec->guard;
+
+    return guard ? vbs_exec_guard_reach(r->ctx, guard, slot, has_moved) : VBS_OK;
+}
+
+/* Ops from..to - 1, none of a step. */
+static enum vbs_status run_others(struct running *r, int from, int to)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = from; i < to && status == VBS_OK; i++)
+        status = run_op(r, &r->exec->program.ops[i]);
+    return status;
+}
+
+/* The ops from *at on that move stacks; what they leave behind is dead when all have moved. */
+static enum vbs_status run_moves(struct running *r, int *at, int end)
+{
+    const struct vbs_exec_op *ops = r->exec->program.ops;
+    int first = *at;
+    enum vbs_status status = VBS_OK;
+
+    for (; *at < end && status == VBS_OK &&
+           (ops[*at].kind == VBS_DO_TURN || ops[*at].kind == VBS_DO_COME);
+         ++*at)
+        status = run_op(r, &ops[*at]);
+    for (int i = first; i < *at && r->exec->guard; i++) {
+        if (ops[i].kind != VBS_DO_TURN)
+            continue;
+        vbs_exec_guard_moved(r->exec->guard, ops[i].from, ops[i].first);
+        vbs_exec_guard_moved(r->exec->guard, ops[i].to, ops[i].first);
+    }
+    return status;
+}
+
+/* Ops of one kind from *at on. */
+static enum vbs_status run_kind(struct running *r, enum vbs_exec_do kind, int *at, int end)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (; *at < end && status == VBS_OK && r->exec->program.ops[*at].kind == kind; ++*at)
+        status = run_op(r, &r->exec->program.ops[*at]);
+    return status;
+}
+
+/* What is before the step's own time: drops, moves, weights that have to come. */
+static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
+{
+    int first;
+    enum vbs_status status = run_kind(r, VBS_DO_DROP, at, end);
+
+    if (status == VBS_OK)
+        status = reach(r, 2 * s, false);
+    first = *at;
+    if (status == VBS_OK)
+        status = run_moves(r, at, end);
+    if (status == VBS_OK)
+        status = reach(r, 2 * s, true);
+    if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->guard))
+        status = vbs_exec_stream_pass(r->ctx, r->exec->stream, 2 * s + 1);
+    if (status == VBS_OK)
+        status = run_kind(r, VBS_DO_WAIT, at, end);
+    return status;
+}
+
+static enum vbs_status run_step(struct running *r, int64_t s)
+{
+    const struct vbs_exec_program *program = &r->exec->program;
+    struct vbs_exec_step *trace = r->exec->trace;
+    int at = program->begin[s + 1], end = program->begin[s + 2];
+    enum vbs_status status = prepare_step(r, s, &at, end);
+    double start_s = r->last_s;
+
+    if (status == VBS_OK)
+        status = reach(r, 2 * s + 1, true);
+    for (; at < end && status == VBS_OK; at++)
+        status = run_op(r, &program->ops[at]);
+    if (trace && r->exec->is_load && !r->exec->is_load[s])
+        trace[s] =
+            (struct vbs_exec_step){(start_s - r->start_s) * 1e6, (r->last_s - r->start_s) * 1e6};
+    if (status == VBS_OK && r->exec->guard)
+        status = vbs_exec_guard_look(r->ctx, r->exec->guard, s);
+    return status;
+}
+
+static enum vbs_status run_steps(struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t s = 0; s < exec->n_steps && status == VBS_OK; s++) {
+        if (vbs_cancelled(r->ctx))
+            return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
+        status = run_step(r, s);
+        if (exec->stream && status == VBS_OK)
+            status = vbs_exec_stream_pass(r->ctx, exec->stream, 2 * s + 2);
+    }
+    if (exec->stream && status == VBS_OK) {
+        status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
+        stop_watch(r, VBS_DO_WAIT);
+    }
+    if (status == VBS_OK)
+        status = run_others(r, exec->program.begin[exec->n_steps + 1],
+                            exec->program.begin[exec->n_steps + 2]);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *exec)
+{
+    for (int i = 0; i < exec->program.n_residents; i++) {
+        const struct vbs_exec_load *load = &exec->program.residents[i];
+        int reason;
+
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        reason = vbs_exec_loader_read(&exec->loader, VBS_READER_COMPUTES, load->to, load->bytes,
+                                      load->offset);
+        if (reason == 0)
+            reason = vbs_exec_loader_finish(&exec->loader, VBS_READER_COMPUTES);
+        if (reason)
+            return vbs_exec_loader_refuse(ctx, &exec->loader, reason);
+    }
+    exec->has_residents = true;
+    return VBS_OK;
+}
+
+static enum vbs_status begin(struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    enum vbs_status status = VBS_OK;
+
+    if (!exec->has_residents)
+        status = vbs_exec_load_residents(r->ctx, exec);
+    if (status != VBS_OK)
+        return status;
+    exec->has_residents = false; /* until the run has ended well */
+    if (exec->trace)
+        memset(exec->trace, 0, (size_t)exec->n_steps * sizeof *exec->trace);
+    if (exec->guard)
+        vbs_exec_guard_start(exec->guard);
+    return reach(r, 0, true);
+}
+
+/* The clock runs from the first step's start to the last one's end. */
+static enum vbs_status run_timed(struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    enum vbs_status status = VBS_OK;
+
+    if (exec->arena.session)
+        status = exec->session->ops->device->finish(r->ctx, exec->session);
+    if (status != VBS_OK)
+        return status;
+    r->start_s = r->last_s = vbs_clock_s();
+    memset(r->taken_us, 0, sizeof r->taken_us);
+    if (exec->stream)
+        vbs_exec_stream_begin(exec->stream, r->start_s, exec->trace);
+    status = run_steps(r);
+    if (exec->arena.session) {
+        struct vbs_ctx rest = {0};
+        enum vbs_status ended =
+            exec->session->ops->device->finish(status == VBS_OK ? r->ctx : &rest, exec->session);
+
+        status = status == VBS_OK ? ended : status;
+        r->last_s = vbs_clock_s();
+    }
+    if (exec->stream)
+        vbs_exec_stream_stop(exec->stream);
+    return status;
+}
+
+static void fill_report(const struct running *r, double io_us, struct vbs_exec_report *report)
+{
+    const struct vbs_exec *exec = r->exec;
+    const double *us = r->taken_us;
+
+    report->time_us = (r->last_s - r->start_s) * 1e6;
+    report->compute_us = us[VBS_DO_TURN] + us[VBS_DO_MOVE] + us[VBS_DO_RUN];
+    report->waited_us = us[VBS_DO_WAIT] + us[VBS_DO_DROP] + us[VBS_DO_COME];
+    report->io_us = io_us + us[VBS_DO_IN] + us[VBS_DO_OUT] + us[VBS_DO_RESTORE] + us[VBS_DO_SAVE];
+    if (exec->arena.session && !exec->trace) /* its host only writes lists */
+        report->compute_us = report->waited_us = report->io_us = NAN;
+    report->n_steps = exec->n_steps;
+    report->steps = exec->trace;
+    if (exec->stream) {
+        const struct vbs_exec_streamed streamed = vbs_exec_stream_streamed(exec->stream);
+
+        report->copy_us = exec->arena.session && !exec->trace ? NAN : streamed.copy_us;
+        report->copied_bytes = streamed.bytes;
+    }
+}
+
+/* Values of the input where none is given. */
+static enum vbs_status seed_input(struct running *r)
+{
+    struct vbs_exec *exec = r->exec;
+    int64_t n = exec->request * exec->input_values;
+
+    if (!exec->seeded_input) {
+        exec->seeded_input = malloc((size_t)n * sizeof *exec->seeded_input);
+        if (!exec->seeded_input)
+            return vbs_no_memory(r->ctx);
+        vbs_tensor_values(0, 0, n, exec->seeded_input);
+    }
+    r->input = exec->seeded_input;
+    return VBS_OK;
+}
+
+/* Memory of the process, now or (peak) the most; of a device, what anybody has of it now. */
+static int64_t used_bytes(const struct vbs_exec *exec, bool peak)
+{
+    struct vbs_session *session = exec->arena.session;
+
+    return session ? session->ops->device->used(session) : vbs_exec_resident_bytes(peak);
+}
+
+enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
+                             float *const *outputs, struct vbs_exec_report *result)
+{
+    struct running r = {.ctx = ctx, .exec = exec, .input = input, .outputs = outputs};
+    const int *starts = exec->program.begin;
+    struct vbs_exec_report report = {0};
+    enum vbs_status status = input ? VBS_OK : seed_input(&r);
+    double io_us = 0;
+    bool tells;
+
+    if (status != VBS_OK)
+        return status;
+    tells = exec->arena.session || vbs_exec_reset_peak();
+    report.base_bytes = used_bytes(exec, false);
+    tells &= report.base_bytes >= 0;
+    if (tells || !exec->arena.session)
+        report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
+    status = begin(&r);
+    r.last_s = vbs_clock_s();
+    if (status == VBS_OK)
+        status = run_others(&r, starts[0], starts[1]);
+    io_us = r.taken_us[VBS_DO_IN];
+    if (status == VBS_OK)
+        status = run_timed(&r);
+    if (status != VBS_OK)
+        return status;
+    exec->has_residents = true;
+    fill_report(&r, io_us, &report);
+    io_us = r.taken_us[VBS_DO_OUT];
+    status = run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]);
+    if (status != VBS_OK)
+        return status;
+    report.io_us += r.taken_us[VBS_DO_OUT] - io_us;
+    report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
+    report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;
+    *result = report;
+    return VBS_OK;
+}

@@ -1,0 +1,164 @@
+/* What packed weights depend on, as a text. */
+#include "exec/weights/file.h"
+
+#include "base/fail.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUES 4096 /* taken at once */
+
+/* Eight bytes at a time, by multiplication and folding; not for secrets. */
+uint64_t vbs_exec_hash(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t word;
+
+    for (; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    for (; bytes > 0; at++, bytes--)
+        hash = (hash ^ *at) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+int vbs_exec_packer(const struct vbs_exec_walk *walk, int image)
+{
+    int packer = -1;
+
+    for (int i = 0; i < walk->n_kernels; i++) {
+        const struct vbs_exec_kernel *kernel = &walk->kernels[i];
+
+        if (kernel->image != image)
+            continue;
+        if (kernel->wanted.parts == 0)
+            return i;
+        if (packer < 0)
+            packer = i;
+    }
+    return packer;
+}
+
+enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk, int image,
+                                 int **kernels, int *n)
+{
+    int packer = vbs_exec_packer(walk, image);
+    int parts = packer >= 0 ? walk->kernels[packer].wanted.parts : 0;
+    int *found = malloc(((size_t)parts + 1) * sizeof *found);
+
+    if (!found)
+        return vbs_no_memory(ctx);
+    for (int p = 0; p < parts; p++)
+        found[p] = -1;
+    if (parts == 0)
+        found[0] = packer;
+    for (int i = walk->n_kernels - 1; i >= 0 && parts > 0; i--)
+        if (walk->kernels[i].image == image && walk->kernels[i].wanted.parts == parts)
+            found[walk->kernels[i].wanted.part - 1] = i;
+    for (int p = 0; p < parts; p++)
+        if (found[p] < 0) {
+            free(found);
+            return vbs_fail(ctx, VBS_UNSUPPORTED,
+                            "layer %d '%s' is taken in parts that read different forms of its "
+                            "weights",
+                            walk->images[image].layer,
+                            walk->profile->layers[walk->images[image].layer].name);
+        }
+    *kernels = found;
+    *n = parts > 0 ? parts : packer >= 0;
+    return VBS_OK;
+}
+
+/* ---- values that a file brings ---- */
+
+static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   int layer, int bundled, enum vbs_parameter what, int64_t count,
+                                   uint64_t *hash)
+{
+    float values[VALUES];
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t at = 0; at < count && status == VBS_OK; at += VALUES) {
+        int64_t n = count - at < VALUES ? count - at : VALUES;
+
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        status = vbs_parameter_values(ctx, network, layer, bundled, what, at, n, values);
+        if (status == VBS_OK)
+            *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
+    }
+    return status;
+}
+
+/* BatchNorm and Scale may be folded into the weights before them. */
+static enum vbs_status hash_bundled(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                    int layer, uint64_t *hash)
+{
+    static const enum vbs_parameter FOLDED[] = {VBS_PARAMETER_MEAN, VBS_PARAMETER_VARIANCE,
+                                                VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA};
+    const struct vbs_layer *l = &network->layers[layer];
+    enum vbs_status status = VBS_OK;
+
+    for (int b = 0; b < l->n_bundled; b++)
+        for (int i = 0; i < 4 && status == VBS_OK; i++)
+            if (l->bundled[b].op == VBS_OP_BATCHNORM || l->bundled[b].op == VBS_OP_SCALE)
+                status = hash_values(ctx, network, layer, b, FOLDED[i], l->shape.dim[0], hash);
+    return status;
+}
+
+static enum vbs_status hash_stored(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   uint64_t *hash)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int k = 1; k <= network->n_layers && status == VBS_OK; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+
+        status = hash_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS,
+                             vbs_weight_count(network, k), hash);
+        if (status == VBS_OK && l->operand.n_dims > 0)
+            status = hash_values(ctx, network, k, -1, VBS_PARAMETER_OPERAND,
+                                 vbs_shape_elements(&l->operand), hash);
+        if (status == VBS_OK)
+            status = hash_bundled(ctx, network, k, hash);
+    }
+    return status;
+}
+
+/* ---- the text ---- */
+
+enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk,
+                                     const struct vbs_network *network,
+                                     const struct vbs_session *session, struct vbs_text *key)
+{
+    const struct vbs_circumstances *c = &session->circumstances;
+    uint64_t stored = 0;
+
+    if (vbs_network_stored(network) > 0) {
+        enum vbs_status status = hash_stored(ctx, network, &stored);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    vbs_text_addf(key, "network %016" PRIx64 "\nvalues %016" PRIx64 "\nbackend %s\nlibrary %s\n",
+                  vbs_network_hash(network), stored, c->backend ? c->backend : "",
+                  c->library ? c->library : "");
+    vbs_text_addf(key, "device %s\nthreads %d\n", c->device ? c->device : "", c->threads);
+    for (int m = 0; m < walk->n_images; m++) {
+        const struct vbs_exec_image *image = &walk->images[m];
+        int packer = vbs_exec_packer(walk, m);
+
+        vbs_text_addf(key, "layer %d bytes %" PRId64, image->layer, image->packed_bytes);
+        if (packer >= 0) {
+            const struct vbs_wanted_kernel *wanted = &walk->kernels[packer].wanted;
+
+            vbs_text_addf(key, " parts %d batch %d algorithm ", wanted->parts, wanted->batch);
+            vbs_text_add(key, wanted->algorithm);
+        }
+        vbs_text_add(key, "\n");
+    }
+    return key->failed ? vbs_no_memory(ctx) : VBS_OK;
+}

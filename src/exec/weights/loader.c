@@ -1,0 +1,110 @@
+#include "exec/weights/loader.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+/* Reasons of the device's, beside those of files, which are numbers of errors. */
+#define OF_DEVICE (1 << 20)
+
+static const struct vbs_device_ops *device_of(const struct vbs_exec_loader *loader)
+{
+    return loader->session->ops->device;
+}
+
+enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader *loader,
+                                     const struct vbs_exec_file *file, struct vbs_session *session)
+{
+    bool failed = false;
+
+    *loader = (struct vbs_exec_loader){.file = file, .session = session};
+    for (int i = 0; i < VBS_N_READERS; i++) {
+        loader->bounce[i] = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
+        failed |= !loader->bounce[i];
+    }
+    for (int i = 0; session && i < VBS_DEVICE_BUFFERS; i++) {
+        loader->pinned[i] = device_of(loader)->host_alloc(session, VBS_EXEC_BOUNCE);
+        failed |= !loader->pinned[i];
+    }
+    return failed ? vbs_no_memory(ctx) : VBS_OK;
+}
+
+void vbs_exec_loader_clear(struct vbs_exec_loader *loader)
+{
+    for (int i = 0; i < VBS_N_READERS; i++)
+        free(loader->bounce[i]);
+    for (int i = 0; loader->session && i < VBS_DEVICE_BUFFERS; i++)
+        if (loader->pinned[i])
+            device_of(loader)->host_free(loader->session, loader->pinned[i]);
+    *loader = (struct vbs_exec_loader){0};
+}
+
+static int of_device(int reason)
+{
+    return reason ? OF_DEVICE + reason : 0;
+}
+
+/* At most VBS_EXEC_BOUNCE bytes, by way of a pinned buffer that is free again. */
+static int read_pinned(struct vbs_exec_loader *loader, enum vbs_exec_reader who, char *to,
+                       int64_t bytes, int64_t offset)
+{
+    const struct vbs_device_ops *device = device_of(loader);
+    int number = who == VBS_READER_COMPUTES ? 2 : loader->turn;
+    void *pinned = loader->pinned[number];
+    int reason = of_device(device->end_copy(loader->session, number));
+
+    if (who == VBS_READER_COPIES)
+        loader->turn = 1 - number;
+    if (reason == 0)
+        reason = vbs_exec_file_read(loader->file, pinned, bytes, offset, loader->bounce[who]);
+    if (reason == 0)
+        reason = of_device(device->begin_copy(loader->session, number, to, pinned, bytes));
+    return reason;
+}
+
+int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
+                         int64_t bytes, int64_t offset)
+{
+    int reason = 0;
+
+    if (!loader->session)
+        return vbs_exec_file_read(loader->file, to, bytes, offset, loader->bounce[who]);
+    for (int64_t at = 0; at < bytes && reason == 0; at += VBS_EXEC_BOUNCE) {
+        int64_t left = bytes - at, n = left < VBS_EXEC_BOUNCE ? left : VBS_EXEC_BOUNCE;
+
+        reason = read_pinned(loader, who, (char *)to + at, n, offset + at);
+    }
+    return reason;
+}
+
+int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who)
+{
+    int first = who == VBS_READER_COMPUTES ? 2 : 0, last = who == VBS_READER_COMPUTES ? 2 : 1;
+    int reason = 0;
+
+    for (int i = first; loader->session && i <= last; i++) {
+        int ended = of_device(device_of(loader)->end_copy(loader->session, i));
+
+        reason = reason ? reason : ended;
+    }
+    return reason;
+}
+
+int vbs_exec_loader_set(struct vbs_exec_loader *loader, int point, bool computed)
+{
+    return of_device(device_of(loader)->set_point(loader->session, point, computed));
+}
+
+int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int point, bool computing)
+{
+    return of_device(device_of(loader)->wait_point(loader->session, point, computing));
+}
+
+enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,
+                                       int reason)
+{
+    if (reason < OF_DEVICE)
+        return vbs_exec_file_refuse(ctx, loader->file, reason);
+    return vbs_fail(ctx, VBS_LIBRARY, "cannot copy packed weights to the device: %s",
+                    device_of(loader)->explain(reason - OF_DEVICE));
+}

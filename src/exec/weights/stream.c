@@ -1,0 +1,438 @@
+#include "exec/weights/stream.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* From libgomp; declared here because only gcc brings omp.h. */
+extern int omp_get_num_places(void);
+extern int omp_get_place_num_procs(int place);
+extern void omp_get_place_proc_ids(int place, int *ids);
+
+#define SPINS   200                /* looks before sleeping: a microsecond or two */
+#define SLICE   ((int64_t)1 << 20) /* what one thread reads at a time */
+#define LOOK_NS 50000000L          /* how often who waits looks at ctx->cancel */
+#define NOBODY  INT64_MAX
+#define LOWEST  19 /* priority: nice */
+
+/* A number that only grows during a run, and one who waits for it to reach another. */
+struct gate {
+    _Atomic int64_t value;
+    _Atomic int64_t wanted; /* NOBODY: nobody sleeps */
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+};
+
+/* The load under way, which is read in slices by whoever has time; guarded by loaded.mutex. */
+struct sharing {
+    const struct vbs_exec_load *load; /* null: none */
+    int64_t at;                       /* bytes that were taken */
+    int n_readers;
+    int reason; /* of a slice that failed, else 0 */
+};
+
+struct slice {
+    void *to;
+    int64_t bytes, offset;
+};
+
+struct vbs_exec_stream {
+    const struct vbs_exec_load *loads;
+    int n_loads;
+    struct vbs_exec_loader *loader;
+    bool points;  /* of a device keep the order: i: load i may begin, n_loads + i: it has ended */
+    int n_marked; /* loads whose first point the computing thread has set */
+    struct sharing sharing;
+    struct gate run;    /* runs begun; the last one is the wish to end */
+    struct gate passed; /* half steps */
+    struct gate loaded; /* loads */
+    struct gate idle;   /* runs ended */
+    _Atomic bool stops, quits;
+    int reason; /* of a load that failed, else 0; valid once loaded says that it ended */
+    double start_s;
+    struct vbs_exec_step *trace;
+    struct vbs_exec_streamed streamed;
+    pthread_t thread;
+};
+
+/* ---- gates ---- */
+
+static void gate_init(struct gate *gate)
+{
+    pthread_condattr_t attributes;
+
+    atomic_init(&gate->value, 0);
+    atomic_init(&gate->wanted, NOBODY);
+    pthread_mutex_init(&gate->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&gate->cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void gate_destroy(struct gate *gate)
+{
+    pthread_cond_destroy(&gate->cond);
+    pthread_mutex_destroy(&gate->mutex);
+}
+
+/* Either the one who raises sees who waits, or the one who waits sees the value: both write first
+ * and look then, in one order for all. */
+static void gate_raise(struct gate *gate, int64_t value)
+{
+    atomic_store(&gate->value, value);
+    if (value < atomic_load(&gate->wanted))
+        return;
+    pthread_mutex_lock(&gate->mutex);
+    pthread_cond_broadcast(&gate->cond);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+static void gate_sleep(struct gate *gate)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(&gate->cond, &gate->mutex, &until);
+}
+
+static void gate_wait(struct gate *gate, int64_t value)
+{
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load_explicit(&gate->value, memory_order_acquire) >= value)
+            return;
+    pthread_mutex_lock(&gate->mutex);
+    atomic_store(&gate->wanted, value);
+    while (atomic_load(&gate->value) < value)
+        gate_sleep(gate);
+    atomic_store(&gate->wanted, NOBODY);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+/* ---- slices ---- */
+
+static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
+{
+    pthread_mutex_lock(&stream->loaded.mutex);
+    stream->sharing = (struct sharing){.load = load};
+    if (atomic_load(&stream->loaded.wanted) != NOBODY)
+        pthread_cond_broadcast(&stream->loaded.cond);
+    pthread_mutex_unlock(&stream->loaded.mutex);
+}
+
+static bool has_slice(const struct vbs_exec_stream *stream)
+{
+    const struct sharing *sharing = &stream->sharing;
+
+    return sharing->load && sharing->at < sharing->load->bytes && sharing->reason == 0;
+}
+
+/* False when there is none (left). */
+static bool take_slice(struct vbs_exec_stream *stream, struct slice *slice)
+{
+    struct sharing *sharing = &stream->sharing;
+    bool has;
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    has = has_slice(stream) && !atomic_load(&stream->stops);
+    if (has) {
+        const struct vbs_exec_load *load = sharing->load;
+        int64_t left = load->bytes - sharing->at;
+
+        *slice = (struct slice){(char *)load->to + sharing->at, left < SLICE ? left : SLICE,
+                                load->offset + sharing->at};
+        sharing->at += slice->bytes;
+        sharing->n_readers++;
+    }
+    pthread_mutex_unlock(&stream->loaded.mutex);
+    return has;
+}
+
+/* Without points the copy thread waits for the device at the end of a load, who helps at once. */
+static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice,
+                       enum vbs_exec_reader who)
+{
+    struct sharing *sharing = &stream->sharing;
+    int reason = vbs_exec_loader_read(stream->loader, who, slice->to, slice->bytes, slice->offset);
+
+    if (reason == 0 && who == VBS_READER_COMPUTES && !stream->points)
+        reason = vbs_exec_loader_finish(stream->loader, who);
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    if (reason)
+        sharing->reason = reason;
+    if (--sharing->n_readers == 0)
+        pthread_cond_broadcast(&stream->loaded.cond);
+    pthread_mutex_unlock(&stream->loaded.mutex);
+}
+
+/* Until nobody reads; why load number index failed, or 0. */
+static int close_load(struct vbs_exec_stream *stream, int index)
+{
+    struct sharing *sharing = &stream->sharing;
+    int reason,
+        ended = stream->points ? 0 : vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+
+    pthread_mutex_lock(&stream->loaded.mutex);
+    while (sharing->n_readers > 0)
+        pthread_cond_wait(&stream->loaded.cond, &stream->loaded.mutex);
+    reason = sharing->reason                      ? sharing->reason
+             : ended                              ? ended
+             : sharing->at < sharing->load->bytes ? ECANCELED
+                                                  : 0;
+    sharing->load = NULL;
+    pthread_mutex_unlock(&stream->loaded.mutex);
+    if (reason == 0 && stream->points)
+        reason = vbs_exec_loader_set(stream->loader, stream->n_loads + index, false);
+    return reason;
+}
+
+/* What the load waits for on the device: 0, or why that failed. */
+static int open_point(struct vbs_exec_stream *stream, int index)
+{
+    if (!stream->points || stream->loads[index].after == 0)
+        return 0;
+    return vbs_exec_loader_wait(stream->loader, index, false);
+}
+
+/* ---- the thread ---- */
+
+/* All processors that OpenMP has places for: who creates this thread may be bound to one of them,
+ * where it computes. Without places nobody is bound. */
+static void spread_out(void)
+{
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int n = omp_get_place_num_procs(place);
+        int *ids = malloc((size_t)n * sizeof *ids + 1);
+
+        if (!ids)
+            return;
+        omp_get_place_proc_ids(place, ids);
+        for (int i = 0; i < n; i++)
+            if (ids[i] < CPU_SETSIZE)
+                CPU_SET(ids[i], &all);
+        free(ids);
+    }
+    if (CPU_COUNT(&all) > 0)
+        (void)sched_setaffinity(0, sizeof all, &all);
+}
+
+/* The copy thread computes where others have nothing to compute: a thread that computes and loses
+ * its processor for the time of a copy makes all others wait for it. Who waits for weights copies
+ * too, so that they come in any case. */
+static void step_back(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
+}
+
+static void run_loads(struct vbs_exec_stream *stream)
+{
+    for (int i = 0; i < stream->n_loads; i++) {
+        const struct vbs_exec_load *load = &stream->loads[i];
+        struct slice slice;
+        double start_s, end_s;
+
+        gate_wait(&stream->passed, load->after);
+        if (atomic_load(&stream->stops))
+            return;
+        start_s = vbs_clock_s();
+        stream->reason = open_point(stream, i);
+        if (stream->reason == 0) {
+            open_load(stream, load);
+            while (take_slice(stream, &slice))
+                read_slice(stream, &slice, VBS_READER_COPIES);
+            stream->reason = close_load(stream, i);
+        }
+        end_s = vbs_clock_s();
+        if (stream->reason) {
+            gate_raise(&stream->loaded, NOBODY - 1); /* nobody need wait any longer */
+            return;
+        }
+        stream->streamed.copy_us += (end_s - start_s) * 1e6;
+        stream->streamed.bytes += load->bytes;
+        if (stream->trace)
+            stream->trace[load->step] = (struct vbs_exec_step){(start_s - stream->start_s) * 1e6,
+                                                               (end_s - stream->start_s) * 1e6};
+        gate_raise(&stream->loaded, i + 1);
+    }
+}
+
+static void *live(void *self)
+{
+    struct vbs_exec_stream *stream = self;
+
+    spread_out();
+    if (!stream->loader->session) /* where the host computes */
+        step_back();
+    for (int64_t run = 1;; run++) {
+        gate_wait(&stream->run, run);
+        if (atomic_load(&stream->quits))
+            return NULL;
+        run_loads(stream);
+        gate_raise(&stream->idle, run);
+    }
+}
+
+/* Signals are for the other threads. */
+static int start_thread(struct vbs_exec_stream *stream)
+{
+    sigset_t all, before;
+    int reason;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reason = pthread_create(&stream->thread, NULL, live, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return reason;
+}
+
+static void release(struct vbs_exec_stream *stream)
+{
+    gate_destroy(&stream->run);
+    gate_destroy(&stream->passed);
+    gate_destroy(&stream->loaded);
+    gate_destroy(&stream->idle);
+    free(stream);
+}
+
+/* ---- the other side ---- */
+
+enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
+                                    int n_loads, struct vbs_exec_loader *loader, bool waits,
+                                    struct vbs_exec_stream **result)
+{
+    struct vbs_exec_stream *stream = calloc(1, sizeof *stream);
+    int reason;
+
+    if (!stream)
+        return vbs_no_memory(ctx);
+    stream->loads = loads;
+    stream->n_loads = n_loads;
+    stream->loader = loader;
+    stream->points = loader->session && !waits;
+    gate_init(&stream->run);
+    gate_init(&stream->passed);
+    gate_init(&stream->loaded);
+    gate_init(&stream->idle);
+    reason = start_thread(stream);
+    if (reason) {
+        release(stream);
+        return vbs_fail(ctx, VBS_LIBRARY, "cannot start a thread that copies weights: %s",
+                        strerror(reason));
+    }
+    *result = stream;
+    return VBS_OK;
+}
+
+void vbs_exec_stream_free(struct vbs_exec_stream *stream)
+{
+    if (!stream)
+        return;
+    atomic_store(&stream->quits, true);
+    gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
+    pthread_join(stream->thread, NULL);
+    release(stream);
+}
+
+void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
+                           struct vbs_exec_step *trace)
+{
+    stream->start_s = start_s;
+    stream->trace = trace;
+    stream->reason = 0;
+    stream->n_marked = 0;
+    stream->streamed = (struct vbs_exec_streamed){0};
+    atomic_store(&stream->stops, false);
+    atomic_store(&stream->passed.value, 0);
+    atomic_store(&stream->loaded.value, 0);
+    gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
+}
+
+enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int64_t n_half_steps)
+{
+    int reason = 0;
+
+    /* Loads begin in their order: one that may begin earlier than one before it waits for that. */
+    for (; stream->points && reason == 0 && stream->n_marked < stream->n_loads &&
+           stream->loads[stream->n_marked].after <= n_half_steps;
+         stream->n_marked++)
+        if (stream->loads[stream->n_marked].after > 0)
+            reason = vbs_exec_loader_set(stream->loader, stream->n_marked, true);
+    if (reason)
+        return vbs_exec_loader_refuse(ctx, stream->loader, reason);
+    gate_raise(&stream->passed, n_half_steps);
+    return VBS_OK;
+}
+
+/* Until a load has ended or there is something to read, at most LOOK_NS. */
+static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
+{
+    struct gate *loaded = &stream->loaded;
+
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load_explicit(&loaded->value, memory_order_acquire) >= n_loads)
+            return;
+    pthread_mutex_lock(&loaded->mutex);
+    atomic_store(&loaded->wanted, n_loads);
+    if (atomic_load(&loaded->value) < n_loads && !has_slice(stream))
+        gate_sleep(loaded);
+    atomic_store(&loaded->wanted, NOBODY);
+    pthread_mutex_unlock(&loaded->mutex);
+}
+
+enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
+                                     int n_loads)
+{
+    struct slice slice;
+
+    while (atomic_load(&stream->loaded.value) < n_loads) {
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        if (take_slice(stream, &slice))
+            read_slice(stream, &slice, VBS_READER_COMPUTES);
+        else
+            wait_for_load(stream, n_loads);
+    }
+    if (atomic_load(&stream->loaded.value) > stream->n_loads)
+        return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
+    if (stream->points && n_loads > 0) {
+        int reason = vbs_exec_loader_wait(stream->loader, stream->n_loads + n_loads - 1, true);
+
+        if (reason)
+            return vbs_exec_loader_refuse(ctx, stream->loader, reason);
+    }
+    return VBS_OK;
+}
+
+void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
+{
+    atomic_store(&stream->stops, true);
+    gate_raise(&stream->passed, NOBODY - 1);
+    gate_wait(&stream->idle, atomic_load(&stream->run.value));
+    if (stream->points) { /* what is still on its way must not reach a next run's arena */
+        (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+        (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COMPUTES);
+    }
+}
+
+struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream)
+{
+    return stream->streamed;
+}

@@ -1,0 +1,415 @@
+/* What every operator makes of the shapes of its inputs, and which it refuses. */
+#include "model/network/shape.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+static bool within(int64_t value, int64_t low)
+{
+    return value >= low && value <= VBS_MAX_DIM;
+}
+
+static bool is_pool(enum vbs_op op)
+{
+    return op == VBS_OP_POOL_MAX || op == VBS_OP_POOL_AVG;
+}
+
+static enum vbs_status shapes_differ(struct vbs_ctx *ctx, const char *what,
+                                     const struct vbs_shape *a, const struct vbs_shape *b)
+{
+    char a_text[64], b_text[64];
+
+    return vbs_fail(ctx, VBS_FORMAT, "%s differ: %s and %s", what,
+                    vbs_shape_format(a, a_text, sizeof a_text),
+                    vbs_shape_format(b, b_text, sizeof b_text));
+}
+
+/* ---- windows ---- */
+
+/* Window i of attributes over a dimension of in elements: *out positions. */
+static enum vbs_status infer_window(struct vbs_ctx *ctx, enum vbs_op op, bool round_up,
+                                    struct vbs_attributes *attributes, int i, int64_t in,
+                                    int64_t *out)
+{
+    int64_t stride = attributes->stride[i];
+    int64_t low = attributes->pad_low[i], high = attributes->pad_high[i];
+    int64_t extent = (attributes->kernel[i] - 1) * attributes->dilation[i] + 1;
+    int64_t padded = in + low + high, positions;
+
+    if (extent > padded)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "kernel spans %lld, more than the %lld of its padded input",
+                        (long long)extent, (long long)padded);
+    if (is_pool(op) && (low >= extent || high >= extent))
+        return vbs_fail(ctx, VBS_FORMAT, "padding %lld leaves windows of kernel %lld without input",
+                        (long long)(low > high ? low : high), (long long)extent);
+    positions = (padded - extent + (round_up ? stride - 1 : 0)) / stride + 1;
+    if (round_up && (positions - 1) * stride >= in + low)
+        positions--;
+    if (is_pool(op)) {
+        int64_t need = (positions - 1) * stride + extent - in - low;
+
+        attributes->pad_high[i] = need > 0 ? need : 0;
+    }
+    *out = positions;
+    return VBS_OK;
+}
+
+/* The other way round: window i of a deconv spreads each of in values over *out positions. */
+static enum vbs_status infer_spread(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                    int i, int64_t in, int64_t *out)
+{
+    int64_t extent = (attributes->kernel[i] - 1) * attributes->dilation[i] + 1;
+
+    if (!within(attributes->out_pad[i], 0))
+        return vbs_fail(ctx, VBS_FORMAT, "padding of the output is out of range");
+    /* of 2^62 at most each */
+    *out = (in - 1) * attributes->stride[i] + extent + attributes->out_pad[i] -
+           attributes->pad_low[i] - attributes->pad_high[i];
+    if (*out < 1)
+        return vbs_fail(ctx, VBS_FORMAT, "padding cuts off the whole output");
+    return VBS_OK;
+}
+
+static enum vbs_status check_window(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                    int i)
+{
+    if (within(attributes->kernel[i], 1) && within(attributes->stride[i], 1) &&
+        within(attributes->dilation[i], 1) && within(attributes->pad_low[i], 0) &&
+        within(attributes->pad_high[i], 0))
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_FORMAT, "kernel, stride, dilation or padding is out of range");
+}
+
+static enum vbs_status infer_windows(struct vbs_ctx *ctx, enum vbs_op op, bool round_up,
+                                     struct vbs_attributes *attributes,
+                                     const struct vbs_shape *input, struct vbs_shape *output)
+{
+    enum vbs_status status = VBS_OK;
+    int n = vbs_shape_n_spatial(input);
+
+    if (n == 0)
+        return vbs_fail(ctx, VBS_FORMAT, "'%s' needs spatial dimensions; its input has shape %lld",
+                        vbs_op_word(op), (long long)input->dim[0]);
+    if (n > VBS_MAX_SPATIAL)
+        return vbs_fail(ctx, VBS_FORMAT, "'%s' takes up to %d spatial dimensions, not %d",
+                        vbs_op_word(op), VBS_MAX_SPATIAL, n);
+    *output = *input;
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        int64_t in = input->dim[i + 1], *out = &output->dim[i + 1];
+
+        status = check_window(ctx, attributes, i);
+        if (status == VBS_OK && op == VBS_OP_CONV_TRANSPOSE)
+            status = infer_spread(ctx, attributes, i, in, out);
+        else if (status == VBS_OK)
+            status = infer_window(ctx, op, round_up, attributes, i, in, out);
+    }
+    return status;
+}
+
+static enum vbs_status infer_conv(struct vbs_ctx *ctx, enum vbs_op op,
+                                  struct vbs_attributes *attributes, const struct vbs_shape *input,
+                                  struct vbs_shape *output)
+{
+    int64_t groups = attributes->groups, out = attributes->out_channels;
+    enum vbs_status status;
+
+    if (!within(out, 1) || !within(groups, 1))
+        return vbs_fail(ctx, VBS_FORMAT, "output channels or groups are out of range");
+    if (input->dim[0] % groups != 0 || out % groups != 0)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "%lld groups do not divide %lld input and %lld output channels",
+                        (long long)groups, (long long)input->dim[0], (long long)out);
+    status = infer_windows(ctx, op, false, attributes, input, output);
+    if (status == VBS_OK)
+        output->dim[0] = out;
+    return status;
+}
+
+static enum vbs_status infer_fc(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                struct vbs_shape *output)
+{
+    if (!within(attributes->out_channels, 1))
+        return vbs_fail(ctx, VBS_FORMAT, "output channels are out of range");
+    if (attributes->rows)
+        output->dim[output->n_dims - 1] = attributes->out_channels;
+    else
+        *output = (struct vbs_shape){.n_dims = 1, .dim = {attributes->out_channels}};
+    return VBS_OK;
+}
+
+static enum vbs_status check_lrn(struct vbs_ctx *ctx, const struct vbs_attributes *attributes)
+{
+    if (!within(attributes->lrn_size, 1) || attributes->lrn_size % 2 == 0)
+        return vbs_fail(ctx, VBS_FORMAT, "LRN size %lld is not odd and above 0",
+                        (long long)attributes->lrn_size);
+    if (!isfinite(attributes->lrn_alpha) || attributes->lrn_alpha < 0 ||
+        !isfinite(attributes->lrn_beta) || attributes->lrn_beta < 0 ||
+        !isfinite(attributes->lrn_k) || attributes->lrn_k <= 0)
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "LRN needs alpha and beta of at least 0 and k above 0, all finite");
+    return VBS_OK;
+}
+
+/* ---- pairs ---- */
+
+/* Dimension i from the last of a shape, 1 beyond its first. */
+static int64_t dim_from_end(const struct vbs_shape *shape, int i)
+{
+    return i < shape->n_dims ? shape->dim[shape->n_dims - 1 - i] : 1;
+}
+
+/* Broadcasting of numpy: aligned at the last dimension, where 1 fits all. Dimensions before the
+ * last n_own are combined, the others are the output's already. */
+static enum vbs_status broadcast(struct vbs_ctx *ctx, const struct vbs_shape *a,
+                                 const struct vbs_shape *b, int n_own, struct vbs_shape *output)
+{
+    int n = a->n_dims > b->n_dims ? a->n_dims : b->n_dims;
+
+    output->n_dims = n;
+    for (int i = n_own; i < n; i++) {
+        int64_t x = dim_from_end(a, i), y = dim_from_end(b, i);
+
+        if (x != y && x != 1 && y != 1)
+            return shapes_differ(ctx, "shapes of the inputs", a, b);
+        output->dim[n - 1 - i] = x > y ? x : y;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status infer_binary(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *a,
+                                    const struct vbs_shape *b, struct vbs_shape *output)
+{
+    enum vbs_status status = broadcast(ctx, a, b, 0, output);
+
+    if (status == VBS_OK && op == VBS_OP_PRELU && !vbs_shape_equal(a, output))
+        return shapes_differ(ctx, "input and slopes", a, b);
+    return status;
+}
+
+static enum vbs_status infer_matmul(struct vbs_ctx *ctx, const struct vbs_shape *a,
+                                    const struct vbs_shape *b, struct vbs_shape *output)
+{
+    enum vbs_status status;
+
+    if (a->n_dims < 2 || b->n_dims < 2)
+        return vbs_fail(ctx, VBS_FORMAT, "a matrix has two dimensions or more");
+    if (dim_from_end(a, 0) != dim_from_end(b, 1))
+        return shapes_differ(ctx, "inner sizes of the matrices", a, b);
+    status = broadcast(ctx, a, b, 2, output);
+    output->dim[output->n_dims - 2] = dim_from_end(a, 1);
+    output->dim[output->n_dims - 1] = dim_from_end(b, 0);
+    return status;
+}
+
+/* ---- dimensions moved, cut and joined ---- */
+
+static enum vbs_status check_axis(struct vbs_ctx *ctx, int axis, const struct vbs_shape *input)
+{
+    if (axis >= 0 && axis < input->n_dims)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_FORMAT, "there is no dimension %d among %d", axis, input->n_dims);
+}
+
+/* Along axis; the other dimensions must agree. */
+static enum vbs_status infer_concat(struct vbs_ctx *ctx, int axis, const struct vbs_shape *inputs,
+                                    int n_inputs, struct vbs_shape *output)
+{
+    if (axis < 0 || axis >= inputs[0].n_dims)
+        return vbs_fail(ctx, VBS_FORMAT, "there is no dimension %d to concatenate along", axis);
+    for (int i = 1; i < n_inputs; i++) {
+        struct vbs_shape joined = inputs[i];
+
+        if (axis < joined.n_dims)
+            joined.dim[axis] = inputs[0].dim[axis];
+        if (!vbs_shape_equal(&inputs[0], &joined))
+            return shapes_differ(ctx, axis == 0 ? "sizes beside channels" : "sizes beside the axis",
+                                 &inputs[0], &inputs[i]);
+        /* of 2^31 at most, and fewer than 2^31 of them */
+        output->dim[axis] += inputs[i].dim[axis];
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status infer_reduce(struct vbs_ctx *ctx, unsigned axes, struct vbs_shape *output)
+{
+    if (axes >> output->n_dims)
+        return vbs_fail(ctx, VBS_FORMAT, "there is no dimension to reduce beyond %d",
+                        output->n_dims - 1);
+    for (int i = 0; i < output->n_dims; i++)
+        if (axes >> i & 1)
+            output->dim[i] = 1;
+    return VBS_OK;
+}
+
+static enum vbs_status infer_transpose(struct vbs_ctx *ctx, const int *perm,
+                                       const struct vbs_shape *input, struct vbs_shape *output)
+{
+    unsigned seen = 0;
+
+    for (int i = 0; i < input->n_dims; i++) {
+        if (perm[i] < 0 || perm[i] >= input->n_dims || seen >> perm[i] & 1)
+            return vbs_fail(ctx, VBS_FORMAT, "the order of dimensions is no permutation");
+        seen |= 1u << perm[i];
+        output->dim[i] = input->dim[perm[i]];
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status infer_slice(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                   const struct vbs_shape *input, struct vbs_shape *output)
+{
+    for (int i = 0; i < input->n_dims; i++) {
+        int64_t begin = attributes->begin[i], step = attributes->step[i];
+        int64_t positions = attributes->end[i], last;
+
+        if (!within(positions, 1) || step == 0 || step < -VBS_MAX_DIM || step > VBS_MAX_DIM)
+            return vbs_fail(ctx, VBS_FORMAT, "the slice is empty or out of range");
+        last = begin + (positions - 1) * step;
+        if (begin < 0 || begin >= input->dim[i] || last < 0 || last >= input->dim[i])
+            return vbs_fail(ctx, VBS_FORMAT, "the slice reaches beyond %lld elements",
+                            (long long)input->dim[i]);
+        output->dim[i] = positions;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status infer_pad(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                 const struct vbs_shape *input, struct vbs_shape *output)
+{
+    for (int i = 0; i < input->n_dims; i++) {
+        int64_t before = attributes->begin[i], behind = attributes->end[i];
+        int64_t most = attributes->pad_mode == VBS_PAD_REFLECT ? input->dim[i] - 1 : VBS_MAX_DIM;
+
+        if (before < -VBS_MAX_DIM || before > VBS_MAX_DIM || behind < -VBS_MAX_DIM ||
+            behind > VBS_MAX_DIM || input->dim[i] + before + behind < 1)
+            return vbs_fail(ctx, VBS_FORMAT, "padding is out of range");
+        if (before > most || behind > most)
+            return vbs_fail(ctx, VBS_FORMAT, "%lld elements cannot be reflected further than that",
+                            (long long)input->dim[i]);
+        output->dim[i] = input->dim[i] + before + behind;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status infer_expand(struct vbs_ctx *ctx, const struct vbs_shape *target,
+                                    const struct vbs_shape *input, struct vbs_shape *output)
+{
+    enum vbs_status status = broadcast(ctx, input, target, 0, output);
+
+    if (status == VBS_OK && !vbs_shape_equal(output, target))
+        return shapes_differ(ctx, "input and expanded shape", input, target);
+    return status;
+}
+
+static enum vbs_status infer_gather(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                    const struct vbs_shape *input, const struct vbs_shape *operand,
+                                    struct vbs_shape *output)
+{
+    const struct vbs_shape *target = &attributes->target;
+    int axis = attributes->axis, n = 0;
+    enum vbs_status status = check_axis(ctx, axis, input);
+
+    if (status != VBS_OK)
+        return status;
+    if (!vbs_shape_valid(target) || operand->n_dims == 0 ||
+        vbs_shape_elements(operand) != vbs_shape_elements(target) ||
+        input->n_dims - 1 + target->n_dims > VBS_MAX_DIMS)
+        return vbs_fail(ctx, VBS_FORMAT, "the indices have no valid shape");
+    for (int i = 0; i < axis; i++)
+        output->dim[n++] = input->dim[i];
+    for (int i = 0; i < target->n_dims; i++)
+        output->dim[n++] = target->dim[i];
+    for (int i = axis + 1; i < input->n_dims; i++)
+        output->dim[n++] = input->dim[i];
+    output->n_dims = n;
+    return VBS_OK;
+}
+
+static enum vbs_status infer_resize(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+                                    const struct vbs_shape *input, struct vbs_shape *output)
+{
+    if (attributes->target.n_dims != input->n_dims)
+        return shapes_differ(ctx, "input and resized shape", input, &attributes->target);
+    for (int i = 0; i < input->n_dims; i++)
+        if (!isfinite(attributes->scale[i]) || attributes->scale[i] <= 0)
+            return vbs_fail(ctx, VBS_FORMAT, "a scale of resizing is not above 0");
+    *output = attributes->target;
+    return VBS_OK;
+}
+
+static enum vbs_status check_shuffle(struct vbs_ctx *ctx, int64_t groups,
+                                     const struct vbs_shape *input)
+{
+    if (within(groups, 1) && input->dim[0] % groups == 0)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_FORMAT, "%lld groups do not divide %lld channels", (long long)groups,
+                    (long long)input->dim[0]);
+}
+
+static enum vbs_status infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
+                             int n_inputs, const struct vbs_shape *operand, bool round_up,
+                             struct vbs_attributes *attributes, struct vbs_shape *output)
+{
+    const struct vbs_shape *input = &inputs[0], *other = n_inputs > 1 ? &inputs[1] : operand;
+
+    switch (op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+        return infer_conv(ctx, op, attributes, input, output);
+    case VBS_OP_FC:
+        return infer_fc(ctx, attributes, output);
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        return infer_windows(ctx, op, round_up, attributes, input, output);
+    case VBS_OP_LRN:
+        return check_lrn(ctx, attributes);
+    case VBS_OP_CONCAT:
+        return infer_concat(ctx, attributes->axis, inputs, n_inputs, output);
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+    case VBS_OP_LAYER_NORM:
+        return check_axis(ctx, attributes->axis, input);
+    case VBS_OP_INSTANCE_NORM:
+        return check_axis(ctx, 1, input);
+    case VBS_OP_MATMUL:
+        return attributes->swapped ? infer_matmul(ctx, other, input, output)
+                                   : infer_matmul(ctx, input, other, output);
+    case VBS_OP_RESIZE:
+        return infer_resize(ctx, attributes, input, output);
+    case VBS_OP_TRANSPOSE:
+        return infer_transpose(ctx, attributes->perm, input, output);
+    case VBS_OP_SHUFFLE:
+        return check_shuffle(ctx, attributes->groups, input);
+    case VBS_OP_SLICE:
+        return infer_slice(ctx, attributes, input, output);
+    case VBS_OP_PAD:
+        return infer_pad(ctx, attributes, input, output);
+    case VBS_OP_EXPAND:
+        return infer_expand(ctx, &attributes->target, input, output);
+    case VBS_OP_GATHER:
+        return infer_gather(ctx, attributes, input, operand, output);
+    default:
+        break;
+    }
+    if (vbs_op_class(op) == VBS_CLASS_BINARY)
+        return infer_binary(ctx, op, input, other, output);
+    return vbs_op_class(op) == VBS_CLASS_REDUCE ? infer_reduce(ctx, attributes->axes, output)
+                                                : VBS_OK;
+}
+
+enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
+                                int n_inputs, const struct vbs_shape *operand, bool round_up,
+                                struct vbs_attributes *attributes, struct vbs_shape *output)
+{
+    struct vbs_shape inferred = inputs[0];
+    enum vbs_status status =
+        infer(ctx, op, inputs, n_inputs, operand, round_up, attributes, &inferred);
+
+    if (status == VBS_OK && !vbs_shape_valid(&inferred))
+        status = vbs_fail(ctx, VBS_FORMAT, "output is larger than 2^36 elements");
+    if (status == VBS_OK)
+        *output = inferred;
+    return status;
+}

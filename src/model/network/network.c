@@ -1,0 +1,567 @@
+#include "model/network/network.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/text.h"
+#include "model/network/op.h"
+#include "model/network/parameters.h"
+#include "model/network/shape.h"
+#include "vbslab/units.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The network and everything it points to. */
+struct network {
+    struct vbs_network network; /* first: callers have a pointer to it */
+    struct vbs_arena arena;
+    struct vbs_parameters parameters;
+};
+
+struct draft {
+    struct vbs_node node;
+    struct vbs_shape shape;
+    int64_t parameters, macs;
+    int n_readers;
+    int last_reader;
+    /* Settled at the end: the layer that it is (place 0) or joins as the place-th. */
+    int layer, place;
+    int first; /* the draft that the layer is made of, then */
+};
+
+struct named {
+    const char *name;
+    int id;
+};
+
+struct output {
+    const char *name;
+    int id;
+    struct vbs_shape shape;
+};
+
+struct vbs_builder {
+    struct network *network;
+    struct output *outputs;
+    int n_outputs, outputs_capacity;
+    struct draft *drafts; /* [0] is the network's input */
+    int n_drafts, capacity;
+    void *names; /* tsearch tree of struct named */
+};
+
+int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer)
+{
+    return (int64_t)sizeof(float) * vbs_shape_elements(&network->layers[layer].shape);
+}
+
+int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer)
+{
+    const struct vbs_layer *reader = &network->layers[layer];
+    int64_t bytes = 0;
+
+    for (int i = 0; i < reader->n_inputs; i++)
+        bytes += vbs_network_out_bytes(network, reader->inputs[i]);
+    return bytes;
+}
+
+void vbs_network_free(struct vbs_network *network)
+{
+    struct network *whole = (struct network *)network;
+
+    if (whole) {
+        vbs_source_free(whole->parameters.source);
+        vbs_arena_clear(&whole->arena);
+        free(whole);
+    }
+}
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+static void keep(void *named)
+{
+    (void)named; /* lives in the arena */
+}
+
+void vbs_builder_free(struct vbs_builder *builder)
+{
+    if (!builder)
+        return;
+    tdestroy(builder->names, keep);
+    free(builder->drafts);
+    free(builder->outputs);
+    if (builder->network)
+        vbs_network_free(&builder->network->network);
+    free(builder);
+}
+
+static struct vbs_arena *arena(struct vbs_builder *builder)
+{
+    return &builder->network->arena;
+}
+
+/* Room for one more draft. */
+static bool grow(struct vbs_builder *builder)
+{
+    int capacity = builder->capacity ? 2 * builder->capacity : 64;
+    struct draft *drafts;
+
+    if (builder->n_drafts < builder->capacity)
+        return true;
+    if (builder->n_drafts > INT32_MAX / 4)
+        return false;
+    drafts = realloc(builder->drafts, (size_t)capacity * sizeof *drafts);
+    if (!drafts)
+        return false;
+    builder->drafts = drafts;
+    builder->capacity = capacity;
+    return true;
+}
+
+enum vbs_status vbs_builder_new(struct vbs_ctx *ctx, const char *name, const char *about,
+                                const struct vbs_shape *input, struct vbs_builder **builder)
+{
+    struct vbs_builder *made = calloc(1, sizeof *made);
+    struct vbs_network *network;
+
+    if (!made)
+        return vbs_no_memory(ctx);
+    made->network = calloc(1, sizeof *made->network);
+    if (!made->network || !grow(made))
+        goto no_memory;
+    network = &made->network->network;
+    network->input = *input;
+    network->name = vbs_arena_strdup(arena(made), name);
+    network->about = vbs_arena_strdup(arena(made), about);
+    if (!network->name || !network->about)
+        goto no_memory;
+    made->drafts[0] =
+        (struct draft){.node = {.op = VBS_N_OPS, .name = VBS_INPUT_NAME}, .shape = *input};
+    made->n_drafts = 1;
+    *builder = made;
+    return VBS_OK;
+
+no_memory:
+    vbs_builder_free(made);
+    return vbs_no_memory(ctx);
+}
+
+enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   struct vbs_source *source)
+{
+    struct vbs_parameters *parameters = &builder->network->parameters;
+
+    if (parameters->source) {
+        vbs_source_free(source);
+        return vbs_fail(ctx, VBS_USAGE, "a network has one source of parameters");
+    }
+    parameters->source = source;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   const char *name, int id, const struct vbs_shape *shape)
+{
+    int capacity = builder->outputs_capacity ? 2 * builder->outputs_capacity : 8;
+    struct output *outputs = builder->outputs;
+    const char *copy = vbs_arena_strdup(arena(builder), name);
+
+    if (copy && builder->n_outputs == builder->outputs_capacity) {
+        outputs = realloc(outputs, (size_t)capacity * sizeof *outputs);
+        if (outputs) {
+            builder->outputs = outputs;
+            builder->outputs_capacity = capacity;
+        }
+    }
+    if (!copy || !outputs)
+        return vbs_no_memory(ctx);
+    outputs[builder->n_outputs++] = (struct output){.name = copy, .id = id, .shape = *shape};
+    builder->drafts[id].n_readers++;
+    return VBS_OK;
+}
+
+void vbs_builder_whole(struct vbs_builder *builder)
+{
+    builder->network->network.whole = true;
+}
+
+bool vbs_builder_is_read(const struct vbs_builder *builder, int id)
+{
+    return builder->drafts[id].last_reader > 0;
+}
+
+int vbs_builder_count(const struct vbs_builder *builder)
+{
+    return builder->n_drafts - 1;
+}
+
+int vbs_builder_find(const struct vbs_builder *builder, const char *name)
+{
+    struct named key = {.name = name};
+    struct named *const *found;
+
+    if (strcmp(name, VBS_INPUT_NAME) == 0)
+        return 0;
+    found = tfind(&key, &builder->names, compare_named);
+    return found ? (*found)->id : -1;
+}
+
+/* Pair by pair, so that no memory is needed to tell of a mistake. */
+const char *vbs_builder_nearest(const struct vbs_builder *builder, const char *name)
+{
+    const char *nearest = NULL;
+
+    for (int id = 1; id < builder->n_drafts; id++) {
+        const char *const pair[] = {builder->drafts[id].node.name, nearest};
+
+        nearest = vbs_nearest_name(name, pair, nearest ? 2 : 1);
+    }
+    return nearest;
+}
+
+const struct vbs_shape *vbs_builder_shape(const struct vbs_builder *builder, int id)
+{
+    return &builder->drafts[id].shape;
+}
+
+static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_builder *builder,
+                                  const char *name)
+{
+    int before;
+
+    if (name[0] == '\0')
+        return vbs_fail(ctx, VBS_FORMAT, "name is empty");
+    if (strlen(name) >= VBS_MAX_NAME)
+        return vbs_fail(ctx, VBS_FORMAT, "name '%.40s...' is longer than %d bytes", name,
+                        VBS_MAX_NAME - 1);
+    before = vbs_builder_find(builder, name);
+    if (before == 0)
+        return vbs_fail(ctx, VBS_FORMAT, "name '%s' stands for the network's input", name);
+    if (before > 0)
+        return vbs_fail(ctx, VBS_FORMAT, "name '%s' is taken by line %d", name,
+                        builder->drafts[before].node.line);
+    return VBS_OK;
+}
+
+/* An operator of two operands may have one of them as a constant. */
+static bool needs_two(const struct vbs_node *node)
+{
+    bool pairs = vbs_op_class(node->op) == VBS_CLASS_BINARY || node->op == VBS_OP_MATMUL;
+
+    return pairs && node->operand.n_dims == 0;
+}
+
+static enum vbs_status check_inputs(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                    const struct vbs_node *node)
+{
+    const struct vbs_op_info *info = vbs_op_info(node->op);
+    int n = node->n_inputs, reader = builder->n_drafts;
+    int fewest = needs_two(node) ? 2 : info->fewest_inputs;
+    int most = node->operand.n_dims > 0 ? 1 : info->most_inputs;
+
+    if (n < fewest || (most && n > most))
+        return vbs_fail(ctx, VBS_FORMAT, "'%s' takes %d input%s%s, not %d", info->word, fewest,
+                        fewest == 1 ? "" : "s", most ? "" : " or more", n);
+    for (int i = 0; i < n; i++) {
+        struct draft *input = &builder->drafts[node->inputs[i]];
+
+        if (input->last_reader == reader)
+            return vbs_fail(ctx, VBS_FORMAT, "input '%s' is named twice", input->node.name);
+        input->last_reader = reader;
+    }
+    return VBS_OK;
+}
+
+/* The shapes in which node reads its inputs, in the arena. */
+static enum vbs_status take_views(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  struct vbs_node *node)
+{
+    struct vbs_shape *views =
+        vbs_arena_alloc(arena(builder), (size_t)node->n_inputs, sizeof *views);
+
+    if (!views)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < node->n_inputs; i++) {
+        const struct vbs_shape *shape = vbs_builder_shape(builder, node->inputs[i]);
+
+        views[i] = node->views ? node->views[i] : *shape;
+        if (!vbs_shape_valid(&views[i]) ||
+            vbs_shape_elements(&views[i]) != vbs_shape_elements(shape))
+            return vbs_fail(ctx, VBS_FORMAT, "input '%s' has another number of elements than asked",
+                            builder->drafts[node->inputs[i]].node.name);
+    }
+    node->views = views;
+    return VBS_OK;
+}
+
+static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, struct draft *draft)
+{
+    struct vbs_node *node = &draft->node;
+    enum vbs_status status = take_views(ctx, builder, node);
+
+    if (status == VBS_OK)
+        status = vbs_shape_infer(ctx, node->op, node->views, node->n_inputs, &node->operand,
+                                 node->round_up, &node->attributes, &draft->shape);
+    if (status == VBS_OK)
+        status = vbs_shape_work(ctx, node->op, &node->attributes, &node->views[0], &node->operand,
+                                &draft->shape, &draft->parameters, &draft->macs);
+    return status;
+}
+
+/* Copies what draft points to into the arena and enters its name. */
+static enum vbs_status take(struct vbs_ctx *ctx, struct vbs_builder *builder, struct draft *draft)
+{
+    size_t n = (size_t)draft->node.n_inputs;
+    int *inputs = vbs_arena_alloc(arena(builder), n, sizeof *inputs);
+    struct named *named = vbs_arena_alloc(arena(builder), 1, sizeof *named);
+    char *name = vbs_arena_strdup(arena(builder), draft->node.name);
+
+    if (!inputs || !named || !name || !grow(builder))
+        return vbs_no_memory(ctx);
+    memcpy(inputs, draft->node.inputs, n * sizeof *inputs);
+    draft->node.inputs = inputs;
+    draft->node.name = name;
+    *named = (struct named){.name = name, .id = builder->n_drafts};
+    if (!tsearch(named, &builder->names, compare_named))
+        return vbs_no_memory(ctx);
+    for (size_t i = 0; i < n; i++)
+        builder->drafts[inputs[i]].n_readers++;
+    builder->drafts[builder->n_drafts++] = *draft;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                const struct vbs_node *node)
+{
+    struct draft draft = {.node = *node};
+    enum vbs_status status = check_name(ctx, builder, node->name);
+
+    if (status == VBS_OK && vbs_builder_count(builder) == VBS_MAX_OPERATORS)
+        status =
+            vbs_fail(ctx, VBS_FORMAT, "'%s' is one operator too many; a network has at most %d",
+                     node->name, VBS_MAX_OPERATORS);
+    if (status == VBS_OK)
+        status = check_inputs(ctx, builder, node);
+    if (status == VBS_OK)
+        status = infer(ctx, builder, &draft);
+    if (status == VBS_OK)
+        status = take(ctx, builder, &draft);
+    return status;
+}
+
+/* The shape of the layer that draft, whose layer is settled, is or joined. */
+static const struct vbs_shape *layer_shape(const struct vbs_builder *builder,
+                                           const struct draft *draft)
+{
+    return &builder->drafts[draft->first].shape;
+}
+
+/* True when draft runs in place: nobody else reads what it overwrites, and that is a layer's. */
+static bool joins(const struct vbs_builder *builder, const struct draft *draft)
+{
+    int input = draft->node.inputs[0];
+
+    const struct draft *before = &builder->drafts[input];
+    bool by_value = vbs_op_class(draft->node.op) == VBS_CLASS_UNARY;
+
+    return vbs_op_info(draft->node.op)->bundled && input != 0 && !draft->node.kept &&
+           before->n_readers == 1 &&
+           (by_value || draft->shape.dim[0] == layer_shape(builder, before)->dim[0]);
+}
+
+/* Settles which layer each operator is or joins. */
+static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *builder, int *line)
+{
+    int n = 0;
+
+    for (int id = 1; id < builder->n_drafts; id++) {
+        struct draft *draft = &builder->drafts[id];
+
+        if (joins(builder, draft)) {
+            const struct draft *before = &builder->drafts[draft->node.inputs[0]];
+
+            draft->layer = before->layer;
+            draft->place = before->place + 1;
+            draft->first = before->first;
+            continue;
+        }
+        if (n == VBS_MAX_LAYERS) {
+            *line = draft->node.line;
+            return vbs_fail(ctx, VBS_FORMAT, "'%s' is one layer too many; a network has at most %d",
+                            draft->node.name, VBS_MAX_LAYERS);
+        }
+        draft->layer = ++n;
+        draft->place = 0;
+        draft->first = id;
+    }
+    builder->network->network.n_layers = n;
+    return VBS_OK;
+}
+
+/* bundled is where the layer's bundled operators will stand. */
+static bool make_layer(struct vbs_builder *builder, const struct draft *draft,
+                       const struct vbs_bundled *bundled, struct vbs_layer *layer)
+{
+    const struct vbs_node *node = &draft->node;
+    size_t n = (size_t)node->n_inputs;
+    int *inputs = vbs_arena_alloc(arena(builder), n, sizeof *inputs);
+
+    if (!inputs)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = builder->drafts[node->inputs[i]].layer;
+    *layer = (struct vbs_layer){.op = node->op,
+                                .name = node->name,
+                                .n_inputs = node->n_inputs,
+                                .inputs = inputs,
+                                .views = node->views,
+                                .operand = node->operand,
+                                .attributes = node->attributes,
+                                .shape = draft->shape,
+                                .n_bundled = layer->n_bundled,
+                                .bundled = bundled,
+                                .parameters = draft->parameters,
+                                .macs = draft->macs};
+    return true;
+}
+
+static enum vbs_status make_bundled(struct vbs_ctx *ctx, const struct draft *draft,
+                                    struct vbs_layer *layer, struct vbs_bundled *bundled)
+{
+    *bundled = (struct vbs_bundled){.op = draft->node.op,
+                                    .name = draft->node.name,
+                                    .attributes = draft->node.attributes,
+                                    .parameters = draft->parameters};
+    if (!vbs_add(layer->parameters, draft->parameters, &layer->parameters) ||
+        layer->parameters > VBS_MAX_ELEMENTS)
+        return vbs_fail(ctx, VBS_FORMAT, "layer '%s' has more than 2^36 parameters with '%s'",
+                        layer->name, draft->node.name);
+    return VBS_OK;
+}
+
+/* Makes layers[1..] and all that is bundled with them, in the order of the operators. */
+static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   struct vbs_layer *layers, struct vbs_bundled *bundled, int *line)
+{
+    struct vbs_bundled *next = bundled;
+    enum vbs_status status = VBS_OK;
+
+    for (int id = 1; id < builder->n_drafts; id++)
+        layers[builder->drafts[id].layer].n_bundled = builder->drafts[id].place;
+    for (int id = 1; id < builder->n_drafts && status == VBS_OK; id++) {
+        const struct draft *draft = &builder->drafts[id];
+        struct vbs_layer *layer = &layers[draft->layer];
+
+        *line = draft->node.line;
+        if (draft->place > 0) {
+            ptrdiff_t at = layer->bundled - bundled + draft->place - 1;
+
+            status = make_bundled(ctx, draft, layer, &bundled[at]);
+        } else {
+            if (!make_layer(builder, draft, next, layer))
+                return vbs_no_memory(ctx);
+            next += layer->n_bundled;
+        }
+    }
+    return status;
+}
+
+/* Values of all nodes, by layer and place. */
+static enum vbs_status take_values(struct vbs_ctx *ctx, struct vbs_builder *builder)
+{
+    struct vbs_parameters *parameters = &builder->network->parameters;
+    struct vbs_network *made = &builder->network->network;
+    size_t n = (size_t)builder->n_drafts;
+
+    parameters->first =
+        vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *parameters->first);
+    parameters->values = vbs_arena_alloc(arena(builder), n, sizeof *parameters->values);
+    if (!parameters->first || !parameters->values)
+        return vbs_no_memory(ctx);
+    for (int k = 1, next = 0; k <= made->n_layers; k++) {
+        parameters->first[k] = next;
+        next += 1 + made->layers[k].n_bundled;
+    }
+    for (size_t id = 1; id < n; id++) {
+        const struct draft *draft = &builder->drafts[id];
+        int at = parameters->first[draft->layer] + draft->place;
+
+        for (int i = 0; i < VBS_N_PARAMETERS; i++) {
+            parameters->values[at].of[i] = draft->node.values[i];
+            parameters->n_stored += draft->node.values[i] != NULL;
+        }
+    }
+    made->parameters = parameters;
+    return VBS_OK;
+}
+
+static enum vbs_status take_outputs(struct vbs_ctx *ctx, struct vbs_builder *builder)
+{
+    struct vbs_network *made = &builder->network->network;
+    bool *read = vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *read);
+    struct vbs_output *outputs = vbs_arena_alloc(
+        arena(builder), (size_t)(made->n_layers + builder->n_outputs), sizeof *outputs);
+    int n = 0;
+
+    if (!read || !outputs)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= made->n_layers; k++)
+        for (int i = 0; i < made->layers[k].n_inputs; i++)
+            read[made->layers[k].inputs[i]] = true;
+    for (int i = 0; i < builder->n_outputs; i++) {
+        const struct output *o = &builder->outputs[i];
+        int layer = builder->drafts[o->id].layer;
+
+        if (layer == 0 || read[layer])
+            return vbs_fail(ctx, VBS_FORMAT, "output '%s' is read inside the network", o->name);
+        outputs[n++] = (struct vbs_output){.name = o->name, .layer = layer, .shape = o->shape};
+    }
+    for (int k = 1; k <= made->n_layers && builder->n_outputs == 0; k++)
+        if (!read[k])
+            outputs[n++] = (struct vbs_output){
+                .name = made->layers[k].name, .layer = k, .shape = made->layers[k].shape};
+    made->n_outputs = n;
+    made->outputs = outputs;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                   struct vbs_network **network, int *line)
+{
+    struct vbs_network *made = &builder->network->network;
+    struct vbs_layer *layers;
+    struct vbs_bundled *bundled;
+    size_t n_bundled;
+    enum vbs_status status;
+
+    *line = 0;
+    if (vbs_builder_count(builder) == 0)
+        return vbs_fail(ctx, VBS_FORMAT, "network '%s' has no layers", made->name);
+    status = number_layers(ctx, builder, line);
+    if (status != VBS_OK)
+        return status;
+    layers = vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *layers);
+    n_bundled = (size_t)(vbs_builder_count(builder) - made->n_layers);
+    bundled = vbs_arena_alloc(arena(builder), n_bundled, sizeof *bundled);
+    if (!layers || !bundled)
+        return vbs_no_memory(ctx);
+    layers[0] = (struct vbs_layer){.op = VBS_N_OPS, .name = VBS_INPUT_NAME, .shape = made->input};
+    status = fill_layers(ctx, builder, layers, bundled, line);
+    if (status != VBS_OK)
+        return status;
+    made->layers = layers;
+    *line = 0;
+    status = take_values(ctx, builder);
+    if (status == VBS_OK)
+        status = take_outputs(ctx, builder);
+    if (status != VBS_OK)
+        return status;
+    builder->network = NULL;
+    *network = made;
+    return VBS_OK;
+}

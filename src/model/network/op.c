@@ -1,0 +1,49 @@
+#include "model/network/op.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static const struct vbs_op_info OPS[VBS_N_OPS] = {
+#define OP_INFO(name, word, class, low, high, bundled)                                             \
+    {word, VBS_CLASS_##class, low, high, bundled},
+    VBS_OP_LIST(OP_INFO)
+#undef OP_INFO
+};
+
+static const char *const WORDS[VBS_N_OPS] = {
+#define OP_WORD(name, word, class, low, high, bundled) word,
+    VBS_OP_LIST(OP_WORD)
+#undef OP_WORD
+};
+
+const char *vbs_op_word(enum vbs_op op)
+{
+    return (unsigned)op < VBS_N_OPS ? WORDS[op] : VBS_INPUT_NAME;
+}
+
+enum vbs_op_class vbs_op_class(enum vbs_op op)
+{
+    return (unsigned)op < VBS_N_OPS ? OPS[op].class : VBS_CLASS_OTHER;
+}
+
+const struct vbs_op_info *vbs_op_info(enum vbs_op op)
+{
+    return &OPS[op];
+}
+
+bool vbs_op_find(const char *word, enum vbs_op *op)
+{
+    for (int i = 0; i < VBS_N_TEXT_OPS; i++) {
+        if (strcmp(word, WORDS[i]) == 0) {
+            *op = (enum vbs_op)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *vbs_op_nearest(const char *word)
+{
+    return vbs_nearest_name(word, WORDS, VBS_N_TEXT_OPS);
+}

@@ -1,0 +1,136 @@
+/*
+ * Seeded parameters and values. Each is a function of its key and index alone, so that any part of
+ * a tensor can be made at any time, in any order, and never has to be kept.
+ */
+#include "model/network/parameters.h"
+
+#include <math.h>
+
+/* splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): state
+ * number index of the generator that starts at key, and its output. */
+static uint64_t splitmix(uint64_t key, uint64_t index)
+{
+    uint64_t z = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* centre + spread * u, u uniform in [-1, 1) with 24 bits. */
+static void uniform(uint64_t key, int64_t first, int64_t count, float centre, float spread,
+                    float *values)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int32_t u = (int32_t)(splitmix(key, (uint64_t)(first + i)) >> 40) - (1 << 23);
+
+        values[i] = centre + spread * ((float)u * 0x1p-23f);
+    }
+}
+
+/* Inputs of one output value of a conv or fc. */
+static int64_t fan_in(const struct vbs_layer *layer)
+{
+    const struct vbs_shape *source = &layer->views[0];
+    int64_t n;
+
+    if (layer->op == VBS_OP_FC)
+        return layer->attributes.rows ? source->dim[source->n_dims - 1]
+                                      : vbs_shape_elements(source);
+    if (layer->op == VBS_OP_CONV_TRANSPOSE)
+        n = layer->attributes.out_channels / layer->attributes.groups;
+    else
+        n = source->dim[0] / layer->attributes.groups;
+    for (int i = 0; i + 1 < source->n_dims; i++)
+        n *= layer->attributes.kernel[i];
+    return n;
+}
+
+static bool has_relu(const struct vbs_layer *layer)
+{
+    for (int i = 0; i < layer->n_bundled; i++)
+        if (layer->bundled[i].op == VBS_OP_RELU)
+            return true;
+    return false;
+}
+
+int64_t vbs_weight_count(const struct vbs_network *network, int layer)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+
+    if (l->op == VBS_OP_CONV_TRANSPOSE)
+        return l->views[0].dim[0] * fan_in(l);
+    if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
+        return 0;
+    return l->attributes.out_channels * fan_in(l);
+}
+
+/* Half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU, which
+ * keeps the mean square of activations (He et al. 2015, equation 10), and 1 / fan-in without. */
+static float weight_spread(const struct vbs_layer *layer)
+{
+    double gain = has_relu(layer) ? 2 : 1;
+
+    return (float)sqrt(3 * gain / (double)fan_in(layer));
+}
+
+/* Middle and half-width of the distribution of a parameter of op; a neutral value has width 0. */
+static void distribution(enum vbs_op op, const struct vbs_attributes *attributes,
+                         enum vbs_parameter what, float *centre, float *spread)
+{
+    bool norm = op == VBS_OP_BATCHNORM;
+    bool gamma = op == VBS_OP_SCALE || attributes->affine;
+    bool beta = op == VBS_OP_SCALE ? attributes->bias : gamma;
+
+    *centre = what == VBS_PARAMETER_VARIANCE || what == VBS_PARAMETER_GAMMA ? 1 : 0;
+    *spread = 0;
+    if (what == VBS_PARAMETER_BIAS && attributes->bias && op != VBS_OP_SCALE)
+        *spread = 0.1f;
+    else if (what == VBS_PARAMETER_MEAN && norm)
+        *spread = 0.1f;
+    else if (what == VBS_PARAMETER_VARIANCE && norm)
+        *spread = 0.5f;
+    else if (what == VBS_PARAMETER_GAMMA && gamma)
+        *spread = 0.25f;
+    else if (what == VBS_PARAMETER_BETA && beta)
+        *spread = 0.1f;
+}
+
+static void seeded_values(const struct vbs_layer *l, int layer, int bundled,
+                          enum vbs_parameter what, int64_t first, int64_t count, float *values)
+{
+    uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(bundled + 1)), (uint64_t)what);
+    float centre = 0, spread;
+
+    if (what == VBS_PARAMETER_WEIGHTS)
+        spread = weight_spread(l);
+    else if (bundled < 0)
+        distribution(l->op, &l->attributes, what, &centre, &spread);
+    else
+        distribution(l->bundled[bundled].op, &l->bundled[bundled].attributes, what, &centre,
+                     &spread);
+    uniform(key, first, count, centre, spread, values);
+}
+
+enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     int layer, int bundled, enum vbs_parameter what, int64_t first,
+                                     int64_t count, float *values)
+{
+    const struct vbs_parameters *p = network->parameters;
+    const struct vbs_values *stored = p ? p->values[p->first[layer] + bundled + 1].of[what] : NULL;
+
+    if (stored)
+        return vbs_values_read(ctx, p->source, stored, first, count, values);
+    seeded_values(&network->layers[layer], layer, bundled, what, first, count, values);
+    return VBS_OK;
+}
+
+int vbs_network_stored(const struct vbs_network *network)
+{
+    return network->parameters ? network->parameters->n_stored : 0;
+}
+
+void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values)
+{
+    uniform(splitmix((uint64_t)tensor, UINT64_C(0x7465)), first, count, 0, 1, values);
+}

@@ -1,0 +1,410 @@
+#include "model/network/values.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE_BYTES 65536 /* converted at once */
+
+/* Reading in another order: elements of a piece at most; elements that are always read together;
+ * else one in SPARSE must be wanted, as a call costs about as much as some thousand bytes. */
+#define PIECE_VALUES 65536
+#define NEAR_VALUES  512
+#define SPARSE       16
+
+struct file {
+    const char *path;
+    int descriptor;
+    int64_t bytes;
+};
+
+struct vbs_source {
+    struct vbs_arena arena;
+    struct file *files;
+    int n_files;
+};
+
+int vbs_element_bytes(enum vbs_element element)
+{
+    static const int bytes[VBS_N_ELEMENTS] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
+
+    return bytes[element];
+}
+
+struct vbs_source *vbs_source_new(void)
+{
+    return calloc(1, sizeof(struct vbs_source));
+}
+
+void vbs_source_free(struct vbs_source *source)
+{
+    if (!source)
+        return;
+    for (int i = 0; i < source->n_files; i++)
+        close(source->files[i].descriptor);
+    free(source->files);
+    vbs_arena_clear(&source->arena);
+    free(source);
+}
+
+void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size)
+{
+    return vbs_arena_alloc(&source->arena, n, size);
+}
+
+/* Opens path into *file. */
+static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, struct file *file)
+{
+    struct stat about;
+
+    /* a pipe that nobody writes must not hold the reader */
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file->descriptor < 0)
+        return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
+    if (fstat(file->descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
+        file->bytes = about.st_size;
+        return VBS_OK;
+    }
+    close(file->descriptor);
+    return vbs_fail(ctx, VBS_IO, "cannot read '%.300s': no regular file", path);
+}
+
+enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
+                                int *file, int64_t *bytes)
+{
+    struct file opened = {0}, *files;
+    enum vbs_status status;
+    int n = source->n_files;
+
+    for (int i = 0; i < n; i++)
+        if (strcmp(source->files[i].path, path) == 0) {
+            *file = i;
+            *bytes = source->files[i].bytes;
+            return VBS_OK;
+        }
+    files = realloc(source->files, ((size_t)n + 1) * sizeof *files);
+    if (!files)
+        return vbs_no_memory(ctx);
+    source->files = files;
+    opened.path = vbs_arena_strdup(&source->arena, path);
+    if (!opened.path)
+        return vbs_no_memory(ctx);
+    status = open_file(ctx, path, &opened);
+    if (status != VBS_OK)
+        return status;
+    files[n] = opened;
+    source->n_files = n + 1;
+    *file = n;
+    *bytes = opened.bytes;
+    return VBS_OK;
+}
+
+static double half(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double value = exponent == 0    ? ldexp(fraction, -24)
+                   : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                    : ldexp(1024 + fraction, exponent - 25);
+
+    return bits >> 15 ? -value : value;
+}
+
+static float brain(uint16_t bits)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+/* Files are little-endian, as are the machines that vbslab runs on. */
+long double vbs_element_value(enum vbs_element element, const void *at)
+{
+    union {
+        float f32;
+        double f64;
+        int8_t i8;
+        uint8_t u8;
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+        uint64_t u64;
+    } v;
+
+    memcpy(&v, at, (size_t)vbs_element_bytes(element));
+    switch (element) {
+    case VBS_F64:
+        return v.f64;
+    case VBS_F16:
+        return half(v.u16);
+    case VBS_BF16:
+        return brain(v.u16);
+    case VBS_I8:
+        return v.i8;
+    case VBS_U8:
+        return v.u8;
+    case VBS_I16:
+        return v.i16;
+    case VBS_U16:
+        return v.u16;
+    case VBS_I32:
+        return v.i32;
+    case VBS_U32:
+        return v.u32;
+    case VBS_I64:
+        return v.i64;
+    case VBS_U64:
+        return v.u64;
+    default:
+        return v.f32;
+    }
+}
+
+enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int number,
+                                int64_t offset, int64_t bytes, void *room)
+{
+    const struct file *file = &source->files[number];
+    char *to = room;
+
+    while (bytes > 0) {
+        ssize_t got = pread(file->descriptor, to, (size_t)bytes, offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return vbs_fail(ctx, VBS_IO, "cannot read '%.200s': %s", file->path,
+                            got < 0 ? strerror(errno) : "it ends before its values");
+        to += got;
+        offset += got;
+        bytes -= got;
+    }
+    return VBS_OK;
+}
+
+/* Stored elements first .. first + count - 1, one after the other. */
+static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source *source,
+                                   const struct vbs_values *v, int64_t first, int64_t count,
+                                   float *out)
+{
+    int64_t size = vbs_element_bytes(v->element), piece = PIECE_BYTES / size;
+    enum vbs_status status = VBS_OK;
+    char room[PIECE_BYTES];
+
+    if (v->memory) {
+        for (int64_t i = 0; i < count; i++)
+            out[i] =
+                (float)vbs_element_value(v->element, (const char *)v->memory + (first + i) * size);
+        return VBS_OK;
+    }
+    if (v->element == VBS_F32)
+        return vbs_source_read(ctx, source, v->file, v->offset + first * size, count * size, out);
+    for (int64_t done = 0; done < count && status == VBS_OK; done += piece) {
+        int64_t n = count - done < piece ? count - done : piece;
+
+        status = vbs_source_read(ctx, source, v->file, v->offset + (first + done) * size, n * size,
+                                 room);
+        for (int64_t i = 0; i < n && status == VBS_OK; i++)
+            out[done + i] = (float)vbs_element_value(v->element, room + i * size);
+    }
+    return status;
+}
+
+/* ---- values in another order than they are stored ---- */
+
+/* A dimension of a box: its stored elements and those asked for. */
+struct side {
+    int64_t extent;
+    int64_t stride; /* between stored elements */
+    int64_t out;    /* between elements asked for */
+};
+
+/* What is read, and room for a piece of it. */
+struct strided {
+    struct vbs_ctx *ctx;
+    const struct vbs_source *source;
+    const struct vbs_values *values;
+    float *piece;                    /* PIECE_VALUES */
+    int64_t block[VBS_MAX_DIMS + 1]; /* elements of dimensions d.. together */
+};
+
+/* Takes the elements of sides out of piece. */
+static void take(const float *piece, const struct side *sides, int n, float *out)
+{
+    if (n == 0) {
+        *out = *piece;
+        return;
+    }
+    if (n > 1) {
+        for (int64_t i = 0; i < sides[n - 1].extent; i++)
+            take(piece + i * sides[n - 1].stride, sides, n - 1, out + i * sides[n - 1].out);
+        return;
+    }
+    for (int64_t i = 0; i < sides[0].extent; i++)
+        out[i * sides[0].out] = piece[i * sides[0].stride];
+}
+
+/* How far sides[0..n-1] and the first extent positions of sides[n] may be read as one piece, with
+ * *span elements so far, *used of them wanted: the largest extent, at least 1. */
+static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
+{
+    int64_t extent = side->extent;
+
+    while (extent > 1) {
+        int64_t wide = *span + (extent - 1) * side->stride;
+        int64_t wanted = side->stride == 0 ? *used : *used * extent;
+
+        if (wide <= PIECE_VALUES && (wide <= NEAR_VALUES || wide / SPARSE <= wanted)) {
+            *span = wide;
+            *used = wanted;
+            break;
+        }
+        extent /= 2;
+    }
+    return extent;
+}
+
+/* Reads a box whose first stored element is number at. sides go by stride, the least first; those
+ * below n_inner are read as one piece of span elements, in steps of extent of side n_inner. */
+static enum vbs_status read_box(const struct strided *r, const struct side *sides, int n,
+                                int n_inner, int64_t span, int64_t at, float *out)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (n == n_inner) {
+        status = read_stored(r->ctx, r->source, r->values, at, span, r->piece);
+        if (status == VBS_OK)
+            take(r->piece, sides, n_inner, out);
+        return status;
+    }
+    for (int64_t i = 0; i < sides[n - 1].extent && status == VBS_OK; i++)
+        status = read_box(r, sides, n - 1, n_inner, span, at + i * sides[n - 1].stride,
+                          out + i * sides[n - 1].out);
+    return status;
+}
+
+/* Cuts a box into pieces that are read at once. */
+static enum vbs_status cut_box(const struct strided *r, struct side *sides, int n, int64_t at,
+                               float *out)
+{
+    int64_t span = 1, used = 1;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n; i++) {
+        struct side whole = sides[i];
+        int64_t extent = fit_side(&whole, &span, &used);
+
+        if (extent == whole.extent)
+            continue;
+        for (int64_t done = 0; done < whole.extent && status == VBS_OK; done += extent) {
+            int64_t left = whole.extent - done, base = span - (extent - 1) * whole.stride;
+
+            /* the side in pieces: this one belongs to the inner sides, all others are outer */
+            sides[i].extent = left < extent ? left : extent;
+            status = read_box(r, sides, n, i + 1, base + (sides[i].extent - 1) * whole.stride,
+                              at + done * whole.stride, out + done * whole.out);
+        }
+        sides[i] = whole;
+        return status;
+    }
+    return read_box(r, sides, n, n, span, at, out);
+}
+
+/* Positions begin .. begin + extent - 1 of dimension d with all of the dimensions behind it; at
+ * and out: where position 0 of d is stored and wanted. */
+static enum vbs_status read_positions(const struct strided *r, int d, int64_t begin, int64_t extent,
+                                      int64_t at, float *out)
+{
+    const struct vbs_values *v = r->values;
+    struct side sides[VBS_MAX_DIMS];
+    int n = 0;
+
+    for (int i = d; i < v->n_dims; i++) {
+        struct side side = {i == d ? extent : v->dim[i], v->stride[i], r->block[i + 1]};
+        int place = n;
+
+        if (side.extent == 1)
+            continue;
+        for (; place > 0 && sides[place - 1].stride > side.stride; place--)
+            sides[place] = sides[place - 1];
+        sides[place] = side;
+        n++;
+    }
+    return cut_box(r, sides, n, at + begin * v->stride[d], out);
+}
+
+/* Values first .. first + count - 1 of those that dimensions d.. hold; at: where the first of these
+ * is stored. A beginning and an end of which not all is wanted are ranges of fewer dimensions. */
+static enum vbs_status read_range(const struct strided *r, int d, int64_t at, int64_t first,
+                                  int64_t count, float *out)
+{
+    enum vbs_status status = VBS_OK;
+
+    while (count > 0 && status == VBS_OK) {
+        int64_t each = r->block[d + 1], position = first / each, within = first % each, n;
+
+        if (within == 0 && count >= each) {
+            n = count / each * each;
+            status = read_positions(r, d, position, count / each, at, out);
+        } else {
+            n = each - within < count ? each - within : count;
+            status = read_range(r, d + 1, at + position * r->values->stride[d], within, n, out);
+        }
+        first += n;
+        count -= n;
+        out += n;
+    }
+    return status;
+}
+
+static enum vbs_status read_strided(struct vbs_ctx *ctx, const struct vbs_source *source,
+                                    const struct vbs_values *v, int64_t first, int64_t count,
+                                    float *out)
+{
+    struct strided r = {ctx, source, v, malloc(PIECE_VALUES * sizeof(float)), {0}};
+    enum vbs_status status;
+
+    if (!r.piece)
+        return vbs_no_memory(ctx);
+    r.block[v->n_dims] = 1;
+    for (int d = v->n_dims - 1; d >= 0; d--)
+        r.block[d] = r.block[d + 1] * v->dim[d];
+    status = read_range(&r, 0, 0, first, count, out);
+    free(r.piece);
+    return status;
+}
+
+enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *source,
+                                const struct vbs_values *v, int64_t first, int64_t count,
+                                float *out)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (count == 0)
+        return VBS_OK;
+    if (!v->memory && v->file < 0)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = (float)v->fill;
+    else if (v->n_dims > 0)
+        status = read_strided(ctx, source, v, first, count, out);
+    else
+        status = read_stored(ctx, source, v, first, count, out);
+    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+        if (v->factor != 0)
+            out[i] *= (float)v->factor;
+        if (!isfinite(out[i]))
+            status = vbs_fail(ctx, VBS_FORMAT, "parameter '%.200s': value %lld is %s", v->name,
+                              (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
+    }
+    return status;
+}

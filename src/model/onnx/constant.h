@@ -1,0 +1,120 @@
+/*
+ * Constants of an ONNX graph: tensors whose values do not depend on the network's input. Large ones
+ * are places in a file, and stay there while they are reshaped, transposed and cut; small ones
+ * (shapes, axes, scales) are also numbers to compute with.
+ */
+#ifndef VBS_MODEL_ONNX_CONSTANT_H
+#define VBS_MODEL_ONNX_CONSTANT_H
+
+#include "model/network/values.h"
+
+struct vbs_onnx_import;
+
+/* Elements of what can be computed with: of one constant, of all in one file; and those that are
+ * gone through without making as many, which takes no memory but time. */
+#define VBS_ONNX_MAX_NUMBERS     (1 << 19)
+#define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
+#define VBS_ONNX_MAX_ALL_READ    (1 << 26)
+
+struct vbs_onnx_number {
+    long double value;
+    bool batch; /* computed from the number of samples, which is open */
+};
+
+/* The number of samples where a file asks for it. No dimension is as large. */
+#define VBS_ONNX_OPEN_BATCH ((int64_t)VBS_MAX_DIM + 2)
+
+struct vbs_onnx_constant {
+    const char *name;
+    int type;                     /* of TensorProto.DataType */
+    struct vbs_shape shape;       /* n_dims 0: a scalar; dimensions may be 0 */
+    int64_t stride[VBS_MAX_DIMS]; /* between stored elements */
+    struct vbs_values values;     /* where they are; without strides and factor */
+    /* Row-major in shape; null: not asked for yet. computed: there is nothing else. */
+    const struct vbs_onnx_number *numbers;
+    bool computed;
+};
+
+/* Bytes of the first dimensions as text: "2x3", "scalar". Returns buffer. */
+char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t size);
+
+/* Strides of a shape whose elements lie one after the other. */
+void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride);
+
+/* Whether the dimensions of a constant that are not 0 make at most VBS_MAX_ELEMENTS: then so do any
+ * of them, in any order. */
+bool vbs_onnx_bounded(const struct vbs_shape *shape);
+
+/* Whether elements of this type are whole numbers, or booleans. */
+bool vbs_onnx_is_whole(int type);
+
+/* Element type of values of a TensorProto.DataType; false when vbslab does not know it. */
+bool vbs_onnx_element(int type, enum vbs_element *element);
+
+/* "FLOAT16" and so on; never null. */
+const char *vbs_onnx_type_name(int type);
+
+/* Makes a constant of numbers, which are kept as they are and belong to im's arena. */
+enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
+                                      const struct vbs_shape *shape,
+                                      const struct vbs_onnx_number *numbers,
+                                      struct vbs_onnx_constant **constant) VBS_MUST_CHECK;
+
+/* Room for the numbers of a constant of that many elements; VBS_UNSUPPORTED above the limits. */
+enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
+                                     struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
+
+/* Before count numbers are gone through; VBS_UNSUPPORTED above the limit. */
+enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count) VBS_MUST_CHECK;
+
+/* The numbers of a constant; VBS_UNSUPPORTED when they are too many, VBS_IO. */
+enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                                 const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
+
+/* The nearest of 64 bits; NaN is 0. */
+int64_t vbs_onnx_clamp(long double value);
+
+/* The same constant with its numbers, as one that is computed. */
+enum vbs_status vbs_onnx_constant_compute(struct vbs_onnx_import *im,
+                                          struct vbs_onnx_constant *constant,
+                                          struct vbs_onnx_constant **computed) VBS_MUST_CHECK;
+
+/* The same values in another shape: those offset + i * stride of constant's stored elements, which
+ * are its numbers where it is computed. Only then may a stride be negative. */
+enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im,
+                                       struct vbs_onnx_constant *constant,
+                                       const struct vbs_shape *shape, const int64_t *stride,
+                                       int64_t offset,
+                                       struct vbs_onnx_constant **view) VBS_MUST_CHECK;
+
+/* As many elements in the same row-major order. */
+enum vbs_status vbs_onnx_constant_reshape(struct vbs_onnx_import *im,
+                                          struct vbs_onnx_constant *constant,
+                                          const struct vbs_shape *shape,
+                                          struct vbs_onnx_constant **view) VBS_MUST_CHECK;
+
+/* Repeated along dimensions of 1 and new ones in front, as numpy broadcasts; VBS_FORMAT. */
+enum vbs_status vbs_onnx_constant_expand(struct vbs_onnx_import *im,
+                                         struct vbs_onnx_constant *constant,
+                                         const struct vbs_shape *shape,
+                                         struct vbs_onnx_constant **view) VBS_MUST_CHECK;
+
+/* Dimension i is perm[i] of constant. */
+enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im,
+                                            struct vbs_onnx_constant *constant, const int *perm,
+                                            struct vbs_onnx_constant **view) VBS_MUST_CHECK;
+
+/* As a parameter of a layer, times factor where it is not 0; lives as long as the source. */
+enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                                   double factor, const struct vbs_values **values) VBS_MUST_CHECK;
+
+/* The one value of a constant, finite. */
+enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
+                                double *value) VBS_MUST_CHECK;
+
+/* Up to most values, whole numbers; those beyond 64 bits become the nearest there. */
+enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
+                                       struct vbs_onnx_constant *constant, int most,
+                                       int64_t *values, int *n) VBS_MUST_CHECK;
+
+#endif

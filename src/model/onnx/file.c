@@ -1,0 +1,310 @@
+#include "model/onnx/file.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PATH 4096
+
+/* ---- unpacking ---- */
+
+struct room {
+    struct vbs_source *source;
+    bool failed;
+};
+
+static void *take(void *self, size_t size)
+{
+    struct room *room = self;
+    void *piece = vbs_source_alloc(room->source, 1, size);
+
+    room->failed |= !piece;
+    return piece;
+}
+
+static void leave(void *self, void *piece)
+{
+    (void)self, (void)piece; /* lives as long as the source */
+}
+
+static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_onnx_file *file,
+                              const struct vbs_onnx_skeleton *skeleton, bool tensor)
+{
+    struct room room = {.source = file->source};
+    ProtobufCAllocator allocator = {.alloc = take, .free = leave, .allocator_data = &room};
+    struct vbs_onnx_blob *blobs =
+        vbs_source_alloc(file->source, (size_t)skeleton->n_blobs, sizeof *blobs);
+    const ProtobufCMessage *unpacked = protobuf_c_message_unpack(
+        tensor ? &onnx__tensor_proto__descriptor : &onnx__model_proto__descriptor, &allocator,
+        skeleton->length, skeleton->data);
+
+    if (room.failed || !blobs)
+        return vbs_no_memory(ctx);
+    if (!unpacked)
+        return vbs_fail(ctx, VBS_FORMAT, "no ONNX file; its fields have other types");
+    if (tensor)
+        file->tensor = (const Onnx__TensorProto *)(const void *)unpacked;
+    else
+        file->model = (const Onnx__ModelProto *)(const void *)unpacked;
+    if (skeleton->n_blobs > 0)
+        memcpy(blobs, skeleton->blobs, (size_t)skeleton->n_blobs * sizeof *blobs);
+    file->blobs = blobs;
+    file->n_blobs = skeleton->n_blobs;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
+                                   bool tensor, struct vbs_onnx_file *file)
+{
+    struct vbs_onnx_file read = {.path = path, .source = source};
+    struct vbs_onnx_skeleton skeleton;
+    enum vbs_status status = vbs_source_open(ctx, source, path, &read.number, &read.bytes);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_walk(ctx, source, read.number, read.bytes, tensor, &skeleton);
+    if (status != VBS_OK)
+        return status;
+    status = unpack(ctx, &read, &skeleton, tensor);
+    vbs_onnx_skeleton_clear(&skeleton);
+    if (status == VBS_OK)
+        *file = read;
+    return status;
+}
+
+/* ---- tensors ---- */
+
+static enum vbs_status wrong_bytes(struct vbs_ctx *ctx, int64_t got, int64_t want)
+{
+    return vbs_fail(ctx, VBS_FORMAT, "%lld bytes of values where its shape asks for %lld",
+                    (long long)got, (long long)want);
+}
+
+/* Bytes of c's elements as they are stored. */
+static int64_t stored_bytes(const struct vbs_onnx_constant *c)
+{
+    return vbs_shape_elements(&c->shape) * vbs_element_bytes(c->values.element);
+}
+
+static enum vbs_status take_blob(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                 const struct vbs_onnx_blob *blob, struct vbs_onnx_constant *c)
+{
+    if (blob->field == VBS_ONNX_FIELD_FLOAT_DATA)
+        c->values.element = VBS_F32;
+    else if (blob->field == VBS_ONNX_FIELD_DOUBLE_DATA)
+        c->values.element = VBS_F64;
+    if (blob->bytes != stored_bytes(c))
+        return wrong_bytes(ctx, blob->bytes, stored_bytes(c));
+    c->values.file = file->number;
+    c->values.offset = blob->offset;
+    return VBS_OK;
+}
+
+/* n elements at memory. */
+static enum vbs_status take_memory(struct vbs_ctx *ctx, enum vbs_element element, size_t n,
+                                   const void *memory, struct vbs_onnx_constant *c)
+{
+    int64_t each = vbs_element_bytes(element), count = vbs_shape_elements(&c->shape);
+
+    c->values.element = element;
+    if ((int64_t)n != count)
+        return wrong_bytes(ctx, (int64_t)n * each, count * each);
+    c->values.memory = memory;
+    return VBS_OK;
+}
+
+/* 16-bit floats that stand in words of 32. */
+static enum vbs_status take_halves(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                   const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+{
+    uint16_t *halves = vbs_source_alloc(file->source, tensor->n_int32_data, sizeof *halves);
+
+    if (!halves)
+        return vbs_no_memory(ctx);
+    for (size_t i = 0; i < tensor->n_int32_data; i++)
+        halves[i] = (uint16_t)tensor->int32_data[i];
+    return take_memory(ctx, c->values.element, tensor->n_int32_data, halves, c);
+}
+
+/* From the field that tensor's type is stored in, when that is not raw_data. */
+static enum vbs_status take_typed(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                  const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+{
+    switch (c->values.element) {
+    case VBS_F32:
+        return take_memory(ctx, VBS_F32, tensor->n_float_data, tensor->float_data, c);
+    case VBS_F64:
+        return take_memory(ctx, VBS_F64, tensor->n_double_data, tensor->double_data, c);
+    case VBS_I64:
+        return take_memory(ctx, VBS_I64, tensor->n_int64_data, tensor->int64_data, c);
+    case VBS_U32:
+    case VBS_U64:
+        return take_memory(ctx, VBS_U64, tensor->n_uint64_data, tensor->uint64_data, c);
+    case VBS_F16:
+    case VBS_BF16:
+        return take_halves(ctx, file, tensor, c);
+    default:
+        return take_memory(ctx, VBS_I32, tensor->n_int32_data, tensor->int32_data, c);
+    }
+}
+
+/* ---- external data ---- */
+
+static const char *entry(const Onnx__TensorProto *tensor, const char *key)
+{
+    for (size_t i = 0; i < tensor->n_external_data; i++)
+        if (tensor->external_data[i]->key && strcmp(tensor->external_data[i]->key, key) == 0)
+            return tensor->external_data[i]->value;
+    return NULL;
+}
+
+static bool is_inside(const char *location)
+{
+    if (location[0] == '/' || location[0] == '\0')
+        return false;
+    for (const char *part = location; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return false;
+    }
+    return true;
+}
+
+/* location beside the file. */
+static enum vbs_status external_path(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                     const char *location, char *path)
+{
+    const char *slash = strrchr(file->path, '/');
+    size_t folder = slash ? (size_t)(slash - file->path) + 1 : 0;
+
+    if (!is_inside(location))
+        return vbs_fail(ctx, VBS_FORMAT,
+                        "its values are in '%.100s', which is not within the model's folder",
+                        location);
+    if (folder + strlen(location) >= MAX_PATH)
+        return vbs_fail(ctx, VBS_FORMAT, "the path of its values is longer than %d bytes",
+                        MAX_PATH - 1);
+    memcpy(path, file->path, folder);
+    strcpy(path + folder, location);
+    return VBS_OK;
+}
+
+/* A whole number in text, or missing where it is not given. */
+static enum vbs_status entry_number(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
+                                    const char *key, int64_t missing, int64_t *number)
+{
+    const char *text = entry(tensor, key);
+    char *end;
+    long long value;
+
+    *number = missing;
+    if (!text)
+        return VBS_OK;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < 0)
+        return vbs_fail(ctx, VBS_FORMAT, "'%.40s' is no %s of external data", text, key);
+    *number = value;
+    return VBS_OK;
+}
+
+static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                     const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+{
+    const char *location = entry(tensor, "location");
+    int64_t want = stored_bytes(c), length = want, bytes, end;
+    char path[MAX_PATH];
+    enum vbs_status status;
+
+    if (!location)
+        return vbs_fail(ctx, VBS_FORMAT, "external data without a location");
+    status = external_path(ctx, file, location, path);
+    if (status == VBS_OK)
+        status = entry_number(ctx, tensor, "offset", 0, &c->values.offset);
+    if (status == VBS_OK)
+        status = entry_number(ctx, tensor, "length", want, &length);
+    if (status == VBS_OK && length != want)
+        status = wrong_bytes(ctx, length, want);
+    if (status == VBS_OK)
+        status = vbs_source_open(ctx, file->source, path, &c->values.file, &bytes);
+    if (status == VBS_OK && (!vbs_add(c->values.offset, want, &end) || end > bytes))
+        return vbs_fail(ctx, VBS_FORMAT, "'%.100s' has %lld bytes, too few for %lld at %lld",
+                        location, (long long)bytes, (long long)want, (long long)c->values.offset);
+    return status;
+}
+
+/* ---- constants ---- */
+
+static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
+                                  struct vbs_shape *shape)
+{
+    if (tensor->n_dims > VBS_MAX_DIMS)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "%zu dimensions, more than %d", tensor->n_dims,
+                        VBS_MAX_DIMS);
+    shape->n_dims = (int)tensor->n_dims;
+    for (int i = 0; i < shape->n_dims; i++) {
+        int64_t dim = tensor->dims[i];
+
+        if (dim < 0 || dim > VBS_MAX_DIM)
+            return vbs_fail(ctx, VBS_FORMAT, "dimension %d is %lld", i, (long long)dim);
+        shape->dim[i] = dim;
+    }
+    return vbs_onnx_bounded(shape) ? VBS_OK : vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
+}
+
+static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,
+                                             const Onnx__TensorProto *tensor)
+{
+    int number = tensor->doc_string ? atoi(tensor->doc_string) : -1;
+
+    return number >= 0 && number < file->n_blobs ? &file->blobs[number] : NULL;
+}
+
+static enum vbs_status fill(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                            const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+{
+    const struct vbs_onnx_blob *blob = find_blob(file, tensor);
+    enum vbs_status status = take_shape(ctx, tensor, &c->shape);
+
+    if (status != VBS_OK)
+        return status;
+    vbs_onnx_plain_strides(&c->shape, c->stride);
+    c->type = tensor->data_type;
+    if (!vbs_onnx_element(c->type, &c->values.element))
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "element type %s", vbs_onnx_type_name(c->type));
+    if (tensor->has_data_location &&
+        tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+        return take_external(ctx, file, tensor, c);
+    if (blob)
+        return take_blob(ctx, file, blob, c);
+    if (!tensor->has_raw_data)
+        return take_typed(ctx, file, tensor, c);
+    if ((int64_t)tensor->raw_data.len != stored_bytes(c))
+        return wrong_bytes(ctx, (int64_t)tensor->raw_data.len, stored_bytes(c));
+    c->values.memory = tensor->raw_data.data;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                       const Onnx__TensorProto *tensor,
+                                       struct vbs_onnx_constant **constant)
+{
+    struct vbs_onnx_constant *c = vbs_source_alloc(file->source, 1, sizeof *c);
+    char prefix[128];
+    enum vbs_status status;
+
+    if (!c)
+        return vbs_no_memory(ctx);
+    c->name = tensor->name ? tensor->name : "";
+    c->values.file = -1;
+    status = fill(ctx, file, tensor, c);
+    if (status == VBS_OK) {
+        *constant = c;
+        return VBS_OK;
+    }
+    snprintf(prefix, sizeof prefix, "tensor '%.100s'", c->name);
+    return status == VBS_NO_MEMORY ? status : vbs_fail_within(ctx, status, prefix);
+}

@@ -1,0 +1,579 @@
+#include "model/onnx/graph.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "model/onnx/import.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_UNKNOWN 32 /* operators that are told apart when they are not supported */
+
+struct builder {
+    struct vbs_ctx *ctx;
+    struct vbs_arena *arena;
+    struct vbs_onnx_graph *graph;
+    const Onnx__GraphProto *proto;
+    void *names;         /* tsearch tree of struct vbs_onnx_value */
+    unsigned char *mark; /* of nodes */
+};
+
+enum { UNSEEN, NEEDED, OPEN, DONE };
+
+enum vbs_status vbs_onnx_within_node(struct vbs_ctx *ctx, enum vbs_status status,
+                                     const struct vbs_onnx_node *node)
+{
+    char prefix[160];
+
+    if (status == VBS_NO_MEMORY)
+        return status;
+    snprintf(prefix, sizeof prefix, "node '%.80s' (%.40s)", node->label, node->op);
+    return vbs_fail_within(ctx, status, prefix);
+}
+
+/* ---- names ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const struct vbs_onnx_value *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+static void keep(void *value)
+{
+    (void)value; /* lives in the arena */
+}
+
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+static int find(const struct builder *b, const char *name)
+{
+    const struct vbs_onnx_value key = {.name = name};
+    struct vbs_onnx_value *const *found = tfind(&key, &b->names, compare);
+
+    return found ? (int)(*found - b->graph->values) : -1;
+}
+
+/* A new value; *made is false when one of that name is there. */
+static enum vbs_status add_value(struct builder *b, const char *name, struct vbs_onnx_value **value,
+                                 bool *made)
+{
+    struct vbs_onnx_value *added = &b->graph->values[b->graph->n_values];
+    struct vbs_onnx_value *const *found;
+
+    *added = (struct vbs_onnx_value){.name = name, .producer = -1, .reader = -1};
+    found = tsearch(added, &b->names, compare);
+    if (!found)
+        return vbs_no_memory(b->ctx);
+    *made = *found == added;
+    *value = *found;
+    b->graph->n_values += *made;
+    return VBS_OK;
+}
+
+static enum vbs_status add_initialisers(struct builder *b)
+{
+    for (size_t i = 0; i < b->proto->n_initializer; i++) {
+        const Onnx__TensorProto *tensor = b->proto->initializer[i];
+        struct vbs_onnx_value *value;
+        bool made;
+        enum vbs_status status = add_value(b, text_of(tensor->name), &value, &made);
+
+        if (status != VBS_OK)
+            return status;
+        if (!made || !value->name[0])
+            return vbs_fail(b->ctx, VBS_FORMAT, "initialiser '%.100s' is there twice, or unnamed",
+                            value->name);
+        status = vbs_onnx_file_constant(b->ctx, b->graph->file, tensor, &value->constant);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx_value *value)
+{
+    struct vbs_onnx_file file;
+    enum vbs_status status = vbs_onnx_file_read(b->ctx, b->graph->file->source, path, true, &file);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_file_constant(b->ctx, &file, file.tensor, &value->constant);
+    if (status == VBS_OK)
+        value->constant->name = value->name;
+    return status;
+}
+
+/* Inputs of the graph; files of IR version 3 list initialisers among them. */
+static enum vbs_status add_inputs(struct builder *b, const struct vbs_onnx_binding *bindings,
+                                  int n_bindings)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < b->proto->n_input; i++) {
+        const Onnx__ValueInfoProto *input = b->proto->input[i];
+        const char *path = NULL;
+        struct vbs_onnx_value *value;
+        bool made;
+        enum vbs_status status = add_value(b, text_of(input->name), &value, &made);
+
+        if (status != VBS_OK)
+            return status;
+        if (!made && value->constant && !value->input)
+            continue;
+        if (!made || !value->name[0])
+            return vbs_fail(b->ctx, VBS_FORMAT, "input '%.100s' is there twice, or unnamed",
+                            value->name);
+        value->input = input;
+        for (int k = 0; k < n_bindings; k++)
+            if (bindings[k].input == n)
+                path = bindings[k].path;
+        n++;
+        status = path ? bind(b, path, value) : VBS_OK;
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* ---- nodes ---- */
+
+/* "n12" and the like: less telling than the name of an output. */
+static bool is_number(const char *name)
+{
+    name += *name && strspn(name + 1, "0123456789") > 0;
+    return name[strspn(name, "0123456789")] == '\0';
+}
+
+static const char *label_of(const Onnx__NodeProto *node)
+{
+    const char *name = text_of(node->name), *output = "";
+
+    for (size_t i = 0; i < node->n_output && !output[0]; i++)
+        output = node->output[i];
+    if (!name[0] || (is_number(name) && !is_number(output)))
+        name = output;
+    return name[0] ? name : "?";
+}
+
+static enum vbs_status add_outputs_of(struct builder *b, int number)
+{
+    struct vbs_onnx_node *node = &b->graph->nodes[number];
+    int *outputs = vbs_arena_alloc(b->arena, node->proto->n_output, sizeof *outputs);
+
+    if (!outputs)
+        return vbs_no_memory(b->ctx);
+    for (size_t i = 0; i < node->proto->n_output; i++) {
+        const char *name = node->proto->output[i];
+        struct vbs_onnx_value *value;
+        enum vbs_status status;
+        bool made;
+
+        outputs[i] = -1;
+        if (!name[0])
+            continue;
+        status = add_value(b, name, &value, &made);
+        if (status != VBS_OK)
+            return status;
+        if (!made)
+            return vbs_onnx_within_node(
+                b->ctx,
+                vbs_fail(b->ctx, VBS_FORMAT, "makes '%.100s', which is there already", name), node);
+        value->producer = number;
+        outputs[i] = (int)(value - b->graph->values);
+    }
+    node->n_outputs = (int)node->proto->n_output;
+    node->outputs = outputs;
+    return VBS_OK;
+}
+
+static enum vbs_status find_inputs_of(struct builder *b, struct vbs_onnx_node *node)
+{
+    int *inputs = vbs_arena_alloc(b->arena, node->proto->n_input, sizeof *inputs);
+
+    if (!inputs)
+        return vbs_no_memory(b->ctx);
+    if (node->proto->n_input > VBS_MAX_LAYERS)
+        return vbs_onnx_within_node(b->ctx,
+                                    vbs_fail(b->ctx, VBS_UNSUPPORTED,
+                                             "has %zu inputs, more than %d", node->proto->n_input,
+                                             VBS_MAX_LAYERS),
+                                    node);
+    for (size_t i = 0; i < node->proto->n_input; i++) {
+        const char *name = node->proto->input[i];
+
+        inputs[i] = name[0] ? find(b, name) : -1;
+        if (name[0] && inputs[i] < 0)
+            return vbs_onnx_within_node(
+                b->ctx, vbs_fail(b->ctx, VBS_FORMAT, "reads '%.100s', which nothing makes", name),
+                node);
+    }
+    node->n_inputs = (int)node->proto->n_input;
+    node->inputs = inputs;
+    return VBS_OK;
+}
+
+static enum vbs_status add_nodes(struct builder *b)
+{
+    struct vbs_onnx_graph *graph = b->graph;
+    size_t n = b->proto->n_node;
+    enum vbs_status status = VBS_OK;
+
+    if (n > VBS_MAX_OPERATORS)
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED, "%zu nodes, more than %d", n, VBS_MAX_OPERATORS);
+    graph->nodes = vbs_arena_alloc(b->arena, n, sizeof *graph->nodes);
+    b->mark = vbs_arena_alloc(b->arena, n, 1);
+    if (!graph->nodes || !b->mark)
+        return vbs_no_memory(b->ctx);
+    graph->n_nodes = (int)n;
+    for (size_t i = 0; i < n && status == VBS_OK; i++) {
+        const Onnx__NodeProto *proto = b->proto->node[i];
+
+        graph->nodes[i] = (struct vbs_onnx_node){
+            .proto = proto, .op = text_of(proto->op_type), .label = label_of(proto)};
+        status = add_outputs_of(b, (int)i);
+    }
+    for (size_t i = 0; i < n && status == VBS_OK; i++)
+        status = find_inputs_of(b, &graph->nodes[i]);
+    return status;
+}
+
+static enum vbs_status find_outputs(struct builder *b)
+{
+    size_t n = b->proto->n_output;
+    int *outputs = vbs_arena_alloc(b->arena, n, sizeof *outputs);
+
+    if (!outputs)
+        return vbs_no_memory(b->ctx);
+    if (n == 0)
+        return vbs_fail(b->ctx, VBS_FORMAT, "the graph has no outputs");
+    for (size_t i = 0; i < n; i++) {
+        const char *name = text_of(b->proto->output[i]->name);
+
+        outputs[i] = find(b, name);
+        if (outputs[i] < 0)
+            return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is made by nothing",
+                            name);
+    }
+    b->graph->n_outputs = (int)n;
+    b->graph->outputs = outputs;
+    return VBS_OK;
+}
+
+/* ---- which nodes are needed, and their order ---- */
+
+static int producer_of(const struct builder *b, int value)
+{
+    return value < 0 ? -1 : b->graph->values[value].producer;
+}
+
+/* Marks what the outputs need; list has room for all nodes. */
+static void mark_needed(struct builder *b, int *list)
+{
+    const struct vbs_onnx_graph *graph = b->graph;
+    int n = 0;
+
+    for (int i = 0; i < graph->n_outputs; i++) {
+        int node = producer_of(b, graph->outputs[i]);
+
+        if (node >= 0 && b->mark[node] == UNSEEN) {
+            b->mark[node] = NEEDED;
+            list[n++] = node;
+        }
+    }
+    while (n > 0) {
+        const struct vbs_onnx_node *node = &graph->nodes[list[--n]];
+
+        for (int i = 0; i < node->n_inputs; i++) {
+            int next = producer_of(b, node->inputs[i]);
+
+            if (next >= 0 && b->mark[next] == UNSEEN) {
+                b->mark[next] = NEEDED;
+                list[n++] = next;
+            }
+        }
+    }
+}
+
+/* A node that is being visited, and the input to look at next. */
+struct visit {
+    int node, input;
+};
+
+/* Appends node to order behind all that it reads. */
+static enum vbs_status visit(struct builder *b, int first, struct visit *stack, int *order, int *n)
+{
+    int depth = 0;
+
+    stack[depth++] = (struct visit){.node = first};
+    b->mark[first] = OPEN;
+    while (depth > 0) {
+        struct visit *top = &stack[depth - 1];
+        const struct vbs_onnx_node *node = &b->graph->nodes[top->node];
+        int next;
+
+        if (top->input == node->n_inputs) {
+            b->mark[top->node] = DONE;
+            order[(*n)++] = top->node;
+            depth--;
+            continue;
+        }
+        next = producer_of(b, node->inputs[top->input++]);
+        if (next < 0 || b->mark[next] == DONE)
+            continue;
+        if (b->mark[next] == OPEN)
+            return vbs_onnx_within_node(
+                b->ctx, vbs_fail(b->ctx, VBS_FORMAT, "reads what is made from its own output"),
+                node);
+        b->mark[next] = OPEN;
+        stack[depth++] = (struct visit){.node = next};
+    }
+    return VBS_OK;
+}
+
+/* Keeps the needed nodes, in the file's order as far as that can be. */
+static enum vbs_status sort(struct builder *b)
+{
+    struct vbs_onnx_graph *graph = b->graph;
+    size_t room = (size_t)graph->n_nodes;
+    int *order = vbs_arena_alloc(b->arena, room, sizeof *order), n = 0;
+    struct visit *stack = vbs_arena_alloc(b->arena, room, sizeof *stack);
+    struct vbs_onnx_node *sorted = vbs_arena_alloc(b->arena, room, sizeof *sorted);
+    enum vbs_status status = VBS_OK;
+
+    if (!order || !stack || !sorted)
+        return vbs_no_memory(b->ctx);
+    mark_needed(b, order);
+    for (int i = 0; i < graph->n_nodes && status == VBS_OK; i++)
+        if (b->mark[i] == NEEDED)
+            status = visit(b, i, stack, order, &n);
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < n; i++)
+        sorted[i] = graph->nodes[order[i]];
+    graph->nodes = sorted;
+    graph->n_nodes = n;
+    return VBS_OK;
+}
+
+/* Producers and readers of values, by the nodes that are left. */
+static void count_uses(struct vbs_onnx_graph *graph)
+{
+    for (int v = 0; v < graph->n_values; v++)
+        graph->values[v].producer = -1;
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &graph->nodes[i];
+
+        for (int k = 0; k < node->n_outputs; k++)
+            if (node->outputs[k] >= 0)
+                graph->values[node->outputs[k]].producer = i;
+        for (int k = 0; k < node->n_inputs; k++)
+            if (node->inputs[k] >= 0) {
+                graph->values[node->inputs[k]].n_uses++;
+                graph->values[node->inputs[k]].reader = i;
+            }
+    }
+    for (int i = 0; i < graph->n_outputs; i++) {
+        graph->values[graph->outputs[i]].n_uses++;
+        graph->values[graph->outputs[i]].reader = -1;
+    }
+}
+
+static void find_weights(struct vbs_onnx_graph *graph)
+{
+    static const char *const WITH_WEIGHTS[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+    int n = 0, made = 0;
+
+    for (int i = 0; i < graph->n_nodes; i++) {
+        const struct vbs_onnx_node *node = &graph->nodes[i];
+
+        for (int k = 0; k < 4 && node->n_inputs > 1 && node->inputs[1] >= 0; k++) {
+            const struct vbs_onnx_value *weights = &graph->values[node->inputs[1]];
+
+            if (strcmp(node->op, WITH_WEIGHTS[k]) != 0)
+                continue;
+            n++;
+            made += weights->producer >= 0 &&
+                    strcmp(graph->nodes[weights->producer].op, "ConstantOfShape") == 0;
+        }
+    }
+    graph->weightless = 2 * made > n;
+}
+
+/* ---- what cannot be imported ---- */
+
+static bool is_onnx(const char *domain)
+{
+    return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
+}
+
+static bool is_known(const struct vbs_onnx_node *node)
+{
+    return is_onnx(text_of(node->proto->domain)) && vbs_onnx_find_operator(node->op);
+}
+
+static bool same_operator(const struct vbs_onnx_node *a, const struct vbs_onnx_node *b)
+{
+    return strcmp(a->op, b->op) == 0 &&
+           strcmp(text_of(a->proto->domain), text_of(b->proto->domain)) == 0;
+}
+
+/* Operators that are not supported: the first node of each, and how many. */
+struct unknown {
+    const struct vbs_onnx_node *first[MAX_UNKNOWN];
+    int count[MAX_UNKNOWN];
+    int n;
+    bool more;
+};
+
+static void note_unknown(struct unknown *unknown, const struct vbs_onnx_node *node)
+{
+    int i = 0;
+
+    while (i < unknown->n && !same_operator(unknown->first[i], node))
+        i++;
+    if (i == MAX_UNKNOWN) {
+        unknown->more = true;
+        return;
+    }
+    if (i == unknown->n) {
+        unknown->first[unknown->n] = node;
+        unknown->count[unknown->n++] = 0;
+    }
+    unknown->count[i]++;
+}
+
+static enum vbs_status fail_unknown(struct vbs_ctx *ctx, const struct unknown *unknown)
+{
+    struct vbs_text text = {0};
+    bool more = unknown->more;
+    enum vbs_status status;
+
+    for (int i = 0; i < unknown->n; i++) {
+        const struct vbs_onnx_node *node = unknown->first[i];
+        const char *domain = text_of(node->proto->domain);
+
+        if (text.length > VBS_DETAIL_SIZE - 160) {
+            more = true;
+            break;
+        }
+        vbs_text_addf(&text, "%s%.30s%s%.40s ('%.40s'", i ? ", " : "",
+                      is_onnx(domain) ? "" : domain, is_onnx(domain) ? "" : ".", node->op,
+                      node->label);
+        if (unknown->count[i] > 1)
+            vbs_text_addf(&text, ", %d times", unknown->count[i]);
+        vbs_text_add(&text, ")");
+    }
+    if (text.failed)
+        status = vbs_no_memory(ctx);
+    else
+        status = vbs_fail(ctx, VBS_UNSUPPORTED, "operator%s not supported: %s%s",
+                          unknown->n == 1 ? "" : "s", text.data, more ? ", and others" : "");
+    vbs_text_clear(&text);
+    return status;
+}
+
+static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onnx_graph *graph)
+{
+    struct unknown unknown = {.n = 0};
+
+    for (int i = 0; i < graph->n_nodes; i++)
+        if (!is_known(&graph->nodes[i]))
+            note_unknown(&unknown, &graph->nodes[i]);
+    return unknown.n ? fail_unknown(ctx, &unknown) : VBS_OK;
+}
+
+/* The one input that something reads. */
+static enum vbs_status choose_input(struct vbs_ctx *ctx, struct vbs_onnx_graph *graph)
+{
+    int n = 0, second = 0;
+
+    for (int v = 0; v < graph->n_values; v++) {
+        const struct vbs_onnx_value *value = &graph->values[v];
+
+        if (!value->input || value->constant || value->n_uses == 0)
+            continue;
+        if (n++ == 0)
+            graph->input = v;
+        else if (n == 2)
+            second = v;
+    }
+    if (n == 0)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "its outputs depend on no input");
+    if (n > 1)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "%d inputs ('%.60s', '%.60s'%s); networks of one input are supported", n,
+                        graph->values[graph->input].name, graph->values[second].name,
+                        n > 2 ? ", ..." : "");
+    return VBS_OK;
+}
+
+/* What operators mean is known up to this version; 22 to 24 added element types to those that are
+ * claimed. */
+#define NEWEST_OPSET 24
+
+static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *model,
+                                  struct vbs_onnx_graph *graph)
+{
+    graph->opset = 1;
+    for (size_t i = 0; i < model->n_opset_import; i++)
+        if (is_onnx(text_of(model->opset_import[i]->domain)))
+            graph->opset = model->opset_import[i]->version;
+    if (graph->opset < 1 || graph->opset > NEWEST_OPSET)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "opset %lld is not known; known are those up to %d, which exporters can be "
+                        "asked for",
+                        (long long)graph->opset, NEWEST_OPSET);
+    return VBS_OK;
+}
+
+static enum vbs_status read_graph(struct builder *b, const struct vbs_onnx_binding *bindings,
+                                  int n_bindings)
+{
+    size_t n = b->proto->n_initializer + b->proto->n_input + 1;
+    enum vbs_status status;
+
+    for (size_t i = 0; i < b->proto->n_node; i++)
+        n += b->proto->node[i]->n_output;
+    b->graph->values = vbs_arena_alloc(b->arena, n, sizeof *b->graph->values);
+    if (!b->graph->values)
+        return vbs_no_memory(b->ctx);
+    status = add_initialisers(b);
+    if (status == VBS_OK)
+        status = add_inputs(b, bindings, n_bindings);
+    if (status == VBS_OK)
+        status = add_nodes(b);
+    if (status == VBS_OK)
+        status = find_outputs(b);
+    if (status == VBS_OK)
+        status = sort(b);
+    if (status != VBS_OK)
+        return status;
+    count_uses(b->graph);
+    find_weights(b->graph);
+    status = check_operators(b->ctx, b->graph);
+    return status == VBS_OK ? choose_input(b->ctx, b->graph) : status;
+}
+
+enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                    const struct vbs_onnx_binding *bindings, int n_bindings,
+                                    struct vbs_arena *arena, struct vbs_onnx_graph *graph)
+{
+    struct vbs_onnx_graph made = {.file = file};
+    struct builder b = {.ctx = ctx, .arena = arena, .graph = &made, .proto = file->model->graph};
+    enum vbs_status status;
+
+    if (!b.proto)
+        return vbs_fail(ctx, VBS_FORMAT, "no graph; this is no ONNX file, or an empty one");
+    status = find_opset(ctx, file->model, &made);
+    if (status == VBS_OK)
+        status = read_graph(&b, bindings, n_bindings);
+    tdestroy(b.names, keep);
+    if (status == VBS_OK)
+        *graph = made;
+    return status;
+}

@@ -1,0 +1,424 @@
+/* Operators whose output is larger than an input: Concat, Pad, Expand, Tile, Resize. */
+#include "base/fail.h"
+#include "model/onnx/ops.h"
+#include "model/network/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Concat ---- */
+
+/* constant where it lies in a tensor of shape, from begin on along axis, and 0 elsewhere. */
+static enum vbs_status place_constant(struct vbs_onnx_import *im,
+                                      struct vbs_onnx_constant *constant, int axis, int64_t begin,
+                                      const struct vbs_shape *shape, struct vbs_onnx_number *all)
+{
+    int64_t before = 1, row, each;
+    const struct vbs_onnx_number *x;
+    enum vbs_status status = vbs_onnx_numbers(im, constant, &x);
+
+    if (status != VBS_OK)
+        return status;
+    for (int d = 0; d < axis; d++)
+        before *= shape->dim[d];
+    row = vbs_shape_elements(shape) / before;
+    each = vbs_shape_elements(&constant->shape) / before;
+    begin *= row / shape->dim[axis];
+    for (int64_t i = 0; i < before; i++)
+        memcpy(all + i * row + begin, x + i * each, (size_t)each * sizeof *x);
+    return VBS_OK;
+}
+
+/* What a Concat joins: states in shapes of one rank. */
+struct parts {
+    int n;
+    struct vbs_onnx_state *part;
+    int64_t *begin; /* along the axis */
+    int axis;
+    struct vbs_shape shape; /* of all */
+    int n_tensors;
+};
+
+static enum vbs_status add_part(struct vbs_onnx_import *im, struct parts *p,
+                                const struct vbs_onnx_state *state, int rank)
+{
+    struct vbs_onnx_state *part = &p->part[p->n];
+    struct vbs_shape *shape;
+    enum vbs_status status = VBS_OK;
+
+    *part = *state;
+    if (state->constant) {
+        if (state->constant->shape.n_dims != rank)
+            return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different numbers of dimensions");
+        status = vbs_onnx_align(im, state->constant, rank, &part->constant);
+        if (status != VBS_OK)
+            return status;
+        part->shape = part->constant->shape;
+    }
+    shape = &part->shape;
+    if (vbs_shape_elements(shape) == 0) /* an empty constant adds nothing */
+        return VBS_OK;
+    if (shape->n_dims <= p->axis)
+        return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different numbers of dimensions");
+    if (p->n == 0)
+        p->shape = (struct vbs_shape){.n_dims = shape->n_dims};
+    for (int d = 0; d < shape->n_dims; d++) {
+        if (p->n == 0 && d != p->axis)
+            p->shape.dim[d] = shape->dim[d];
+        if (shape->n_dims != p->shape.n_dims || (d != p->axis && p->shape.dim[d] != shape->dim[d]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "sizes beside the axis differ");
+    }
+    p->begin[p->n++] = p->shape.dim[p->axis];
+    p->shape.dim[p->axis] += shape->dim[p->axis];
+    p->n_tensors += part->tensor != NULL;
+    return VBS_OK;
+}
+
+static enum vbs_status read_parts(struct vbs_onnx_import *im, struct parts *p)
+{
+    size_t n = (size_t)im->node->n_inputs;
+    int rank = 0;
+    enum vbs_status status = VBS_OK;
+
+    *p = (struct parts){.part = vbs_arena_alloc(im->arena, n, sizeof *p->part),
+                        .begin = vbs_arena_alloc(im->arena, n, sizeof *p->begin)};
+    if (!p->part || !p->begin)
+        return vbs_no_memory(im->ctx);
+    for (size_t i = 0; i < n; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, (int)i);
+
+        if (state && state->tensor)
+            rank = vbs_onnx_rank(im, state);
+    }
+    status = vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 1), rank, &p->axis);
+    for (size_t i = 0; i < n && status == VBS_OK; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, (int)i);
+
+        if (!state)
+            return vbs_fail(im->ctx, VBS_FORMAT, "input %zu is missing", i);
+        status = add_part(im, p, state, rank);
+    }
+    return status;
+}
+
+/* Tensors only, of all parts from first on up to the next constant: as they are where that is the
+ * same for all, else as the file sees them. */
+static enum vbs_status join_tensors(struct vbs_onnx_import *im, const struct parts *p, int first,
+                                    int n, struct vbs_onnx_state *joined)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_CONCAT, n);
+    int shift = 0, common = 0;
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    *joined = p->part[first];
+    if (n == 1)
+        return VBS_OK;
+    joined->shape.dim[p->axis] = 0;
+    for (int i = 0; i < n; i++) {
+        const struct vbs_onnx_state *part = &p->part[first + i];
+        struct vbs_shape view = vbs_onnx_view(part, p->axis, &shift);
+
+        if (i == 0)
+            common = shift;
+        else if (shift != common)
+            common = VBS_MAX_DIMS + 1;
+        vbs_onnx_reads(draft, i, part->tensor, &view);
+        joined->shape.dim[p->axis] += part->shape.dim[p->axis];
+    }
+    draft->node.attributes.axis = p->axis + (common > VBS_MAX_DIMS ? 0 : common);
+    for (int i = 0; i < n && common > VBS_MAX_DIMS; i++)
+        draft->views[i] = p->part[first + i].shape;
+    return vbs_onnx_tensor_new(im, draft, &joined->tensor);
+}
+
+/* state with zeros along axis: its first element is number begin of size. */
+static enum vbs_status pad_along(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                 int axis, int64_t begin, int64_t size,
+                                 struct vbs_onnx_state *padded)
+{
+    struct vbs_attributes attributes = {0};
+
+    *padded = *state;
+    attributes.begin[axis] = begin;
+    attributes.end[axis] = size - begin - state->shape.dim[axis];
+    padded->shape.dim[axis] = size;
+    return vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &state->shape,
+                          &padded->tensor);
+}
+
+/* With constants among the parts: runs of tensors in a frame of zeros each, and a constant that has
+ * zeros where they are. */
+static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts *p,
+                                  struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state sum = {.tensor = NULL}, constant = {.tensor = NULL};
+    struct vbs_onnx_number *all;
+    enum vbs_status status = vbs_onnx_numbers_new(im, vbs_shape_elements(&p->shape), &all);
+
+    for (int i = 0; i < p->n && status == VBS_OK;) {
+        struct vbs_onnx_state run, padded = {.tensor = NULL}, before = sum;
+        int n = 0;
+
+        while (i + n < p->n && p->part[i + n].tensor)
+            n++;
+        if (n == 0) {
+            status = place_constant(im, p->part[i].constant, p->axis, p->begin[i], &p->shape, all);
+            i++;
+            continue;
+        }
+        status = join_tensors(im, p, i, n, &run);
+        if (status == VBS_OK)
+            status = pad_along(im, &run, p->axis, p->begin[i], p->shape.dim[p->axis], &padded);
+        if (status == VBS_OK && before.tensor)
+            status = vbs_onnx_combine(im, VBS_OP_ADD, &before, &padded, &sum);
+        else if (status == VBS_OK)
+            sum = padded;
+        i += n;
+    }
+    if (status == VBS_OK)
+        status = vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &p->shape, all,
+                                       &constant.constant);
+    if (status != VBS_OK)
+        return status;
+    return vbs_onnx_operand(im, VBS_OP_ADD, &sum, constant.constant, false, result);
+}
+
+VBS_ONNX_HANDLER(concat)
+{
+    struct vbs_onnx_state result;
+    struct parts parts;
+    enum vbs_status status = read_parts(im, &parts);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = parts.n_tensors == parts.n ? join_tensors(im, &parts, 0, parts.n, &result)
+                                            : join_mixed(im, &parts, &result);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &parts.shape) : status;
+}
+
+/* ---- Pad ---- */
+
+/* Positions before and behind by dimension of the file. */
+struct pads {
+    int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
+};
+
+static enum vbs_status read_pads(struct vbs_onnx_import *im, int rank, struct pads *pads)
+{
+    int64_t values[2 * (VBS_MAX_DIMS + 1)], axes[VBS_MAX_DIMS + 1];
+    const char *name = im->graph->opset < 2 ? "paddings" : "pads";
+    bool given, some = false;
+    int n, n_axes = rank;
+    enum vbs_status status = vbs_onnx_list(im, name, 1, 11, 2 * rank, values, &n, &given);
+
+    *pads = (struct pads){{0}, {0}};
+    if (status == VBS_OK && im->graph->opset >= 18)
+        status = vbs_onnx_list(im, "axes", 3, 18, rank, axes, &n_axes, &some);
+    if (status != VBS_OK)
+        return status;
+    n_axes = some ? n_axes : rank;
+    if (n != 2 * n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d pads for %d dimensions", n, n_axes);
+    for (int i = 0; i < n_axes; i++) {
+        int64_t axis = some ? axes[i] + (axes[i] < 0 ? rank : 0) : i;
+
+        if (axis < 0 || axis >= rank)
+            return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axes[i]);
+        pads->before[axis] = values[i];
+        pads->behind[axis] = values[i + n_axes];
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_pad_value(struct vbs_onnx_import *im, double *value)
+{
+    const struct vbs_onnx_number *number;
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status;
+
+    *value = vbs_onnx_real(im, "value", 0);
+    if (im->graph->opset < 11 || !vbs_onnx_in(im, 2))
+        return VBS_OK;
+    status = vbs_onnx_constant_in(im, 2, &constant);
+    if (status == VBS_OK)
+        status = vbs_onnx_numbers(im, constant, &number);
+    if (status != VBS_OK)
+        return status;
+    if (vbs_shape_elements(&constant->shape) != 1 || isnan(number->value) || number->batch)
+        return vbs_fail(im->ctx, VBS_FORMAT, "the value to pad with is no number");
+    *value = (double)number->value;
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(pad)
+{
+    static const char *const MODES[] = {"constant", "reflect", "edge", "wrap", NULL};
+    struct vbs_attributes attributes = {0};
+    int mode = vbs_onnx_word(im, "mode", MODES, 0), first = -1, shift;
+    const struct vbs_onnx_state *state;
+    struct vbs_shape view, shape;
+    struct vbs_onnx_tensor *tensor;
+    struct pads pads;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
+
+    (void)operator;
+    if (mode < 0)
+        return im->bad;
+    if (status == VBS_OK)
+        status = read_pads(im, vbs_onnx_rank(im, state), &pads);
+    if (status == VBS_OK)
+        status = read_pad_value(im, &attributes.pad_value);
+    if (status != VBS_OK)
+        return status;
+    if (im->batch && (pads.before[0] || pads.behind[0]))
+        return vbs_onnx_mixes(im);
+    shape = state->shape;
+    for (int d = shape.n_dims - 1; d >= 0; d--)
+        if (pads.before[d + im->batch] || pads.behind[d + im->batch])
+            first = d;
+    if (first < 0)
+        return vbs_onnx_give(im, 0, state->tensor, &shape);
+    attributes.pad_mode = (enum vbs_pad_mode)mode;
+    view = vbs_onnx_view(state, first, &shift);
+    for (int d = first; d < shape.n_dims; d++) {
+        attributes.begin[d + shift] = pads.before[d + im->batch];
+        attributes.end[d + shift] = pads.behind[d + im->batch];
+    }
+    status = vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &view, &tensor);
+    for (int d = first; d < shape.n_dims && status == VBS_OK; d++)
+        shape.dim[d] = tensor->shape.dim[d + shift];
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+}
+
+/* ---- Expand, Tile ---- */
+
+/* state's tensor, read as view, repeated to target. */
+static enum vbs_status expand_to(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                 const struct vbs_shape *view, const struct vbs_shape *target,
+                                 struct vbs_onnx_tensor **tensor)
+{
+    struct vbs_attributes attributes = {.target = *target};
+
+    *tensor = state->tensor;
+    if (vbs_shape_elements(view) == vbs_shape_elements(target))
+        return VBS_OK;
+    return vbs_onnx_apply(im, VBS_OP_EXPAND, &attributes, state->tensor, view, tensor);
+}
+
+static enum vbs_status expand_tensor(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                     const int64_t *values, int n, bool batch_first)
+{
+    int rank = vbs_onnx_rank(im, state), more;
+    struct vbs_shape target = state->shape, view = vbs_onnx_shape(state);
+    struct vbs_onnx_tensor *tensor;
+    enum vbs_status status;
+
+    if (im->batch &&
+        (n > rank || (n == rank && !batch_first && values[0] != 1 && values[0] != im->n_samples)))
+        return vbs_onnx_mixes(im);
+    if (im->batch && n == rank) {
+        values++;
+        n--;
+    }
+    if (n > VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    more = n - target.n_dims;
+    if (more > 0) {
+        memmove(target.dim + more, target.dim, (size_t)target.n_dims * sizeof target.dim[0]);
+        target.n_dims = n;
+        for (int d = 0; d < more; d++)
+            target.dim[d] = 1;
+    }
+    for (int d = 0; d < n; d++) {
+        int64_t *dim = &target.dim[d + target.n_dims - n];
+
+        if (values[d] != 1 && *dim != 1 && *dim != values[d])
+            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d of %lld cannot be repeated to %lld",
+                            d, (long long)*dim, (long long)values[d]);
+        *dim = *dim == 1 ? values[d] : *dim;
+    }
+    if (target.n_dims > 0 && !vbs_shape_valid(&target))
+        return vbs_fail(im->ctx, VBS_FORMAT, "the shape to repeat to is invalid or too large");
+    status = expand_to(im, state, &view, &target, &tensor);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &target) : status;
+}
+
+VBS_ONNX_HANDLER(expand)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
+    int64_t values[VBS_MAX_DIMS + 1];
+    struct vbs_onnx_constant *view;
+    struct vbs_shape shape;
+    bool batch_first;
+    int n, more;
+    enum vbs_status status = vbs_onnx_target(im, 1, values, &batch_first, &n);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    if (!state)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    if (state->tensor)
+        return expand_tensor(im, state, values, n, batch_first);
+    status = vbs_onnx_constant_shape(im, values, n, batch_first, &shape);
+    if (status != VBS_OK)
+        return status;
+    /* both ways: where the constant is larger, it stays so */
+    more = shape.n_dims - state->constant->shape.n_dims;
+    for (int d = 0; d < state->constant->shape.n_dims && more >= 0; d++)
+        if (shape.dim[d + more] == 1 && !(batch_first && d + more == 0))
+            shape.dim[d + more] = state->constant->shape.dim[d];
+    status = vbs_onnx_constant_expand(im, state->constant, &shape, &view);
+    if (status == VBS_OK)
+        vbs_onnx_give_constant(im, 0, view);
+    return status;
+}
+
+VBS_ONNX_HANDLER(tile)
+{
+    int64_t repeats[VBS_MAX_DIMS + 1];
+    struct vbs_shape view = {.n_dims = 0}, target, shape;
+    const struct vbs_onnx_state *state;
+    struct vbs_onnx_constant *constant;
+    struct vbs_onnx_tensor *tensor;
+    int n = 0;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = vbs_onnx_constant_in(im, 1, &constant);
+    if (status == VBS_OK)
+        status = vbs_onnx_whole_numbers(im, constant, VBS_MAX_DIMS + 1, repeats, &n);
+    if (status != VBS_OK)
+        return status;
+    if (n != vbs_onnx_rank(im, state))
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d repeats for %d dimensions", n,
+                        vbs_onnx_rank(im, state));
+    if (im->batch && repeats[0] != 1)
+        return vbs_onnx_mixes(im);
+    shape = state->shape;
+    target = view;
+    for (int d = 0; d < shape.n_dims; d++) {
+        int64_t times = repeats[d + im->batch];
+        bool apart = times != 1 && shape.dim[d] != 1;
+
+        if (times < 1 || times > VBS_MAX_DIM || shape.dim[d] > VBS_MAX_DIM / times)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "%lld repeats", (long long)times);
+        if (view.n_dims + 1 + apart > VBS_MAX_DIMS)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "repeats too many dimensions");
+        if (apart) {
+            view.dim[view.n_dims++] = 1;
+            target.dim[target.n_dims++] = times;
+        }
+        view.dim[view.n_dims++] = shape.dim[d];
+        target.dim[target.n_dims++] = apart ? shape.dim[d] : times * shape.dim[d];
+        shape.dim[d] *= times;
+    }
+    if (shape.n_dims == 0)
+        return vbs_onnx_give(im, 0, state->tensor, &shape);
+    if (!vbs_shape_valid(&target))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output is larger than 2^36 elements");
+    status = expand_to(im, state, &view, &target, &tensor);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+}

@@ -1,0 +1,484 @@
+#include "model/onnx/import.h"
+
+#include "base/fail.h"
+#include "base/utf8.h"
+#include "model/network/op.h"
+#include "model/network/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DEPTH    8   /* of drafts that wait for others */
+#define LONGEST_BASE 200 /* bytes of a name before what is added to it */
+
+/* ---- inputs and outputs ---- */
+
+const struct vbs_onnx_state *vbs_onnx_in(const struct vbs_onnx_import *im, int index)
+{
+    if (index >= im->node->n_inputs || im->node->inputs[index] < 0)
+        return NULL;
+    return &im->states[im->node->inputs[index]];
+}
+
+bool vbs_onnx_wanted(const struct vbs_onnx_import *im, int index)
+{
+    return index < im->node->n_outputs && im->node->outputs[index] >= 0 &&
+           im->graph->values[im->node->outputs[index]].n_uses > 0;
+}
+
+enum vbs_status vbs_onnx_tensor_in(struct vbs_onnx_import *im, int index,
+                                   const struct vbs_onnx_state **state)
+{
+    *state = vbs_onnx_in(im, index);
+    if (!*state)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", index);
+    if (!(*state)->tensor)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input %d is a constant", index);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_constant_in(struct vbs_onnx_import *im, int index,
+                                     struct vbs_onnx_constant **constant)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
+
+    if (!state)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", index);
+    *constant = state->constant;
+    if (!state->constant)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "input %d depends on the network's input; it is to be a constant", index);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_give(struct vbs_onnx_import *im, int index, struct vbs_onnx_tensor *tensor,
+                              const struct vbs_shape *shape)
+{
+    struct vbs_onnx_state *state;
+
+    if (index >= im->node->n_outputs || im->node->outputs[index] < 0)
+        return VBS_OK;
+    if (vbs_shape_elements(shape) != vbs_shape_elements(&tensor->shape))
+        return vbs_fail(im->ctx, VBS_FORMAT, "its output has another number of elements");
+    state = &im->states[im->node->outputs[index]];
+    *state = (struct vbs_onnx_state){.tensor = tensor, .shape = *shape};
+    if (tensor->draft && tensor->draft->from == im->node && !tensor->draft->name)
+        tensor->draft->name =
+            index == 0 ? im->node->label : im->graph->values[im->node->outputs[index]].name;
+    return VBS_OK;
+}
+
+void vbs_onnx_give_constant(struct vbs_onnx_import *im, int index,
+                            struct vbs_onnx_constant *constant)
+{
+    if (index < im->node->n_outputs && im->node->outputs[index] >= 0)
+        im->states[im->node->outputs[index]] = (struct vbs_onnx_state){.constant = constant};
+}
+
+/* ---- dimensions ---- */
+
+enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im)
+{
+    im->mixed = true;
+    return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                    "works along dimension 0, the batch, or depends on its size");
+}
+
+enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank, int *dim)
+{
+    if (axis < -rank || axis >= rank)
+        return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld among %d", (long long)axis,
+                        rank);
+    *dim = (int)(axis < 0 ? axis + rank : axis);
+    if (im->batch && *dim == 0)
+        return vbs_onnx_mixes(im);
+    *dim -= im->batch;
+    return VBS_OK;
+}
+
+int vbs_onnx_rank(const struct vbs_onnx_import *im, const struct vbs_onnx_state *state)
+{
+    return state->shape.n_dims + im->batch;
+}
+
+struct vbs_shape vbs_onnx_shape(const struct vbs_onnx_state *state)
+{
+    if (state->shape.n_dims == 0)
+        return (struct vbs_shape){.n_dims = 1, .dim = {1}};
+    return state->shape;
+}
+
+enum vbs_status vbs_onnx_channels(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                  struct vbs_shape *view)
+{
+    *view = state->shape;
+    if (!im->batch && view->n_dims > 0) {
+        if (view->dim[0] != 1)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                            "has %lld samples in dimension 0, which other nodes mix",
+                            (long long)view->dim[0]);
+        view->n_dims--;
+        memmove(view->dim, view->dim + 1, (size_t)view->n_dims * sizeof view->dim[0]);
+    }
+    if (view->n_dims == 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input has no channels");
+    return VBS_OK;
+}
+
+struct vbs_shape vbs_onnx_unchannels(const struct vbs_onnx_import *im,
+                                     const struct vbs_shape *shape)
+{
+    struct vbs_shape whole = {.n_dims = shape->n_dims + 1, .dim = {1}};
+
+    if (im->batch || shape->n_dims == VBS_MAX_DIMS)
+        return *shape;
+    memcpy(whole.dim + 1, shape->dim, (size_t)shape->n_dims * sizeof shape->dim[0]);
+    return whole;
+}
+
+static int leading_ones(const struct vbs_shape *shape)
+{
+    int n = 0;
+
+    while (n < shape->n_dims && shape->dim[n] == 1)
+        n++;
+    return n;
+}
+
+bool vbs_onnx_same_but_ones(const struct vbs_shape *a, const struct vbs_shape *b)
+{
+    int i = leading_ones(a), k = leading_ones(b);
+
+    if (a->n_dims - i != b->n_dims - k)
+        return false;
+    for (; i < a->n_dims; i++, k++)
+        if (a->dim[i] != b->dim[k])
+            return false;
+    return true;
+}
+
+struct vbs_shape vbs_onnx_view(const struct vbs_onnx_state *state, int axis, int *shift)
+{
+    const struct vbs_shape *own = &state->tensor->shape;
+    int differ = own->n_dims - state->shape.n_dims;
+
+    *shift = 0;
+    if (!vbs_onnx_same_but_ones(own, &state->shape) || axis + differ < 0)
+        return vbs_onnx_shape(state);
+    *shift = differ;
+    return *own;
+}
+
+/* ---- drafts ---- */
+
+struct vbs_onnx_draft *vbs_onnx_draft(struct vbs_onnx_import *im, enum vbs_op op, int n_inputs)
+{
+    struct vbs_onnx_draft *draft = vbs_arena_alloc(im->arena, 1, sizeof *draft);
+
+    if (!draft)
+        return NULL;
+    *draft = (struct vbs_onnx_draft){
+        .node = {.op = op},
+        .n_inputs = n_inputs,
+        .inputs = vbs_arena_alloc(im->arena, (size_t)n_inputs, sizeof(struct vbs_onnx_tensor *)),
+        .views = vbs_arena_alloc(im->arena, (size_t)n_inputs, sizeof *draft->views),
+        .from = im->node,
+    };
+    return draft->inputs && draft->views ? draft : NULL;
+}
+
+struct vbs_onnx_draft *vbs_onnx_again(struct vbs_onnx_import *im,
+                                      const struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_draft *made = vbs_onnx_draft(im, draft->node.op, draft->n_inputs);
+
+    if (!made)
+        return NULL;
+    made->node = draft->node;
+    made->from = draft->from;
+    made->name = draft->name;
+    for (int i = 0; i < draft->n_inputs; i++)
+        vbs_onnx_reads(made, i, draft->inputs[i], &draft->views[i]);
+    return made;
+}
+
+void vbs_onnx_reads(struct vbs_onnx_draft *draft, int index, struct vbs_onnx_tensor *tensor,
+                    const struct vbs_shape *view)
+{
+    draft->inputs[index] = tensor;
+    draft->views[index] = view ? *view : tensor->shape;
+}
+
+enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft,
+                                    struct vbs_onnx_tensor **tensor)
+{
+    struct vbs_onnx_tensor *made = vbs_arena_alloc(im->arena, 1, sizeof *made);
+    struct vbs_node *node = &draft->node;
+    enum vbs_status status;
+
+    if (!made)
+        return vbs_no_memory(im->ctx);
+    made->id = -1;
+    made->draft = draft;
+    for (int i = 0; i < draft->n_inputs; i++) {
+        const struct vbs_onnx_tensor *input = draft->inputs[i];
+
+        if (!vbs_shape_valid(&draft->views[i]) ||
+            vbs_shape_elements(&draft->views[i]) != vbs_shape_elements(&input->shape))
+            return vbs_fail(im->ctx, VBS_FORMAT, "input has another number of elements than asked");
+        if (input->id < 0 && input->draft->depth >= draft->depth)
+            draft->depth = input->draft->depth + 1;
+    }
+    status = vbs_shape_infer(im->ctx, node->op, draft->views, draft->n_inputs, &node->operand,
+                             node->round_up, &node->attributes, &made->shape);
+    if (status == VBS_OK)
+        *tensor = made;
+    return status;
+}
+
+enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
+                               const struct vbs_attributes *attributes,
+                               struct vbs_onnx_tensor *input, const struct vbs_shape *view,
+                               struct vbs_onnx_tensor **output)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, op, 1);
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    vbs_onnx_reads(draft, 0, input, view);
+    if (attributes)
+        draft->node.attributes = *attributes;
+    return vbs_onnx_tensor_new(im, draft, output);
+}
+
+struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, enum vbs_op op)
+{
+    return tensor->id < 0 && tensor->draft->node.op == op ? tensor->draft : NULL;
+}
+
+/* ---- names ---- */
+
+/* text as a name of a layer: valid UTF-8 that does no harm to a terminal, and not too long. */
+static void clean_name(const char *text, char name[VBS_MAX_NAME], size_t limit)
+{
+    size_t at = 0;
+
+    while (*text) {
+        char shown[VBS_UTF8_SHOWN];
+        int length = vbs_utf8_show(text, shown);
+        bool harmless = (int)strlen(shown) == length && memcmp(shown, text, (size_t)length) == 0;
+
+        if (at + (size_t)length >= limit)
+            break;
+        if (harmless)
+            memcpy(name + at, text, (size_t)length);
+        else
+            memset(name + at, '_', (size_t)length);
+        at += (size_t)length;
+        text += length;
+    }
+    name[at] = '\0';
+}
+
+/* A name for draft that no layer has yet. */
+static void unique_name(const struct vbs_onnx_import *im, const struct vbs_onnx_draft *draft,
+                        char name[VBS_MAX_NAME])
+{
+    char base[VBS_MAX_NAME];
+    int n = 1;
+
+    clean_name(draft->name ? draft->name : draft->from->label, base, LONGEST_BASE);
+    if (draft->name && base[0])
+        strcpy(name, base);
+    else
+        snprintf(name, VBS_MAX_NAME, "%.*s%s%s", LONGEST_BASE, base, base[0] ? "." : "",
+                 vbs_op_word(draft->node.op));
+    strcpy(base, name);
+    /* numbers of layers so far: most names that were made so have smaller ones */
+    for (; vbs_builder_find(im->builder, name) >= 0; n++)
+        snprintf(name, VBS_MAX_NAME, "%.230s.%d", base, vbs_builder_count(im->builder) + n);
+}
+
+/* ---- adding to the builder ---- */
+
+static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor);
+
+/* The operator that input index of draft is; a copy where an input before it is the same. */
+static enum vbs_status add_input(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft,
+                                 int index, int *inputs)
+{
+    struct vbs_onnx_tensor *input = draft->inputs[index], *twin;
+    enum vbs_status status = vbs_onnx_add(im, input);
+    struct vbs_onnx_draft *copy;
+    bool taken = false;
+
+    inputs[index] = input->id;
+    for (int i = 0; i < index; i++)
+        taken |= inputs[i] == input->id;
+    if (status != VBS_OK || !taken)
+        return status;
+    copy = vbs_onnx_draft(im, VBS_OP_DROPOUT, 1);
+    if (!copy)
+        return vbs_no_memory(im->ctx);
+    copy->from = draft->from;
+    copy->node.kept = true;
+    vbs_onnx_reads(copy, 0, input, NULL);
+    status = vbs_onnx_tensor_new(im, copy, &twin);
+    if (status == VBS_OK)
+        status = add_draft(im, twin);
+    if (status == VBS_OK)
+        inputs[index] = twin->id;
+    return status;
+}
+
+static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor)
+{
+    struct vbs_onnx_draft *draft = tensor->draft;
+    int *inputs = vbs_arena_alloc(im->arena, (size_t)draft->n_inputs, sizeof *inputs);
+    struct vbs_node node = draft->node;
+    char name[VBS_MAX_NAME];
+    enum vbs_status status = inputs ? VBS_OK : vbs_no_memory(im->ctx);
+
+    for (int i = 0; i < draft->n_inputs && status == VBS_OK; i++)
+        status = add_input(im, draft, i, inputs);
+    if (status != VBS_OK)
+        return status;
+    unique_name(im, draft, name);
+    node.name = name;
+    node.n_inputs = draft->n_inputs;
+    node.inputs = inputs;
+    node.views = draft->views;
+    status = vbs_builder_add(im->ctx, im->builder, &node);
+    if (status != VBS_OK)
+        return draft->from == im->node ? status
+                                       : vbs_onnx_within_node(im->ctx, status, draft->from);
+    tensor->id = vbs_builder_count(im->builder);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_add(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor)
+{
+    return tensor->id >= 0 ? VBS_OK : add_draft(im, tensor);
+}
+
+/* ---- the run through the graph ---- */
+
+static bool is_among(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
+            return true;
+    return false;
+}
+
+/* Whether reader may absorb an operator of this draft. */
+static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
+{
+    static const char *const ADD[] = {"Add", NULL}, *const CONV[] = {"Conv", NULL};
+    static const char *const MUL[] = {"Mul", NULL}, *const TANH[] = {"Tanh", NULL};
+    static const char *const DIV[] = {"Div", NULL};
+    static const char *const SLICE[] = {"Slice", NULL};
+    static const char *const TRANSPOSE[] = {"Transpose", NULL};
+    static const char *const LINEAR[] = {"Add", "Sub", "Mul", "Div", "Erf", "Clip", NULL};
+
+    switch (draft->node.op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_FC:
+    case VBS_OP_SCALE:
+        return !draft->node.attributes.bias && is_among(reader, ADD);
+    case VBS_OP_PAD:
+        return is_among(reader, CONV);
+    case VBS_OP_SIGMOID:
+    case VBS_OP_HARD_SIGMOID:
+    case VBS_OP_TANH:
+        return is_among(reader, MUL);
+    case VBS_OP_CLIP:
+        return is_among(reader, MUL) || is_among(reader, DIV);
+    case VBS_OP_TRANSPOSE:
+        return is_among(reader, TRANSPOSE);
+    case VBS_OP_SLICE:
+        return is_among(reader, SLICE);
+    case VBS_OP_SOFTPLUS:
+        return is_among(reader, TANH);
+    case VBS_OP_ERF:
+        return is_among(reader, ADD);
+    case VBS_OP_LINEAR:
+        return is_among(reader, LINEAR);
+    default:
+        return false;
+    }
+}
+
+/* Adds what the node has made, but for what its only reader may absorb. */
+static enum vbs_status settle(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_graph *graph = im->graph;
+
+    for (int i = 0; i < im->node->n_outputs; i++) {
+        const struct vbs_onnx_value *value;
+        struct vbs_onnx_tensor *tensor;
+        enum vbs_status status;
+
+        if (im->node->outputs[i] < 0)
+            continue;
+        value = &graph->values[im->node->outputs[i]];
+        tensor = im->states[im->node->outputs[i]].tensor;
+        if (!tensor || tensor->id >= 0 || value->n_uses == 0)
+            continue;
+        if (value->n_uses == 1 && value->reader >= 0 && tensor->draft->depth < MAX_DEPTH &&
+            may_absorb(tensor->draft, graph->nodes[value->reader].op))
+            continue;
+        status = vbs_onnx_add(im, tensor);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status import_node(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_operator *operator= vbs_onnx_find_operator(im->node->op);
+    bool tensors = false;
+    enum vbs_status status;
+
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct vbs_onnx_state *state = vbs_onnx_in(im, i);
+
+        tensors |= state && state->tensor;
+        if (state && !state->tensor && !state->constant)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input %d is made by no supported output", i);
+    }
+    if (!tensors && !operator->fold)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                        "works on the network's input only, not on "
+                        "constants");
+    if (tensors && !operator->import)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "works on constants only");
+    im->bad = VBS_OK;
+    status = tensors ? operator->import(im, operator) : operator->fold(im, operator);
+    if (im->bad != VBS_OK)
+        return vbs_fail(im->ctx, im->bad, "%s", im->bad_why);
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < im->node->n_outputs; i++)
+        if (vbs_onnx_wanted(im, i) && !im->states[im->node->outputs[i]].tensor &&
+            !im->states[im->node->outputs[i]].constant)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
+    return settle(im);
+}
+
+enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < im->graph->n_nodes && status == VBS_OK; i++) {
+        im->node = &im->graph->nodes[i];
+        if (vbs_cancelled(im->ctx))
+            return vbs_fail(im->ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
+        status = import_node(im);
+        if (status != VBS_OK)
+            status = vbs_onnx_within_node(im->ctx, status, im->node);
+    }
+    return status;
+}

@@ -1,0 +1,234 @@
+/* Constants that nodes make: of attributes, of shapes, of ranges. */
+#include "model/onnx/ops.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+
+#define INT64 ONNX__TENSOR_PROTO__DATA_TYPE__INT64
+#define FLOAT ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
+
+typedef struct vbs_onnx_number number;
+typedef struct vbs_onnx_constant constant;
+
+/* Numbers of the attributes value_ints, value_floats and so on. */
+static enum vbs_status listed_constant(struct vbs_onnx_import *im)
+{
+    int n_ints, n_reals;
+    const int64_t *ints = vbs_onnx_ints(im, "value_ints", &n_ints);
+    const float *reals = vbs_onnx_reals(im, "value_floats", &n_reals);
+    bool one_int = vbs_onnx_has(im, "value_int"), one_real = vbs_onnx_has(im, "value_float");
+    bool list = vbs_onnx_has(im, "value_ints") || vbs_onnx_has(im, "value_floats");
+    int count = list ? n_ints + n_reals : 1;
+    struct vbs_shape shape = {.n_dims = list, .dim = {count}};
+    number *numbers;
+    enum vbs_status status = vbs_onnx_numbers_new(im, count, &numbers);
+
+    if (status != VBS_OK)
+        return status;
+    if (!list && !one_int && !one_real)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "has no value that is a tensor of numbers");
+    for (int i = 0; i < count && list; i++)
+        numbers[i].value = n_ints ? (long double)ints[i] : (long double)reals[i];
+    if (one_int)
+        numbers[0].value = vbs_onnx_int(im, "value_int", 0);
+    else if (one_real)
+        numbers[0].value = vbs_onnx_real(im, "value_float", 0);
+    return vbs_onnx_give_numbers(im, one_int || n_ints ? INT64 : FLOAT, &shape, numbers);
+}
+
+VBS_ONNX_HANDLER(fold_constant)
+{
+    const Onnx__TensorProto *tensor = vbs_onnx_tensor_attribute(im, "value");
+    constant *made;
+    enum vbs_status status;
+
+    (void)operator;
+    if (!tensor)
+        return listed_constant(im);
+    status = vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &made);
+    if (status != VBS_OK)
+        return status;
+    if (!made->name[0])
+        made->name = im->node->label;
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values,
+                                bool *batch_first, int *n)
+{
+    constant *input;
+    const number *numbers = NULL;
+    int64_t count;
+    enum vbs_status status = vbs_onnx_constant_in(im, index, &input);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_numbers(im, input, &numbers);
+    if (status != VBS_OK)
+        return status;
+    count = vbs_shape_elements(&input->shape);
+    if (input->shape.n_dims > 1 || !vbs_onnx_is_whole(input->type) || count > VBS_MAX_DIMS + 1)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is no shape of up to %d dimensions",
+                        input->name, VBS_MAX_DIMS);
+    *batch_first = count > 0 && numbers[0].batch;
+    for (int i = 0; i < (int)count; i++) {
+        values[i] = vbs_onnx_clamp(numbers[i].value);
+        if (numbers[i].batch && (i > 0 || values[i] != VBS_ONNX_OPEN_BATCH))
+            return vbs_onnx_mixes(im);
+    }
+    *n = (int)count;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_onnx_constant_shape(struct vbs_onnx_import *im, const int64_t *values, int n,
+                                        bool batch_first, struct vbs_shape *shape)
+{
+    *shape = (struct vbs_shape){.n_dims = n};
+    if (n > VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    for (int d = 0; d < n; d++) {
+        int64_t dim = batch_first && d == 0 ? 1 : values[d];
+
+        if (dim < 0 || dim > VBS_MAX_DIM)
+            return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d is %lld, out of range", d,
+                            (long long)dim);
+        shape->dim[d] = dim;
+    }
+    return vbs_onnx_bounded(shape)
+               ? VBS_OK
+               : vbs_fail(im->ctx, VBS_FORMAT, "its shape has more than 2^36 elements");
+}
+
+VBS_ONNX_HANDLER(fold_constant_of_shape)
+{
+    const Onnx__TensorProto *tensor = vbs_onnx_tensor_attribute(im, "value");
+    int64_t values[VBS_MAX_DIMS + 1];
+    constant *value = NULL, *made;
+    const number *numbers = NULL;
+    struct vbs_shape shape;
+    bool batch_first;
+    int n;
+    enum vbs_status status = vbs_onnx_target(im, 0, values, &batch_first, &n);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = vbs_onnx_constant_shape(im, values, n, batch_first, &shape);
+    if (status == VBS_OK && tensor)
+        status = vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &value);
+    if (status == VBS_OK && value)
+        status = vbs_onnx_numbers(im, value, &numbers);
+    if (status != VBS_OK)
+        return status;
+    if (value && vbs_shape_elements(&value->shape) != 1)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its value has more than one element");
+    made = vbs_arena_alloc(im->arena, 1, sizeof *made);
+    if (!made)
+        return vbs_no_memory(im->ctx);
+    *made =
+        (constant){.name = im->node->label, .type = value ? value->type : FLOAT, .shape = shape};
+    made->values = (struct vbs_values){.file = -1, .fill = numbers ? (double)numbers[0].value : 0};
+    vbs_onnx_plain_strides(&shape, made->stride);
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(fold_range)
+{
+    constant *input[3];
+    long double value[3], count;
+    struct vbs_shape shape = {.n_dims = 1};
+    number *numbers;
+    enum vbs_status status = VBS_OK;
+
+    (void)operator;
+    for (int i = 0; i < 3 && status == VBS_OK; i++) {
+        const number *x = NULL;
+
+        status = vbs_onnx_constant_in(im, i, &input[i]);
+        if (status == VBS_OK)
+            status = vbs_onnx_numbers(im, input[i], &x);
+        if (status == VBS_OK && vbs_shape_elements(&input[i]->shape) != 1)
+            return vbs_fail(im->ctx, VBS_FORMAT,
+                            "start, limit and delta are to be one number each");
+        if (status == VBS_OK && x[0].batch)
+            return vbs_onnx_mixes(im);
+        value[i] = status == VBS_OK ? x[0].value : 0;
+    }
+    if (status != VBS_OK)
+        return status;
+    count = value[2] == 0 ? NAN : ceill((value[1] - value[0]) / value[2]);
+    if (!(count <= VBS_ONNX_MAX_NUMBERS))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "the range is too long, or endless");
+    shape.dim[0] = count > 0 ? (int64_t)count : 0;
+    status = vbs_onnx_numbers_new(im, shape.dim[0], &numbers);
+    for (int64_t i = 0; i < shape.dim[0] && status == VBS_OK; i++)
+        numbers[i].value = vbs_onnx_rounded(input[0]->type, value[0] + i * value[2]);
+    return status == VBS_OK ? vbs_onnx_give_numbers(im, input[0]->type, &shape, numbers) : status;
+}
+
+/* ---- shapes of values ---- */
+
+/* The dimensions of input 0 in the file, and whether the first is the open batch. */
+static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, bool *batch, int *n)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
+    const struct vbs_shape *shape = state->constant ? &state->constant->shape : &state->shape;
+
+    *batch = im->batch && !state->constant;
+    *n = 0;
+    if (*batch)
+        dims[(*n)++] = VBS_ONNX_OPEN_BATCH;
+    for (int d = 0; d < shape->n_dims; d++)
+        dims[(*n)++] = shape->dim[d];
+}
+
+static int64_t within(int64_t value, int n)
+{
+    value = value < 0 ? value + n : value;
+    return value < 0 ? 0 : value > n ? n : value;
+}
+
+VBS_ONNX_HANDLER(fold_shape)
+{
+    int64_t dims[VBS_MAX_DIMS + 1], begin, end;
+    struct vbs_shape shape = {.n_dims = 1};
+    number *numbers;
+    bool batch;
+    int n;
+    enum vbs_status status;
+
+    (void)operator;
+    if (!vbs_onnx_in(im, 0))
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    dims_of(im, dims, &batch, &n);
+    begin = within(vbs_onnx_int(im, "start", 0), n);
+    end = within(vbs_onnx_int(im, "end", n), n);
+    shape.dim[0] = end > begin ? end - begin : 0;
+    status = vbs_onnx_numbers_new(im, shape.dim[0], &numbers);
+    for (int64_t i = 0; i < shape.dim[0] && status == VBS_OK; i++)
+        numbers[i] = (number){dims[begin + i], batch && begin + i == 0};
+    return status == VBS_OK ? vbs_onnx_give_numbers(im, INT64, &shape, numbers) : status;
+}
+
+VBS_ONNX_HANDLER(fold_size)
+{
+    struct vbs_shape scalar = {.n_dims = 0};
+    int64_t dims[VBS_MAX_DIMS + 1];
+    number *size;
+    bool batch;
+    int n;
+    enum vbs_status status = vbs_onnx_numbers_new(im, 1, &size);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    if (!vbs_onnx_in(im, 0))
+        return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
+    dims_of(im, dims, &batch, &n);
+    *size = (number){1, batch};
+    for (int d = 0; d < n; d++)
+        size->value *= dims[d];
+    return vbs_onnx_give_numbers(im, INT64, &scalar, size);
+}

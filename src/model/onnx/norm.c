@@ -1,0 +1,292 @@
+/* Normalisations. */
+#include "base/fail.h"
+#include "model/onnx/ops.h"
+#include "model/network/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 'epsilon' as attributes keep it, where 0 stands for the usual one. */
+static double read_epsilon(struct vbs_onnx_import *im)
+{
+    double epsilon = vbs_onnx_real(im, "epsilon", VBS_BATCHNORM_EPSILON);
+
+    return epsilon == 0 ? 1e-30 : epsilon;
+}
+
+static enum vbs_status check_epsilon(struct vbs_onnx_import *im, double epsilon)
+{
+    if (isfinite(epsilon) && epsilon > 0)
+        return VBS_OK;
+    return vbs_fail(im->ctx, VBS_FORMAT, "attribute 'epsilon' is %g", epsilon);
+}
+
+/* A draft that reads input 0 as [C, D, H, W]. */
+static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
+                                     struct vbs_onnx_draft **draft)
+{
+    const struct vbs_onnx_state *x;
+    const struct vbs_shape *own;
+    struct vbs_shape view;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_channels(im, x, &view);
+    if (status != VBS_OK)
+        return status;
+    *draft = vbs_onnx_draft(im, op, 1);
+    if (!*draft)
+        return vbs_no_memory(im->ctx);
+    own = &x->tensor->shape;
+    if (own->dim[0] != view.dim[0] || own->n_dims < view.n_dims)
+        own = &view;
+    vbs_onnx_reads(*draft, 0, x->tensor, own);
+    return VBS_OK;
+}
+
+/* The output of draft in the shape of input 0. */
+static enum vbs_status give_alike(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_tensor *tensor;
+    enum vbs_status status = vbs_onnx_tensor_new(im, draft, &tensor);
+
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &vbs_onnx_in(im, 0)->shape) : status;
+}
+
+VBS_ONNX_HANDLER(lrn)
+{
+    struct vbs_onnx_draft *draft;
+    struct vbs_attributes *a;
+    enum vbs_status status = channel_draft(im, VBS_OP_LRN, &draft);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    a = &draft->node.attributes;
+    a->lrn_size = vbs_onnx_int(im, "size", 0);
+    a->lrn_alpha = vbs_onnx_real(im, "alpha", 1e-4);
+    a->lrn_beta = vbs_onnx_real(im, "beta", 0.75);
+    a->lrn_k = vbs_onnx_real(im, "bias", 1);
+    return give_alike(im, draft);
+}
+
+VBS_ONNX_HANDLER(batch_norm)
+{
+    static const enum vbs_parameter WHAT[] = {VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA,
+                                              VBS_PARAMETER_MEAN, VBS_PARAMETER_VARIANCE};
+    bool trains = vbs_onnx_int(im, "training_mode", 0) != 0 ||
+                  (im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0);
+    struct vbs_onnx_draft *draft;
+    enum vbs_status status = channel_draft(im, VBS_OP_BATCHNORM, &draft);
+
+    (void)operator;
+    if (status == VBS_OK && trains)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
+    if (status == VBS_OK && vbs_onnx_int(im, "spatial", 1) == 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
+    for (int i = 0; i < 4 && status == VBS_OK; i++)
+        status = vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft);
+    if (status != VBS_OK)
+        return status;
+    draft->node.attributes.affine = true;
+    draft->node.attributes.epsilon = read_epsilon(im);
+    status = check_epsilon(im, draft->node.attributes.epsilon);
+    return status == VBS_OK ? give_alike(im, draft) : status;
+}
+
+VBS_ONNX_HANDLER(instance_norm)
+{
+    struct vbs_onnx_draft *draft;
+    enum vbs_status status = channel_draft(im, VBS_OP_INSTANCE_NORM, &draft);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = vbs_onnx_vector(im, 1, draft->views[0].dim[0], VBS_PARAMETER_GAMMA, draft);
+    if (status == VBS_OK)
+        status = vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft);
+    if (status != VBS_OK)
+        return status;
+    draft->node.attributes.affine = true;
+    draft->node.attributes.epsilon = read_epsilon(im);
+    status = check_epsilon(im, draft->node.attributes.epsilon);
+    return status == VBS_OK ? give_alike(im, draft) : status;
+}
+
+/* Input index, one value for each group or channel, as one for each channel. */
+static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64_t groups,
+                                    int64_t channels, const struct vbs_values **values)
+{
+    struct vbs_shape apart = {2, {groups, 1}}, full = {2, {groups, channels / groups}};
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status = vbs_onnx_constant_in(im, index, &constant);
+
+    if (status != VBS_OK)
+        return status;
+    if (vbs_shape_elements(&constant->shape) != channels) {
+        status = vbs_onnx_constant_reshape(im, constant, &apart, &constant);
+        if (status == VBS_OK)
+            status = vbs_onnx_constant_expand(im, constant, &full, &constant);
+    }
+    return status == VBS_OK ? vbs_onnx_weights(im, constant, 0, values) : status;
+}
+
+/* Each group of channels as one channel of an InstanceNorm; scale and shift by channel behind. */
+VBS_ONNX_HANDLER(group_norm)
+{
+    int64_t groups = vbs_onnx_int(im, "num_groups", 0), channels;
+    struct vbs_attributes attributes = {.epsilon = read_epsilon(im)};
+    struct vbs_onnx_draft *draft, *scale = vbs_onnx_draft(im, VBS_OP_SCALE, 1);
+    struct vbs_onnx_tensor *normal;
+    struct vbs_shape view;
+    enum vbs_status status = channel_draft(im, VBS_OP_INSTANCE_NORM, &draft);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = check_epsilon(im, attributes.epsilon);
+    if (status != VBS_OK)
+        return status;
+    if (!scale)
+        return vbs_no_memory(im->ctx);
+    channels = draft->views[0].dim[0];
+    if (groups < 1 || channels % groups)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
+                        (long long)groups, (long long)channels);
+    view = (struct vbs_shape){2, {groups, vbs_shape_elements(&draft->views[0]) / groups}};
+    status =
+        vbs_onnx_apply(im, VBS_OP_INSTANCE_NORM, &attributes, draft->inputs[0], &view, &normal);
+    if (status != VBS_OK)
+        return status;
+    vbs_onnx_reads(scale, 0, normal, &draft->views[0]);
+    scale->node.attributes.bias = true;
+    status = group_values(im, 1, groups, channels, &scale->node.values[VBS_PARAMETER_GAMMA]);
+    if (status == VBS_OK)
+        status = group_values(im, 2, groups, channels, &scale->node.values[VBS_PARAMETER_BETA]);
+    return status == VBS_OK ? give_alike(im, scale) : status;
+}
+
+/* ---- means and deviations ---- */
+
+/* x minus its mean over axes, and the mean. */
+static enum vbs_status centre(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                              unsigned axes, struct vbs_onnx_state *mean,
+                              struct vbs_onnx_state *centred)
+{
+    enum vbs_status status = vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, x, axes, mean);
+
+    return status == VBS_OK ? vbs_onnx_combine(im, VBS_OP_SUB, x, mean, centred) : status;
+}
+
+/* sqrt(mean of x^2 over axes + inside) + outside. */
+static enum vbs_status deviation(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                 unsigned axes, double inside, double outside,
+                                 struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_state square, variance, shifted, root;
+    enum vbs_status status = vbs_onnx_combine(im, VBS_OP_MUL, x, x, &square);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, &square, axes, &variance);
+    if (status == VBS_OK)
+        status = vbs_onnx_linear(im, &variance, 1, inside, &shifted);
+    if (status != VBS_OK)
+        return status;
+    root = shifted;
+    status = vbs_onnx_apply(im, VBS_OP_SQRT, NULL, shifted.tensor, NULL, &root.tensor);
+    return status == VBS_OK ? vbs_onnx_linear(im, &root, 1, outside, result) : status;
+}
+
+VBS_ONNX_HANDLER(mean_variance_norm)
+{
+    static const int64_t USUAL[] = {0, 2, 3};
+    int n, dim;
+    const int64_t *axes = vbs_onnx_ints(im, "axes", &n);
+    struct vbs_onnx_state mean, centred, spread, result;
+    const struct vbs_onnx_state *x;
+    unsigned bits = 0;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    (void)operator;
+    for (int i = 0; i < (axes ? n : 3) && status == VBS_OK; i++) {
+        status = vbs_onnx_axis(im, axes ? axes[i] : USUAL[i], vbs_onnx_rank(im, x), &dim);
+        bits |= status == VBS_OK ? 1u << dim : 0;
+    }
+    if (status == VBS_OK)
+        status = centre(im, x, bits, &mean, &centred);
+    if (status == VBS_OK)
+        status = deviation(im, &centred, bits, 0, 1e-9, &spread);
+    if (status == VBS_OK)
+        status = vbs_onnx_combine(im, VBS_OP_DIV, &centred, &spread, &result);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+}
+
+/* Outputs 1 and 2: the mean and 1 / deviation of every row. */
+static enum vbs_status give_moments(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
+                                    int axis, double epsilon)
+{
+    unsigned axes = ((1u << x->shape.n_dims) - 1) & ~((1u << axis) - 1);
+    struct vbs_onnx_state mean, centred, spread;
+    struct vbs_onnx_tensor *inverse;
+    enum vbs_status status;
+
+    if (!vbs_onnx_wanted(im, 1) && !vbs_onnx_wanted(im, 2))
+        return VBS_OK;
+    status = centre(im, x, axes, &mean, &centred);
+    if (status == VBS_OK && vbs_onnx_wanted(im, 1))
+        status = vbs_onnx_give(im, 1, mean.tensor, &mean.shape);
+    if (status != VBS_OK || !vbs_onnx_wanted(im, 2))
+        return status;
+    status = deviation(im, &centred, axes, epsilon, 0, &spread);
+    if (status == VBS_OK)
+        status = vbs_onnx_apply(im, VBS_OP_RECIPROCAL, NULL, spread.tensor, NULL, &inverse);
+    return status == VBS_OK ? vbs_onnx_give(im, 2, inverse, &spread.shape) : status;
+}
+
+/* Input index, one value for each element of a row. */
+static enum vbs_status row_values(struct vbs_onnx_import *im, int index,
+                                  const struct vbs_shape *row, const struct vbs_values **values)
+{
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status = vbs_onnx_constant_in(im, index, &constant);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_constant_expand(im, constant, row, &constant);
+    return status == VBS_OK ? vbs_onnx_weights(im, constant, 0, values) : status;
+}
+
+VBS_ONNX_HANDLER(layer_norm)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_LAYER_NORM, 1);
+    double epsilon = read_epsilon(im);
+    const struct vbs_onnx_state *x;
+    struct vbs_shape view, row = {.n_dims = 0};
+    int axis, shift;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = vbs_onnx_axis(im, vbs_onnx_int(im, "axis", -1), vbs_onnx_rank(im, x), &axis);
+    if (status == VBS_OK)
+        status = check_epsilon(im, epsilon);
+    if (status != VBS_OK)
+        return status;
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    for (int d = axis; d < x->shape.n_dims; d++)
+        row.dim[row.n_dims++] = x->shape.dim[d];
+    view = vbs_onnx_view(x, axis, &shift);
+    vbs_onnx_reads(draft, 0, x->tensor, &view);
+    draft->node.attributes.axis = axis + shift;
+    draft->node.attributes.affine = true;
+    draft->node.attributes.epsilon = epsilon;
+    status = row_values(im, 1, &row, &draft->node.values[VBS_PARAMETER_GAMMA]);
+    if (status == VBS_OK && vbs_onnx_in(im, 2))
+        status = row_values(im, 2, &row, &draft->node.values[VBS_PARAMETER_BETA]);
+    else if (status == VBS_OK) {
+        draft->node.values[VBS_PARAMETER_BETA] = vbs_onnx_fill(im, 0);
+        if (!draft->node.values[VBS_PARAMETER_BETA])
+            return vbs_no_memory(im->ctx);
+    }
+    if (status == VBS_OK)
+        status = give_moments(im, x, axis, epsilon);
+    return status == VBS_OK ? give_alike(im, draft) : status;
+}

@@ -1,0 +1,422 @@
+#include "model/onnx/onnx.h"
+
+#include "base/fail.h"
+#include "base/utf8.h"
+#include "model/onnx/import.h"
+#include "model/network/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_SOURCE 100 /* characters of the path in messages */
+
+/* What loading a file goes through. */
+struct loader {
+    struct vbs_ctx *ctx;
+    const char *path;
+    const struct vbs_shape *override;
+    struct vbs_source *source; /* null once a builder has it */
+    struct vbs_arena arena;
+    struct vbs_onnx_file file;
+    struct vbs_onnx_graph graph;
+    struct vbs_shape dims; /* of the input in the file with override, 0 where open */
+    int rank;              /* -1: the file does not say */
+    int64_t n_numbers;
+};
+
+/* Copies text with what is no harmless character as _. */
+static void copy_clean(const char *text, size_t length, char *to, size_t size)
+{
+    char whole[1024], shown[VBS_UTF8_SHOWN];
+    size_t at = 0;
+
+    length = length < sizeof whole - 1 ? length : sizeof whole - 1;
+    memcpy(whole, text, length);
+    whole[length] = '\0';
+    for (const char *next = whole; *next;) {
+        size_t n = (size_t)vbs_utf8_show(next, shown);
+
+        if (at + n >= size)
+            break;
+        if (strlen(shown) == n)
+            memcpy(to + at, next, n);
+        else
+            memset(to + at, '_', n);
+        at += n;
+        next += n;
+    }
+    to[at] = '\0';
+}
+
+char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME])
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    size_t length = strlen(file), ending = strlen(".onnx");
+
+    if (length > ending && strcmp(file + length - ending, ".onnx") == 0)
+        length -= ending;
+    copy_clean(file, length, name, VBS_MAX_NAME);
+    return name;
+}
+
+/* ---- the input ---- */
+
+static enum vbs_status check_input_type(struct vbs_ctx *ctx, const struct vbs_onnx_value *input,
+                                        const Onnx__TypeProto__Tensor *type)
+{
+    enum vbs_element element;
+
+    if (!type)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "input '%.100s' is no tensor", input->name);
+    if (!vbs_onnx_element(type->elem_type, &element) || vbs_onnx_is_whole(type->elem_type))
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "input '%.100s' has element type %s, no floats",
+                        input->name, vbs_onnx_type_name(type->elem_type));
+    return VBS_OK;
+}
+
+/* Dimensions that the file gives its input. */
+static enum vbs_status read_dims(struct loader *l)
+{
+    const struct vbs_onnx_value *input = &l->graph.values[l->graph.input];
+    const Onnx__TypeProto *any = input->input->type;
+    const Onnx__TypeProto__Tensor *type =
+        any && any->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? any->tensor_type : NULL;
+    enum vbs_status status = check_input_type(l->ctx, input, type);
+
+    l->rank = -1;
+    if (status != VBS_OK || !type->shape)
+        return status;
+    if (type->shape->n_dim > VBS_MAX_DIMS)
+        return vbs_fail(l->ctx, VBS_UNSUPPORTED, "input '%.100s' has %zu dimensions", input->name,
+                        type->shape->n_dim);
+    l->rank = (int)type->shape->n_dim;
+    l->dims.n_dims = l->rank;
+    for (int d = 0; d < l->rank; d++) {
+        const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[d];
+        bool given = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+
+        l->dims.dim[d] = given ? dim->dim_value : 0;
+        if (l->dims.dim[d] < 0 || l->dims.dim[d] > VBS_MAX_DIM)
+            return vbs_fail(l->ctx, VBS_FORMAT, "dimension %d of input '%.100s' is %lld", d,
+                            input->name, (long long)l->dims.dim[d]);
+    }
+    return VBS_OK;
+}
+
+/* Puts the override over the file's dimensions: with or without the first. */
+static enum vbs_status override_dims(struct loader *l, bool *batch)
+{
+    const struct vbs_shape *o = l->override;
+
+    if (!o)
+        return VBS_OK;
+    if (l->rank >= 0 && o->n_dims != l->rank && o->n_dims != l->rank - 1)
+        return vbs_fail(l->ctx, VBS_FORMAT,
+                        "the model's input has %d dimensions with its batch, not %d", l->rank,
+                        o->n_dims + 1);
+    if (o->n_dims == l->rank) {
+        l->dims = *o;
+        *batch = false;
+    } else if (o->n_dims == VBS_MAX_DIMS) {
+        return vbs_fail(l->ctx, VBS_UNSUPPORTED, "an input of %d dimensions", o->n_dims + 1);
+    } else {
+        l->dims.n_dims = o->n_dims + 1;
+        memcpy(l->dims.dim + 1, o->dim, (size_t)o->n_dims * sizeof o->dim[0]);
+    }
+    l->rank = l->dims.n_dims;
+    return VBS_OK;
+}
+
+/* The input's shape in batch mode or not. */
+static enum vbs_status input_shape(const struct loader *l, bool batch, struct vbs_shape *shape)
+{
+    const char *name = l->graph.values[l->graph.input].name;
+
+    *shape = (struct vbs_shape){.n_dims = l->rank - batch};
+    for (int d = 0; d < shape->n_dims; d++) {
+        int64_t dim = l->dims.dim[d + batch];
+
+        if (dim == 0 && d + batch > 0)
+            return vbs_fail(l->ctx, VBS_USAGE,
+                            "dimension %d of input '%.100s' is open; give a shape (--input CxHxW)",
+                            d + batch, name);
+        shape->dim[d] = dim > 0 ? dim : 1;
+    }
+    if (shape->n_dims > 0 && !vbs_shape_valid(shape))
+        return vbs_fail(l->ctx, VBS_FORMAT, "input '%.100s' is larger than 2^36 elements", name);
+    return VBS_OK;
+}
+
+/* ---- outputs ---- */
+
+/* A copy of what is read inside the network or is its input, so that it can be an output. */
+static enum vbs_status copy_output(struct vbs_onnx_import *im, const char *name,
+                                   struct vbs_onnx_tensor **tensor)
+{
+    struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_DROPOUT, 1);
+    enum vbs_status status;
+
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    vbs_onnx_reads(draft, 0, *tensor, NULL);
+    draft->node.kept = true;
+    draft->name = name;
+    status = vbs_onnx_tensor_new(im, draft, tensor);
+    return status == VBS_OK ? vbs_onnx_add(im, *tensor) : status;
+}
+
+static enum vbs_status add_outputs(struct vbs_onnx_import *im)
+{
+    const struct vbs_onnx_graph *graph = im->graph;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < graph->n_outputs && status == VBS_OK; i++) {
+        struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
+        const char *name = graph->values[graph->outputs[i]].name;
+
+        if (!state->tensor)
+            return vbs_fail(im->ctx, VBS_UNSUPPORTED,
+                            "output '%.100s' of the graph does not depend on its input", name);
+        status = vbs_onnx_add(im, state->tensor);
+    }
+    for (int i = 0; i < graph->n_outputs && status == VBS_OK; i++) {
+        struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
+        const char *name = graph->values[graph->outputs[i]].name;
+        struct vbs_onnx_tensor *tensor = state->tensor;
+        struct vbs_shape shape = vbs_onnx_shape(state);
+        char clean[VBS_MAX_NAME];
+
+        copy_clean(name, strlen(name), clean, sizeof clean);
+        if (tensor->id == 0 || vbs_builder_is_read(im->builder, tensor->id))
+            status = copy_output(im, name, &tensor);
+        if (status == VBS_OK)
+            status = vbs_builder_output(im->ctx, im->builder, clean, tensor->id, &shape);
+    }
+    return status;
+}
+
+/* ---- attempts ---- */
+
+static void describe(const struct loader *l, char *about, size_t size)
+{
+    const char *producer = l->file.model->producer_name;
+    char clean[64];
+
+    copy_clean(producer ? producer : "", producer ? strlen(producer) : 0, clean, sizeof clean);
+    snprintf(about, size, "ONNX opset %lld%s%s", (long long)l->graph.opset,
+             clean[0] ? ", written by " : "", clean);
+}
+
+/* Imports the graph into a new builder. */
+static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_import *im)
+{
+    struct vbs_onnx_tensor *input = vbs_arena_alloc(&l->arena, 1, sizeof *input);
+    struct vbs_onnx_state *state;
+    char about[128], name[VBS_MAX_NAME];
+    struct vbs_shape shape;
+    enum vbs_status status = input_shape(l, batch, &shape);
+
+    *im = (struct vbs_onnx_import){
+        .ctx = l->ctx,
+        .graph = &l->graph,
+        .arena = &l->arena,
+        .source = l->source,
+        .batch = batch,
+        .n_samples = l->dims.dim[0],
+        .states = vbs_arena_alloc(&l->arena, (size_t)l->graph.n_values, sizeof *im->states),
+        .n_numbers = l->n_numbers};
+    if (status != VBS_OK)
+        return status;
+    if (!input || !im->states)
+        return vbs_no_memory(l->ctx);
+    for (int v = 0; v < l->graph.n_values; v++)
+        im->states[v].constant = l->graph.values[v].constant;
+    state = &im->states[l->graph.input];
+    *state = (struct vbs_onnx_state){.tensor = input, .shape = shape};
+    input->shape = vbs_onnx_shape(state);
+    describe(l, about, sizeof about);
+    status =
+        vbs_builder_new(l->ctx, vbs_onnx_name(l->path, name), about, &input->shape, &im->builder);
+    if (status == VBS_OK)
+        status = vbs_onnx_import_nodes(im);
+    if (status == VBS_OK)
+        status = add_outputs(im);
+    l->n_numbers = im->n_numbers;
+    return status;
+}
+
+/* Makes the network of what has been imported. */
+static enum vbs_status finish(struct loader *l, struct vbs_onnx_import *im,
+                              struct vbs_network **network)
+{
+    enum vbs_status status;
+    int line;
+
+    if (!im->batch)
+        vbs_builder_whole(im->builder);
+    status = vbs_builder_source(l->ctx, im->builder, l->source);
+    l->source = NULL;
+    return status == VBS_OK ? vbs_builder_finish(l->ctx, im->builder, network, &line) : status;
+}
+
+/* One way after the other: with a batch, if that can be, then whole. */
+static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network **network)
+{
+    struct vbs_onnx_import im = {.builder = NULL};
+    struct vbs_ctx first = {0};
+    enum vbs_status status = batch ? import(l, true, &im) : VBS_FORMAT;
+    bool again = !batch || (status != VBS_OK && status != VBS_NO_MEMORY && status != VBS_IO &&
+                            status != VBS_INTERRUPTED && status != VBS_USAGE);
+    bool mixed = !batch || im.mixed;
+
+    if (again && batch) {
+        if (l->ctx)
+            first = *l->ctx;
+        vbs_builder_free(im.builder);
+    }
+    if (again) {
+        enum vbs_status other = import(l, false, &im);
+
+        if (other != VBS_OK && !mixed && other != VBS_NO_MEMORY) {
+            if (l->ctx)
+                *l->ctx = first;
+        } else {
+            status = other;
+        }
+    }
+    if (status == VBS_OK)
+        status = finish(l, &im, network);
+    vbs_builder_free(im.builder);
+    return status;
+}
+
+static enum vbs_status load(struct loader *l, const struct vbs_onnx_binding *bindings,
+                            int n_bindings, struct vbs_network **network)
+{
+    size_t bytes = strlen(l->path) + 1;
+    char *path = vbs_source_alloc(l->source, bytes, 1);
+    bool batch = true;
+    enum vbs_status status;
+
+    if (!path)
+        return vbs_no_memory(l->ctx);
+    memcpy(path, l->path, bytes);
+    status = vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file);
+    if (status == VBS_OK)
+        status = vbs_onnx_graph_read(l->ctx, &l->file, bindings, n_bindings, &l->arena, &l->graph);
+    if (status == VBS_OK)
+        status = read_dims(l);
+    if (status == VBS_OK)
+        status = override_dims(l, &batch);
+    if (status != VBS_OK)
+        return status;
+    if (l->rank < 0)
+        return vbs_fail(l->ctx, VBS_USAGE,
+                        "the shape of input '%.100s' is open; give one "
+                        "(--input CxHxW)",
+                        l->graph.values[l->graph.input].name);
+    return attempt(l, batch && l->rank > 1, network);
+}
+
+/* Puts the file before what went wrong. */
+static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, const char *path)
+{
+    size_t length = strlen(path);
+    bool cut = length > LONGEST_SOURCE;
+    char prefix[LONGEST_SOURCE + 8];
+
+    if (status == VBS_NO_MEMORY || status == VBS_IO || status == VBS_INTERRUPTED)
+        return status;
+    snprintf(prefix, sizeof prefix, "%s%s", cut ? "..." : "",
+             path + (cut ? length - LONGEST_SOURCE : 0));
+    return vbs_fail_within(ctx, status, prefix);
+}
+
+static enum vbs_status load_once(struct vbs_ctx *ctx, const char *path,
+                                 const struct vbs_shape *input,
+                                 const struct vbs_onnx_binding *bindings, int n_bindings,
+                                 struct vbs_network **network)
+{
+    struct loader l = {.ctx = ctx, .path = path, .override = input, .source = vbs_source_new()};
+    enum vbs_status status =
+        l.source ? load(&l, bindings, n_bindings, network) : vbs_no_memory(ctx);
+
+    if (status != VBS_OK)
+        status = within_file(ctx, status, path);
+    vbs_arena_clear(&l.arena);
+    vbs_source_free(l.source);
+    return status;
+}
+
+enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
+                              const struct vbs_onnx_binding *bindings, int n_bindings,
+                              struct vbs_network **network)
+{
+    struct vbs_network *plain;
+    char prefix[96], text[64];
+    enum vbs_status status, sound;
+
+    if (input && !vbs_shape_valid(input))
+        return vbs_fail(ctx, VBS_USAGE, "the input given is no valid shape");
+    status = load_once(ctx, path, input, bindings, n_bindings, network);
+    if (!input || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
+        return status;
+    /* the caller's mistake when the file is sound without */
+    sound = load_once(NULL, path, NULL, bindings, n_bindings, &plain);
+    if (sound == VBS_NO_MEMORY)
+        return vbs_no_memory(ctx);
+    if (sound != VBS_OK)
+        return status;
+    vbs_network_free(plain);
+    snprintf(prefix, sizeof prefix, "input %s does not suit the model",
+             vbs_shape_format(input, text, sizeof text));
+    return vbs_fail_within(ctx, VBS_USAGE, prefix);
+}
+
+/* ---- tensor files ---- */
+
+static enum vbs_status read_values(struct vbs_ctx *ctx, struct vbs_source *source,
+                                   const struct vbs_onnx_constant *c, float *values)
+{
+    int64_t count = vbs_shape_elements(&c->shape), each = vbs_element_bytes(c->values.element);
+    char *stored = malloc((size_t)(count * each) + 1);
+    enum vbs_status status = VBS_OK;
+
+    if (!stored)
+        return vbs_no_memory(ctx);
+    if (c->values.file >= 0)
+        status =
+            vbs_source_read(ctx, source, c->values.file, c->values.offset, count * each, stored);
+    else if (count > 0 && c->values.memory)
+        memcpy(stored, c->values.memory, (size_t)(count * each));
+    for (int64_t i = 0; i < count && status == VBS_OK; i++)
+        values[i] = (float)vbs_element_value(c->values.element, stored + i * each);
+    free(stored);
+    return status;
+}
+
+enum vbs_status vbs_onnx_read_tensor(struct vbs_ctx *ctx, const char *path,
+                                     struct vbs_onnx_tensor_file *tensor)
+{
+    struct vbs_source *source = vbs_source_new();
+    struct vbs_onnx_constant *constant;
+    struct vbs_onnx_file file;
+    float *values = NULL;
+    enum vbs_status status =
+        source ? vbs_onnx_file_read(ctx, source, path, true, &file) : vbs_no_memory(ctx);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_file_constant(ctx, &file, file.tensor, &constant);
+    if (status == VBS_OK) {
+        values = malloc((size_t)vbs_shape_elements(&constant->shape) * sizeof *values + 1);
+        status = values ? read_values(ctx, source, constant, values) : vbs_no_memory(ctx);
+    }
+    if (status == VBS_OK)
+        *tensor = (struct vbs_onnx_tensor_file){
+            .type = constant->type, .shape = constant->shape, .values = values};
+    else
+        free(values);
+    vbs_source_free(source);
+    return status == VBS_OK ? status : within_file(ctx, status, path);
+}

@@ -1,0 +1,40 @@
+/*
+ * Networks from ONNX files: what vbs_network_load does with them, and what tests need beside.
+ *
+ * The graph is imported node by node. Constants are folded; what only renames or reshapes leaves no
+ * layer; neighbours that are one operator of vbslab become one. Dimension 0 of the input is the
+ * batch where it can be carried to every output; else the network is whole (vbs_network).
+ */
+#ifndef VBS_MODEL_ONNX_ONNX_H
+#define VBS_MODEL_ONNX_ONNX_H
+
+#include "vbslab/model.h"
+
+/* An input of the graph that is a constant: the TensorProto in a file. */
+struct vbs_onnx_binding {
+    int input; /* from 0, initialisers not counted */
+    const char *path;
+};
+
+/* As vbs_network_load, for an ONNX file of any name; bindings may be null. */
+enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
+                              const struct vbs_onnx_binding *bindings, int n_bindings,
+                              struct vbs_network **network) VBS_MUST_CHECK;
+
+/* A TensorProto file as floats. */
+struct vbs_onnx_tensor_file {
+    int type;               /* TensorProto.DataType; 1: FLOAT */
+    struct vbs_shape shape; /* n_dims 0: a scalar; dimensions may be 0 */
+    float *values;          /* free() it */
+};
+
+/* VBS_IO, VBS_FORMAT, VBS_UNSUPPORTED (element types that are no numbers), VBS_NO_MEMORY. Values
+ * that are not finite are given as they are. */
+enum vbs_status vbs_onnx_read_tensor(struct vbs_ctx *ctx, const char *path,
+                                     struct vbs_onnx_tensor_file *tensor) VBS_MUST_CHECK;
+
+/* Name of the index-th operator of ONNX that is imported, in alphabetical order; null after the
+ * last. *layer: it may become a layer, else it works on constants and shapes only. */
+const char *vbs_onnx_operator(int index, bool *layer);
+
+#endif

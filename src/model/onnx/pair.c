@@ -1,0 +1,380 @@
+/* Operators on pairs of values, and those that work value by value. */
+#include "base/fail.h"
+#include "model/onnx/ops.h"
+#include "model/network/shape.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- gates: x times a function of x ---- */
+
+static bool is_near(double value, double want)
+{
+    return fabs(value - want) <= 1e-3 * fabs(want);
+}
+
+/* What tensor is a multiple of, where that has not been added yet; *factor. */
+static struct vbs_onnx_tensor *multiple_of(struct vbs_onnx_tensor *tensor, double *factor)
+{
+    const struct vbs_onnx_draft *linear = vbs_onnx_pending(tensor, VBS_OP_LINEAR);
+
+    *factor = 1;
+    if (!linear || linear->node.attributes.beta != 0)
+        return tensor;
+    *factor = linear->node.attributes.alpha;
+    return linear->inputs[0];
+}
+
+/* The input of tensor, when it is op and has not been added yet; else null. */
+static struct vbs_onnx_tensor *input_of(const struct vbs_onnx_tensor *tensor, enum vbs_op op,
+                                        const struct vbs_attributes **attributes)
+{
+    const struct vbs_onnx_draft *draft = tensor ? vbs_onnx_pending(tensor, op) : NULL;
+
+    if (!draft)
+        return NULL;
+    *attributes = &draft->node.attributes;
+    return draft->inputs[0];
+}
+
+/* What x times gate is factor times of; VBS_N_OPS where it is nothing known. */
+static enum vbs_op gated(const struct vbs_onnx_tensor *x, const struct vbs_onnx_tensor *gate,
+                         double *factor)
+{
+    const struct vbs_attributes *a = NULL, *b = NULL;
+    const struct vbs_onnx_tensor *inner;
+
+    *factor = 1;
+    if (input_of(gate, VBS_OP_SIGMOID, &a) == x)
+        return VBS_OP_SWISH;
+    if (input_of(gate, VBS_OP_HARD_SIGMOID, &a) == x && is_near(a->alpha, 1.0 / 6) &&
+        is_near(a->beta, 0.5))
+        return VBS_OP_HARD_SWISH;
+    if (input_of(input_of(gate, VBS_OP_TANH, &a), VBS_OP_SOFTPLUS, &a) == x)
+        return VBS_OP_MISH;
+    /* clip(x + 3, 0, 6) */
+    inner = input_of(gate, VBS_OP_CLIP, &a);
+    if (inner && a->alpha == 0 && a->beta == 6 && input_of(inner, VBS_OP_LINEAR, &b) == x &&
+        b->alpha == 1 && b->beta == 3) {
+        *factor = 6;
+        return VBS_OP_HARD_SWISH;
+    }
+    /* c (1 + erf(x / sqrt(2))) */
+    inner = input_of(gate, VBS_OP_LINEAR, &a);
+    inner = inner && a->alpha == a->beta ? input_of(inner, VBS_OP_ERF, &b) : NULL;
+    if (inner && input_of(inner, VBS_OP_LINEAR, &b) == x && b->beta == 0 &&
+        is_near(b->alpha, sqrt(0.5))) {
+        *factor = 2 * a->alpha;
+        return VBS_OP_GELU;
+    }
+    return VBS_N_OPS;
+}
+
+enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
+                              const struct vbs_onnx_state *b, bool *found,
+                              struct vbs_onnx_state *result)
+{
+    const struct vbs_onnx_state *const orders[2][2] = {{a, b}, {b, a}};
+    enum vbs_status status;
+
+    *found = false;
+    if (!vbs_shape_equal(&a->shape, &b->shape))
+        return VBS_OK;
+    for (int i = 0; i < 2; i++) {
+        double x_factor, gate_factor = 1, factor;
+        struct vbs_onnx_tensor *x = orders[i][0]->tensor, *gate = orders[i][1]->tensor;
+        enum vbs_op op = gated(x, gate, &factor);
+        struct vbs_onnx_state product;
+
+        x_factor = 1;
+        if (op == VBS_N_OPS) {
+            x = multiple_of(x, &x_factor);
+            op = gated(x, gate, &factor);
+        }
+        if (op == VBS_N_OPS) {
+            gate = multiple_of(gate, &gate_factor);
+            op = gated(x, gate, &factor);
+        }
+        if (op == VBS_N_OPS)
+            continue;
+        *found = true;
+        product = *a;
+        status = vbs_onnx_apply(im, op, NULL, x, NULL, &product.tensor);
+        if (status != VBS_OK)
+            return status;
+        return vbs_onnx_linear(im, &product, factor * x_factor * gate_factor, 0, result);
+    }
+    return VBS_OK;
+}
+
+/* ---- pairs ---- */
+
+/* x op x. */
+static enum vbs_status with_itself(struct vbs_onnx_import *im, enum vbs_op op,
+                                   const struct vbs_onnx_state *x, bool *found,
+                                   struct vbs_onnx_state *result)
+{
+    struct vbs_shape scalar = {.n_dims = 0};
+    struct vbs_onnx_number *two;
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status;
+
+    *found = true;
+    *result = *x;
+    if (op == VBS_OP_MAX || op == VBS_OP_MIN)
+        return VBS_OK;
+    if (op == VBS_OP_ADD || op == VBS_OP_SUB)
+        return vbs_onnx_linear(im, x, op == VBS_OP_ADD ? 2 : 0, 0, result);
+    *found = op == VBS_OP_MUL;
+    if (!*found)
+        return VBS_OK;
+    status = vbs_onnx_numbers_new(im, 1, &two);
+    if (status != VBS_OK)
+        return status;
+    two->value = 2;
+    status =
+        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &scalar, two, &constant);
+    if (status == VBS_OK)
+        status = vbs_onnx_operand(im, VBS_OP_POW, x, constant, false, result);
+    return status;
+}
+
+static enum vbs_status combine_tensors(struct vbs_onnx_import *im, enum vbs_op op,
+                                       const struct vbs_onnx_state *a,
+                                       const struct vbs_onnx_state *b,
+                                       struct vbs_onnx_state *result)
+{
+    struct vbs_onnx_draft *draft;
+    struct vbs_shape shape = a->shape, view;
+    bool found = false;
+    int shift;
+    enum vbs_status status = vbs_onnx_broadcast(im, &b->shape, &shape);
+
+    if (im->batch && a->shape.n_dims != b->shape.n_dims)
+        return vbs_onnx_mixes(im);
+    if (status == VBS_OK && a->tensor == b->tensor && vbs_shape_equal(&a->shape, &b->shape))
+        status = with_itself(im, op, a, &found, result);
+    else if (status == VBS_OK && op == VBS_OP_MUL)
+        status = vbs_onnx_gate(im, a, b, &found, result);
+    if (status != VBS_OK || found)
+        return status;
+    draft = vbs_onnx_draft(im, op, 2);
+    if (!draft)
+        return vbs_no_memory(im->ctx);
+    view = vbs_onnx_view(a, 0, &shift);
+    vbs_onnx_reads(draft, 0, a->tensor, &view);
+    view = vbs_onnx_view(b, 0, &shift);
+    vbs_onnx_reads(draft, 1, b->tensor, &view);
+    *result = (struct vbs_onnx_state){.shape = shape};
+    return vbs_onnx_tensor_new(im, draft, &result->tensor);
+}
+
+enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
+                                 const struct vbs_onnx_state *a, const struct vbs_onnx_state *b,
+                                 struct vbs_onnx_state *result)
+{
+    bool swapped = !a->tensor;
+    const struct vbs_onnx_state *x = swapped ? b : a;
+    struct vbs_onnx_constant *constant = swapped ? a->constant : b->constant;
+    enum vbs_status status;
+
+    if (a->tensor && b->tensor)
+        return combine_tensors(im, op, a, b, result);
+    status = vbs_onnx_align(im, constant, vbs_onnx_rank(im, x), &constant);
+    return status == VBS_OK ? vbs_onnx_operand(im, op, x, constant, swapped, result) : status;
+}
+
+/* Before version 7 the second operand stands at 'axis' of the first, or at its end. */
+static enum vbs_status old_axis(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
+                                struct vbs_onnx_state *b)
+{
+    int64_t axis = vbs_onnx_int(im, "axis", -1);
+    struct vbs_shape shape;
+
+    if (im->graph->opset >= 7 || !vbs_onnx_has(im, "axis") || !b->constant || !a->tensor)
+        return VBS_OK;
+    shape = b->constant->shape;
+    axis += axis < 0 ? vbs_onnx_rank(im, a) : 0;
+    if (axis < 0 || axis > vbs_onnx_rank(im, a) - shape.n_dims ||
+        vbs_onnx_rank(im, a) - axis > VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
+    while (shape.n_dims < vbs_onnx_rank(im, a) - axis)
+        shape.dim[shape.n_dims++] = 1;
+    return vbs_onnx_constant_reshape(im, b->constant, &shape, &b->constant);
+}
+
+static enum vbs_status both(struct vbs_onnx_import *im, struct vbs_onnx_state *a,
+                            struct vbs_onnx_state *b)
+{
+    const struct vbs_onnx_state *first = vbs_onnx_in(im, 0), *second = vbs_onnx_in(im, 1);
+
+    if (!first || !second || im->node->n_inputs != 2)
+        return vbs_fail(im->ctx, VBS_FORMAT, "has %d inputs, not two", im->node->n_inputs);
+    *a = *first;
+    *b = *second;
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(pair)
+{
+    struct vbs_onnx_state a, b, result;
+    enum vbs_status status = both(im, &a, &b);
+
+    if (status == VBS_OK)
+        status = old_axis(im, &a, &b);
+    if (status == VBS_OK)
+        status = vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+}
+
+/* Sum, Mean, Max and Min of any number of inputs: from the first tensor on. */
+VBS_ONNX_HANDLER(sum)
+{
+    bool mean = strcmp(operator->name, "Mean") == 0;
+    struct vbs_onnx_state result, sum;
+    int first = 0;
+    enum vbs_status status = VBS_OK;
+
+    while (vbs_onnx_in(im, first) && !vbs_onnx_in(im, first)->tensor)
+        first++;
+    if (!vbs_onnx_in(im, first))
+        return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
+    sum = *vbs_onnx_in(im, first);
+    for (int i = 0; i < im->node->n_inputs && status == VBS_OK; i++) {
+        const struct vbs_onnx_state *next = vbs_onnx_in(im, i);
+
+        if (i == first)
+            continue;
+        if (!next)
+            return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", i);
+        status = vbs_onnx_combine(im, (enum vbs_op) operator->op, &sum, next, &result);
+        if (status == VBS_OK)
+            sum = result;
+    }
+    if (status == VBS_OK && mean) {
+        status = vbs_onnx_linear(im, &sum, 1.0 / im->node->n_inputs, 0, &result);
+        sum = result;
+    }
+    return status == VBS_OK ? vbs_onnx_give(im, 0, sum.tensor, &sum.shape) : status;
+}
+
+VBS_ONNX_HANDLER(prelu)
+{
+    struct vbs_onnx_state x, slope, result;
+    enum vbs_status status = both(im, &x, &slope);
+
+    (void)operator;
+    if (status == VBS_OK && !x.tensor)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 0 is a constant");
+    if (status == VBS_OK && im->graph->opset < 7 && slope.constant &&
+        slope.constant->shape.n_dims == 1 && x.shape.n_dims > 0) {
+        int rank = vbs_onnx_rank(im, &x);
+        struct vbs_shape shape = {.n_dims = rank - 1, .dim = {slope.constant->shape.dim[0]}};
+
+        for (int d = 1; d < shape.n_dims; d++)
+            shape.dim[d] = 1;
+        if (rank > 1)
+            status = vbs_onnx_constant_reshape(im, slope.constant, &shape, &slope.constant);
+    }
+    if (status == VBS_OK)
+        status = vbs_onnx_combine(im, VBS_OP_PRELU, &x, &slope, &result);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &x.shape) : status;
+}
+
+/* ---- value by value ---- */
+
+static struct vbs_attributes unary_attributes(struct vbs_onnx_import *im, enum vbs_op op)
+{
+    struct vbs_attributes a = {0};
+
+    switch (op) {
+    case VBS_OP_ELU:
+    case VBS_OP_CELU:
+    case VBS_OP_THRESHOLDED_RELU:
+        a.alpha = vbs_onnx_real(im, "alpha", 1);
+        break;
+    case VBS_OP_LEAKY_RELU:
+        a.alpha = vbs_onnx_real(im, "alpha", 0.01);
+        break;
+    case VBS_OP_SELU:
+        a.alpha = vbs_onnx_real(im, "alpha", im->graph->opset < 6 ? 1.6732 : 1.6732632423543772);
+        a.beta = vbs_onnx_real(im, "gamma", im->graph->opset < 6 ? 1.0507 : 1.0507009873554805);
+        break;
+    case VBS_OP_HARD_SIGMOID:
+        a.alpha = vbs_onnx_real(im, "alpha", 0.2);
+        a.beta = vbs_onnx_real(im, "beta", 0.5);
+        break;
+    case VBS_OP_SHRINK:
+        a.alpha = vbs_onnx_real(im, "lambd", 0.5);
+        a.beta = vbs_onnx_real(im, "bias", 0);
+        break;
+    case VBS_OP_GELU:
+        a.alpha = vbs_onnx_is(im, "approximate", "tanh", false);
+        break;
+    default:
+        break;
+    }
+    return a;
+}
+
+VBS_ONNX_HANDLER(unary)
+{
+    struct vbs_attributes attributes = unary_attributes(im, (enum vbs_op) operator->op);
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_tensor *tensor;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    if (status == VBS_OK && !(isfinite(attributes.alpha) && isfinite(attributes.beta)))
+        return vbs_fail(im->ctx, VBS_FORMAT, "an attribute is not finite");
+    if (status == VBS_OK)
+        status =
+            vbs_onnx_apply(im, (enum vbs_op) operator->op, &attributes, x->tensor, NULL, &tensor);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+}
+
+/* A bound of Clip: from input index or an attribute; *given where there is one. */
+static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, int index,
+                                  double missing, double *bound)
+{
+    const struct vbs_onnx_number *number;
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status;
+
+    *bound = vbs_onnx_real(im, name, missing);
+    if (im->graph->opset >= 11 && vbs_onnx_in(im, index)) {
+        status = vbs_onnx_constant_in(im, index, &constant);
+        if (status == VBS_OK)
+            status = vbs_onnx_numbers(im, constant, &number);
+        if (status != VBS_OK)
+            return status;
+        if (vbs_shape_elements(&constant->shape) != 1 || number->batch)
+            return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is to be one number", name);
+        *bound = (double)number->value;
+    }
+    if (isnan(*bound))
+        return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is no number", name);
+    *bound = fmin(fmax(*bound, -FLT_MAX), FLT_MAX);
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(clip)
+{
+    struct vbs_attributes a = {0};
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_tensor *tensor;
+    bool relu;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    (void)operator;
+    if (status == VBS_OK)
+        status = read_bound(im, "min", 1, -FLT_MAX, &a.alpha);
+    if (status == VBS_OK)
+        status = read_bound(im, "max", 2, FLT_MAX, &a.beta);
+    relu = a.alpha == 0 && a.beta == FLT_MAX;
+    if (relu)
+        a = (struct vbs_attributes){0};
+    if (status == VBS_OK)
+        status = vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, &a, x->tensor, NULL, &tensor);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+}

@@ -1,0 +1,273 @@
+/* Resize of all versions, and Upsample. */
+#include "base/fail.h"
+#include "model/onnx/ops.h"
+
+#include <math.h>
+
+/* What a node asks for, by dimension of the file. */
+struct request {
+    int rank;
+    bool sized; /* sizes are given, else scales */
+    double scale[VBS_MAX_DIMS + 1];
+    int64_t size[VBS_MAX_DIMS + 1];
+    bool open; /* size[0] is the number of samples */
+    int n_axes;
+    int64_t axis[VBS_MAX_DIMS + 1]; /* that the lists are for */
+};
+
+/* A list of numbers from input index; *n 0 where it is left out or empty. */
+static enum vbs_status read_reals(struct vbs_onnx_import *im, int index, int most, double *values,
+                                  int *n)
+{
+    const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
+    const struct vbs_onnx_number *numbers;
+    struct vbs_onnx_constant *constant;
+    enum vbs_status status;
+
+    *n = 0;
+    if (!state)
+        return VBS_OK;
+    status = vbs_onnx_constant_in(im, index, &constant);
+    if (status == VBS_OK)
+        status = vbs_onnx_numbers(im, constant, &numbers);
+    if (status != VBS_OK)
+        return status;
+    if (vbs_shape_elements(&constant->shape) > most)
+        return vbs_fail(im->ctx, VBS_FORMAT, "input %d has more than %d values", index, most);
+    *n = (int)vbs_shape_elements(&constant->shape);
+    for (int i = 0; i < *n; i++) {
+        if (numbers[i].batch)
+            return vbs_onnx_mixes(im);
+        values[i] = (double)numbers[i].value;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_axes(struct vbs_onnx_import *im, struct request *r)
+{
+    int n;
+    const int64_t *axes = vbs_onnx_ints(im, "axes", &n);
+
+    r->n_axes = axes ? n : r->rank;
+    if (r->n_axes > r->rank)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d axes for %d dimensions", n, r->rank);
+    for (int i = 0; i < r->n_axes; i++) {
+        r->axis[i] = axes ? axes[i] + (axes[i] < 0 ? r->rank : 0) : i;
+        if (r->axis[i] < 0 || r->axis[i] >= r->rank)
+            return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axes[i]);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct request *r)
+{
+    int64_t values[VBS_MAX_DIMS + 1];
+    bool open;
+    int n;
+    enum vbs_status status = vbs_onnx_target(im, index, values, &open, &n);
+
+    if (status != VBS_OK)
+        return status;
+    if (n != r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d sizes for %d dimensions", n, r->n_axes);
+    if (n > 0 && r->axis[0] == 0)
+        r->open = open;
+    else if (open)
+        return vbs_onnx_mixes(im);
+    for (int i = 0; i < n; i++)
+        r->size[r->axis[i]] = values[i];
+    r->sized = true;
+    return VBS_OK;
+}
+
+/* Scales as an attribute (Upsample before 9) or an input. */
+static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct request *r)
+{
+    double values[VBS_MAX_DIMS + 1];
+    const float *listed;
+    int n;
+    enum vbs_status status = VBS_OK;
+
+    if (index < 0) {
+        listed = vbs_onnx_reals(im, "scales", &n);
+        for (int i = 0; i < n && n <= r->rank; i++)
+            values[i] = listed[i];
+    } else {
+        status = read_reals(im, index, r->rank, values, &n);
+    }
+    if (status != VBS_OK)
+        return status;
+    if (n != r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%d scales for %d dimensions", n, r->n_axes);
+    for (int i = 0; i < n; i++)
+        r->scale[r->axis[i]] = values[i];
+    return VBS_OK;
+}
+
+/* One scale for all axes, so that sizes are kept within or without. */
+static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                  struct request *r)
+{
+    static const char *const POLICIES[] = {"stretch", "not_larger", "not_smaller", NULL};
+    int policy = vbs_onnx_word(im, "keep_aspect_ratio_policy", POLICIES, 0);
+    double scale = 0;
+
+    if (policy <= 0)
+        return policy < 0 ? im->bad : VBS_OK;
+    for (int i = 0; i < r->n_axes; i++) {
+        double each;
+
+        if (im->batch && r->axis[i] == 0)
+            return vbs_onnx_mixes(im);
+        each = (double)r->size[r->axis[i]] / (double)state->shape.dim[r->axis[i] - im->batch];
+        scale = i == 0 ? each : policy == 1 ? fmin(scale, each) : fmax(scale, each);
+    }
+    for (int i = 0; i < r->n_axes; i++) {
+        double size = (double)state->shape.dim[r->axis[i] - im->batch] * scale;
+
+        if (!(size >= 0 && size < VBS_MAX_DIM))
+            return vbs_fail(im->ctx, VBS_FORMAT, "its output is too large");
+        r->size[r->axis[i]] = (int64_t)floor(size + 0.5);
+        r->scale[r->axis[i]] = scale;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
+                                    bool upsample, struct request *r)
+{
+    const struct vbs_onnx_state *sizes = vbs_onnx_in(im, 3);
+    bool sized = !upsample && im->graph->opset >= 11 && sizes && sizes->constant &&
+                 vbs_shape_elements(&sizes->constant->shape) > 0;
+    int scales = upsample ? (im->graph->opset < 9 ? -1 : 1) : im->graph->opset < 11 ? 1 : 2;
+    enum vbs_status status;
+
+    *r = (struct request){.rank = vbs_onnx_rank(im, state)};
+    for (int d = 0; d < r->rank; d++) {
+        r->scale[d] = 1;
+        r->size[d] = d < im->batch ? 1 : state->shape.dim[d - im->batch];
+    }
+    r->open = im->batch;
+    status = read_axes(im, r);
+    if (status == VBS_OK && !sized)
+        return read_scales(im, scales, r);
+    if (status == VBS_OK)
+        status = read_sizes(im, 3, r);
+    return status == VBS_OK ? keep_ratio(im, state, r) : status;
+}
+
+/* Dimension d of the file, of in elements, in the attributes; the output's size in *out. */
+static enum vbs_status set_dim(struct vbs_onnx_import *im, const struct request *r, int d,
+                               int64_t in, struct vbs_attributes *a, int at)
+{
+    double out = r->sized ? (double)r->size[d] : floor((double)in * r->scale[d]);
+
+    if (!(out >= 1 && out <= VBS_MAX_DIM) || !(r->scale[d] > 0))
+        return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d would have %g elements", d, out);
+    a->target.dim[at] = (int64_t)out;
+    a->scale[at] = r->sized && r->scale[d] == 1 ? out / (double)in : r->scale[d];
+    return VBS_OK;
+}
+
+static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request *r, int shift,
+                                struct vbs_attributes *a)
+{
+    double values[2 * (VBS_MAX_DIMS + 1)];
+    int n;
+    enum vbs_status status = read_reals(im, 1, 2 * r->rank, values, &n);
+
+    for (int d = 0; d < a->target.n_dims; d++)
+        a->roi_end[d] = 1;
+    if (status != VBS_OK)
+        return status;
+    if (n != 2 * r->n_axes)
+        return vbs_fail(im->ctx, VBS_FORMAT, "a region of %d values for %d dimensions", n,
+                        r->n_axes);
+    for (int i = 0; i < r->n_axes; i++) {
+        int64_t at = r->axis[i] - im->batch + shift;
+
+        if (!isfinite(values[i]) || !isfinite(values[i + n / 2]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "the region is not finite");
+        if (r->axis[i] < im->batch) {
+            if (values[i] != 0 || values[i + n / 2] != 1)
+                return vbs_onnx_mixes(im);
+            continue;
+        }
+        a->roi_begin[at] = values[i];
+        a->roi_end[at] = values[i + n / 2];
+    }
+    return VBS_OK;
+}
+
+/* How values are taken; what older versions do stands for what later ones can choose. */
+static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
+                                  struct vbs_attributes *a)
+{
+    static const char *const MODES[] = {"nearest", "linear", "cubic", NULL};
+    static const char *const PLACES[] = {
+        "half_pixel",         "pytorch_half_pixel",   "align_corners",        "asymmetric",
+        "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric", NULL};
+    static const char *const NEAREST[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil", NULL};
+    bool old = upsample || im->graph->opset < 11;
+    int mode = vbs_onnx_word(im, "mode", MODES, 0);
+    int place =
+        old ? VBS_PLACE_ASYMMETRIC : vbs_onnx_word(im, "coordinate_transformation_mode", PLACES, 0);
+    int nearest = old ? VBS_NEAREST_FLOOR : vbs_onnx_word(im, "nearest_mode", NEAREST, 0);
+
+    if (vbs_onnx_int(im, "antialias", 0))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'antialias' is set");
+    if (mode < 0 || place < 0 || nearest < 0)
+        return im->bad;
+    a->resize_mode = (enum vbs_resize_mode)mode;
+    a->resize_place = (enum vbs_resize_place)place;
+    a->resize_nearest = (enum vbs_resize_nearest)nearest;
+    a->cubic_a = vbs_onnx_real(im, "cubic_coeff_a", -0.75);
+    a->exclude_outside = vbs_onnx_int(im, "exclude_outside", 0) != 0;
+    a->extrapolation = vbs_onnx_real(im, "extrapolation_value", 0);
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(resize)
+{
+    bool upsample = operator->op != 0, same = true;
+    struct vbs_attributes attributes = {0};
+    const struct vbs_onnx_state *state;
+    struct vbs_onnx_tensor *tensor;
+    struct request request;
+    struct vbs_shape view, shape;
+    int shift;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
+
+    if (status == VBS_OK)
+        status = read_modes(im, upsample, &attributes);
+    if (status == VBS_OK)
+        status = read_request(im, state, upsample, &request);
+    if (status != VBS_OK)
+        return status;
+    if (im->batch && (request.scale[0] != 1 || (!request.open && request.size[0] != im->n_samples)))
+        return vbs_onnx_mixes(im);
+    shape = state->shape;
+    if (shape.n_dims == 0)
+        return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
+    view = vbs_onnx_view(state, 0, &shift);
+    attributes.target = view;
+    for (int d = 0; d < view.n_dims; d++)
+        attributes.scale[d] = 1;
+    for (int d = 0; d < shape.n_dims && status == VBS_OK; d++) {
+        status = set_dim(im, &request, d + im->batch, shape.dim[d], &attributes, d + shift);
+        same &=
+            attributes.target.dim[d + shift] == shape.dim[d] && attributes.scale[d + shift] == 1;
+        shape.dim[d] = attributes.target.dim[d + shift];
+    }
+    if (status == VBS_OK && attributes.resize_place == VBS_PLACE_TF_CROP) {
+        same = false;
+        status = read_roi(im, &request, shift, &attributes);
+    }
+    if (status != VBS_OK)
+        return status;
+    if (same)
+        return vbs_onnx_give(im, 0, state->tensor, &shape);
+    status = vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+}

@@ -1,0 +1,409 @@
+/* Convolutions and pools. */
+#include "base/fail.h"
+#include "model/onnx/ops.h"
+
+#include <string.h>
+
+/* ---- windows ---- */
+
+/* One value of a list of n for each spatial dimension; missing where it is not given. */
+static enum vbs_status read_spread(struct vbs_onnx_import *im, const char *name, int n,
+                                   int64_t missing, int64_t *values)
+{
+    int given;
+    const int64_t *list = vbs_onnx_ints(im, name, &given);
+
+    if (list && given != n)
+        return vbs_fail(im->ctx, VBS_FORMAT, "'%s' has %d values for %d spatial dimensions", name,
+                        given, n);
+    for (int d = 0; d < n; d++) {
+        values[d] = list ? list[d] : missing;
+        if (values[d] < 0 || values[d] > VBS_MAX_DIM)
+            return vbs_fail(im->ctx, VBS_FORMAT, "'%s' has a value of %lld", name,
+                            (long long)values[d]);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status read_window(struct vbs_onnx_import *im, int n, struct vbs_attributes *a)
+{
+    int64_t pads[2 * VBS_MAX_SPATIAL];
+    enum vbs_status status;
+
+    if (n < 1 || n > VBS_MAX_SPATIAL)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "%d spatial dimensions; 1 to %d are supported", n,
+                        VBS_MAX_SPATIAL);
+    status = read_spread(im, "strides", n, 1, a->stride);
+    if (status == VBS_OK)
+        status = read_spread(im, "dilations", n, 1, a->dilation);
+    if (status == VBS_OK)
+        status = read_spread(im, "pads", 2 * n, 0, pads);
+    for (int d = 0; d < n && status == VBS_OK; d++) {
+        if (a->stride[d] < 1 || a->dilation[d] < 1)
+            return vbs_fail(im->ctx, VBS_FORMAT, "a stride or dilation is 0");
+        a->pad_low[d] = pads[d];
+        a->pad_high[d] = pads[d + n];
+    }
+    return status;
+}
+
+enum auto_pad { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
+
+static int read_auto_pad(struct vbs_onnx_import *im)
+{
+    static const char *const WORDS[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
+
+    return vbs_onnx_word(im, "auto_pad", WORDS, NOTSET);
+}
+
+static int64_t extent(const struct vbs_attributes *a, int d)
+{
+    return (a->kernel[d] - 1) * a->dilation[d] + 1;
+}
+
+static void set_pads(struct vbs_attributes *a, int d, int64_t total, bool more_high)
+{
+    int64_t half = total / 2;
+
+    a->pad_low[d] = more_high ? half : total - half;
+    a->pad_high[d] = total - a->pad_low[d];
+}
+
+/* Pads so that windows of stride s have a place at every s-th element of the input. */
+static enum vbs_status pad_alike(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                 struct vbs_attributes *a)
+{
+    int mode = read_auto_pad(im);
+
+    for (int d = 0; d < view->n_dims - 1 && mode > NOTSET; d++) {
+        int64_t in = view->dim[d + 1], out = (in + a->stride[d] - 1) / a->stride[d];
+        int64_t total = (out - 1) * a->stride[d] + extent(a, d) - in;
+
+        if (a->kernel[d] < 1)
+            return vbs_fail(im->ctx, VBS_FORMAT, "a kernel is 0");
+        set_pads(a, d, mode == VALID || total < 0 ? 0 : total, mode == SAME_UPPER);
+    }
+    return mode < 0 ? im->bad : VBS_OK;
+}
+
+/* Sizes of the kernel from the weights' shape; 'kernel_shape', where it is given, must agree. */
+static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_shape *weights,
+                                   struct vbs_attributes *a)
+{
+    int n;
+    const int64_t *list = vbs_onnx_ints(im, "kernel_shape", &n);
+
+    for (int d = 0; d + 2 < weights->n_dims; d++) {
+        a->kernel[d] = weights->dim[d + 2];
+        if (list && (n != weights->n_dims - 2 || list[d] != a->kernel[d]))
+            return vbs_fail(im->ctx, VBS_FORMAT, "'kernel_shape' is not that of the weights");
+    }
+    return VBS_OK;
+}
+
+/* ---- Conv ---- */
+
+/* A Pad of zeros that has not been added yet becomes part of the windows' padding. */
+static void absorb_pad(const struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+{
+    const struct vbs_onnx_draft *pad = vbs_onnx_pending(draft->inputs[0], VBS_OP_PAD);
+    struct vbs_attributes *a = &draft->node.attributes;
+    struct vbs_shape *view = &draft->views[0];
+    const struct vbs_attributes *p;
+    int skip;
+
+    if (!pad || vbs_onnx_has(im, "auto_pad"))
+        return;
+    p = &pad->node.attributes;
+    skip = pad->views[0].n_dims - view->n_dims;
+    if (p->pad_mode != VBS_PAD_CONSTANT || p->pad_value != 0 || skip < 0)
+        return;
+    for (int d = 0; d < pad->views[0].n_dims; d++)
+        if (p->begin[d] < 0 || p->end[d] < 0 || (d <= skip && (p->begin[d] || p->end[d])))
+            return;
+    for (int d = 1; d < view->n_dims; d++) {
+        a->pad_low[d - 1] += p->begin[d + skip];
+        a->pad_high[d - 1] += p->end[d + skip];
+        view->dim[d] -= p->begin[d + skip] + p->end[d + skip];
+    }
+    draft->inputs[0] = pad->inputs[0];
+}
+
+/* Input 0 as [C, D, H, W], constant weights of as many dimensions and one more, and the bias. */
+static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
+                                 const struct vbs_onnx_state **x,
+                                 struct vbs_onnx_constant **weights, struct vbs_onnx_draft **draft)
+{
+    struct vbs_shape view;
+    struct vbs_attributes *a;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, x);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_constant_in(im, 1, weights);
+    if (status == VBS_OK)
+        status = vbs_onnx_channels(im, *x, &view);
+    if (status != VBS_OK)
+        return status;
+    *draft = vbs_onnx_draft(im, op, 1);
+    if (!*draft)
+        return vbs_no_memory(im->ctx);
+    if ((*weights)->shape.n_dims != view.n_dims + 1)
+        return vbs_fail(im->ctx, VBS_FORMAT, "weights of %d dimensions for an input of %d",
+                        (*weights)->shape.n_dims, view.n_dims + 1);
+    a = &(*draft)->node.attributes;
+    a->groups = vbs_onnx_int(im, "group", 1);
+    if (a->groups < 1 || a->groups > view.dim[0] || view.dim[0] % a->groups)
+        return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
+                        (long long)a->groups, (long long)view.dim[0]);
+    vbs_onnx_reads(*draft, 0, (*x)->tensor, &view);
+    status = read_window(im, view.n_dims - 1, a);
+    if (status == VBS_OK)
+        status = read_kernel(im, &(*weights)->shape, a);
+    if (status == VBS_OK)
+        status = vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
+    return status;
+}
+
+static enum vbs_status give_conv(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_tensor *tensor;
+    struct vbs_shape shape;
+    enum vbs_status status = VBS_OK;
+
+    draft->node.attributes.bias = vbs_onnx_in(im, 2) != NULL;
+    if (draft->node.attributes.bias)
+        status =
+            vbs_onnx_vector(im, 2, draft->node.attributes.out_channels, VBS_PARAMETER_BIAS, draft);
+    if (status == VBS_OK)
+        status = vbs_onnx_tensor_new(im, draft, &tensor);
+    if (status != VBS_OK)
+        return status;
+    shape = vbs_onnx_unchannels(im, &tensor->shape);
+    return vbs_onnx_give(im, 0, tensor, &shape);
+}
+
+VBS_ONNX_HANDLER(conv)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_constant *weights;
+    struct vbs_onnx_draft *draft;
+    struct vbs_attributes *a;
+    enum vbs_status status = read_conv(im, VBS_OP_CONV, &x, &weights, &draft);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    a = &draft->node.attributes;
+    a->out_channels = weights->shape.dim[0];
+    if (weights->shape.dim[1] != draft->views[0].dim[0] / a->groups)
+        return vbs_fail(im->ctx, VBS_FORMAT,
+                        "weights for %lld channels in each of %lld groups, its input has %lld",
+                        (long long)weights->shape.dim[1], (long long)a->groups,
+                        (long long)draft->views[0].dim[0]);
+    status = pad_alike(im, &draft->views[0], a);
+    if (status != VBS_OK)
+        return status;
+    absorb_pad(im, draft);
+    return give_conv(im, draft);
+}
+
+/* ---- ConvTranspose ---- */
+
+/* Pads so that dimension d becomes out elements. */
+static void pad_to(struct vbs_attributes *a, int d, int64_t in, int64_t out, bool more_high)
+{
+    int64_t total = (in - 1) * a->stride[d] + extent(a, d) + a->out_pad[d] - out;
+
+    if (total < 0) {
+        a->out_pad[d] -= total;
+        total = 0;
+    }
+    set_pads(a, d, total, more_high);
+}
+
+static enum vbs_status pad_transposed(struct vbs_onnx_import *im, const struct vbs_shape *view,
+                                      struct vbs_attributes *a)
+{
+    int mode = read_auto_pad(im), n = view->n_dims - 1, given;
+    const int64_t *sizes = vbs_onnx_ints(im, "output_shape", &given);
+    enum vbs_status status = read_spread(im, "output_padding", n, 0, a->out_pad);
+
+    if (mode < 0)
+        return im->bad;
+    if (sizes && given != n && given != n + 2)
+        return vbs_fail(im->ctx, VBS_FORMAT, "'output_shape' has %d values", given);
+    for (int d = 0; d < n && status == VBS_OK; d++) {
+        int64_t in = view->dim[d + 1], out = sizes ? sizes[d + given - n] : in * a->stride[d];
+
+        if (out < 1 || out > VBS_MAX_DIM || a->kernel[d] < 1)
+            return vbs_fail(im->ctx, VBS_FORMAT, "a dimension of the output is %lld",
+                            (long long)out);
+        if (sizes || mode == SAME_UPPER || mode == SAME_LOWER)
+            pad_to(a, d, in, out, mode == SAME_UPPER);
+        else if (mode == VALID)
+            set_pads(a, d, 0, true);
+    }
+    return status;
+}
+
+VBS_ONNX_HANDLER(conv_transpose)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_constant *weights;
+    struct vbs_onnx_draft *draft;
+    struct vbs_attributes *a;
+    enum vbs_status status = read_conv(im, VBS_OP_CONV_TRANSPOSE, &x, &weights, &draft);
+
+    (void)operator;
+    if (status != VBS_OK)
+        return status;
+    a = &draft->node.attributes;
+    if (weights->shape.dim[0] != draft->views[0].dim[0] ||
+        weights->shape.dim[1] > VBS_MAX_DIM / a->groups)
+        return vbs_fail(im->ctx, VBS_FORMAT, "weights for %lld channels, its input has %lld",
+                        (long long)weights->shape.dim[0], (long long)draft->views[0].dim[0]);
+    a->out_channels = weights->shape.dim[1] * a->groups;
+    status = pad_transposed(im, &draft->views[0], a);
+    return status == VBS_OK ? give_conv(im, draft) : status;
+}
+
+/* ---- pools ---- */
+
+/* Whether windows that round up reach beyond the padding that was given. */
+static bool overhangs(const struct vbs_attributes *a, const struct vbs_shape *view)
+{
+    for (int d = 0; d < view->n_dims - 1; d++) {
+        int64_t padded = view->dim[d + 1] + a->pad_low[d] + a->pad_high[d];
+
+        if ((padded - extent(a, d)) % a->stride[d])
+            return true;
+    }
+    return false;
+}
+
+/* Zeros that a mean counts become elements, where its windows count no others outside. */
+static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+{
+    struct vbs_attributes zeros = {0}, *a = &draft->node.attributes;
+    struct vbs_onnx_tensor *padded;
+    enum vbs_status status;
+
+    if (!a->pad_counts || !draft->node.round_up || !overhangs(a, &draft->views[0]))
+        return VBS_OK;
+    for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
+        zeros.begin[d + 1] = a->pad_low[d];
+        zeros.end[d + 1] = a->pad_high[d];
+        a->pad_low[d] = a->pad_high[d] = 0;
+    }
+    a->pad_counts = false;
+    status = vbs_onnx_apply(im, VBS_OP_PAD, &zeros, draft->inputs[0], &draft->views[0], &padded);
+    if (status == VBS_OK)
+        vbs_onnx_reads(draft, 0, padded, NULL);
+    return status;
+}
+
+static enum vbs_status give_pool(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
+{
+    struct vbs_onnx_tensor *tensor;
+    struct vbs_shape shape;
+    enum vbs_status status = vbs_onnx_tensor_new(im, draft, &tensor);
+
+    if (status != VBS_OK)
+        return status;
+    shape = vbs_onnx_unchannels(im, &tensor->shape);
+    return vbs_onnx_give(im, 0, tensor, &shape);
+}
+
+static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
+                                  struct vbs_onnx_draft **draft)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_shape view;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+
+    if (status == VBS_OK)
+        status = vbs_onnx_channels(im, x, &view);
+    if (status != VBS_OK)
+        return status;
+    *draft = vbs_onnx_draft(im, op, 1);
+    if (!*draft)
+        return vbs_no_memory(im->ctx);
+    vbs_onnx_reads(*draft, 0, x->tensor, &view);
+    return VBS_OK;
+}
+
+VBS_ONNX_HANDLER(pool)
+{
+    struct vbs_onnx_draft *draft;
+    struct vbs_attributes *a;
+    int n;
+    enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
+
+    if (status != VBS_OK)
+        return status;
+    if (vbs_onnx_wanted(im, 1))
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
+    a = &draft->node.attributes;
+    n = draft->views[0].n_dims - 1;
+    status = read_window(im, n, a);
+    if (status == VBS_OK)
+        status = read_spread(im, "kernel_shape", n, 0, a->kernel);
+    if (status == VBS_OK)
+        status = pad_alike(im, &draft->views[0], a);
+    if (status != VBS_OK)
+        return status;
+    for (int d = 0; d < n; d++)
+        if (a->kernel[d] < 1)
+            return vbs_fail(im->ctx, VBS_FORMAT, "'kernel_shape' is missing or 0");
+    draft->node.round_up = vbs_onnx_int(im, "ceil_mode", 0) != 0 && read_auto_pad(im) == NOTSET;
+    a->pad_counts = operator->op == VBS_OP_POOL_AVG &&
+                    vbs_onnx_int(im, "count_include_pad", 0) != 0;
+    status = pad_mean(im, draft);
+    return status == VBS_OK ? give_pool(im, draft) : status;
+}
+
+/* Over more dimensions than pools have: as a reduction. */
+static enum vbs_status reduce_all(struct vbs_onnx_import *im, enum vbs_op op)
+{
+    const struct vbs_onnx_state *x;
+    struct vbs_onnx_state result;
+    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
+    int channels = 1 - im->batch;
+
+    if (status != VBS_OK)
+        return status;
+    if (x->shape.n_dims <= channels + 1)
+        return vbs_fail(im->ctx, VBS_FORMAT, "its input has no spatial dimensions");
+    status = vbs_onnx_reduce_state(
+        im, op, x, ((1u << x->shape.n_dims) - 1) & ~((1u << (channels + 1)) - 1), &result);
+    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+}
+
+VBS_ONNX_HANDLER(global_pool)
+{
+    bool mean = operator->op == VBS_OP_POOL_AVG;
+    struct vbs_onnx_draft *draft;
+    struct vbs_attributes *a;
+    enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
+
+    if (status != VBS_OK)
+        return status;
+    if (draft->views[0].n_dims < 2 || draft->views[0].n_dims > 1 + VBS_MAX_SPATIAL)
+        return reduce_all(im, mean ? VBS_OP_REDUCE_MEAN : VBS_OP_REDUCE_MAX);
+    a = &draft->node.attributes;
+    for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
+        a->kernel[d] = draft->views[0].dim[d + 1];
+        a->stride[d] = a->dilation[d] = 1;
+    }
+    return give_pool(im, draft);
+}
+
+VBS_ONNX_HANDLER(global_lp_pool)
+{
+    int64_t p = vbs_onnx_int(im, "p", 2);
+
+    (void)operator;
+    if (p != 1 && p != 2)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'p' is %lld", (long long)p);
+    return reduce_all(im, p == 1 ? VBS_OP_REDUCE_L1 : VBS_OP_REDUCE_L2);
+}

@@ -1,0 +1,46 @@
+/*
+ * The wire format of ONNX files, read without their weights.
+ *
+ * A file is walked once, from its beginning, through a window; only what an importer needs is
+ * copied, so that protobuf-c unpacks a skeleton of some kilobytes from a file of any size. Large
+ * arrays of initialisers stay where they are: the skeleton has their place instead.
+ */
+#ifndef VBS_MODEL_ONNX_WIRE_H
+#define VBS_MODEL_ONNX_WIRE_H
+
+#include "model/network/values.h"
+
+/* Limits of what a file may ask memory for. */
+#define VBS_ONNX_MAX_SKELETON ((size_t)32 << 20) /* bytes */
+#define VBS_ONNX_MAX_FIELDS   (1 << 20)          /* in the skeleton */
+#define VBS_ONNX_MAX_TEXT     (1 << 16)          /* bytes of a name, or another string */
+#define VBS_ONNX_KEPT_BYTES   1024               /* arrays up to here are part of the skeleton */
+
+/* An array of a TensorProto that stays in the file. Its TensorProto in the skeleton has the number
+ * of the blob, in decimal, as its doc_string; other doc_strings are left out. */
+struct vbs_onnx_blob {
+    int field; /* of TensorProto: raw_data, float_data or double_data */
+    int64_t offset, bytes;
+};
+
+struct vbs_onnx_skeleton {
+    unsigned char *data; /* a ModelProto or TensorProto */
+    size_t length;
+    struct vbs_onnx_blob *blobs;
+    int n_blobs;
+};
+
+#define VBS_ONNX_FIELD_FLOAT_DATA  4
+#define VBS_ONNX_FIELD_RAW_DATA    9
+#define VBS_ONNX_FIELD_DOUBLE_DATA 10
+
+/* Walks file number file of source, of bytes bytes, as a ModelProto (tensor: as a TensorProto).
+ * Free what it gives with vbs_onnx_skeleton_clear. VBS_FORMAT says what is wrong and at which byte;
+ * VBS_IO, VBS_NO_MEMORY. Linear in the length of the skeleton and the number of blobs. */
+enum vbs_status vbs_onnx_walk(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
+                              int64_t bytes, bool tensor,
+                              struct vbs_onnx_skeleton *skeleton) VBS_MUST_CHECK;
+
+void vbs_onnx_skeleton_clear(struct vbs_onnx_skeleton *skeleton);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * What is known of offsets below a target: bounds, and what follows from them. Internal to the
+ * placement planner.
+ *
+ * Every item has a least and a most offset, every pair of items that share a step an interval for
+ * its distance, offset(i) - offset(j), which is not to lie inside the pair's holes. Distances move
+ * offsets, offsets close holes, and a section fails when some of its rectangles need more than
+ * there is between the least of their begins and the most of their ends. When the least offsets of
+ * all items leave no distance in a hole, they are a placement.
+ */
+#ifndef VBS_PLACE_BOUNDS_H
+#define VBS_PLACE_BOUNDS_H
+
+#include "place/internal.h"
+
+struct bounds_pair {
+    int i, j;
+    int n_holes;
+    const struct placing_arc *holes; /* of offset(i) - offset(j), ascending */
+    int64_t low, high;               /* of the same */
+    double weight;                   /* 1 + failures */
+    int place;                       /* in open */
+};
+
+struct bounds_change {
+    int64_t *at, before;
+};
+
+/* A moment to go back to. */
+struct bounds_mark {
+    size_t n_changes;
+    int n_open;
+};
+
+struct placing_bounds {
+    struct placing *placing;
+    const struct placing_item *items; /* [n], the part's */
+    struct vbs_arena arena;
+    struct placing_sections sections;
+    int n, n_pairs;
+    struct bounds_pair *pairs;
+    int *first_pair, *pairs_of; /* of each item: pairs_of[first_pair[i] .. first_pair[i + 1]) */
+    int64_t *least, *most;      /* [n] */
+    double *blame;              /* [n], failures of sections */
+    int *open, n_open;          /* pairs with a hole inside their interval */
+    bool no_memory;             /* changing failed */
+
+    int *queue, n_queue, first_queue; /* items that moved */
+    bool *queued;                     /* [n] */
+    int *to_check, n_to_check;        /* sections with items that moved */
+    bool *changed;                    /* [sections], is in to_check */
+    int64_t *begins, *ends;           /* [most members of a section] */
+    int *sorted;                      /* likewise */
+    struct bounds_change *changes;
+    size_t n_changes, changes_size;
+};
+
+/* Bounds of a part, to be reset before use; null when memory is out. */
+struct placing_bounds *vbs_bounds_new(struct placing *placing, const struct placing_part *part);
+void vbs_bounds_free(struct placing_bounds *bounds);
+
+/* Nothing is known but that all ends at target at most. False: some item alone is too high. */
+bool vbs_bounds_reset(struct placing_bounds *bounds, int64_t target);
+
+/* All that follows. False: contradiction; or, to be looked at, a limit or memory. */
+bool vbs_bounds_propagate(struct placing_bounds *bounds);
+
+struct bounds_mark vbs_bounds_mark(const struct placing_bounds *bounds);
+void vbs_bounds_undo(struct placing_bounds *bounds, struct bounds_mark mark);
+
+/* Puts a pair's distance above or below a hole; false: memory. */
+bool vbs_bounds_decide(struct placing_bounds *bounds, struct bounds_pair *pair,
+                       const struct placing_arc *hole, bool above);
+
+/* The first hole inside the pair's interval, or null. */
+const struct placing_arc *vbs_bounds_hole(const struct bounds_pair *pair);
+
+/* Whether propagation or deciding failed for want of time or memory. */
+static inline bool vbs_bounds_gave_up(const struct placing_bounds *bounds)
+{
+    return bounds->placing->over || bounds->no_memory;
+}
+
+#endif

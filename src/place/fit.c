@@ -1,0 +1,322 @@
+/*
+ * Orders: items one after the other, each as low as it fits among those before it.
+ *
+ * Some order gives the best placement of plain items (by ascending offset), so the question is
+ * which. A few fixed ones come first: large, long-lived, large times long. Then repair, which is
+ * "squeaky wheel" optimization (Joslin and Clements, 1999): what ended above the target gets more
+ * weight and is placed earlier next time, until nothing does or there is no progress.
+ */
+#include "place/internal.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <math.h>
+
+#define MAX_STALE 300 /* passes without progress before repair begins anew */
+
+struct span {
+    int64_t low, high;
+};
+
+struct rank {
+    double weight;
+    int item; /* of the part */
+};
+
+struct fit {
+    struct placing *placing;
+    struct placing_part *part;
+    struct rank *ranks; /* [n], the order of items */
+    int *placed_order;  /* [n_placed] items */
+    int n_placed;
+    bool *placed;         /* [n] */
+    int64_t *offsets;     /* [n] */
+    int64_t *heights;     /* [n + 1], of the first items of placed_order together */
+    struct span *blocked; /* [most arcs of an item] */
+    struct vbs_arena arena;
+};
+
+static enum vbs_status start_fit(struct fit *fit, struct placing *placing,
+                                 struct placing_part *part)
+{
+    size_t n = (size_t)part->n;
+    int64_t degree = 0;
+
+    *fit = (struct fit){.placing = placing, .part = part};
+    for (int i = part->first; i < part->first + part->n; i++)
+        if (placing->first_arc[i + 1] - placing->first_arc[i] > degree)
+            degree = placing->first_arc[i + 1] - placing->first_arc[i];
+    fit->ranks = vbs_arena_alloc(&fit->arena, n, sizeof *fit->ranks);
+    fit->placed_order = vbs_arena_alloc(&fit->arena, n, sizeof *fit->placed_order);
+    fit->placed = vbs_arena_alloc(&fit->arena, n, sizeof *fit->placed);
+    fit->offsets = vbs_arena_alloc(&fit->arena, n, sizeof *fit->offsets);
+    fit->heights = vbs_arena_alloc(&fit->arena, n + 1, sizeof *fit->heights);
+    fit->blocked = vbs_arena_alloc(&fit->arena, (size_t)degree + 1, sizeof *fit->blocked);
+    if (fit->ranks && fit->placed_order && fit->placed && fit->offsets && fit->heights &&
+        fit->blocked)
+        return VBS_OK;
+    vbs_arena_clear(&fit->arena);
+    return vbs_no_memory(placing->ctx);
+}
+
+/* Shell's, by low: lists are short. */
+static void sort_spans(struct span *spans, int64_t n)
+{
+    static const int64_t GAPS[] = {29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1};
+
+    for (size_t g = 0; g < sizeof GAPS / sizeof GAPS[0]; g++)
+        for (int64_t i = GAPS[g]; i < n; i++) {
+            struct span span = spans[i];
+            int64_t k = i;
+
+            for (; k >= GAPS[g] && spans[k - GAPS[g]].low > span.low; k -= GAPS[g])
+                spans[k] = spans[k - GAPS[g]];
+            spans[k] = span;
+        }
+}
+
+/* Where an item can not begin, for those placed; sorted. */
+static int64_t find_blocked(struct fit *fit, int item)
+{
+    const struct placing *placing = fit->placing;
+    int first = fit->part->first;
+    int64_t n = 0;
+
+    for (int64_t a = placing->first_arc[first + item]; a < placing->first_arc[first + item + 1];
+         a++) {
+        const struct placing_arc *arc = &placing->arcs[a];
+        int other = arc->other - first;
+
+        if (fit->placed[other])
+            fit->blocked[n++] =
+                (struct span){fit->offsets[other] + arc->low, fit->offsets[other] + arc->high};
+    }
+    sort_spans(fit->blocked, n);
+    return n;
+}
+
+/* The lowest offset at which the item fits. */
+static int64_t lowest_offset(const struct fit *fit, const struct placing_item *item, int64_t n)
+{
+    int64_t at = 0;
+
+    for (int64_t b = 0; b < n && at > fit->blocked[b].low; b++)
+        if (fit->blocked[b].high > at)
+            at = vbs_placing_align(fit->blocked[b].high, item->align);
+    return at;
+}
+
+/* Where it fits most tightly below the target, or the lowest. */
+static int64_t tightest_offset(const struct fit *fit, const struct placing_item *item, int64_t n,
+                               int64_t target)
+{
+    int64_t at = 0, best = -1, best_room = INT64_MAX;
+
+    for (int64_t b = 0; b <= n && at + item->height <= target; b++) {
+        int64_t low = b < n ? fit->blocked[b].low : target - item->height;
+
+        if (low >= at && low - at < best_room) {
+            best_room = low - at;
+            best = at;
+        }
+        if (b < n && fit->blocked[b].high > at)
+            at = vbs_placing_align(fit->blocked[b].high, item->align);
+    }
+    return best >= 0 ? best : lowest_offset(fit, item, n);
+}
+
+/* Where an item goes, beside those placed. */
+static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
+{
+    const struct placing_item *item = &fit->placing->items[fit->part->first + i];
+    int64_t n_blocked;
+
+    if (item->fixed >= 0)
+        return item->fixed;
+    n_blocked = find_blocked(fit, i);
+    return tight ? tightest_offset(fit, item, n_blocked, target)
+                 : lowest_offset(fit, item, n_blocked);
+}
+
+/* Places the items in the order of ranks; those that lead as in the order before stay. False when
+ * a limit ended it, which those that must be placed ignore. */
+static bool place_all(struct fit *fit, int64_t target, bool tight, bool must)
+{
+    struct placing *placing = fit->placing;
+    int keep = 0;
+
+    while (keep < fit->n_placed && fit->ranks[keep].item == fit->placed_order[keep])
+        keep++;
+    while (fit->n_placed > keep)
+        fit->placed[fit->placed_order[--fit->n_placed]] = false;
+    while (fit->n_placed < fit->part->n) {
+        int k = fit->n_placed, i = fit->ranks[k].item, item = fit->part->first + i;
+        int64_t top;
+
+        fit->offsets[i] = choose_offset(fit, i, target, tight);
+        top = fit->offsets[i] + placing->items[item].height;
+        fit->heights[k + 1] = top > fit->heights[k] ? top : fit->heights[k];
+        fit->placed[i] = true;
+        fit->placed_order[fit->n_placed++] = i;
+        if (!vbs_placing_step(placing,
+                              1 + (placing->first_arc[item + 1] - placing->first_arc[item]) / 8) &&
+            !must)
+            return false;
+    }
+    return true;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* ---- fixed orders ---- */
+
+static double by_size(const struct placing *placing, int i)
+{
+    return (double)placing->items[i].height;
+}
+
+static double by_area(const struct placing *placing, int i)
+{
+    return placing->items[i].area;
+}
+
+static double by_box(const struct placing *placing, int i)
+{
+    return (double)placing->items[i].height * placing->items[i].life;
+}
+
+static double by_life(const struct placing *placing, int i)
+{
+    return placing->items[i].life;
+}
+
+static double by_start(const struct placing *placing, int i)
+{
+    return -(double)placing->items[i].lower;
+}
+
+/* Bytes of all that it shares a step with. */
+static double by_crowd(const struct placing *placing, int i)
+{
+    double sum = 0;
+
+    for (int64_t a = placing->first_arc[i]; a < placing->first_arc[i + 1]; a++)
+        sum += (double)placing->items[placing->arcs[a].other].height;
+    return sum;
+}
+
+typedef double weight_of(const struct placing *placing, int i);
+
+static weight_of *const ORDERS[] = {by_area, by_size, by_box, by_crowd, by_life, by_start};
+
+#define N_ORDERS ((int)(sizeof ORDERS / sizeof ORDERS[0]))
+
+/* Fixed items come first, whatever their weight. noise: 0, or how far weights vary. */
+static void set_order(struct fit *fit, weight_of *weight, double noise)
+{
+    const struct placing *placing = fit->placing;
+
+    for (int i = 0; i < fit->part->n; i++) {
+        double value = weight(placing, fit->part->first + i);
+
+        if (noise > 0)
+            value *= 1 + noise * (double)vbs_placing_random(fit->placing, 1024) / 1024;
+        fit->ranks[i] =
+            (struct rank){placing->items[fit->part->first + i].fixed >= 0 ? HUGE_VAL : value, i};
+    }
+    qsort(fit->ranks, (size_t)fit->part->n, sizeof *fit->ranks, by_weight);
+}
+
+enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part *part,
+                                   int64_t target)
+{
+    struct fit fit;
+    enum vbs_status status = start_fit(&fit, placing, part);
+
+    if (status != VBS_OK)
+        return status;
+    for (int pass = 0; pass < 2 * N_ORDERS && part->height > target; pass++) {
+        set_order(&fit, ORDERS[pass / 2], 0);
+        while (fit.n_placed > 0)
+            fit.placed[fit.placed_order[--fit.n_placed]] = false;
+        place_all(&fit, target, pass % 2, true);
+        if (fit.heights[part->n] < part->height)
+            vbs_placing_take(part, fit.offsets, fit.heights[part->n], VBS_PLACE_GREEDY);
+        if (placing->over)
+            break;
+    }
+    part->greedy_height = part->height;
+    vbs_arena_clear(&fit.arena);
+    return VBS_OK;
+}
+
+/* ---- repair ---- */
+
+/* More weight for what ends above the target; weights are about places in the order. */
+static void blame(struct fit *fit, int64_t target)
+{
+    const struct placing_item *items = &fit->placing->items[fit->part->first];
+    double n = fit->part->n;
+
+    for (int k = 0; k < fit->part->n; k++) {
+        int i = fit->ranks[k].item;
+
+        if (fit->offsets[i] + items[i].height > target)
+            fit->ranks[k].weight +=
+                n * (0.02 + 0.3 * (double)vbs_placing_random(fit->placing, 1024) / 1024);
+    }
+    qsort(fit->ranks, (size_t)fit->part->n, sizeof *fit->ranks, by_weight);
+}
+
+/* From one order until the target, a limit or no more progress. */
+static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
+{
+    struct placing_part *part = fit->part;
+    int64_t best = INT64_MAX;
+    int n = part->n;
+
+    for (int k = 0; k < n; k++)
+        if (fit->ranks[k].weight < HUGE_VAL)
+            fit->ranks[k].weight = n - k;
+    for (int stale = 0; stale < MAX_STALE && fit->placing->n_steps < last_step; stale++) {
+        if (!place_all(fit, target, false, false))
+            return;
+        if (fit->heights[n] < best) {
+            best = fit->heights[n];
+            stale = 0;
+        }
+        if (best < part->height)
+            vbs_placing_take(part, fit->offsets, best, VBS_PLACE_REPAIR);
+        if (best <= target)
+            return;
+        blame(fit, target);
+    }
+}
+
+enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_part *part,
+                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
+{
+    int64_t last_step = placing->n_steps + n_steps;
+    struct fit fit;
+    enum vbs_status status = start_fit(&fit, placing, part);
+
+    if (status != VBS_OK)
+        return status;
+    while (part->height > target && !placing->over && placing->n_steps < last_step) {
+        unsigned try = part->n_tries++;
+
+        set_order(&fit, ORDERS[try % 3], try < 3 ? 0 : 2);
+        repair_once(&fit, target, last_step);
+    }
+    *answer = part->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
+    vbs_arena_clear(&fit.arena);
+    return VBS_OK;
+}

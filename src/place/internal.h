@@ -1,0 +1,165 @@
+/*
+ * What the parts of the placement planner share. Internal to the room.
+ *
+ * A problem is put into a form that the searches need: bytes in units of their greatest common
+ * divisor, steps as places in the list of all steps at which something begins or ends, items that
+ * take no bytes left out, the others in the order of their begin. Two items that share a step
+ * forbid each other's distances: offset(i) - offset(j) must not lie inside certain open intervals,
+ * one or more for each such pair (several where stacks can reach into each other). That is all that
+ * the searches know of rectangles, but for the sums of sections.
+ */
+#ifndef VBS_PLACE_INTERNAL_H
+#define VBS_PLACE_INTERNAL_H
+
+#include "base/arena.h"
+#include "vbslab/place.h"
+
+#include <stddef.h>
+
+/* offset(item) - offset(other) is not in the open interval (low, high). */
+struct placing_arc {
+    int other;
+    int64_t low, high;
+};
+
+struct placing_item {
+    int origin;       /* in the problem */
+    int lower, upper; /* of all its rectangles; places in the list of steps */
+    int first_rect, n_rects;
+    int64_t height; /* end of its highest rectangle */
+    int64_t align;  /* 1 or more */
+    int64_t fixed;  /* offset, or -1 */
+    double life;    /* from its first step to its last, as the problem counts */
+    double area;    /* sum of its rectangles */
+};
+
+/* In an item's order of rectangles, the problem's. */
+struct placing_rect {
+    int lower, upper;
+    int64_t offset, size;
+};
+
+/* Items that share steps, directly or through others; parts have nothing to do with each other. */
+struct placing_part {
+    int first, n; /* items [first, first + n) */
+    int64_t load;
+    int64_t low;    /* no placement of the part is lower */
+    int64_t height; /* of offsets, the best so far */
+    int64_t greedy_height;
+    enum vbs_place_method method; /* that found offsets */
+    int64_t *offsets;             /* [n] */
+    unsigned n_tries;             /* searches so far: they begin differently */
+    struct placing_orient *orient;
+    struct placing_stack *stack;
+};
+
+struct placing {
+    struct vbs_ctx *ctx;
+    struct vbs_arena arena; /* what lives as long as this */
+    int64_t unit;           /* bytes */
+    int n_items, n_rects, n_parts;
+    struct placing_item *items;
+    struct placing_rect *rects;
+    int64_t *first_arc; /* [n_items + 1] */
+    struct placing_arc *arcs;
+    struct placing_part *parts;
+
+    /* The limits. */
+    double start_s, end_s;
+    int64_t n_steps, step_limit;
+    int64_t next_look; /* n_steps at which the clock is read */
+    bool over;         /* a limit is reached, or the caller asked to stop */
+    uint64_t random;
+};
+
+enum placing_answer {
+    PLACING_UNKNOWN, /* within the steps given */
+    PLACING_FOUND,   /* part->offsets is no higher than the target now */
+    PLACING_REFUTED, /* there is no placement that low */
+};
+
+/* ---- place_prepare.c, place_pairs.c ---- */
+
+/* Checks the problem and fills *placing, which is {0} but for ctx; VBS_USAGE, VBS_UNSUPPORTED,
+ * VBS_NO_MEMORY, VBS_INTERRUPTED. To be cleared in any case. */
+enum vbs_status vbs_placing_prepare(struct placing *placing,
+                                    const struct vbs_place_problem *problem) VBS_MUST_CHECK;
+void vbs_placing_clear(struct placing *placing);
+
+/* Fills the arcs, from items and rectangles. */
+enum vbs_status vbs_placing_pairs(struct placing *placing) VBS_MUST_CHECK;
+
+/* What messages call an item of the problem; text has PLACING_NAME bytes. */
+#define PLACING_NAME 64
+const char *vbs_placing_name(const struct vbs_place_problem *problem, int64_t item, char *text);
+
+/* ---- place_sections.c ---- */
+
+struct placing_member {
+    int item; /* of the part */
+    int64_t offset, size;
+};
+
+/* Steps at which much lives: at each other step only a part of what lives at one of these. */
+struct placing_sections {
+    int n;
+    int64_t *first; /* [n + 1], of members */
+    struct placing_member *members;
+    int *lower, *upper; /* [items of the part]: it lives in none but sections [lower, upper) */
+};
+
+/* VBS_NO_MEMORY. Lives in arena. */
+enum vbs_status vbs_placing_sections(const struct placing *placing, const struct placing_part *part,
+                                     struct vbs_arena *arena,
+                                     struct placing_sections *sections) VBS_MUST_CHECK;
+
+/* ---- place.c ---- */
+
+/* Counts steps; false once a limit is reached. */
+bool vbs_placing_step(struct placing *placing, int64_t n_steps);
+
+/* A number below n, which is above 0. */
+uint64_t vbs_placing_random(struct placing *placing, uint64_t n);
+
+/* Takes offsets as the best of the part; they are no higher than height, which is lower than
+ * before. */
+void vbs_placing_take(struct placing_part *part, const int64_t *offsets, int64_t height,
+                      enum vbs_place_method method);
+
+static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
+{
+    return align == 1 ? offset : (offset + align - 1) / align * align;
+}
+
+/* ---- place_fit.c: orders, each item as low as it fits ---- */
+
+/* The best of the fixed orders into the part; the first is tried whatever the limits. */
+enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part *part,
+                                   int64_t target) VBS_MUST_CHECK;
+
+/* Squeaky wheel: what ends above the target moves to the front of the order. */
+enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_part *part,
+                                   int64_t target, int64_t n_steps,
+                                   enum placing_answer *answer) VBS_MUST_CHECK;
+
+/* ---- place_stack.c: bottom up, for parts of plain items that are not fixed ---- */
+
+bool vbs_placing_stack_suits(const struct placing *placing, const struct placing_part *part);
+enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
+                                  int64_t target, int64_t n_steps,
+                                  enum placing_answer *answer) VBS_MUST_CHECK;
+void vbs_placing_stack_free(struct placing_stack *stack);
+
+/* ---- place_orient.c: which of two lies above ---- */
+
+bool vbs_placing_orient_suits(const struct placing *placing, const struct placing_part *part);
+enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_part *part,
+                                   int64_t target, int64_t n_steps,
+                                   enum placing_answer *answer) VBS_MUST_CHECK;
+/* From the best placement, much of which stays; never refutes. */
+enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_part *part,
+                                  int64_t target, int64_t n_steps,
+                                  enum placing_answer *answer) VBS_MUST_CHECK;
+void vbs_placing_orient_free(struct placing_orient *orient);
+
+#endif

@@ -1,0 +1,339 @@
+/*
+ * Search over which of two items lies above, as job shops are solved by which of two jobs is
+ * first: a step is a machine, bytes are time, stacks are jobs on several machines at once.
+ *
+ * A decision puts the distance of a pair on one side of a hole; what follows is propagated. Once no
+ * hole is left the least offsets are a placement, so the search is complete, also for stacks,
+ * alignment and fixed items. Pairs are chosen by how little room both sides leave (Smith and Cheng,
+ * 1993) and how often they failed (Boussemart, Hemery, Lecoutre and Sais, 2004); sides by room or
+ * as in the best placement, in turns. The search begins anew after growing numbers of failures,
+ * and keeps only the counts of these.
+ *
+ * Relaxing starts from the best placement: items that end too high and some near them are free, all
+ * other pairs keep their sides (not their offsets), and the search tries to lower what is free.
+ */
+#include "place/bounds.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_ITEMS   ((int)1 << 15)
+#define MAX_ARCS    ((int64_t)1 << 21)
+#define FIRST_FAILS 64  /* until the search begins anew */
+#define MORE_FAILS  1.3 /* times as many the next time */
+#define RELAX_FAILS 30  /* for one set of free items */
+#define LEAST_FREE  10
+#define LEAST_SHARE 0.001
+
+struct decision {
+    int pair;
+    const struct placing_arc *hole;
+    bool above;
+    struct bounds_mark before;
+};
+
+struct placing_orient {
+    struct placing *placing;
+    struct placing_part *part;
+    struct placing_bounds *bounds;
+    struct decision *decisions; /* [pairs and their holes] */
+    int n_decisions;
+    unsigned n_runs;
+
+    /* Of relaxing. */
+    bool *free;    /* [n] */
+    int *freed;    /* [n], the free ones */
+    double n_free; /* how many next time */
+    double share;  /* how much of the way to the target next time */
+};
+
+bool vbs_placing_orient_suits(const struct placing *placing, const struct placing_part *part)
+{
+    return part->n <= MAX_ITEMS &&
+           placing->first_arc[part->first + part->n] - placing->first_arc[part->first] <= MAX_ARCS;
+}
+
+static enum vbs_status start(struct placing *placing, struct placing_part *part)
+{
+    struct placing_orient *orient;
+    size_t n = (size_t)part->n;
+    size_t n_arcs =
+        (size_t)(placing->first_arc[part->first + part->n] - placing->first_arc[part->first]);
+
+    if (part->orient)
+        return VBS_OK;
+    orient = calloc(1, sizeof *orient);
+    if (!orient)
+        return vbs_no_memory(placing->ctx);
+    part->orient = orient;
+    *orient = (struct placing_orient){.placing = placing,
+                                      .part = part,
+                                      .n_free = LEAST_FREE + (double)part->n / 8,
+                                      .share = 0.25};
+    orient->decisions = calloc(n_arcs / 2 + 1, sizeof *orient->decisions);
+    orient->free = calloc(n, sizeof *orient->free);
+    orient->freed = calloc(n, sizeof *orient->freed);
+    orient->bounds = vbs_bounds_new(placing, part);
+    if (orient->decisions && orient->free && orient->freed && orient->bounds)
+        return VBS_OK;
+    vbs_placing_orient_free(orient);
+    part->orient = NULL;
+    return vbs_no_memory(placing->ctx);
+}
+
+void vbs_placing_orient_free(struct placing_orient *orient)
+{
+    if (!orient)
+        return;
+    vbs_bounds_free(orient->bounds);
+    free(orient->decisions);
+    free(orient->free);
+    free(orient->freed);
+    free(orient);
+}
+
+/* ---- deciding ---- */
+
+static bool in_hole(const struct bounds_pair *pair, int64_t distance)
+{
+    for (int h = 0; h < pair->n_holes && pair->holes[h].low < distance; h++)
+        if (distance < pair->holes[h].high)
+            return true;
+    return false;
+}
+
+/* The less, the sooner a pair is to be decided. */
+static double score_of(const struct placing_bounds *bounds, const struct bounds_pair *pair)
+{
+    const struct placing_arc *hole = vbs_bounds_hole(pair);
+    double below = (double)(hole->low - pair->low), above = (double)(pair->high - hole->high);
+    double least = below < above ? below : above, most = below < above ? above : below;
+
+    return (least * sqrt((most + 1) / (least + 1)) + 1) /
+           (pair->weight + bounds->blame[pair->i] + bounds->blame[pair->j]);
+}
+
+/* The pair to decide next; -1: the least offsets are a placement. */
+static int choose_pair(struct placing_bounds *bounds)
+{
+    double best_score = HUGE_VAL;
+    bool violated = false;
+    int best = -1;
+
+    vbs_placing_step(bounds->placing, 1 + bounds->n_open / 64);
+    for (int o = 0; o < bounds->n_open; o++) {
+        const struct bounds_pair *pair = &bounds->pairs[bounds->open[o]];
+        double score = score_of(bounds, pair);
+
+        violated = violated || in_hole(pair, bounds->least[pair->i] - bounds->least[pair->j]);
+        if (score < best_score || (score == best_score && bounds->open[o] < best)) {
+            best_score = score;
+            best = bounds->open[o];
+        }
+    }
+    return violated ? best : -1;
+}
+
+static bool prefers_above(const struct placing_orient *orient, const struct bounds_pair *pair,
+                          const struct placing_arc *hole)
+{
+    const int64_t *best = orient->part->offsets;
+
+    if (orient->n_runs % 2)
+        return best[pair->i] - best[pair->j] > hole->low;
+    return pair->high - hole->high >= hole->low - pair->low;
+}
+
+static bool decide(struct placing_orient *orient, int chosen)
+{
+    struct bounds_pair *pair = &orient->bounds->pairs[chosen];
+    const struct placing_arc *hole = vbs_bounds_hole(pair);
+    bool above = prefers_above(orient, pair, hole);
+
+    orient->decisions[orient->n_decisions++] =
+        (struct decision){chosen, hole, above, vbs_bounds_mark(orient->bounds)};
+    return vbs_bounds_decide(orient->bounds, pair, hole, above) &&
+           vbs_bounds_propagate(orient->bounds);
+}
+
+/* Takes back decisions up to one whose other side can be had; that follows from those before, and
+ * is no decision any more. False: there is none. */
+static bool turn_back(struct placing_orient *orient)
+{
+    struct placing_bounds *bounds = orient->bounds;
+
+    while (orient->n_decisions > 0 && !vbs_bounds_gave_up(bounds)) {
+        const struct decision *last = &orient->decisions[--orient->n_decisions];
+
+        vbs_bounds_undo(bounds, last->before);
+        if (vbs_bounds_decide(bounds, &bounds->pairs[last->pair], last->hole, !last->above) &&
+            vbs_bounds_propagate(bounds))
+            return true;
+    }
+    return false;
+}
+
+static void take(struct placing_orient *orient)
+{
+    const struct placing_bounds *bounds = orient->bounds;
+    int64_t height = 0;
+
+    for (int i = 0; i < bounds->n; i++)
+        if (bounds->least[i] + bounds->items[i].height > height)
+            height = bounds->least[i] + bounds->items[i].height;
+    vbs_placing_take(orient->part, bounds->least, height, VBS_PLACE_SEARCH);
+}
+
+/* Up to so many failures; then all decisions are taken back. */
+static enum placing_answer run(struct placing_orient *orient, double n_fails, int64_t last_step)
+{
+    struct bounds_mark begin = vbs_bounds_mark(orient->bounds);
+    enum placing_answer answer = PLACING_UNKNOWN;
+
+    orient->n_runs++;
+    orient->n_decisions = 0;
+    for (double fails = 0;
+         answer == PLACING_UNKNOWN && fails < n_fails && orient->placing->n_steps < last_step;) {
+        int chosen = choose_pair(orient->bounds);
+
+        if (chosen < 0) {
+            take(orient);
+            answer = PLACING_FOUND;
+        } else if (!decide(orient, chosen)) {
+            fails++;
+            if (!turn_back(orient))
+                answer = PLACING_REFUTED;
+        }
+        if (vbs_bounds_gave_up(orient->bounds) && answer != PLACING_FOUND)
+            break;
+    }
+    if (vbs_bounds_gave_up(orient->bounds) && answer == PLACING_REFUTED)
+        answer = PLACING_UNKNOWN;
+    vbs_bounds_undo(orient->bounds, begin);
+    return answer;
+}
+
+enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_part *part,
+                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
+{
+    enum vbs_status status = start(placing, part);
+    struct placing_orient *orient = part->orient;
+    int64_t last_step = placing->n_steps + n_steps;
+
+    if (status != VBS_OK)
+        return status;
+    *answer = PLACING_UNKNOWN;
+    if (!vbs_bounds_reset(orient->bounds, target) || !vbs_bounds_propagate(orient->bounds))
+        *answer = vbs_bounds_gave_up(orient->bounds) ? PLACING_UNKNOWN : PLACING_REFUTED;
+    for (double n_fails = FIRST_FAILS;
+         *answer == PLACING_UNKNOWN && !vbs_bounds_gave_up(orient->bounds) &&
+         placing->n_steps < last_step;
+         n_fails *= MORE_FAILS)
+        *answer = run(orient, n_fails, last_step);
+    return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
+}
+
+/* ---- relaxing ---- */
+
+static void set_free(struct placing_orient *orient, int item, int *n)
+{
+    orient->free[item] = true;
+    orient->freed[(*n)++] = item;
+}
+
+/* Frees what ends above goal, and from there on those that share steps, up to n_free more. */
+static void choose_free(struct placing_orient *orient, int64_t goal)
+{
+    const struct placing_bounds *bounds = orient->bounds;
+    struct placing *placing = orient->placing;
+    int n = 0, most;
+
+    for (int i = 0; i < bounds->n; i++) {
+        orient->free[i] = false;
+        if (orient->part->offsets[i] + bounds->items[i].height > goal)
+            set_free(orient, i, &n);
+    }
+    most = n + (int)orient->n_free < bounds->n ? n + (int)orient->n_free : bounds->n;
+    for (int head = 0; head < n && n < most; head++) {
+        int item = orient->freed[head];
+
+        for (int p = bounds->first_pair[item]; p < bounds->first_pair[item + 1] && n < most; p++) {
+            const struct bounds_pair *pair = &bounds->pairs[bounds->pairs_of[p]];
+            int other = pair->i == item ? pair->j : pair->i;
+
+            if (!orient->free[other] && vbs_placing_random(placing, 3) > 0)
+                set_free(orient, other, &n);
+        }
+    }
+}
+
+/* Pairs that are not free keep their sides of all holes. */
+static void keep_sides(struct placing_orient *orient)
+{
+    struct placing_bounds *bounds = orient->bounds;
+    const int64_t *best = orient->part->offsets;
+
+    for (int p = 0; p < bounds->n_pairs; p++) {
+        struct bounds_pair *pair = &bounds->pairs[p];
+        int64_t distance = best[pair->i] - best[pair->j];
+
+        if (orient->free[pair->i] && orient->free[pair->j])
+            continue;
+        for (int h = 0; h < pair->n_holes; h++) {
+            if (pair->holes[h].high <= distance && pair->holes[h].high > pair->low)
+                pair->low = pair->holes[h].high;
+            else if (pair->holes[h].low >= distance && pair->holes[h].low < pair->high)
+                pair->high = pair->holes[h].low;
+        }
+    }
+    vbs_placing_step(orient->placing, 1 + bounds->n_pairs / 64);
+}
+
+/* One set of free items; how it went decides the next. */
+static void relax_once(struct placing_orient *orient, int64_t target, int64_t last_step)
+{
+    struct placing_part *part = orient->part;
+    int64_t way = (int64_t)((double)(part->height - target) * orient->share);
+    int64_t goal = part->height - (way > 1 ? way : 1);
+    bool begun;
+
+    choose_free(orient, goal);
+    begun = vbs_bounds_reset(orient->bounds, goal);
+    if (begun) {
+        keep_sides(orient);
+        begun = vbs_bounds_propagate(orient->bounds);
+    }
+    if (!begun) {
+        orient->share = orient->share < LEAST_SHARE ? 0.5 : orient->share * 0.7;
+        orient->n_free *= 1.1;
+    } else {
+        enum placing_answer answer = run(orient, RELAX_FAILS, last_step);
+
+        if (answer == PLACING_FOUND)
+            orient->share = orient->share * 1.5 < 1 ? orient->share * 1.5 : 1;
+        else
+            orient->n_free *= answer == PLACING_REFUTED ? 1.1 : 0.95;
+    }
+    if (orient->n_free > part->n)
+        orient->n_free = part->n / 2.0;
+    if (orient->n_free < LEAST_FREE)
+        orient->n_free = LEAST_FREE;
+}
+
+enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_part *part,
+                                  int64_t target, int64_t n_steps, enum placing_answer *answer)
+{
+    enum vbs_status status = start(placing, part);
+    struct placing_orient *orient = part->orient;
+    int64_t last_step = placing->n_steps + n_steps;
+
+    if (status != VBS_OK)
+        return status;
+    while (part->height > target && !vbs_bounds_gave_up(orient->bounds) &&
+           placing->n_steps < last_step)
+        relax_once(orient, target, last_step);
+    *answer = part->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
+    return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
+}

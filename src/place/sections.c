@@ -1,0 +1,118 @@
+/*
+ * Sections: the steps at which the set of living rectangles is largest, in the sense of sets. All
+ * others are parts of one of these, so that sums over them are enough.
+ */
+#include "place/internal.h"
+
+#include "base/fail.h"
+
+struct marks {
+    int base;    /* the part's first step; the arrays count from it */
+    int n_steps; /* of the part */
+    bool *begins, *ends;
+    int *section; /* [n_steps + 1]: how many sections are before each step */
+};
+
+static const struct placing_rect *rects_of(const struct placing *placing,
+                                           const struct placing_part *part, int item, int *n)
+{
+    const struct placing_item *of = &placing->items[part->first + item];
+
+    *n = of->n_rects;
+    return &placing->rects[of->first_rect];
+}
+
+/* A section lies between a begin and the next end. */
+static int find_sections(struct marks *marks)
+{
+    bool begun = false;
+    int n = 0;
+
+    for (int s = 0; s < marks->n_steps; s++) {
+        marks->section[s] = n;
+        begun = begun || marks->begins[s];
+        if (begun && marks->ends[s + 1]) {
+            begun = false;
+            n++;
+        }
+    }
+    marks->section[marks->n_steps] = n;
+    return n;
+}
+
+static void mark_rects(const struct placing *placing, const struct placing_part *part,
+                       struct marks *marks)
+{
+    for (int i = 0; i < part->n; i++) {
+        int n;
+        const struct placing_rect *rects = rects_of(placing, part, i, &n);
+
+        for (int r = 0; r < n; r++) {
+            marks->begins[rects[r].lower - marks->base] = true;
+            marks->ends[rects[r].upper - marks->base] = true;
+        }
+    }
+}
+
+/* Counts members of sections, or, once there is room for them, writes them. */
+static void add_members(const struct placing *placing, const struct placing_part *part,
+                        const struct marks *marks, struct placing_sections *sections)
+{
+    for (int i = 0; i < part->n; i++) {
+        int n;
+        const struct placing_rect *rects = rects_of(placing, part, i, &n);
+
+        for (int r = 0; r < n; r++) {
+            int upper = marks->section[rects[r].upper - marks->base];
+
+            for (int s = marks->section[rects[r].lower - marks->base]; s < upper; s++)
+                if (sections->members)
+                    sections->members[sections->first[s]++] =
+                        (struct placing_member){i, rects[r].offset, rects[r].size};
+                else
+                    sections->first[s + 1]++;
+        }
+    }
+}
+
+enum vbs_status vbs_placing_sections(const struct placing *placing, const struct placing_part *part,
+                                     struct vbs_arena *arena, struct placing_sections *sections)
+{
+    struct marks marks = {.base = placing->items[part->first].lower};
+    size_t n_items = (size_t)part->n, n_steps;
+
+    *sections = (struct placing_sections){0};
+    for (int i = part->first; i < part->first + part->n; i++)
+        if (placing->items[i].upper - marks.base > marks.n_steps)
+            marks.n_steps = placing->items[i].upper - marks.base;
+    n_steps = (size_t)marks.n_steps + 1;
+    marks.begins = vbs_arena_alloc(arena, n_steps, sizeof *marks.begins);
+    marks.ends = vbs_arena_alloc(arena, n_steps, sizeof *marks.ends);
+    marks.section = vbs_arena_alloc(arena, n_steps, sizeof *marks.section);
+    sections->first = vbs_arena_alloc(arena, n_steps + 1, sizeof *sections->first);
+    sections->lower = vbs_arena_alloc(arena, n_items, sizeof *sections->lower);
+    sections->upper = vbs_arena_alloc(arena, n_items, sizeof *sections->upper);
+    if (!marks.begins || !marks.ends || !marks.section || !sections->first || !sections->lower ||
+        !sections->upper)
+        return vbs_no_memory(placing->ctx);
+    mark_rects(placing, part, &marks);
+    sections->n = find_sections(&marks);
+    for (int i = 0; i < part->n; i++) {
+        const struct placing_item *item = &placing->items[part->first + i];
+
+        sections->lower[i] = marks.section[item->lower - marks.base];
+        sections->upper[i] = marks.section[item->upper - marks.base];
+    }
+    add_members(placing, part, &marks, sections);
+    for (int s = 0; s < sections->n; s++)
+        sections->first[s + 1] += sections->first[s];
+    sections->members =
+        vbs_arena_alloc(arena, (size_t)sections->first[sections->n] + 1, sizeof *sections->members);
+    if (!sections->members)
+        return vbs_no_memory(placing->ctx);
+    add_members(placing, part, &marks, sections);
+    for (int s = sections->n; s > 0; s--)
+        sections->first[s] = sections->first[s - 1];
+    sections->first[0] = 0;
+    return VBS_OK;
+}

@@ -1,0 +1,531 @@
+/*
+ * Search from the bottom up, after Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
+ * Hardware-Accelerated Machine Learning", ASPLOS 2023.
+ *
+ * Pushed down as far as they go, items in the order of their offsets (and of a rank among equals)
+ * each lie as low as those before them allow. So a search that places items in that order, each at
+ * its least offset, misses nothing. It gives up where a section can not hold what it still has to;
+ * there the next item begins no lower than the last one placed, than the highest one in the
+ * section, and than the least offset of what is left in the section. It never places an item where
+ * another would fit below it. Where no item that is left crosses a boundary of sections, both sides
+ * are solved apart. States that failed are remembered (our addition): the same items left with the
+ * same least offsets fail again.
+ *
+ * Ranks decide what is tried first, and no rank is the best for all problems, so several are tried
+ * in turns, each time with more steps.
+ */
+#include "place/internal.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ITEMS 2048 /* the search recurs once for each item */
+#define MAX_MEMO  18   /* bits of a place in the memo */
+#define MIN_MEMO  10
+
+/* A value before it was changed; without a place: the item that was placed. */
+struct change {
+    int64_t *at, before;
+};
+
+struct keyed {
+    double keys[3];
+    int item;
+};
+
+/* An item that may come next. */
+struct choice {
+    int64_t offset;
+    int rank, item;
+};
+
+struct placing_stack {
+    struct placing *placing;
+    const struct placing_part *part;
+    struct vbs_arena arena;
+    struct placing_sections sections;
+    int64_t *most;       /* [n], the largest sum of a section of the item */
+    int *rank;           /* [n] */
+    struct keyed *keyed; /* [n], by rank */
+    bool *placed;        /* [n] */
+    int64_t *offsets;    /* [n], of those placed */
+    int64_t *least;      /* [n], least offsets of those left */
+    int64_t *floor;      /* [sections], where the next item can begin at least */
+    int64_t *total;      /* [sections], sizes of those left */
+    int *crossing;       /* [sections], those left that live in this and the next section */
+    bool *touched;       /* [sections] */
+    int memo_bits;
+    uint64_t *memo; /* [1 << memo_bits], hashes of states that failed */
+    int64_t target, last_step;
+    unsigned turn; /* ways to rank tried so far */
+
+    struct change *changes;
+    size_t n_changes, changes_size;
+    int *lists; /* items of the problems under way */
+    size_t n_lists, lists_size;
+    struct choice *choices;
+    size_t n_choices, choices_size;
+    bool no_memory;
+};
+
+/* Items to place, in sections [lower, upper). */
+struct job {
+    size_t first; /* in lists */
+    int n, lower, upper;
+};
+
+bool vbs_placing_stack_suits(const struct placing *placing, const struct placing_part *part)
+{
+    if (part->n > MAX_ITEMS)
+        return false;
+    for (int i = part->first; i < part->first + part->n; i++)
+        if (placing->items[i].n_rects > 1 || placing->items[i].fixed >= 0 ||
+            placing->rects[placing->items[i].first_rect].offset > 0)
+            return false;
+    return true;
+}
+
+/* ---- room that grows ---- */
+
+static bool grow(struct placing_stack *stack, void **data, size_t need, size_t *size, size_t each)
+{
+    size_t more = 2 * need + 64;
+    void *grown;
+
+    if (need <= *size)
+        return true;
+    grown = realloc(*data, more * each);
+    if (!grown) {
+        stack->no_memory = true;
+        return false;
+    }
+    *data = grown;
+    *size = more;
+    return true;
+}
+
+#define GROW(stack, array, count)                                                                  \
+    grow(stack, (void **)&(stack)->array, (stack)->n_##array + (count), &(stack)->array##_size,    \
+         sizeof *(stack)->array)
+
+/* ---- changes that can be undone ---- */
+
+static bool set(struct placing_stack *stack, int64_t *at, int64_t value)
+{
+    if (!GROW(stack, changes, 1))
+        return false;
+    stack->changes[stack->n_changes++] = (struct change){at, *at};
+    *at = value;
+    return true;
+}
+
+static int64_t height_of(const struct placing_stack *stack, int i)
+{
+    return stack->placing->items[stack->part->first + i].height;
+}
+
+static void leave(struct placing_stack *stack, int i, bool placed)
+{
+    int64_t size = placed ? -height_of(stack, i) : height_of(stack, i);
+
+    stack->placed[i] = placed;
+    for (int s = stack->sections.lower[i]; s < stack->sections.upper[i]; s++)
+        stack->total[s] += size;
+    for (int s = stack->sections.lower[i]; s + 1 < stack->sections.upper[i]; s++)
+        stack->crossing[s] += placed ? -1 : 1;
+}
+
+static void undo(struct placing_stack *stack, size_t n_changes)
+{
+    while (stack->n_changes > n_changes) {
+        struct change *change = &stack->changes[--stack->n_changes];
+
+        if (change->at)
+            *change->at = change->before;
+        else
+            leave(stack, (int)change->before, false);
+    }
+}
+
+/* ---- placing one item ---- */
+
+/* Raises least offsets above top; marks the sections of what was raised. False: one does not fit
+ * any more. */
+static bool raise_others(struct placing_stack *stack, int i, int64_t top)
+{
+    const struct placing *placing = stack->placing;
+    int first = stack->part->first;
+
+    for (int64_t a = placing->first_arc[first + i]; a < placing->first_arc[first + i + 1]; a++) {
+        int j = placing->arcs[a].other - first;
+
+        if (stack->placed[j] || stack->least[j] >= top)
+            continue;
+        if (!set(stack, &stack->least[j], vbs_placing_align(top, placing->items[first + j].align)))
+            return false;
+        if (stack->least[j] + height_of(stack, j) > stack->target)
+            return false;
+        for (int s = stack->sections.lower[j]; s < stack->sections.upper[j]; s++)
+            stack->touched[s] = true;
+    }
+    return true;
+}
+
+/* No section's floor is below the least offset of what is left there. */
+static bool raise_floor(struct placing_stack *stack, int s)
+{
+    const struct placing_sections *sections = &stack->sections;
+    int64_t least = INT64_MAX;
+
+    for (int64_t m = sections->first[s]; m < sections->first[s + 1]; m++) {
+        int i = sections->members[m].item;
+
+        if (!stack->placed[i] && stack->least[i] < least)
+            least = stack->least[i];
+    }
+    if (least <= stack->floor[s])
+        return true;
+    return least + stack->total[s] <= stack->target && set(stack, &stack->floor[s], least);
+}
+
+/* Places an item at its least offset. False: then some section, item or memory is exhausted. */
+static bool put(struct placing_stack *stack, const struct job *job, int i)
+{
+    int64_t offset = stack->least[i], top = offset + height_of(stack, i);
+
+    if (!GROW(stack, changes, 1))
+        return false;
+    stack->changes[stack->n_changes++] = (struct change){NULL, i};
+    leave(stack, i, true);
+    stack->offsets[i] = offset;
+    memset(stack->touched + job->lower, 0,
+           (size_t)(job->upper - job->lower) * sizeof *stack->touched);
+    for (int s = stack->sections.lower[i]; s < stack->sections.upper[i]; s++)
+        if (!set(stack, &stack->floor[s], top))
+            return false;
+    if (!raise_others(stack, i, top))
+        return false;
+    for (int s = job->lower; s < job->upper; s++) {
+        if (stack->total[s] == 0)
+            continue;
+        if (stack->touched[s] && !raise_floor(stack, s))
+            return false;
+        if ((stack->floor[s] > offset ? stack->floor[s] : offset) + stack->total[s] > stack->target)
+            return false;
+    }
+    return true;
+}
+
+/* ---- states ---- */
+
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+/* Whether an item can come next, behind one of that offset and rank; else only once it is raised.
+ */
+static bool is_open(const struct placing_stack *stack, int i, int64_t offset, int rank)
+{
+    return stack->least[i] > offset || (stack->least[i] == offset && stack->rank[i] >= rank);
+}
+
+/* Of all that decides how a job ends. Where two hashes are equal, the states are taken for the
+ * same; they are not in one of 2^46 looks at the memo. */
+static uint64_t hash_of(const struct placing_stack *stack, const struct job *job, int64_t offset,
+                        int rank)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+
+    for (int k = 0; k < job->n; k++) {
+        int i = stack->lists[job->first + (size_t)k];
+        uint64_t least = is_open(stack, i, offset, rank) ? (uint64_t)stack->least[i] + 1 : 0;
+
+        hash += mix(mix((uint64_t)i + 1) ^ least);
+    }
+    return mix(hash);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct choice *x = a, *y = b;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* What may come next, best first: nothing that leaves room below itself for another. */
+static bool list_choices(struct placing_stack *stack, const struct job *job, int64_t offset,
+                         int rank)
+{
+    const int *items = stack->lists + job->first;
+    size_t first = stack->n_choices;
+    int64_t lid = INT64_MAX;
+
+    if (!GROW(stack, choices, (size_t)job->n))
+        return false;
+    for (int k = 0; k < job->n; k++)
+        if (stack->least[items[k]] + height_of(stack, items[k]) < lid)
+            lid = stack->least[items[k]] + height_of(stack, items[k]);
+    for (int k = 0; k < job->n; k++)
+        if (stack->least[items[k]] < lid && is_open(stack, items[k], offset, rank))
+            stack->choices[stack->n_choices++] =
+                (struct choice){stack->least[items[k]], stack->rank[items[k]], items[k]};
+    qsort(stack->choices + first, stack->n_choices - first, sizeof *stack->choices, by_offset);
+    return true;
+}
+
+static enum placing_answer solve(struct placing_stack *stack, const struct job *job, int64_t offset,
+                                 int rank);
+
+/* Solves what is left of a job, in pieces that share no section. */
+static enum placing_answer solve_pieces(struct placing_stack *stack, const struct job *job,
+                                        int64_t offset, int rank)
+{
+    enum placing_answer answer = PLACING_FOUND;
+    size_t n_lists = stack->n_lists;
+    struct job piece = {.lower = job->lower};
+
+    for (int s = job->lower; s < job->upper && answer == PLACING_FOUND; s++) {
+        if (s + 1 < job->upper && stack->crossing[s] > 0)
+            continue;
+        if (!GROW(stack, lists, (size_t)job->n))
+            return PLACING_UNKNOWN;
+        piece.first = stack->n_lists;
+        piece.upper = s + 1;
+        for (int k = 0; k < job->n; k++) {
+            int i = stack->lists[job->first + (size_t)k];
+
+            if (!stack->placed[i] && stack->sections.lower[i] >= piece.lower &&
+                stack->sections.upper[i] <= piece.upper)
+                stack->lists[stack->n_lists++] = i;
+        }
+        piece.n = (int)(stack->n_lists - piece.first);
+        if (piece.n > 0)
+            answer = solve(stack, &piece, offset, rank);
+        stack->n_lists = n_lists;
+        piece.lower = s + 1;
+    }
+    return answer;
+}
+
+static enum placing_answer try_choice(struct placing_stack *stack, const struct job *job, int i)
+{
+    enum placing_answer answer = PLACING_REFUTED;
+    size_t n_changes = stack->n_changes;
+
+    if (put(stack, job, i))
+        answer = solve_pieces(stack, job, stack->least[i], stack->rank[i]);
+    if (stack->no_memory)
+        answer = PLACING_UNKNOWN;
+    if (answer != PLACING_FOUND)
+        undo(stack, n_changes);
+    return answer;
+}
+
+/* On PLACING_FOUND all items of the job are placed, else as before. */
+static enum placing_answer solve(struct placing_stack *stack, const struct job *job, int64_t offset,
+                                 int rank)
+{
+    size_t first = stack->n_choices;
+    uint64_t hash = hash_of(stack, job, offset, rank);
+    uint64_t *known = &stack->memo[hash >> (64 - stack->memo_bits)];
+    enum placing_answer answer = PLACING_REFUTED;
+
+    if (*known == hash)
+        return PLACING_REFUTED;
+    if (!vbs_placing_step(stack->placing, 2 + job->n / 8) ||
+        stack->placing->n_steps > stack->last_step || !list_choices(stack, job, offset, rank))
+        return PLACING_UNKNOWN;
+    for (size_t c = first; c < stack->n_choices && answer == PLACING_REFUTED; c++)
+        answer = try_choice(stack, job, stack->choices[c].item);
+    stack->n_choices = first;
+    if (answer == PLACING_REFUTED)
+        *known = hash;
+    return answer;
+}
+
+/* ---- ranks ---- */
+
+/* What is best first: T the largest sum beside it, C sections, W steps, A area, S size. */
+static const char *const RANKS[] = {"TCA", "TWA", "TAW", "WAT", "CTA", "CAT", "ATW", "SWT"};
+
+#define N_RANKS ((int)(sizeof RANKS / sizeof RANKS[0]))
+
+static double key_of(const struct placing_stack *stack, int i, char key)
+{
+    const struct placing_item *item = &stack->placing->items[stack->part->first + i];
+
+    switch (key) {
+    case 'T':
+        return (double)stack->most[i];
+    case 'C':
+        return stack->sections.upper[i] - stack->sections.lower[i];
+    case 'W':
+        return item->life;
+    case 'A':
+        return item->area;
+    default:
+        return (double)item->height;
+    }
+}
+
+static int by_keys(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+
+    for (int k = 0; k < 3; k++)
+        if (x->keys[k] != y->keys[k])
+            return x->keys[k] > y->keys[k] ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* noise: how far the keys vary, or 0. */
+static void set_ranks(struct placing_stack *stack, const char *keys, double noise)
+{
+    int n = stack->part->n;
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            double random = noise > 0 ? (double)vbs_placing_random(stack->placing, 1024) / 1024 : 0;
+
+            stack->keyed[i].keys[k] = key_of(stack, i, keys[k]) * (1 + noise * random);
+        }
+        stack->keyed[i].item = i;
+    }
+    qsort(stack->keyed, (size_t)n, sizeof *stack->keyed, by_keys);
+    for (int k = 0; k < n; k++)
+        stack->rank[stack->keyed[k].item] = k;
+}
+
+/* ---- the search as a whole ---- */
+
+static enum vbs_status allocate(struct placing_stack *stack)
+{
+    struct vbs_arena *arena = &stack->arena;
+    size_t n = (size_t)stack->part->n, n_sections;
+
+    if (vbs_placing_sections(stack->placing, stack->part, arena, &stack->sections) != VBS_OK)
+        return VBS_NO_MEMORY;
+    n_sections = (size_t)stack->sections.n;
+    stack->most = vbs_arena_alloc(arena, n, sizeof *stack->most);
+    stack->rank = vbs_arena_alloc(arena, n, sizeof *stack->rank);
+    stack->keyed = vbs_arena_alloc(arena, n, sizeof *stack->keyed);
+    stack->placed = vbs_arena_alloc(arena, n, sizeof *stack->placed);
+    stack->offsets = vbs_arena_alloc(arena, n, sizeof *stack->offsets);
+    stack->least = vbs_arena_alloc(arena, n, sizeof *stack->least);
+    stack->floor = vbs_arena_alloc(arena, n_sections, sizeof *stack->floor);
+    stack->total = vbs_arena_alloc(arena, n_sections, sizeof *stack->total);
+    stack->crossing = vbs_arena_alloc(arena, n_sections, sizeof *stack->crossing);
+    stack->touched = vbs_arena_alloc(arena, n_sections, sizeof *stack->touched);
+    for (stack->memo_bits = MIN_MEMO;
+         stack->memo_bits < MAX_MEMO && n >> (stack->memo_bits - MIN_MEMO);)
+        stack->memo_bits++;
+    stack->memo = vbs_arena_alloc(arena, (size_t)1 << stack->memo_bits, sizeof *stack->memo);
+    return stack->most && stack->rank && stack->keyed && stack->placed && stack->offsets &&
+                   stack->least && stack->floor && stack->total && stack->crossing &&
+                   stack->touched && stack->memo
+               ? VBS_OK
+               : VBS_NO_MEMORY;
+}
+
+static enum vbs_status start(struct placing *placing, struct placing_part *part)
+{
+    struct placing_stack *stack = calloc(1, sizeof *stack);
+
+    if (!stack)
+        return vbs_no_memory(placing->ctx);
+    part->stack = stack;
+    stack->placing = placing;
+    stack->part = part;
+    if (allocate(stack) != VBS_OK) {
+        vbs_placing_stack_free(stack);
+        part->stack = NULL;
+        return vbs_no_memory(placing->ctx);
+    }
+    for (int i = 0; i < part->n; i++)
+        leave(stack, i, false);
+    for (int i = 0; i < part->n; i++)
+        for (int s = stack->sections.lower[i]; s < stack->sections.upper[i]; s++)
+            if (stack->total[s] > stack->most[i])
+                stack->most[i] = stack->total[s];
+    return VBS_OK;
+}
+
+void vbs_placing_stack_free(struct placing_stack *stack)
+{
+    if (!stack)
+        return;
+    free(stack->changes);
+    free(stack->lists);
+    free(stack->choices);
+    vbs_arena_clear(&stack->arena);
+    free(stack);
+}
+
+static void take(struct placing_stack *stack, struct placing_part *part)
+{
+    int64_t height = 0;
+
+    for (int i = 0; i < part->n; i++)
+        if (stack->offsets[i] + height_of(stack, i) > height)
+            height = stack->offsets[i] + height_of(stack, i);
+    vbs_placing_take(part, stack->offsets, height, VBS_PLACE_SEARCH);
+}
+
+/* With one way to rank. */
+static enum placing_answer run(struct placing_stack *stack, struct placing_part *part)
+{
+    struct job job = {.n = part->n, .upper = stack->sections.n};
+    enum placing_answer answer;
+
+    memset(stack->memo, 0, sizeof *stack->memo << stack->memo_bits);
+    stack->n_lists = stack->n_choices = 0;
+    if (!GROW(stack, lists, (size_t)part->n))
+        return PLACING_UNKNOWN;
+    for (int i = 0; i < part->n; i++)
+        stack->lists[stack->n_lists++] = i;
+    answer = solve_pieces(stack, &job, 0, 0);
+    if (answer == PLACING_FOUND)
+        take(stack, part);
+    undo(stack, 0);
+    return answer;
+}
+
+/* Steps for one way to rank: enough to place all items twice. */
+static int64_t least_steps(const struct placing_part *part)
+{
+    return 2 * part->n * (2 + part->n / 8);
+}
+
+enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
+                                  int64_t target, int64_t n_steps, enum placing_answer *answer)
+{
+    enum vbs_status status = part->stack ? VBS_OK : start(placing, part);
+    struct placing_stack *stack = part->stack;
+    int64_t last_step = placing->n_steps + n_steps, each = n_steps / 4;
+
+    if (status != VBS_OK)
+        return status;
+    stack->target = target;
+    each = each > least_steps(part) ? each : least_steps(part);
+    *answer = PLACING_UNKNOWN;
+    for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over &&
+                    placing->n_steps < last_step;
+         r++) {
+        unsigned turn = stack->turn++ % (2 * N_RANKS);
+
+        /* Every other time with some noise. */
+        set_ranks(stack, RANKS[turn % N_RANKS], turn < N_RANKS ? 0 : 0.5);
+        stack->last_step = placing->n_steps + each;
+        *answer = run(stack, part);
+        if (stack->no_memory)
+            return vbs_no_memory(placing->ctx);
+    }
+    return VBS_OK;
+}

@@ -1,0 +1,86 @@
+/*
+ * Curves: the best time as a step function of memory, exact to the byte.
+ *
+ * A curve is a list of points, bytes rising and ticks falling strictly; point i holds from its
+ * bytes up to those of point i + 1. Below the first point nothing is feasible; a curve without
+ * points is feasible nowhere. Each point remembers the cut that gave it: what cut means is its
+ * maker's business, but its sign can be asked for.
+ */
+#ifndef VBS_PLAN_DP_CURVE_H
+#define VBS_PLAN_DP_CURVE_H
+
+#include "base/arena.h"
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbs_curve {
+    int n;
+    int n_runs;
+    int64_t first_bytes;  /* of the first point: what most sums are judged by lies together */
+    int64_t last_ticks;   /* of the last point */
+    const int64_t *bytes; /* [n] */
+    const int64_t *ticks; /* [n] */
+    const int32_t *cut;   /* [n] */
+    const int32_t *runs;  /* [n_runs] where points with cuts of one sign begin: few */
+    bool first_negative;  /* the sign of the first */
+};
+
+/* A curve, moved right by some bytes. */
+struct vbs_moved {
+    const struct vbs_curve *curve;
+    int64_t by_bytes;
+};
+
+static inline struct vbs_moved vbs_moved_by(const struct vbs_curve *curve, int64_t bytes)
+{
+    return (struct vbs_moved){.curve = curve, .by_bytes = bytes};
+}
+
+static inline struct vbs_moved vbs_unmoved(const struct vbs_curve *curve)
+{
+    return vbs_moved_by(curve, 0);
+}
+
+/* No bytes, no ticks. */
+extern const struct vbs_curve VBS_CURVE_ZERO;
+
+/* Index of the point that holds at bytes, or -1. Logarithmic. */
+int vbs_curve_at(const struct vbs_curve *curve, int64_t bytes);
+
+/* Which points of a curve are meant. */
+enum vbs_points { VBS_POINTS_ALL, VBS_POINTS_NEGATIVE_CUT, VBS_POINTS_OTHER_CUT };
+
+struct vbs_points_buffer {
+    int n, capacity;
+    int64_t *bytes, *ticks;
+    int32_t *cut;
+};
+
+/* The lower envelope of what was offered so far. Start with {0}; reused by reset. */
+struct vbs_envelope {
+    struct vbs_points_buffer best, gains, merged;
+};
+
+void vbs_envelope_reset(struct vbs_envelope *envelope);
+void vbs_envelope_clear(struct vbs_envelope *envelope);
+
+/* Offers a single point. */
+enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
+                                   int64_t bytes, int64_t ticks, int32_t cut) VBS_MUST_CHECK;
+
+/*
+ * Offers the sum of two curves at the same memory, wherever the point of first that holds there is
+ * one of which. All its points carry cut. On equal times what was offered earlier stays. O(points
+ * of both and of the envelope).
+ */
+enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
+                                       struct vbs_moved first, enum vbs_points which,
+                                       struct vbs_moved second, int32_t cut) VBS_MUST_CHECK;
+
+/* Copies the envelope into arena. */
+enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,
+                                   struct vbs_arena *arena, struct vbs_curve *curve) VBS_MUST_CHECK;
+
+#endif

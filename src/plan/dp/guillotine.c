@@ -1,0 +1,465 @@
+#include "plan/dp/guillotine.h"
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* More than this is refused: a chain of hundreds of layers with a request of hundreds. */
+#define MAX_SOLVER_BYTES ((size_t)8 << 30)
+
+/* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
+ * pivot k; of one item it is the item itself, or what it is within a part. */
+struct solved {
+    const struct vbs_chain *chain;
+    struct vbs_curve *opt;  /* O[i, j, b]: see opt_row */
+    struct vbs_curve *step; /* item k on batch b, at k * request + b - 1 */
+    struct solved **inside; /* [item][branch], or [item][0] of a part; null for a layer */
+};
+
+struct work {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    enum vbs_cut_rule rule;
+    struct vbs_arena arena;
+    struct vbs_arena scratch; /* of one j */
+    struct vbs_envelope envelope;
+    size_t scratch_peak_bytes;
+};
+
+/* O[i, j, 1..r]; pairs are stored j by j. */
+static struct vbs_curve *opt_row(const struct work *work, const struct solved *solved, int i, int j)
+{
+    size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
+
+    return solved->opt + pair * (size_t)work->task->request;
+}
+
+static const struct vbs_curve *opt_at(const struct work *work, const struct solved *solved, int i,
+                                      int j, int b)
+{
+    return i > j || b == 0 ? &VBS_CURVE_ZERO : &opt_row(work, solved, i, j)[b - 1];
+}
+
+static struct vbs_curve *step_at(const struct work *work, const struct solved *solved, int k, int b)
+{
+    return &solved->step[(size_t)k * (size_t)work->task->request + (size_t)b - 1];
+}
+
+/* The whole of the part that is item k. */
+static const struct vbs_curve *part_at(const struct work *work, const struct solved *solved, int k,
+                                       int b)
+{
+    const struct solved *part = solved->inside[k];
+
+    return opt_at(work, part, 0, part->chain->n_items - 1, b);
+}
+
+/* A layer as a step: its rows. */
+static enum vbs_status offer_rows(struct work *work, const struct vbs_item *item, int k, int b)
+{
+    const struct vbs_task *task = work->task;
+    const struct vbs_profile_row *rows;
+    int n_rows;
+
+    if (task->batch_index[b] < 0)
+        return VBS_OK;
+    rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
+    for (int a = 0; a < n_rows; a++) {
+        enum vbs_status status =
+            vbs_envelope_offer(work->ctx, &work->envelope, b * item->step_bytes + rows[a].ws_bytes,
+                               vbs_task_ticks(task, rows[a].time_us), k);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* A special layer as a step: branch after branch, each beside what is set aside. */
+static enum vbs_status offer_branches(struct work *work, const struct vbs_item *item,
+                                      const struct solved *branches, int k, int b)
+{
+    struct vbs_curve sum = VBS_CURVE_ZERO;
+
+    for (int branch = 0; branch < item->n_branches; branch++) {
+        const struct solved *one = &branches[branch];
+        struct vbs_moved added =
+            vbs_moved_by(opt_at(work, one, 0, one->chain->n_items - 1, b), b * item->step_bytes);
+        enum vbs_status status;
+
+        vbs_envelope_reset(&work->envelope);
+        status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&sum),
+                                        VBS_POINTS_ALL, added, k);
+        if (status == VBS_OK)
+            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &sum);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status solve_item(struct work *work, struct solved *solved, int k)
+{
+    const struct vbs_item *item = &solved->chain->items[k];
+
+    for (int b = 1; b <= work->task->request; b++) {
+        enum vbs_status status;
+
+        vbs_envelope_reset(&work->envelope);
+        status = item->layer ? offer_rows(work, item, k, b)
+                             : offer_branches(work, item, solved->inside[k], k, b);
+        if (status == VBS_OK)
+            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                                        step_at(work, solved, k, b));
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status offer_barriers(struct work *work, const struct solved *solved, int i, int j,
+                                      int b)
+{
+    for (int c = i; c < j; c++) {
+        enum vbs_status status = vbs_envelope_offer_sum(
+            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, c, b)),
+            c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT,
+            vbs_unmoved(opt_at(work, solved, c + 1, j, b)), c);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* from[k * r + b - 1]: item k runs b samples whole, then k+1..j follow; known for k > i. */
+static enum vbs_status offer_pivots(struct work *work, const struct solved *solved, int i, int j,
+                                    int b, struct vbs_curve *from)
+{
+    size_t r = (size_t)work->task->request;
+    struct vbs_curve *first = &from[(size_t)i * r + (size_t)b - 1];
+    enum vbs_status status =
+        vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(step_at(work, solved, i, b)),
+                               VBS_POINTS_ALL, vbs_unmoved(opt_at(work, solved, i + 1, j, b)), i);
+
+    if (status == VBS_OK)
+        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, first);
+    for (int k = i + 1; status == VBS_OK && k <= j; k++)
+        status = vbs_envelope_offer_sum(
+            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, k - 1, b)),
+            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[(size_t)k * r + (size_t)b - 1]), k);
+    return status;
+}
+
+static enum vbs_status offer_splits(struct work *work, const struct solved *solved, int i, int j,
+                                    int b)
+{
+    const int64_t *cut = solved->chain->cut_bytes;
+
+    for (int b1 = b - 1; b1 >= 1; b1--) {
+        enum vbs_status status = vbs_envelope_offer_sum(
+            work->ctx, &work->envelope,
+            vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), VBS_POINTS_OTHER_CUT,
+            vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status solve_cell(struct work *work, const struct solved *solved, int i, int j,
+                                  int b, struct vbs_curve *from)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (i == j && solved->chain->items[i].part) {
+        opt_row(work, solved, i, i)[b - 1] = *part_at(work, solved, i, b);
+        return VBS_OK;
+    }
+    vbs_envelope_reset(&work->envelope);
+    if (work->rule == VBS_CUT_PIVOT)
+        status = offer_pivots(work, solved, i, j, b, from);
+    else if (i < j)
+        status = offer_barriers(work, solved, i, j, b);
+    else
+        status =
+            vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&VBS_CURVE_ZERO),
+                                   VBS_POINTS_ALL, vbs_unmoved(step_at(work, solved, i, b)), i);
+    if (status == VBS_OK)
+        status = offer_splits(work, solved, i, j, b);
+    if (status == VBS_OK)
+        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                                    &opt_row(work, solved, i, j)[b - 1]);
+    return status;
+}
+
+static enum vbs_status too_large(struct work *work, const struct solved *solved)
+{
+    return vbs_fail(work->ctx, VBS_NO_MEMORY,
+                    "a chain of %d layers with a request of %d samples needs more than %zu GiB to "
+                    "plan; a smaller request would help",
+                    solved->chain->n_items, work->task->request, MAX_SOLVER_BYTES >> 30);
+}
+
+/* All pairs that end at j, from the shortest on. */
+static enum vbs_status solve_column(struct work *work, const struct solved *solved, int j,
+                                    struct vbs_curve *from)
+{
+    enum vbs_status status = VBS_OK;
+
+    vbs_arena_clear(&work->scratch);
+    for (int i = j; status == VBS_OK && i >= 0; i--) {
+        if (vbs_cancelled(work->ctx))
+            return vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted");
+        for (int b = 1; status == VBS_OK && b <= work->task->request; b++)
+            status = solve_cell(work, solved, i, j, b, from);
+        if (status == VBS_OK && work->arena.total_bytes > MAX_SOLVER_BYTES)
+            return too_large(work, solved);
+    }
+    if (work->scratch.total_bytes > work->scratch_peak_bytes)
+        work->scratch_peak_bytes = work->scratch.total_bytes;
+    return status;
+}
+
+static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
+                             struct solved *solved);
+
+/* The chains that item k stands for. */
+static enum vbs_status solve_inside(struct work *work, struct solved *solved, int k)
+{
+    const struct vbs_item *item = &solved->chain->items[k];
+    const struct vbs_chain *chains = item->part ? item->part : item->branches;
+    int n = item->part ? 1 : item->n_branches;
+
+    solved->inside[k] = vbs_arena_alloc(&work->arena, (size_t)n, sizeof **solved->inside);
+    if (!solved->inside[k])
+        return vbs_no_memory(work->ctx);
+    for (int c = 0; c < n; c++) {
+        enum vbs_status status = solve(work, &chains[c], &solved->inside[k][c]);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
+                             struct solved *solved)
+{
+    size_t m = (size_t)chain->n_items, r = (size_t)work->task->request;
+    struct vbs_curve *from;
+    enum vbs_status status = VBS_OK;
+
+    *solved = (struct solved){.chain = chain};
+    if (m * (m + 1) / 2 * r > MAX_SOLVER_BYTES / 4 / sizeof *solved->opt) /* points follow */
+        return too_large(work, solved);
+    solved->inside = vbs_arena_alloc(&work->arena, m, sizeof *solved->inside);
+    solved->step = vbs_arena_alloc(&work->arena, m * r, sizeof *solved->step);
+    solved->opt = vbs_arena_alloc(&work->arena, m * (m + 1) / 2 * r, sizeof *solved->opt);
+    from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
+    if (!solved->inside || !solved->step || !solved->opt || !from)
+        return vbs_no_memory(work->ctx);
+    for (int k = 0; status == VBS_OK && k < chain->n_items; k++) {
+        if (!chain->items[k].layer)
+            status = solve_inside(work, solved, k);
+        if (status == VBS_OK && !chain->items[k].part)
+            status = solve_item(work, solved, k);
+    }
+    for (int j = 0; status == VBS_OK && j < chain->n_items; j++)
+        status = solve_column(work, solved, j, from);
+    return status;
+}
+
+/* Where the steps of an answer go. */
+struct emission {
+    const struct work *work;
+    struct vbs_step_list steps;
+};
+
+static enum vbs_status emit(struct emission *to, const struct solved *solved, int i, int j, int b,
+                            int64_t bytes);
+
+static enum vbs_status emit_item(struct emission *to, const struct solved *solved, int k, int b,
+                                 int64_t bytes)
+{
+    const struct vbs_task *task = to->work->task;
+    const struct vbs_item *item = &solved->chain->items[k];
+    int64_t aside = b * item->step_bytes;
+    enum vbs_status status = VBS_OK;
+
+    if (item->part)
+        return emit(to, solved->inside[k], 0, item->part->n_items - 1, b, bytes);
+    if (item->layer)
+        return vbs_step_list_add(to->work->ctx, &to->steps, item->layer, b,
+                                 vbs_task_row(task, item->layer, b, aside, bytes)->algorithm);
+    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
+        const struct solved *one = &solved->inside[k][branch];
+
+        status = emit(to, one, 0, one->chain->n_items - 1, b, bytes - aside);
+    }
+    return status;
+}
+
+/* Appends the steps of O[i, j, b] at a memory where it is feasible. */
+static enum vbs_status emit(struct emission *to, const struct solved *solved, int i, int j, int b,
+                            int64_t bytes)
+{
+    const int64_t *cut = solved->chain->cut_bytes;
+    bool pivots = to->work->rule == VBS_CUT_PIVOT;
+    enum vbs_status status = VBS_OK;
+
+    while (status == VBS_OK && i <= j && b > 0) {
+        const struct vbs_curve *curve = opt_at(to->work, solved, i, j, b);
+        int at = vbs_curve_at(curve, bytes), here = curve->cut[at];
+
+        bytes = curve->bytes[at];
+        if (here < 0) {
+            status = emit(to, solved, i, j, -here, bytes - cut[i] * (b + here));
+            bytes -= cut[j + 1] * -here;
+            b += here;
+            continue;
+        }
+        if (i == j)
+            return emit_item(to, solved, i, b, bytes);
+        status = emit(to, solved, i, pivots ? here - 1 : here, b, bytes);
+        if (pivots && status == VBS_OK)
+            status = emit_item(to, solved, here, b, bytes);
+        i = here + 1;
+    }
+    return status;
+}
+
+/* Offers the schedule of a whole request, given as chunk after chunk. */
+static enum vbs_status offer_chunks(struct work *work, const struct solved *whole,
+                                    const struct vbs_curve *chunks, int64_t bytes,
+                                    struct vbs_answers *answers)
+{
+    struct emission to = {.work = work};
+    int last = whole->chain->n_items - 1;
+    enum vbs_status status = VBS_OK;
+
+    for (int left = work->task->request; status == VBS_OK && left > 0;) {
+        const struct vbs_curve *curve = &chunks[left];
+        int b = curve->cut[vbs_curve_at(curve, bytes)];
+
+        status = emit(&to, whole, 0, last, b, bytes);
+        left -= b;
+    }
+    if (status == VBS_OK)
+        status = vbs_answers_offer(work->ctx, answers, bytes, &to.steps);
+    vbs_step_list_clear(&to.steps);
+    return status;
+}
+
+/* The points of curve that take at most the latency, as a curve whose cut is b. */
+static enum vbs_status in_time(struct work *work, const struct vbs_curve *curve, int b,
+                               struct vbs_curve *kept)
+{
+    enum vbs_status status = VBS_OK;
+
+    vbs_envelope_reset(&work->envelope);
+    for (int p = 0; status == VBS_OK && p < curve->n; p++)
+        if (curve->ticks[p] <= work->task->latency_ticks)
+            status =
+                vbs_envelope_offer(work->ctx, &work->envelope, curve->bytes[p], curve->ticks[p], b);
+    if (status == VBS_OK)
+        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, kept);
+    return status;
+}
+
+/*
+ * chunks[b]: the best time of b samples in chunks that each keep the latency; cut is the first
+ * chunk. With external io nothing is alive between chunks, so that they do not shift each other.
+ * With resident io, or without a bound, the request is one chunk.
+ */
+static enum vbs_status compose_chunks(struct work *work, const struct solved *whole,
+                                      struct vbs_curve *chunks)
+{
+    const struct vbs_task *task = work->task;
+    int last = whole->chain->n_items - 1, r = task->request;
+    bool bounded = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
+    struct vbs_curve *single;
+
+    if (!bounded)
+        return in_time(work, opt_at(work, whole, 0, last, r), r, &chunks[r]);
+    single = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *single);
+    if (!single)
+        return vbs_no_memory(work->ctx);
+    chunks[0] = VBS_CURVE_ZERO;
+    for (int b = 1; b <= r; b++) {
+        enum vbs_status status = in_time(work, opt_at(work, whole, 0, last, b), b, &single[b]);
+
+        vbs_envelope_reset(&work->envelope);
+        for (int b1 = b; status == VBS_OK && b1 >= 1; b1--)
+            status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&single[b1]),
+                                            VBS_POINTS_ALL, vbs_unmoved(&chunks[b - b1]), b1);
+        if (status == VBS_OK)
+            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* The schedules of every point of a curve of b samples in one chunk. */
+static enum vbs_status offer_all(struct work *work, const struct solved *whole, int b,
+                                 struct vbs_answers *answers)
+{
+    int last = whole->chain->n_items - 1;
+    const struct vbs_curve *curve = opt_at(work, whole, 0, last, b);
+    enum vbs_status status = VBS_OK;
+
+    for (int p = 0; status == VBS_OK && p < curve->n; p++) {
+        struct emission to = {.work = work};
+
+        status = emit(&to, whole, 0, last, b, curve->bytes[p]);
+        if (status == VBS_OK)
+            status = vbs_answers_offer(work->ctx, answers, curve->bytes[p], &to.steps);
+        vbs_step_list_clear(&to.steps);
+    }
+    return status;
+}
+
+static enum vbs_status offer_request(struct work *work, const struct solved *whole,
+                                     struct vbs_answers *answers)
+{
+    int r = work->task->request;
+    struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
+    enum vbs_status status =
+        chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx);
+
+    for (int p = 0; status == VBS_OK && p < chunks[r].n; p++)
+        status = offer_chunks(work, whole, chunks, chunks[r].bytes[p], answers);
+    return status;
+}
+
+static enum vbs_status solve_whole(struct work *work, const struct vbs_chain *chain,
+                                   struct vbs_answers *answers, int n_answers)
+{
+    struct solved whole;
+    enum vbs_status status = solve(work, chain, &whole);
+
+    if (status == VBS_OK && n_answers == 1)
+        return offer_request(work, &whole, answers);
+    for (int b = 1; status == VBS_OK && b <= n_answers; b++)
+        status = offer_all(work, &whole, b, &answers[b - 1]);
+    return status;
+}
+
+enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     const struct vbs_chain *chain, enum vbs_cut_rule rule,
+                                     struct vbs_answers *answers, int n_answers)
+{
+    struct work work = {.ctx = ctx, .task = task, .rule = rule};
+    enum vbs_status status = solve_whole(&work, chain, answers, n_answers);
+    size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
+
+    if (used > answers->solving_bytes)
+        answers->solving_bytes = used;
+    vbs_envelope_clear(&work.envelope);
+    vbs_arena_clear(&work.scratch);
+    vbs_arena_clear(&work.arena);
+    return status;
+}

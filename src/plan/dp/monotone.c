@@ -1,0 +1,388 @@
+/*
+ * dp-monotone: the dynamic program of COMP V-D. Batches never shrink along the network, and each is
+ * a divisor of the next: while a layer waits for its B samples, the layers before it run them in
+ * B/b phases of b.
+ *
+ * COMP, with A bytes reserved for later layers, feasible when A + IN + WS + OUT <= TOT:
+ *
+ *   OPT(i, B, A) = Time(i, B) + min over b <= B, b divides B, of
+ *                      (B/b) OPT(i-1, b, A + IN(i, B-b))
+ *
+ * Here M = TOT - A is the variable, and OPT a curve: the least time as an exact step function of
+ * M, so that one solve answers every budget to the byte.
+ *
+ *   OPT[i, B](M) = ROWS[i, B](M) + min over b of (B/b) OPT[i-1, b](M - (B-b) wait[i])
+ *
+ * What is wider than in COMP:
+ *   - times and workspaces belong to (layer, batch, algorithm), and the budget chooses among them;
+ *   - any DAG: its layers in the order of their ids are a line (line.h), and a sample that waits
+ *     before layer i takes all that is live there, which for a chain is IN(i, 1);
+ *   - io resident: of the B samples that layer i waits for, those to come hold the network's input
+ *     (in[1] a sample) and those that wait hold what is live before i. Their number shifts from
+ *     phase to phase, and first or last is the worst, for every layer apart: wait[i] is the larger
+ *     of the two. io external: inputs to come take nothing;
+ *   - the request: COMP takes the B <= r with the least time per sample as often as it goes, then
+ *     solves again for the rest. Here the request is composed of chunks with the least time in all,
+ *     chunk by chunk (REST[k]: k samples to come, r - k done); with io resident the inputs of later
+ *     chunks and the outputs of earlier ones are set aside:
+ *
+ *   REST[k](M) = min over B of OPT[n, B](M - (r-k) out - (k-B) in[1]) + REST[k-B](M)
+ *
+ * Latency: with io external a chunk may not take longer (COMP: OPT above the threshold is
+ * infinite), with io resident the request may not. The accounting is exact: what is set aside is
+ * the peak.
+ *
+ * Complexity: layers x (pairs b | B of the profile's batches) + request x batches sums of curves,
+ * each linear in their points. Memory: layers x batches + request curves.
+ */
+#include "plan/dp/monotone.h"
+#include "plan/dp/curve.h"
+#include "plan/dp/line.h"
+
+#include "base/fail.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    struct vbs_chain line;
+    struct vbs_curve *opt;    /* OPT[i, B] at i * n_batches + index of B; cut: b */
+    struct vbs_curve *chunks; /* [n_batches] OPT of the last layer, within the latency */
+    struct vbs_curve *rest;   /* [request + 1]; cut: the next chunk */
+    struct vbs_arena arena;
+    struct vbs_envelope envelope;
+    struct vbs_arena scratch; /* of the layer at hand */
+    size_t scratch_peak_bytes;
+};
+
+static struct vbs_curve *opt_at(const struct work *work, int i, int batch_index)
+{
+    return &work->opt[(size_t)i * (size_t)work->task->n_batches + (size_t)batch_index];
+}
+
+/* What `samples` take at most while item i waits for the last of its batch. */
+static int64_t waiting_bytes(const struct work *work, int i, int samples)
+{
+    const int64_t *cut = work->line.cut_bytes;
+
+    return samples * (cut[i] > cut[0] ? cut[i] : cut[0]);
+}
+
+/* What the other samples of the request take while a chunk runs that leaves `to_come`. */
+static int64_t outside_bytes(const struct work *work, int chunk, int to_come)
+{
+    const int64_t *cut = work->line.cut_bytes;
+    int done = work->task->request - to_come - chunk;
+
+    return done * cut[work->line.n_items] + to_come * cut[0];
+}
+
+static enum vbs_status solve_rows(struct work *work, int i, int batch_index, struct vbs_curve *rows)
+{
+    const struct vbs_task *task = work->task;
+    const struct vbs_item *item = &work->line.items[i];
+    int batch = task->profile->batches[batch_index], n_rows;
+    const struct vbs_profile_row *row =
+        vbs_profile_rows(task->profile, item->layer, batch_index, &n_rows);
+
+    vbs_envelope_reset(&work->envelope);
+    for (int a = 0; a < n_rows; a++) {
+        enum vbs_status status = vbs_envelope_offer(work->ctx, &work->envelope,
+                                                    batch * item->step_bytes + row[a].ws_bytes,
+                                                    vbs_task_ticks(task, row[a].time_us), 0);
+
+        if (status != VBS_OK)
+            return status;
+    }
+    return vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, rows);
+}
+
+/* A view of *curve with its times repeated. */
+static enum vbs_status repeat(struct work *work, const struct vbs_curve *curve, int times,
+                              struct vbs_curve *repeated)
+{
+    int64_t *ticks;
+
+    *repeated = *curve;
+    if (times == 1 || curve->n == 0)
+        return VBS_OK;
+    ticks = vbs_arena_alloc(&work->scratch, (size_t)curve->n, sizeof *ticks);
+    if (!ticks)
+        return vbs_no_memory(work->ctx);
+    for (int p = 0; p < curve->n; p++)
+        ticks[p] = times * curve->ticks[p];
+    repeated->ticks = ticks;
+    return VBS_OK;
+}
+
+/* Offers OPT[i, B] by way of each b, the largest first: of equal times the fewest steps. */
+static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
+                                      const struct vbs_curve *rows)
+{
+    const int *batches = work->task->profile->batches;
+    int batch = batches[batch_index];
+
+    for (int d = batch_index; d >= 0; d--) {
+        struct vbs_curve before;
+        enum vbs_status status;
+
+        if (batch % batches[d] != 0)
+            continue;
+        status = repeat(work, opt_at(work, i - 1, d), batch / batches[d], &before);
+        if (status == VBS_OK)
+            status = vbs_envelope_offer_sum(
+                work->ctx, &work->envelope,
+                vbs_moved_by(&before, waiting_bytes(work, i, batch - batches[d])), VBS_POINTS_ALL,
+                vbs_unmoved(rows), batches[d]);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status solve_layer(struct work *work, int i)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int index = 0; status == VBS_OK && index < work->task->n_batches; index++) {
+        struct vbs_curve rows;
+
+        if (vbs_cancelled(work->ctx))
+            return vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted");
+        status = solve_rows(work, i, index, &rows);
+        if (status == VBS_OK && i > 0) {
+            vbs_envelope_reset(&work->envelope);
+            status = offer_divisors(work, i, index, &rows);
+        }
+        if (status == VBS_OK)
+            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                                        opt_at(work, i, index));
+    }
+    if (work->scratch.total_bytes > work->scratch_peak_bytes)
+        work->scratch_peak_bytes = work->scratch.total_bytes;
+    vbs_arena_clear(&work->scratch);
+    return status;
+}
+
+/* A view of what takes no longer than limit: times fall along a curve. Its cuts have one sign as
+ * before, so that its runs are the same. */
+static struct vbs_curve within(const struct vbs_curve *curve, int64_t limit_ticks)
+{
+    struct vbs_curve view = *curve;
+
+    while (view.n > 0 && *view.ticks > limit_ticks) {
+        view.n--;
+        view.bytes++;
+        view.ticks++;
+        view.cut++;
+    }
+    return view;
+}
+
+static enum vbs_status solve_rest(struct work *work, int left)
+{
+    const int *batches = work->task->profile->batches;
+
+    vbs_envelope_reset(&work->envelope);
+    for (int index = work->task->n_batches - 1; index >= 0; index--) {
+        int chunk = batches[index];
+        enum vbs_status status;
+
+        if (chunk > left)
+            continue;
+        status = vbs_envelope_offer_sum(
+            work->ctx, &work->envelope,
+            vbs_moved_by(&work->chunks[index], outside_bytes(work, chunk, left - chunk)),
+            VBS_POINTS_ALL, vbs_unmoved(&work->rest[left - chunk]), chunk);
+        if (status != VBS_OK)
+            return status;
+    }
+    return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &work->rest[left]);
+}
+
+/* The line and room for the curves. */
+static enum vbs_status prepare(struct work *work)
+{
+    size_t n = (size_t)work->task->n_layers, n_batches = (size_t)work->task->n_batches;
+    int *order = vbs_arena_alloc(&work->arena, n, sizeof *order);
+
+    work->opt = vbs_arena_alloc(&work->arena, n * n_batches, sizeof *work->opt);
+    work->chunks = vbs_arena_alloc(&work->arena, n_batches, sizeof *work->chunks);
+    work->rest = vbs_arena_alloc(&work->arena, (size_t)work->task->request + 1, sizeof *work->rest);
+    if (!order || !work->opt || !work->chunks || !work->rest)
+        return vbs_no_memory(work->ctx);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i + 1;
+    return vbs_line_build(work->ctx, work->task, &work->arena, order, &work->line);
+}
+
+static enum vbs_status solve(struct work *work)
+{
+    const struct vbs_task *task = work->task;
+    bool by_chunk = task->problem.io == VBS_IO_EXTERNAL;
+    enum vbs_status status = prepare(work);
+
+    for (int i = 0; status == VBS_OK && i < task->n_layers; i++)
+        status = solve_layer(work, i);
+    if (status != VBS_OK)
+        return status;
+    for (int index = 0; index < task->n_batches; index++)
+        work->chunks[index] = within(opt_at(work, task->n_layers - 1, index),
+                                     by_chunk ? task->latency_ticks : INT64_MAX);
+    work->rest[0] = VBS_CURVE_ZERO;
+    for (int left = 1; status == VBS_OK && left <= task->request; left++)
+        status = vbs_cancelled(work->ctx) ? vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted")
+                                          : solve_rest(work, left);
+    return status;
+}
+
+/* One chunk at some memory, layer by layer of the line. */
+struct emission {
+    const struct work *work;
+    struct vbs_step_list steps;
+    int *batches;    /* [n_items] */
+    int *algorithms; /* [n_items] */
+    int *progress;   /* [n_items] samples of the chunk that are done */
+};
+
+/* Batch and algorithm of every layer, from the last to the first. */
+static void choose_steps(struct emission *to, int chunk, int64_t bytes)
+{
+    const struct work *work = to->work;
+    int batch = chunk;
+
+    for (int i = work->line.n_items - 1; i >= 0; i--) {
+        const struct vbs_item *item = &work->line.items[i];
+        const struct vbs_curve *curve = opt_at(work, i, work->task->batch_index[batch]);
+        int at = vbs_curve_at(curve, bytes), before = curve->cut[at];
+
+        to->batches[i] = batch;
+        to->algorithms[i] =
+            vbs_task_row(work->task, item->layer, batch, batch * item->step_bytes, curve->bytes[at])
+                ->algorithm;
+        bytes = curve->bytes[at] - waiting_bytes(work, i, batch - before);
+        batch = before;
+    }
+}
+
+static enum vbs_status emit_step(struct emission *to, int i)
+{
+    to->progress[i] += to->batches[i];
+    return vbs_step_list_add(to->work->ctx, &to->steps, to->work->line.items[i].layer,
+                             to->batches[i], to->algorithms[i]);
+}
+
+/* Runs the first layer again and again, and behind it each layer whose batch has come together. */
+static enum vbs_status emit_chunk(struct emission *to, int chunk, int64_t bytes)
+{
+    struct vbs_ctx *ctx = to->work->ctx;
+    int n = to->work->line.n_items;
+
+    choose_steps(to, chunk, bytes);
+    memset(to->progress, 0, (size_t)n * sizeof *to->progress);
+    while (to->progress[n - 1] < chunk) {
+        enum vbs_status status =
+            vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted") : emit_step(to, 0);
+
+        for (int i = 1;
+             status == VBS_OK && i < n && to->progress[i - 1] - to->progress[i] == to->batches[i];
+             i++)
+            status = emit_step(to, i);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* Offers the schedule at a point of REST of the whole request. */
+static enum vbs_status offer_answer(struct emission *to, int64_t least_bytes,
+                                    struct vbs_answers *answers)
+{
+    const struct work *work = to->work;
+    int64_t bytes = least_bytes;
+    enum vbs_status status = VBS_OK;
+    int chunk;
+
+    to->steps.n_steps = 0;
+    for (int left = work->task->request; status == VBS_OK && left > 0; left -= chunk) {
+        const struct vbs_curve *curve = &work->rest[left];
+        int at = vbs_curve_at(curve, bytes);
+
+        chunk = curve->cut[at];
+        bytes = curve->bytes[at];
+        status = emit_chunk(to, chunk, bytes - outside_bytes(work, chunk, left - chunk));
+    }
+    if (status == VBS_OK)
+        status = vbs_answers_offer(work->ctx, answers, least_bytes, &to->steps);
+    return status;
+}
+
+static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answers)
+{
+    const struct vbs_task *task = work->task;
+    size_t n = (size_t)task->n_layers;
+    int *numbers = vbs_arena_alloc(&work->arena, 3 * n, sizeof *numbers);
+    bool by_request = task->problem.io == VBS_IO_RESIDENT;
+    struct vbs_curve all =
+        within(&work->rest[task->request], by_request ? task->latency_ticks : INT64_MAX);
+    struct emission to = {.work = work, .batches = numbers};
+    enum vbs_status status = VBS_OK;
+
+    if (!numbers)
+        return vbs_no_memory(work->ctx);
+    to.algorithms = numbers + n;
+    to.progress = numbers + 2 * n;
+    for (int p = 0; status == VBS_OK && p < all.n; p++)
+        status = offer_answer(&to, all.bytes[p], answers);
+    vbs_step_list_clear(&to.steps);
+    return status;
+}
+
+enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                   struct vbs_answers *answers)
+{
+    struct work work = {.ctx = ctx, .task = task};
+    enum vbs_status status = solve(&work);
+    size_t used;
+
+    if (status == VBS_OK)
+        status = offer_answers(&work, answers);
+    used = work.arena.total_bytes + work.scratch_peak_bytes;
+    if (used > answers->solving_bytes)
+        answers->solving_bytes = used;
+    vbs_envelope_clear(&work.envelope);
+    vbs_arena_clear(&work.scratch);
+    vbs_arena_clear(&work.arena);
+    return status;
+}
+
+static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    enum vbs_status status;
+
+    if (!answers)
+        return vbs_no_memory(ctx);
+    answers->task = task;
+    status = vbs_monotone_offer(ctx, task, answers);
+    if (status != VBS_OK) {
+        vbs_answers_close(answers);
+        return status;
+    }
+    *self = answers;
+    return VBS_OK;
+}
+
+const struct vbs_planner vbs_planner_dp_monotone = {
+    .name = "dp-monotone",
+    .summary = "batches that grow along the network, each a divisor of the next (COMP V-D)",
+    .open = monotone_open,
+    .plan = vbs_answers_plan,
+    .least_bytes = vbs_answers_least_bytes,
+    .peak_bytes = vbs_answers_peak_bytes,
+    .thresholds = vbs_answers_thresholds,
+    .close = vbs_answers_close,
+};

@@ -1,0 +1,24 @@
+/*
+ * Profiles derived from a profile: other rows, or layers with other bytes. Inside the plan room.
+ */
+#ifndef VBS_PLAN_PROBLEM_DERIVE_H
+#define VBS_PLAN_PROBLEM_DERIVE_H
+
+#include "vbslab/profile.h"
+
+struct vbs_derivation {
+    void *self;
+    /* Changes a layer, which is a copy; null: layers stay as they are. */
+    void (*layer)(void *self, struct vbs_profile_layer *layer);
+    /* Adds to builder what stands for the rows of layer at batch, if anything. */
+    enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
+                            int layer, int batch);
+    int n_batches;
+    const int *batches; /* that the new profile is to have */
+};
+
+enum vbs_status vbs_profile_derive(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_derivation *derivation,
+                                   struct vbs_profile **derived) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,75 @@
+#include "plan/problem/planner.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct vbs_stair *x = a, *y = b;
+
+    if (x->ws_bytes != y->ws_bytes)
+        return x->ws_bytes < y->ws_bytes ? -1 : 1;
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
+/* Weights included: what a step on row has of its weights beside its scratch, at least. A divisible
+ * row may run channel by channel, one that was measured in parts by these. */
+static int64_t least_weights(const struct vbs_task *task, int layer,
+                             const struct vbs_profile_row *row)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+
+    if (task->problem.weights == VBS_WEIGHTS_EXCLUDED)
+        return 0;
+    if (row->parts > 0)
+        return row->weight_bytes / row->parts;
+    if (!vbs_profile_divisible(l, row))
+        return row->weight_bytes;
+    return l->channels > 0 ? row->weight_bytes / l->channels : 0;
+}
+
+/* Appends the rows of layer at a batch; returns how many are of use. */
+static int add_stairs(const struct vbs_task *task, int layer, int batch_index, struct vbs_stair *to)
+{
+    int n_rows, n = 0;
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(task->profile, layer, batch_index, &n_rows);
+
+    for (int a = 0; a < n_rows; a++)
+        to[a] =
+            (struct vbs_stair){.ws_bytes = rows[a].ws_bytes + least_weights(task, layer, &rows[a]),
+                               .ticks = vbs_task_ticks(task, rows[a].time_us)};
+    qsort(to, (size_t)n_rows, sizeof *to, by_bytes);
+    for (int a = 0; a < n_rows; a++)
+        if (n == 0 || to[a].ticks < to[n - 1].ticks)
+            to[n++] = to[a];
+    return n;
+}
+
+enum vbs_status vbs_task_stairs(struct vbs_ctx *ctx, struct vbs_task *task)
+{
+    struct vbs_stairs *stairs = &task->stairs;
+    size_t n = (size_t)task->n_layers * (size_t)task->n_batches, room = 0;
+    int count = 0;
+
+    for (int k = 1; k <= task->n_layers; k++)
+        for (int i = 0; i < task->n_batches; i++) {
+            int n_rows;
+
+            vbs_profile_rows(task->profile, k, i, &n_rows);
+            room += (size_t)n_rows;
+        }
+    stairs->n_batches = task->n_batches;
+    stairs->first = vbs_arena_alloc(&task->arena, n + 1, sizeof *stairs->first);
+    stairs->stairs = vbs_arena_alloc(&task->arena, room, sizeof *stairs->stairs);
+    if (!stairs->first || !stairs->stairs)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= task->n_layers; k++)
+        for (int i = 0; i < task->n_batches; i++) {
+            stairs->first[(k - 1) * task->n_batches + i] = count;
+            count += add_stairs(task, k, i, stairs->stairs + count);
+        }
+    stairs->first[n] = count;
+    return VBS_OK;
+}

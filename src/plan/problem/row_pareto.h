@@ -1,0 +1,33 @@
+/*
+ * Stairs: the least time of a layer at a batch as a step function of the bytes that are left for
+ * its workspace, and with weights included also for what the step must have of them.
+ */
+#ifndef VBS_PLAN_PROBLEM_ROW_PARETO_H
+#define VBS_PLAN_PROBLEM_ROW_PARETO_H
+
+#include <stdint.h>
+
+struct vbs_stair {
+    int64_t ws_bytes, ticks;
+};
+
+/* Of all layers and batches: bytes rise, ticks fall. */
+struct vbs_stairs {
+    int n_batches;
+    int *first;               /* [n_layers * n_batches + 1] */
+    struct vbs_stair *stairs; /* layer k at batches[i]: first[(k - 1) * n_batches + i] on */
+};
+
+/* Ticks of the fastest row that fits into spare_bytes, or -1. */
+static inline int64_t vbs_stairs_ticks(const struct vbs_stairs *stairs, int layer, int batch_index,
+                                       int64_t spare_bytes)
+{
+    const int *first = &stairs->first[(layer - 1) * stairs->n_batches + batch_index];
+    int64_t ticks = -1;
+
+    for (int s = first[0]; s < first[1] && stairs->stairs[s].ws_bytes <= spare_bytes; s++)
+        ticks = stairs->stairs[s].ticks;
+    return ticks;
+}
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * What is known of the optimum of a request at any budget: searches add to it, and what one found
+ * serves other budgets too. Part of optimal.
+ */
+#ifndef VBS_PLAN_SEARCH_KNOWN_H
+#define VBS_PLAN_SEARCH_KNOWN_H
+
+#include "plan/problem/pareto.h"
+#include "plan/problem/order_ideals.h"
+
+/* What a search found at the budget high_bytes: a bound for all up to it, and a schedule (unless
+ * best_ticks is VBS_NEVER_TICKS) for all from low_bytes on. */
+struct vbs_fact {
+    int64_t low_bytes, high_bytes;
+    int64_t best_ticks, bound_ticks;
+    double limit_s; /* how long the search might take */
+    struct vbs_step_list steps;
+};
+
+/* The best of all facts for a budget; steps belong to a fact, null: none. */
+struct vbs_known {
+    int64_t best_ticks, bound_ticks;
+    const struct vbs_step_list *steps;
+    double searched_s; /* how long a search at this very budget might take, 0: there was none */
+};
+
+/* Requests of one size; the whole request, or the chunks of a size when latency is bounded. */
+struct vbs_part {
+    struct vbs_task task; /* shares the arena of the solver's task */
+    struct vbs_answers cuttings;
+    int n_facts, capacity;
+    struct vbs_fact *facts;
+    int64_t least_bytes;
+    size_t search_bytes; /* the most that a search held */
+};
+
+void vbs_part_clear(struct vbs_part *part);
+
+/* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
+ * not count. positions may be null (vbs_prove). Valid until the next call. */
+enum vbs_status vbs_part_find_out(struct vbs_ctx *ctx, struct vbs_part *part,
+                                  const struct vbs_positions *positions, int64_t memory_bytes,
+                                  double limit_s, int64_t below_ticks,
+                                  struct vbs_known *known) VBS_MUST_CHECK;
+
+/* Lowers least_bytes from that of the cuttings while a search of limit_s finds a schedule. */
+enum vbs_status vbs_part_find_least(struct vbs_ctx *ctx, struct vbs_part *part,
+                                    const struct vbs_positions *positions,
+                                    double limit_s) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,449 @@
+/*
+ * optimal: the shortest path through the lattice of progress (DESIGN 2), for any DAG and any io.
+ *
+ * It starts from the best guillotine cutting without regard to the structure of the network
+ * (guillotine.h), improves it and proves a bound (prove.h) until both meet or the time limit is
+ * reached; then the best schedule is given with the bound, and its gap is proven. What was found
+ * for one budget serves the others: a schedule for every budget that it fits, a bound for every
+ * smaller one.
+ *
+ * With a latency and external io a schedule is a sequence of chunks between which nothing is alive,
+ * so that chunks of 1..r samples are searched one by one and the best sequence put together.
+ */
+#include "plan/dp/monotone.h"
+#include "plan/dp/guillotine.h"
+#include "plan/search/known.h"
+#include "plan/problem/timeline.h"
+#include "plan/dp/line.h"
+#include "plan/search/pattern_database.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct optimal {
+    const struct vbs_task *task;
+    struct vbs_positions positions;
+    bool listed;
+    bool in_chunks;
+    struct vbs_task whole; /* the task without its latency; shares its arena */
+    int n_parts;
+    struct vbs_part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
+    int64_t least_bytes;
+    double limit_s; /* of a plan */
+};
+
+static const struct vbs_positions *positions_of(const struct optimal *optimal)
+{
+    return optimal->listed ? &optimal->positions : NULL;
+}
+
+/* Cuttings without regard to the structure cost the square of the layers: where that would take
+ * more than a few seconds the structure is kept. */
+static bool cuts_freely(const struct vbs_task *task)
+{
+    double n = task->n_layers, r = task->request;
+
+    return n * n * r * (n + r) < 2e7;
+}
+
+static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *optimal,
+                                 const struct vbs_orders *orders, int at,
+                                 struct vbs_answers *answers)
+{
+    const struct vbs_chain *structure = &orders->at[at].structure;
+    bool fold = structure->n_items > 0 && !cuts_freely(optimal->task);
+    struct vbs_arena arena = {0};
+    struct vbs_chain line, folded;
+    enum vbs_status status =
+        vbs_line_build(ctx, optimal->task, &arena, orders->at[at].layers, &line);
+
+    if (status == VBS_OK && fold)
+        status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
+    if (status == VBS_OK)
+        status = vbs_guillotine_solve(ctx, &optimal->whole, fold ? &folded : &line, VBS_CUT_BARRIER,
+                                      answers, optimal->n_parts);
+    vbs_arena_clear(&arena);
+    return status;
+}
+
+/* What dp-vbs+ has beside its cuttings, where they keep the structure as its do. */
+static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal *optimal,
+                                      struct vbs_answers *answers)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
+        status = vbs_monotone_offer(ctx, &optimal->parts[p].task, &answers[p]);
+    return status;
+}
+
+/* The guillotine cuttings of all parts. */
+static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
+{
+    struct vbs_answers *answers = calloc((size_t)optimal->n_parts, sizeof *answers);
+    struct vbs_arena arena = {0};
+    struct vbs_orders orders;
+    enum vbs_status status =
+        answers ? vbs_orders_find(ctx, optimal->task, &arena, &orders) : vbs_no_memory(ctx);
+
+    for (int p = 0; answers && p < optimal->n_parts; p++)
+        answers[p].task = &optimal->parts[p].task;
+    for (int i = 0; status == VBS_OK && i < orders.n; i++)
+        status = cut_order(ctx, optimal, &orders, i, answers);
+    if (status == VBS_OK && !cuts_freely(optimal->task) &&
+        !vbs_orders_have_plain_ids(optimal->task, &orders))
+        status = offer_monotone(ctx, optimal, answers);
+    for (int p = 0; answers && p < optimal->n_parts; p++)
+        optimal->parts[p].cuttings = answers[p];
+    free(answers);
+    vbs_arena_clear(&arena);
+    return status;
+}
+
+/* The task of a part: the same network and ticks, fewer samples, no latency. */
+static struct vbs_task part_task(const struct vbs_task *task, int request)
+{
+    struct vbs_task part = *task;
+
+    part.request = request;
+    part.problem.request = request;
+    part.latency_ticks = INT64_MAX;
+    while (part.profile->batches[part.n_batches - 1] > request) /* ends: batches[0] is 1 */
+        part.n_batches--;
+    return part;
+}
+
+/* One part for the request; or, where chunks are bounded, one for each size of a chunk. */
+static enum vbs_status open_parts(struct vbs_ctx *ctx, struct optimal *optimal)
+{
+    const struct vbs_task *task = optimal->task;
+    enum vbs_status status;
+
+    optimal->in_chunks = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
+    optimal->n_parts = optimal->in_chunks ? task->request : 1;
+    optimal->whole = part_task(task, task->request);
+    optimal->parts = calloc((size_t)optimal->n_parts, sizeof *optimal->parts);
+    if (!optimal->parts)
+        return vbs_no_memory(ctx);
+    for (int p = 0; p < optimal->n_parts; p++)
+        optimal->parts[p].task = part_task(task, optimal->in_chunks ? p + 1 : task->request);
+    status = cut(ctx, optimal);
+    for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
+        status = vbs_part_find_least(ctx, &optimal->parts[p], positions_of(optimal),
+                                     optimal->limit_s / 10);
+    return status;
+}
+
+static void optimal_close(void *self)
+{
+    struct optimal *optimal = self;
+
+    if (!optimal)
+        return;
+    for (int p = 0; optimal->parts && p < optimal->n_parts; p++)
+        vbs_part_clear(&optimal->parts[p]);
+    free(optimal->parts);
+    vbs_positions_clear(&optimal->positions);
+    free(optimal);
+}
+
+/* The best sequence of chunks. */
+struct sequence {
+    int64_t *best_ticks, *bound_ticks;  /* [request + 1] */
+    int *first;                         /* [request + 1] first chunk of the best; 0: none */
+    const struct vbs_step_list **steps; /* [request + 1] of a chunk of that size */
+};
+
+/* Searches chunks of all sizes; those that must take longer than the latency are out. */
+static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
+                                   int64_t memory_bytes, struct sequence *sequence)
+{
+    int r = optimal->n_parts;
+    int64_t limit = optimal->task->latency_ticks;
+    double until_s = vbs_clock_s() + optimal->limit_s;
+
+    for (int b = 1; b <= r; b++) {
+        struct vbs_known known;
+        double limit_s = (until_s - vbs_clock_s()) / (r + 1 - b);
+        enum vbs_status status =
+            vbs_part_find_out(ctx, &optimal->parts[b - 1], positions_of(optimal), memory_bytes,
+                              limit_s, limit + 1, &known);
+        int64_t best, bound;
+
+        if (status != VBS_OK)
+            return status;
+        best = known.best_ticks <= limit ? known.best_ticks : VBS_NEVER_TICKS;
+        bound = known.bound_ticks <= limit ? known.bound_ticks : VBS_NEVER_TICKS;
+        sequence->best_ticks[b] = best;
+        sequence->bound_ticks[b] = bound;
+        sequence->first[b] = best < VBS_NEVER_TICKS ? b : 0;
+        sequence->steps[b] = known.steps;
+        for (int b1 = 1; b1 < b; b1++) {
+            int64_t both = sequence->best_ticks[b1] + sequence->best_ticks[b - b1];
+            int64_t least = sequence->bound_ticks[b1] + sequence->bound_ticks[b - b1];
+
+            if (both < sequence->best_ticks[b]) {
+                sequence->best_ticks[b] = both;
+                sequence->first[b] = b1;
+            }
+            if (least < sequence->bound_ticks[b])
+                sequence->bound_ticks[b] = least;
+        }
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *sequence, int b,
+                                   struct vbs_step_list *steps)
+{
+    enum vbs_status status = VBS_OK;
+
+    /* The two parts of a sum may be sums themselves: the first is the smaller problem. */
+    while (status == VBS_OK && b > 0) {
+        int first = sequence->first[b];
+
+        if (first == b)
+            return vbs_step_list_copy(ctx, sequence->steps[b]->steps, sequence->steps[b]->n_steps,
+                                      steps);
+        status = emit_chunks(ctx, sequence, first, steps);
+        b -= first;
+    }
+    return status;
+}
+
+static enum vbs_status plan_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
+                                   int64_t memory_bytes, struct vbs_draft *draft)
+{
+    int r = optimal->n_parts;
+    struct vbs_arena arena = {0};
+    size_t n = (size_t)r + 1;
+    struct sequence sequence = {
+        .best_ticks = vbs_arena_alloc(&arena, n, sizeof(int64_t)),
+        .bound_ticks = vbs_arena_alloc(&arena, n, sizeof(int64_t)),
+        .first = vbs_arena_alloc(&arena, n, sizeof(int)),
+        .steps = vbs_arena_alloc(&arena, n, sizeof(struct vbs_step_list *)),
+    };
+    enum vbs_status status = VBS_OK;
+
+    if (!sequence.best_ticks || !sequence.bound_ticks || !sequence.first || !sequence.steps)
+        status = vbs_no_memory(ctx);
+    if (status == VBS_OK)
+        status = find_chunks(ctx, optimal, memory_bytes, &sequence);
+    if (status == VBS_OK && sequence.best_ticks[r] >= VBS_NEVER_TICKS)
+        status = VBS_INFEASIBLE;
+    if (status == VBS_OK) {
+        draft->bound_us = vbs_task_us(optimal->task, sequence.bound_ticks[r]);
+        status = emit_chunks(ctx, &sequence, r, &draft->steps);
+    }
+    vbs_arena_clear(&arena);
+    return status;
+}
+
+static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
+                                  int64_t memory_bytes, struct vbs_draft *draft)
+{
+    int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
+    struct vbs_known known;
+    enum vbs_status status = vbs_part_find_out(
+        ctx, &optimal->parts[0], positions_of(optimal), memory_bytes, optimal->limit_s,
+        limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
+
+    if (status != VBS_OK)
+        return status;
+    if (known.best_ticks > limit || !known.steps)
+        return VBS_INFEASIBLE;
+    draft->bound_us = vbs_task_us(optimal->task, known.bound_ticks);
+    return vbs_step_list_copy(ctx, known.steps->steps, known.steps->n_steps, &draft->steps);
+}
+
+static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                                    struct vbs_draft *draft)
+{
+    struct optimal *optimal = self;
+    struct vbs_walked walked;
+    enum vbs_status status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
+                                                : plan_whole(ctx, optimal, memory_bytes, draft);
+
+    if (status == VBS_OK)
+        status = vbs_walk_all(ctx, optimal->task, &draft->steps, &walked);
+    if (status == VBS_OK)
+        draft->reserved_bytes = walked.peak_bytes;
+    return status;
+}
+
+/*
+ * From the largest budget down: a schedule serves every budget that it fits, and the next smaller
+ * budget is a byte less than that. Appends those at which some schedule begins to fit.
+ */
+static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int64_t from_bytes,
+                               int64_t **bytes, int *n)
+{
+    int64_t *list = NULL;
+    int count = 0, room = 0;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t memory = from_bytes; status == VBS_OK;) {
+        struct vbs_draft draft = {0};
+
+        if (count == room) {
+            int64_t *more = realloc(list, (2 * (size_t)room + 64) * sizeof *more);
+
+            if (!more) {
+                status = vbs_no_memory(ctx);
+                break;
+            }
+            list = more;
+            room = 2 * room + 64;
+        }
+        status = optimal_plan(ctx, optimal, memory, &draft);
+        vbs_step_list_clear(&draft.steps);
+        if (status != VBS_OK)
+            break;
+        list[count++] = draft.reserved_bytes;
+        memory = draft.reserved_bytes - 1;
+    }
+    if (status != VBS_INFEASIBLE) {
+        free(list);
+        return status;
+    }
+    *bytes = list;
+    *n = count;
+    return VBS_OK;
+}
+
+/* No budget above this changes anything. */
+static int64_t enough_bytes(const struct vbs_task *task)
+{
+    int64_t bytes = 0, ws = 0;
+
+    for (int k = 0; k <= task->n_layers; k++)
+        bytes += task->request * vbs_task_bytes(task, k);
+    for (int k = 1; k <= task->n_layers; k++)
+        for (int i = 0; i < task->n_batches; i++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                if (rows[a].ws_bytes > ws)
+                    ws = rows[a].ws_bytes;
+        }
+    return bytes + ws;
+}
+
+static enum vbs_status optimal_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes,
+                                          int *n)
+{
+    struct optimal *optimal = (void *)(uintptr_t)self;
+
+    return descend(ctx, optimal, enough_bytes(optimal->task), bytes, n);
+}
+
+/* Of chunks of any size: scratch need not grow with the batch, so that a larger one may need less.
+ */
+static int64_t least_of_parts(const struct optimal *optimal)
+{
+    int64_t least = INT64_MAX;
+
+    for (int p = 0; p < optimal->n_parts; p++)
+        if (optimal->parts[p].least_bytes < least)
+            least = optimal->parts[p].least_bytes;
+    return least;
+}
+
+/* Narrows the least budget with a schedule in time down from a feasible one: plans get no slower
+ * with memory. */
+static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal)
+{
+    int64_t low = least_of_parts(optimal) - 1;
+    enum vbs_status status = VBS_OK;
+
+    while (status == VBS_OK && optimal->least_bytes - low > 1) {
+        int64_t middle = low + (optimal->least_bytes - low) / 2;
+        struct vbs_draft draft = {0};
+
+        status = optimal_plan(ctx, optimal, middle, &draft);
+        vbs_step_list_clear(&draft.steps);
+        if (status == VBS_OK)
+            optimal->least_bytes = draft.reserved_bytes;
+        else if (status == VBS_INFEASIBLE) {
+            low = middle;
+            status = VBS_OK;
+        }
+    }
+    return status;
+}
+
+/* All its plans together take at most a fifth of the time limit of one. */
+static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
+{
+    double limit_s = optimal->limit_s;
+    struct vbs_draft draft = {0};
+    enum vbs_status status;
+
+    optimal->limit_s = limit_s / 10;
+    status = optimal_plan(ctx, optimal, enough_bytes(optimal->task), &draft);
+    vbs_step_list_clear(&draft.steps);
+    optimal->least_bytes = status == VBS_OK ? draft.reserved_bytes : INT64_MAX;
+    optimal->limit_s = limit_s / 10 / 40;
+    if (status == VBS_OK)
+        status = bisect_least(ctx, optimal);
+    optimal->limit_s = limit_s;
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct optimal *optimal = calloc(1, sizeof *optimal);
+    enum vbs_status status;
+
+    if (!optimal)
+        return vbs_no_memory(ctx);
+    optimal->task = task;
+    optimal->limit_s =
+        task->options.time_limit_s > 0 ? task->options.time_limit_s : VBS_TIME_LIMIT_S;
+    status = vbs_positions_list(ctx, task, &optimal->positions, &optimal->listed);
+    if (status == VBS_OK)
+        status = open_parts(ctx, optimal);
+    if (status == VBS_OK && task->latency_ticks != INT64_MAX)
+        status = find_least_in_time(ctx, optimal);
+    else if (status == VBS_OK)
+        optimal->least_bytes = optimal->parts[0].least_bytes;
+    if (status != VBS_OK) {
+        optimal_close(optimal);
+        return status;
+    }
+    *self = optimal;
+    return VBS_OK;
+}
+
+static int64_t optimal_least_bytes(const void *self)
+{
+    return ((const struct optimal *)self)->least_bytes;
+}
+
+static size_t optimal_peak_bytes(const void *self)
+{
+    const struct optimal *optimal = self;
+    size_t bytes = optimal->positions.arena.total_bytes, search = 0;
+
+    for (int p = 0; p < optimal->n_parts; p++) {
+        bytes += vbs_answers_peak_bytes(&optimal->parts[p].cuttings);
+        if (optimal->parts[p].search_bytes > search)
+            search = optimal->parts[p].search_bytes;
+    }
+    return bytes + search;
+}
+
+const struct vbs_planner vbs_planner_optimal = {
+    .name = "optimal",
+    .summary = "the shortest path through the lattice, proven or with a proven gap",
+    .open = optimal_open,
+    .plan = optimal_plan,
+    .least_bytes = optimal_least_bytes,
+    .peak_bytes = optimal_peak_bytes,
+    .thresholds = optimal_thresholds,
+    .close = optimal_close,
+};

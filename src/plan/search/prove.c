@@ -1,0 +1,520 @@
+/*
+ * Branch and bound by patterns that grow together.
+ *
+ * Every layer begins as a group of its own, with the bound of vbs_task_to_go. Two groups that
+ * hinder each other most are merged: the lattice of the layers of both is searched, led by the
+ * bounds of the two, leaving out every state from which, with the bounds of all other groups, no
+ * schedule better than the best known one can come. So states are few as long as the bounds are
+ * near. The sum of the groups is the lower bound; when one group has all layers its search is
+ * exact, and when a search finds no schedule the best known one is proven to be the optimum. In
+ * between, beams around the best schedule, led by the same bounds, and shortest ways between two
+ * states of it (improve.h) look for better ones.
+ *
+ * Searches that would take more than max_states are put off until nothing else is left to do; then
+ * max_states grows. Physical limit: states of the lattice of k layers of a chain, C(k + r, r).
+ */
+#include "plan/search/prove.h"
+
+#include "base/fail.h"
+#include "plan/search/improve.h"
+#include "plan/problem/lattice.h"
+#include "plan/search/pattern_database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_MAX_STATES 20000
+#define MAX_SEARCH_BYTES ((size_t)1 << 30)
+/* A merge must close this part of the gap, or the groups stay small for better ones. */
+#define WORTHWHILE 1000
+#define FIRST_BEAM 64
+/* Of the time left, how much goes into finding out which layers hinder each other. */
+#define PAIR_SHARE 0.2
+/* Of the time left, how much goes into a better schedule at once. */
+#define IMPROVE_SHARE 0.2
+#define N_SEEDS       12
+
+struct group {
+    struct vbs_pattern pattern; /* {0}: one layer, alone */
+    uint64_t *layers;
+    int64_t start_ticks;
+};
+
+struct prover {
+    struct vbs_ctx *ctx;
+    struct vbs_lattice lattice;
+    const struct vbs_prove_limits *limits;
+    struct vbs_proof *proof;
+    struct vbs_arena arena;
+    int64_t **layer_to_go;
+    uint64_t *all_layers;
+    int n_groups;
+    struct group *groups; /* [n_layers] at first */
+    float *hindrance; /* [n_layers][n_layers] by group: ticks that two cost more than each alone */
+    unsigned char *failed;      /* [n_layers][n_layers] by group: 1: put off */
+    struct vbs_pattern *others; /* [n_layers] scratch */
+    int max_states, most_states;
+    int beam_width;
+};
+
+static bool is_over(const struct prover *at)
+{
+    return at->proof->bound_ticks >= at->proof->best_ticks ||
+           at->proof->bound_ticks >= at->limits->below_ticks || vbs_clock_s() > at->limits->until_s;
+}
+
+/* What a schedule must stay below to be of interest. */
+static int64_t ceiling(const struct prover *at)
+{
+    return at->proof->best_ticks < at->limits->below_ticks ? at->proof->best_ticks
+                                                           : at->limits->below_ticks;
+}
+
+/* Searches leave out what reaches the ceiling, so that nothing is proven beyond it: a smaller
+ * budget may have its optimum just there. */
+static void raise_bound(struct prover *at, int64_t ticks)
+{
+    if (ticks > ceiling(at))
+        ticks = ceiling(at);
+    if (ticks > at->proof->bound_ticks)
+        at->proof->bound_ticks = ticks;
+}
+
+static int64_t groups_ticks(const struct prover *at)
+{
+    int64_t ticks = 0;
+
+    for (int g = 0; g < at->n_groups && ticks < VBS_NEVER_TICKS; g++)
+        ticks += at->groups[g].start_ticks;
+    return ticks < VBS_NEVER_TICKS ? ticks : VBS_NEVER_TICKS;
+}
+
+/* Sets the fastest algorithm that fits for every step, and takes the steps over when they are
+ * better than those known. */
+static enum vbs_status take_steps(struct prover *at, struct vbs_step_list *steps)
+{
+    const struct vbs_task *task = at->lattice.task;
+    struct vbs_walk walk;
+    int64_t ticks = 0;
+    enum vbs_status status = vbs_walk_init(at->ctx, &walk, task);
+
+    for (int64_t s = 0; status == VBS_OK && s < steps->n_steps; s++) {
+        struct vbs_step *step = &steps->steps[s];
+        int64_t base = vbs_walk_step(&walk, step->layer, step->batch);
+        const struct vbs_profile_row *row =
+            vbs_task_row(task, step->layer, step->batch, base, at->lattice.memory_bytes);
+
+        step->algorithm = row->algorithm;
+        ticks += vbs_task_ticks(task, row->time_us);
+    }
+    vbs_walk_clear(&walk);
+    if (status == VBS_OK && ticks < at->proof->best_ticks) {
+        struct vbs_step_list swap = at->proof->steps;
+
+        at->proof->steps = *steps;
+        at->proof->best_ticks = ticks;
+        *steps = swap;
+    }
+    return status;
+}
+
+static void note_bytes(struct prover *at, size_t bytes)
+{
+    for (int g = 0; g < at->n_groups; g++)
+        bytes += vbs_pattern_bytes(&at->groups[g].pattern);
+    if (bytes > at->proof->peak_bytes)
+        at->proof->peak_bytes = bytes;
+}
+
+/* Copies the patterns of all groups side by side; returns their number. */
+static int gather_patterns(struct prover *at)
+{
+    int n = 0;
+
+    for (int g = 0; g < at->n_groups; g++)
+        if (at->groups[g].pattern.layers)
+            at->others[n++] = at->groups[g].pattern;
+    return n;
+}
+
+/* Improves a schedule piece by piece and takes it over when it is better than the best known. */
+static enum vbs_status improve(struct prover *at, const struct vbs_step *from, int64_t n,
+                               double until_s)
+{
+    const struct vbs_improve_limits limits = {.max_states = at->max_states, .until_s = until_s};
+    struct vbs_step_list steps = {0};
+    bool improved = false;
+    enum vbs_status status = vbs_step_list_copy(at->ctx, from, n, &steps);
+
+    if (status == VBS_OK && steps.n_steps > 0)
+        status = vbs_improve(at->ctx, &at->lattice, at->all_layers, &limits, &steps, &improved);
+    if (status == VBS_OK && improved)
+        status = take_steps(at, &steps);
+    vbs_step_list_clear(&steps);
+    return status;
+}
+
+static double share_of_time(const struct prover *at, double share)
+{
+    double now = vbs_clock_s();
+
+    return now + share * (at->limits->until_s - now);
+}
+
+static enum vbs_status improve_best(struct prover *at)
+{
+    const struct vbs_step_list *best = &at->proof->steps;
+
+    return improve(at, best->steps, best->n_steps, share_of_time(at, IMPROVE_SHARE));
+}
+
+/* The best schedules of smaller budgets are others in kind, and one of them may end lower. */
+static enum vbs_status improve_seeds(struct prover *at)
+{
+    const struct vbs_answers *seeds = at->limits->seeds;
+    double until_s = share_of_time(at, IMPROVE_SHARE);
+    enum vbs_status status = VBS_OK;
+    int last = seeds ? seeds->n - 1 : -1;
+
+    while (last >= 0 && seeds->list[last].bytes > at->lattice.memory_bytes)
+        last--;
+    for (int i = last; status == VBS_OK && i >= 0 && i > last - N_SEEDS; i--)
+        if (!is_over(at) && vbs_clock_s() < until_s)
+            status = improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until_s);
+    return status;
+}
+
+/* Sweeps through all layers; takes over the schedule that it finds. */
+static enum vbs_status sweep_all(struct prover *at, const struct vbs_sweep_limits *limits,
+                                 enum vbs_found *found, int64_t *start_ticks)
+{
+    struct vbs_step_list steps = {0};
+    struct vbs_sweep sweep;
+    struct vbs_guide guide;
+    enum vbs_status status = vbs_guide_init(at->ctx, &guide, &at->lattice, at->all_layers,
+                                            at->layer_to_go, at->others, gather_patterns(at));
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sweep_run(at->ctx, &guide, NULL, NULL, limits, &sweep, found);
+    vbs_guide_clear(&guide);
+    *start_ticks = sweep.start_ticks;
+    if (status != VBS_OK || *found != VBS_FOUND)
+        return status;
+    note_bytes(at, vbs_sweep_bytes(&sweep));
+    status = vbs_sweep_emit(at->ctx, &at->lattice, &sweep, &steps);
+    vbs_sweep_clear(&sweep);
+    if (status == VBS_OK)
+        status = take_steps(at, &steps);
+    vbs_step_list_clear(&steps);
+    return status;
+}
+
+/* The exact search. */
+static enum vbs_status search_all(struct prover *at)
+{
+    const struct vbs_sweep_limits limits = {
+        .below_ticks = ceiling(at), .max_states = at->max_states, .until_s = at->limits->until_s};
+    enum vbs_found found;
+    int64_t ticks;
+    enum vbs_status status = sweep_all(at, &limits, &found, &ticks);
+
+    if (status == VBS_OK && found != VBS_FOUND_OUT)
+        raise_bound(at, ticks);
+    return status;
+}
+
+/* A beam around the best schedule known, if there is one. */
+static enum vbs_status search_beam(struct prover *at)
+{
+    struct vbs_step_list steps = {0};
+    struct vbs_states kept = {0};
+    struct vbs_sweep_limits limits = {.below_ticks = at->proof->best_ticks + 1,
+                                      .max_states = at->most_states,
+                                      .until_s = at->limits->until_s,
+                                      .beam_width = at->beam_width,
+                                      .kept = &kept};
+    enum vbs_found found;
+    int64_t ticks;
+    enum vbs_status status =
+        vbs_step_list_copy(at->ctx, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
+
+    if (status == VBS_OK && steps.n_steps > 0)
+        status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);
+    else if (status == VBS_OK)
+        status = vbs_states_init(at->ctx, &kept, at->lattice.task->request);
+    if (status == VBS_OK)
+        status = sweep_all(at, &limits, &found, &ticks);
+    vbs_states_clear(&kept);
+    vbs_step_list_clear(&steps);
+    return status;
+}
+
+static void join_layers(const struct prover *at, uint64_t *to, const uint64_t *from)
+{
+    for (int w = 0; w < at->lattice.positions->n_words; w++)
+        to[w] |= from[w];
+}
+
+/* Finds out what a pair of groups takes together; *together is VBS_NEVER_TICKS when the proof is
+ * complete by that, -1 when the search was put off. The pattern is kept where keep is not null. */
+static enum vbs_status search_pair(struct prover *at, int g, int h, struct vbs_pattern *keep,
+                                   int64_t *together)
+{
+    const struct group *a = &at->groups[g], *b = &at->groups[h];
+    int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
+    struct vbs_sweep_limits limits = {.below_ticks = ceiling(at) - rest,
+                                      .max_states = at->max_states,
+                                      .until_s = at->limits->until_s};
+    uint64_t *layers = calloc((size_t)at->lattice.positions->n_words, sizeof *layers);
+    struct vbs_pattern pattern;
+    enum vbs_found found;
+    enum vbs_status status;
+
+    if (!layers)
+        return vbs_no_memory(at->ctx);
+    join_layers(at, layers, a->layers);
+    join_layers(at, layers, b->layers);
+    status = vbs_pattern_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others,
+                               gather_patterns(at), &limits, &pattern, &found);
+    free(layers);
+    if (status != VBS_OK)
+        return status;
+    *together = found == VBS_FOUND ? pattern.sweep.start_ticks
+                                   : (found == VBS_FOUND_NONE ? VBS_NEVER_TICKS : -1);
+    if (found == VBS_FOUND)
+        note_bytes(at, vbs_pattern_bytes(&pattern));
+    if (found == VBS_FOUND_NONE)
+        raise_bound(at, ceiling(at));
+    if (found == VBS_FOUND && keep)
+        *keep = pattern;
+    else if (found == VBS_FOUND)
+        vbs_pattern_clear(&pattern);
+    return VBS_OK;
+}
+
+/* A layer and how much time its batches and algorithms can make. */
+struct weight {
+    int layer;
+    int64_t ticks;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct weight *x = a, *y = b;
+
+    if (x->ticks != y->ticks)
+        return x->ticks > y->ticks ? -1 : 1;
+    return x->layer - y->layer;
+}
+
+/* Layers whose time depends most on memory first. */
+static void weigh(const struct prover *at, struct weight *weights)
+{
+    const struct vbs_task *task = at->lattice.task;
+
+    for (int k = 1; k <= task->n_layers; k++) {
+        int64_t single = vbs_stairs_ticks(&task->stairs, k, 0, INT64_MAX);
+
+        weights[k - 1] = (struct weight){
+            .layer = k, .ticks = task->request * single - at->layer_to_go[k - 1][0]};
+    }
+    qsort(weights, (size_t)task->n_layers, sizeof *weights, by_weight);
+}
+
+/* Fills hindrance for pairs of layers while its share of the time lasts. Groups are still single
+ * layers: group k - 1 is layer k. */
+static enum vbs_status find_hindrance(struct prover *at)
+{
+    int n = at->lattice.task->n_layers;
+    double now = vbs_clock_s(), until = now + PAIR_SHARE * (at->limits->until_s - now);
+    struct weight *weights = malloc((size_t)n * sizeof *weights);
+    enum vbs_status status = weights ? VBS_OK : vbs_no_memory(at->ctx);
+
+    if (status == VBS_OK)
+        weigh(at, weights);
+    for (int j = 1; status == VBS_OK && j < n; j++)
+        for (int i = 0; status == VBS_OK && i < j && !is_over(at); i++) {
+            int g = weights[i].layer - 1, h = weights[j].layer - 1;
+            int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
+
+            if (vbs_clock_s() > until)
+                break;
+            status = search_pair(at, g, h, NULL, &together);
+            if (status == VBS_OK && together > apart && together < VBS_NEVER_TICKS)
+                at->hindrance[g * n + h] = at->hindrance[h * n + g] = (float)(together - apart);
+        }
+    free(weights);
+    return status;
+}
+
+/* The two groups that hinder each other most, of those not put off; false: none. */
+static bool choose_pair(const struct prover *at, int *g, int *h)
+{
+    int n = at->lattice.task->n_layers;
+    float most = 0;
+
+    for (int i = 0; i < at->n_groups; i++)
+        for (int j = i + 1; j < at->n_groups; j++)
+            if (at->hindrance[i * n + j] > most && !at->failed[i * n + j]) {
+                most = at->hindrance[i * n + j];
+                *g = i;
+                *h = j;
+            }
+    return most > 0;
+}
+
+/* Puts the pattern in the place of group g and the last group in that of h. */
+static void replace(struct prover *at, int g, int h, const struct vbs_pattern *pattern)
+{
+    int n = at->lattice.task->n_layers, last = at->n_groups - 1;
+
+    vbs_pattern_clear(&at->groups[g].pattern);
+    vbs_pattern_clear(&at->groups[h].pattern);
+    join_layers(at, at->groups[g].layers, at->groups[h].layers);
+    at->groups[g].pattern = *pattern;
+    at->groups[g].start_ticks = pattern->sweep.start_ticks;
+    at->groups[h] = at->groups[last];
+    at->n_groups = last;
+    for (int i = 0; i <= last; i++) {
+        at->hindrance[g * n + i] += at->hindrance[h * n + i];
+        at->hindrance[i * n + g] = at->hindrance[g * n + i];
+        at->failed[g * n + i] = at->failed[i * n + g] = 0;
+    }
+    for (int i = 0; i < last; i++) {
+        at->hindrance[h * n + i] = at->hindrance[i * n + h] = at->hindrance[last * n + i];
+        at->failed[h * n + i] = at->failed[i * n + h] = at->failed[last * n + i];
+    }
+}
+
+/* Merges groups until nothing is left to merge within max_states. */
+static enum vbs_status merge_groups(struct prover *at)
+{
+    int n = at->lattice.task->n_layers, g, h;
+
+    while (!is_over(at) && choose_pair(at, &g, &h)) {
+        int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
+        struct vbs_pattern pattern;
+        enum vbs_status status = search_pair(at, g, h, &pattern, &together);
+
+        if (status != VBS_OK)
+            return status;
+        if (together >= VBS_NEVER_TICKS)
+            return VBS_OK;
+        if (together - apart > (at->proof->best_ticks - at->proof->bound_ticks) / WORTHWHILE)
+            replace(at, g, h, &pattern);
+        else {
+            at->failed[g * n + h] = at->failed[h * n + g] = 1;
+            if (together >= 0)
+                vbs_pattern_clear(&pattern);
+        }
+        raise_bound(at, groups_ticks(at));
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status prover_init(struct prover *at)
+{
+    const struct vbs_task *task = at->lattice.task;
+    size_t n = (size_t)task->n_layers, n_words = (size_t)at->lattice.positions->n_words;
+
+    at->layer_to_go = vbs_arena_alloc(&at->arena, n, sizeof *at->layer_to_go);
+    at->all_layers = vbs_arena_alloc(&at->arena, n_words, sizeof *at->all_layers);
+    at->groups = vbs_arena_alloc(&at->arena, n, sizeof *at->groups);
+    at->others = vbs_arena_alloc(&at->arena, n, sizeof *at->others);
+    at->hindrance = vbs_arena_alloc(&at->arena, n * n, sizeof *at->hindrance);
+    at->failed = vbs_arena_alloc(&at->arena, n * n, sizeof *at->failed);
+    if (!at->layer_to_go || !at->all_layers || !at->groups || !at->others || !at->hindrance ||
+        !at->failed)
+        return vbs_no_memory(at->ctx);
+    for (int k = 1; k <= task->n_layers; k++) {
+        int64_t *togo = vbs_arena_alloc(&at->arena, (size_t)task->request + 1, sizeof *togo);
+        uint64_t *layers = vbs_arena_alloc(&at->arena, n_words, sizeof *layers);
+
+        if (!togo || !layers)
+            return vbs_no_memory(at->ctx);
+        vbs_task_to_go(task, k, at->lattice.memory_bytes, task->request, togo);
+        vbs_layers_add(layers, k);
+        vbs_layers_add(at->all_layers, k);
+        at->layer_to_go[k - 1] = togo;
+        at->groups[k - 1] = (struct group){.layers = layers, .start_ticks = togo[0]};
+    }
+    at->n_groups = task->n_layers;
+    at->most_states = (int)(MAX_SEARCH_BYTES / (16 * (size_t)((task->request + 3) / 4) + 64));
+    return VBS_OK;
+}
+
+/* Rounds, each larger than the one before: better schedules, better bounds, the exact search. */
+static enum vbs_status run_rounds(struct prover *at)
+{
+    size_t n = (size_t)at->lattice.task->n_layers;
+    enum vbs_status status = search_all(at);
+
+    if (status == VBS_OK && !is_over(at))
+        status = improve_best(at);
+    if (status == VBS_OK && !is_over(at))
+        status = improve_seeds(at);
+    if (status == VBS_OK && !is_over(at))
+        status = find_hindrance(at);
+    while (status == VBS_OK && !is_over(at)) {
+        status = merge_groups(at);
+        if (status == VBS_OK && !is_over(at))
+            status = search_beam(at);
+        if (status == VBS_OK && !is_over(at))
+            status = improve_best(at);
+        if (status == VBS_OK && !is_over(at))
+            status = search_all(at);
+        if (at->max_states == at->most_states)
+            break;
+        at->max_states =
+            at->max_states < at->most_states / 4 ? 4 * at->max_states : at->most_states;
+        at->beam_width *= 4;
+        memset(at->failed, 0, n * n * sizeof *at->failed);
+    }
+    return status;
+}
+
+static void prover_clear(struct prover *at)
+{
+    for (int g = 0; at->groups && g < at->n_groups; g++)
+        vbs_pattern_clear(&at->groups[g].pattern);
+    vbs_arena_clear(&at->arena);
+}
+
+/* Each layer alone. */
+static enum vbs_status prove_plainly(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                     int64_t memory_bytes, struct vbs_proof *proof)
+{
+    double bound_us;
+    enum vbs_status status = vbs_task_bound_us(ctx, task, memory_bytes, &bound_us);
+    int64_t ticks = bound_us < VBS_MAX_TIME_US ? vbs_task_ticks(task, bound_us) : VBS_NEVER_TICKS;
+
+    if (status == VBS_OK && ticks > proof->bound_ticks)
+        proof->bound_ticks = ticks;
+    return status;
+}
+
+enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
+                          const struct vbs_positions *positions, int64_t memory_bytes,
+                          const struct vbs_prove_limits *limits, struct vbs_proof *proof)
+{
+    struct prover at = {
+        .ctx = ctx,
+        .lattice = {.task = task, .positions = positions, .memory_bytes = memory_bytes},
+        .limits = limits,
+        .proof = proof,
+        .max_states = limits->first_states ? limits->first_states : FIRST_MAX_STATES,
+        .beam_width = FIRST_BEAM};
+    enum vbs_status status;
+
+    if (!positions)
+        return prove_plainly(ctx, task, memory_bytes, proof);
+    status = prover_init(&at);
+    if (status == VBS_OK) {
+        raise_bound(&at, groups_ticks(&at));
+        if (!is_over(&at))
+            status = run_rounds(&at);
+    }
+    prover_clear(&at);
+    return status;
+}

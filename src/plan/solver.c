@@ -1,0 +1,385 @@
+#include "plan/problem/planner.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "plan/weights/trial.h"
+#include "plan/explain/explain.h"
+#include "plan/problem/timeline.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of tables and plots: baselines first. */
+static const struct vbs_planner *const PLANNERS[] = {
+    &vbs_planner_fbs,         &vbs_planner_fbs_best, &vbs_planner_greedy_vbs,
+    &vbs_planner_dp_monotone, &vbs_planner_dp_vbs,   &vbs_planner_dp_vbs_plus,
+    &vbs_planner_optimal,     &vbs_planner_mmcnn,    &vbs_planner_vdnn,
+    &vbs_planner_joint,
+};
+
+#define N_PLANNERS ((int)(sizeof PLANNERS / sizeof PLANNERS[0]))
+
+const struct vbs_planner *vbs_planner_at(int index)
+{
+    return index >= 0 && index < N_PLANNERS ? PLANNERS[index] : NULL;
+}
+
+const char *vbs_planner_name(const struct vbs_planner *planner)
+{
+    return planner->name;
+}
+
+const char *vbs_planner_summary(const struct vbs_planner *planner)
+{
+    return planner->summary;
+}
+
+bool vbs_planner_transfers(const struct vbs_planner *planner)
+{
+    return planner->transfers;
+}
+
+enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
+                                 const struct vbs_planner **planner)
+{
+    const char *names[N_PLANNERS], *nearest;
+
+    for (int i = 0; i < N_PLANNERS; i++) {
+        names[i] = PLANNERS[i]->name;
+        if (strcmp(name, names[i]) == 0) {
+            *planner = PLANNERS[i];
+            return VBS_OK;
+        }
+    }
+    nearest = vbs_nearest_name(name, names, N_PLANNERS);
+    if (nearest)
+        return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; did you mean '%s'?", name, nearest);
+    return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; 'vbslab plan --help' lists them", name);
+}
+
+struct vbs_solver {
+    const char *name; /* of the planner that was asked for */
+    const struct vbs_planner *planner;
+    struct vbs_task task;
+    void *self;
+};
+
+static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                                     const struct vbs_solver_options *options)
+{
+    if (options->table_bytes < 0)
+        return vbs_fail(ctx, VBS_USAGE, "a table in steps of %lld bytes is none",
+                        (long long)options->table_bytes);
+    if (options->table_bytes && planner != &vbs_planner_dp_vbs)
+        return vbs_fail(ctx, VBS_USAGE, "a table of memory sizes is for dp-vbs, not %s",
+                        planner->name);
+    if (!(options->time_limit_s >= 0))
+        return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
+                        options->time_limit_s);
+    return VBS_OK;
+}
+
+static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                                     const struct vbs_problem *problem)
+{
+    const struct vbs_channel *copy = &problem->copy;
+
+    if (planner->transfers && problem->weights == VBS_WEIGHTS_EXCLUDED)
+        return vbs_fail(ctx, VBS_USAGE,
+                        "%s plans how weights come into the budget; it needs weights included",
+                        planner->name);
+    if (!(copy->latency_us >= 0 && copy->latency_us <= VBS_MAX_TIME_US && copy->bytes_per_us >= 0 &&
+          copy->bytes_per_us <= (double)VBS_MAX_BYTES))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "copies of %g us and then %g bytes a microsecond are out of range",
+                        copy->latency_us, copy->bytes_per_us);
+    return VBS_OK;
+}
+
+/* Which functions answer: those of planner, unless it plans beside weights that are resident. */
+static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *planner)
+{
+    const struct vbs_task *task = &solver->task;
+
+    solver->planner = task->options.table_bytes ? &vbs_planner_dp_vbs_table : planner;
+    if (task->problem.weights == VBS_WEIGHTS_INCLUDED && !planner->transfers) {
+        solver->task.resident = solver->planner;
+        solver->planner = &vbs_planner_resident;
+    }
+}
+
+enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
+                               const struct vbs_problem *problem,
+                               const struct vbs_solver_options *options, struct vbs_solver **solver)
+{
+    static const struct vbs_solver_options DEFAULTS = {0};
+    struct vbs_solver *made;
+    enum vbs_status status;
+
+    if (!options)
+        options = &DEFAULTS;
+    status = check_options(ctx, planner, options);
+    if (status == VBS_OK)
+        status = check_weights(ctx, planner, problem);
+    if (status != VBS_OK)
+        return status;
+    made = calloc(1, sizeof *made);
+    if (!made)
+        return vbs_no_memory(ctx);
+    made->name = planner->name;
+    status = vbs_task_init(ctx, &made->task, problem);
+    if (status == VBS_OK) {
+        made->task.options = *options;
+        choose_planner(made, planner);
+        status = made->planner->open(ctx, &made->task, &made->self);
+        if (status != VBS_OK)
+            vbs_task_clear(&made->task);
+    }
+    if (status != VBS_OK) {
+        free(made);
+        return status;
+    }
+    *solver = made;
+    return VBS_OK;
+}
+
+void vbs_solver_free(struct vbs_solver *solver)
+{
+    if (!solver)
+        return;
+    solver->planner->close(solver->self);
+    vbs_task_clear(&solver->task);
+    free(solver);
+}
+
+int64_t vbs_solver_least_bytes(const struct vbs_solver *solver)
+{
+    return solver->planner->least_bytes(solver->self);
+}
+
+size_t vbs_solver_peak_bytes(const struct vbs_solver *solver)
+{
+    return solver->planner->peak_bytes(solver->self);
+}
+
+static struct vbs_opened_planner opened_by(const struct vbs_solver *solver)
+{
+    return (struct vbs_opened_planner){
+        .planner = solver->planner, .task = &solver->task, .self = solver->self};
+}
+
+enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                   struct vbs_certificate *certificate)
+{
+    struct vbs_opened_planner opened = opened_by(solver);
+
+    if (solver->task.problem.weights == VBS_WEIGHTS_INCLUDED)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help is not known with weights included");
+    return vbs_explain(ctx, &opened, certificate);
+}
+
+static bool includes_weights(const struct vbs_solver *solver)
+{
+    return solver->task.problem.weights == VBS_WEIGHTS_INCLUDED;
+}
+
+/* VBS_INFEASIBLE with weights included. */
+static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                           int64_t memory_bytes)
+{
+    int64_t least = vbs_solver_least_bytes(solver);
+    int64_t weights = vbs_task_lightest_bytes(&solver->task);
+    const char *held = solver->planner->transfers ? "" : "all ";
+    char have[24], need[48], all[24];
+
+    vbs_format_bytes(memory_bytes, have, sizeof have);
+    vbs_format_bytes(weights, all, sizeof all);
+    if (least == INT64_MAX && solver->task.problem.copy.bytes_per_us == 0)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "no schedule of %s in any memory: weights must be copied in, and nothing "
+                        "is known of copies",
+                        solver->name);
+    if (least == INT64_MAX)
+        return vbs_fail(ctx, VBS_INFEASIBLE, "no schedule of %s answers within %g us in any memory",
+                        solver->name, solver->task.problem.latency_us);
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "no schedule of %s fits %s with %sweights inside; the least budget is %s; the "
+                    "weights take %s",
+                    solver->name, have, held, vbs_format_exact(least, need, sizeof need), all);
+}
+
+static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                              int64_t memory_bytes)
+{
+    struct vbs_opened_planner opened = opened_by(solver);
+
+    if (includes_weights(solver))
+        return refuse_with_weights(ctx, solver, memory_bytes);
+    return vbs_explain_refusal(ctx, &opened, memory_bytes);
+}
+
+/* The larger of the planner's own bound, less what rounding to ticks can make, and the one for
+ * every planner. A plan that meets its bound but for the last bits is proven. */
+static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                 int64_t memory_bytes, double proven_us,
+                                 struct vbs_schedule *schedule)
+{
+    double slack_us = vbs_task_us(&solver->task, vbs_task_slack_ticks(&solver->task));
+    double time_us = schedule->predicted.time_us, bound_us;
+    enum vbs_status status = vbs_task_bound_us(ctx, &solver->task, memory_bytes, &bound_us);
+
+    bound_us = fmax(bound_us, proven_us - slack_us);
+    if (bound_us > time_us * (1 - VBS_TIME_NOISE))
+        bound_us = time_us;
+    schedule->bound.time_us = bound_us;
+    if (bound_us > 0)
+        schedule->bound.gap_percent = 100 * (time_us - bound_us) / bound_us;
+    return status;
+}
+
+/* Judges what the planner gave back, and makes it a schedule. */
+static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
+                              const struct vbs_draft *draft, struct vbs_schedule **schedule)
+{
+    const struct vbs_task *task = &solver->task;
+    const struct vbs_profile *profile = task->profile;
+    struct vbs_schedule made = {
+        .model = profile->circumstances.model,
+        .planner = solver->name,
+        .request = task->request,
+        .memory_bytes = memory_bytes,
+        .io = task->problem.io,
+        .weights = task->problem.weights,
+        .latency_us = task->problem.latency_us,
+        .predicted = {.reserved_bytes = draft->reserved_bytes},
+        .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver)},
+        .n_algorithms = profile->n_algorithms,
+        .algorithms = profile->algorithms,
+        .n_steps = draft->steps.n_steps,
+        .steps = draft->steps.steps,
+    };
+    struct vbs_walked walked;
+    enum vbs_status status = vbs_walk_all(ctx, task, &draft->steps, &walked);
+
+    made.predicted.time_us = walked.time_us;
+    if (includes_weights(solver)) {
+        made.copy = task->problem.copy;
+        made.predicted.copy_us = walked.copy_us;
+        made.predicted.copied_bytes = walked.copied_bytes;
+        made.predicted.resident_bytes = walked.resident_bytes;
+    }
+    if (status == VBS_OK)
+        status = set_bound(ctx, solver, memory_bytes, draft->bound_us, &made);
+    if (status != VBS_OK)
+        return status;
+    if (walked.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
+        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had set aside",
+                        made.planner, (long long)(walked.peak_bytes - draft->reserved_bytes));
+    if (walked.latency_ticks > task->latency_ticks)
+        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned a latency of %g us", made.planner,
+                        walked.latency_us);
+    made.predicted.peak_bytes = walked.peak_bytes;
+    made.predicted.latency_us = walked.latency_us;
+    return vbs_schedule_copy(ctx, &made, schedule);
+}
+
+enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                int64_t memory_bytes, struct vbs_schedule **schedule)
+{
+    struct vbs_draft draft = {0};
+    enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
+
+    if (status == VBS_INFEASIBLE)
+        status = refuse(ctx, solver, memory_bytes);
+    else if (status == VBS_OK)
+        status = finish(ctx, solver, memory_bytes, &draft, schedule);
+    vbs_step_list_clear(&draft.steps);
+    return status;
+}
+
+static bool same_time(double a, double b)
+{
+    return a == b || (isfinite(b) && fabs(a - b) <= VBS_TIME_NOISE * fabs(b));
+}
+
+static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                const struct vbs_draft *draft, double *time_us)
+{
+    struct vbs_walked walked;
+    enum vbs_status status;
+
+    if (!includes_weights(solver)) {
+        *time_us = vbs_step_list_us(&solver->task, &draft->steps);
+        return VBS_OK;
+    }
+    status = vbs_walk_all(ctx, &solver->task, &draft->steps, &walked);
+    *time_us = walked.time_us;
+    return status;
+}
+
+/* bytes: [n] ascending, each once. */
+static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                    const int64_t *bytes, int n, struct vbs_frontier *frontier)
+{
+    for (int i = 0; i < n; i++) {
+        struct vbs_draft draft = {0};
+        double time_us = 0;
+        enum vbs_status status;
+
+        status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
+        if (status == VBS_OK)
+            status = draft_us(ctx, solver, &draft, &time_us);
+        vbs_step_list_clear(&draft.steps);
+        if (status == VBS_INFEASIBLE && frontier->n_points == 0)
+            continue;
+        if (status == VBS_INFEASIBLE)
+            time_us = HUGE_VAL;
+        else if (status != VBS_OK)
+            return status;
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        if (frontier->n_points == 0 ||
+            !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))
+            frontier->points[frontier->n_points++] =
+                (struct vbs_frontier_point){.memory_bytes = bytes[i], .time_us = time_us};
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                    struct vbs_frontier **frontier)
+{
+    struct vbs_frontier *made = NULL;
+    struct vbs_budgets budgets = {0};
+    enum vbs_status status;
+
+    if (vbs_solver_least_bytes(solver) == INT64_MAX)
+        return refuse(ctx, solver, INT64_MAX);
+    made = calloc(1, sizeof *made);
+    status = made ? solver->planner->thresholds(ctx, solver->self, &budgets.bytes, &budgets.n)
+                  : vbs_no_memory(ctx);
+    if (status == VBS_OK) {
+        made->points = calloc((size_t)budgets.n, sizeof *made->points);
+        vbs_budgets_sort(&budgets);
+        status = made->points ? trace_points(ctx, solver, budgets.bytes, budgets.n, made)
+                              : vbs_no_memory(ctx);
+    }
+    vbs_budgets_clear(&budgets);
+    if (status != VBS_OK) {
+        vbs_frontier_free(made);
+        return status;
+    }
+    *frontier = made;
+    return VBS_OK;
+}
+
+void vbs_frontier_free(struct vbs_frontier *frontier)
+{
+    if (!frontier)
+        return;
+    free(frontier->points);
+    free(frontier);
+}

@@ -1,0 +1,547 @@
+/*
+ * dp-vbs --table STEP: Algorithm 1 of VBS III as printed, in tables whose memory goes in multiples
+ * of STEP. It is here to be read and taught, and to show what rounding memory costs; dp-vbs without
+ * a table solves the same recurrences to the byte.
+ *
+ * For a chain of n items, 0 <= i <= j < n, b in 1..r samples, and mem in 0..TOT steps of memory
+ * (times are totals of the b samples, where the paper has them per sample):
+ *
+ *   (1) EXACT[i, j, b, mem] = min over k in i..j of
+ *           OPT[i, k-1, b, mem] + EXACT[k, k, b, mem] + OPT[k+1, j, b, mem]
+ *   (2) OPT[i, j, b, mem] = min over b1 in 1..b of
+ *           EXACT[i, j, b1, mem - in(i, b - b1)] + OPT[i, j, b - b1, mem - out(j, b1)]
+ *   (3) EXACT[k, k, b, mem] = time(k, b) if in(k, b) + ws(k, b) + out(k, b) <= mem, else infinite
+ *       special layer: sum over its branches of OPT_branch[all, b, mem - what the block sets aside]
+ *
+ * A budget is rounded down to steps, and each of in, out and in + ws + out up: what the tables call
+ * feasible is. Latency (VBS III, end): an entry of EXACT above the bound is infinite; with io
+ * resident, where a sample waits for the whole request, an entry of OPT too.
+ *
+ * Time O(n^2 r (n + r) TOT), memory 10 n^2 r TOT bytes, for each chain and branch. The tables reach
+ * up to the largest budget asked for so far, and are made anew when a larger one comes.
+ */
+#include "plan/problem/pareto.h"
+#include "plan/table/table.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define MAX_TABLE_BYTES 0x1p33 /* 8 GiB */
+#define INFINITE        VBS_TABLE_INFINITE
+
+/* The tables of one chain. What belongs to (i, j, b) is a row, of all sizes of memory: row_of. */
+struct tables {
+    const struct vbs_chain *chain;
+    int64_t *opt, *exact;
+    uint16_t *first;          /* the b1 that gave OPT */
+    uint16_t *whole;          /* the k that gave EXACT, the paper's aux1 */
+    struct tables **branches; /* [item][branch], null for a layer */
+};
+
+#define ENTRY_BYTES (2 * sizeof(int64_t) + 2 * sizeof(uint16_t))
+
+/* A solve for all budgets up to tot. */
+struct work {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    int64_t tot;            /* in steps */
+    const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
+    int64_t *ticks;         /* room for the tables of all chains, of which some is taken */
+    uint16_t *choices;
+    size_t n_taken;          /* entries */
+    struct vbs_arena arena;  /* of what is small */
+    struct vbs_arena tables; /* ticks and choices, in one block */
+};
+
+/* Where the row (i, j, b) begins; pairs are stored j by j. */
+static size_t row_of(const struct work *work, int i, int j, int b)
+{
+    size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
+
+    return (pair * (size_t)work->task->request + (size_t)b - 1) * ((size_t)work->tot + 1);
+}
+
+static const int64_t *opt_row(const struct work *work, const struct tables *tables, int i, int j,
+                              int b)
+{
+    if (i > j || b == 0)
+        return work->nothing;
+    return &tables->opt[row_of(work, i, j, b)];
+}
+
+static const int64_t *exact_row(const struct work *work, const struct tables *tables, int i, int j,
+                                int b)
+{
+    return &tables->exact[row_of(work, i, j, b)];
+}
+
+static void forbid_late(const struct work *work, int64_t *row)
+{
+    for (int64_t mem = 0; mem <= work->tot; mem++)
+        if (row[mem] > work->task->latency_ticks)
+            row[mem] = INFINITE;
+}
+
+/* (3) for a layer: of the algorithms that fit, the fastest. */
+static void fill_layer(const struct work *work, const struct vbs_item *item, int b, int64_t *exact)
+{
+    const struct vbs_task *task = work->task;
+    const struct vbs_profile_row *rows;
+    int n_rows;
+
+    for (int64_t mem = 0; mem <= work->tot; mem++)
+        exact[mem] = INFINITE;
+    if (task->batch_index[b] < 0)
+        return;
+    rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
+    for (int a = 0; a < n_rows; a++) {
+        int64_t need = vbs_table_steps(task, b * item->step_bytes + rows[a].ws_bytes);
+        int64_t ticks = vbs_task_ticks(task, rows[a].time_us);
+
+        for (int64_t mem = need; mem <= work->tot; mem++)
+            if (ticks < exact[mem])
+                exact[mem] = ticks;
+    }
+}
+
+/* (3) for a special layer. */
+static void fill_special(const struct work *work, const struct vbs_item *item,
+                         const struct tables *branches, int b, int64_t *exact)
+{
+    int64_t aside = vbs_table_steps(work->task, b * item->step_bytes);
+
+    for (int64_t mem = 0; mem <= work->tot; mem++)
+        exact[mem] = mem < aside ? INFINITE : 0;
+    for (int branch = 0; branch < item->n_branches; branch++) {
+        const struct tables *one = &branches[branch];
+        const int64_t *opt = opt_row(work, one, 0, one->chain->n_items - 1, b);
+
+        for (int64_t mem = aside; mem <= work->tot; mem++)
+            exact[mem] =
+                exact[mem] + opt[mem - aside] < INFINITE ? exact[mem] + opt[mem - aside] : INFINITE;
+    }
+}
+
+static void fill_item(const struct work *work, struct tables *tables, int k, int b)
+{
+    const struct vbs_item *item = &tables->chain->items[k];
+    size_t row = row_of(work, k, k, b);
+
+    if (item->layer)
+        fill_layer(work, item, b, &tables->exact[row]);
+    else
+        fill_special(work, item, tables->branches[k], b, &tables->exact[row]);
+    for (int64_t mem = 0; mem <= work->tot; mem++)
+        tables->whole[row + (size_t)mem] = (uint16_t)k;
+    forbid_late(work, &tables->exact[row]);
+}
+
+/* (1) for i < j, at all sizes of memory. */
+static void fill_exact(const struct work *work, struct tables *tables, int i, int j, int b)
+{
+    size_t row = row_of(work, i, j, b);
+    int64_t *exact = &tables->exact[row], tot = work->tot;
+    uint16_t *whole = &tables->whole[row];
+
+    for (int64_t mem = 0; mem <= tot; mem++)
+        exact[mem] = INFINITE;
+    for (int k = i; k <= j; k++) {
+        const int64_t *before = opt_row(work, tables, i, k - 1, b);
+        const int64_t *at = exact_row(work, tables, k, k, b);
+        const int64_t *behind = opt_row(work, tables, k + 1, j, b);
+
+        for (int64_t mem = 0; mem <= tot; mem++) {
+            int64_t ticks = before[mem] + at[mem] + behind[mem];
+
+            if (ticks < exact[mem]) {
+                exact[mem] = ticks;
+                whole[mem] = (uint16_t)k;
+            }
+        }
+    }
+    forbid_late(work, exact);
+}
+
+/* (2), at all sizes of memory. */
+static void fill_opt(const struct work *work, struct tables *tables, int i, int j, int b)
+{
+    const int64_t *cut = tables->chain->cut_bytes;
+    size_t row = row_of(work, i, j, b);
+    int64_t *opt = &tables->opt[row], tot = work->tot;
+    uint16_t *first = &tables->first[row];
+
+    for (int64_t mem = 0; mem <= tot; mem++)
+        opt[mem] = INFINITE;
+    for (int b1 = b; b1 >= 1; b1--) {
+        const int64_t *exact = exact_row(work, tables, i, j, b1);
+        const int64_t *rest = opt_row(work, tables, i, j, b - b1);
+        int64_t in = vbs_table_steps(work->task, cut[i] * (b - b1));
+        int64_t out = b == b1 ? 0 : vbs_table_steps(work->task, cut[j + 1] * b1);
+
+        for (int64_t mem = in > out ? in : out; mem <= tot; mem++) {
+            int64_t ticks = exact[mem - in] + rest[mem - out];
+
+            if (ticks < opt[mem]) {
+                opt[mem] = ticks;
+                first[mem] = (uint16_t)b1;
+            }
+        }
+    }
+    if (work->task->problem.io == VBS_IO_RESIDENT)
+        forbid_late(work, opt);
+}
+
+/* The rows of layers i..j; false when the caller asked to stop. */
+static bool fill_pair(const struct work *work, struct tables *tables, int i, int j)
+{
+    for (int b = 1; b <= work->task->request; b++) {
+        if (vbs_cancelled(work->ctx))
+            return false;
+        if (i == j)
+            fill_item(work, tables, i, b);
+        else
+            fill_exact(work, tables, i, j, b);
+        fill_opt(work, tables, i, j, b);
+    }
+    return true;
+}
+
+static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
+                                   struct tables *tables);
+
+static enum vbs_status solve_branches(struct work *work, struct tables *tables, int k)
+{
+    const struct vbs_item *item = &tables->chain->items[k];
+    enum vbs_status status = VBS_OK;
+
+    tables->branches[k] =
+        vbs_arena_alloc(&work->arena, (size_t)item->n_branches, sizeof **tables->branches);
+    if (!tables->branches[k])
+        return vbs_no_memory(work->ctx);
+    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++)
+        status = solve_chain(work, &item->branches[branch], &tables->branches[k][branch]);
+    return status;
+}
+
+/* Takes the room for the tables of a chain. */
+static void take_room(struct work *work, struct tables *tables)
+{
+    size_t n = (size_t)tables->chain->n_items;
+    size_t entries = n * (n + 1) / 2 * (size_t)work->task->request * ((size_t)work->tot + 1);
+
+    tables->opt = work->ticks + 2 * work->n_taken;
+    tables->exact = tables->opt + entries;
+    tables->first = work->choices + 2 * work->n_taken;
+    tables->whole = tables->first + entries;
+    work->n_taken += entries;
+}
+
+static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
+                                   struct tables *tables)
+{
+    enum vbs_status status = VBS_OK;
+    int n = chain->n_items;
+
+    tables->chain = chain;
+    tables->branches = vbs_arena_alloc(&work->arena, (size_t)n, sizeof *tables->branches);
+    if (!tables->branches)
+        return vbs_no_memory(work->ctx);
+    take_room(work, tables);
+    for (int k = 0; status == VBS_OK && k < n; k++)
+        if (!chain->items[k].layer)
+            status = solve_branches(work, tables, k);
+    for (int d = 0; d < n; d++)
+        for (int i = 0; status == VBS_OK && i < n - d; i++)
+            if (!fill_pair(work, tables, i, i + d))
+                status = vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted");
+    return status;
+}
+
+/* Appends the steps of OPT[i, j, b, mem], which is finite. */
+static enum vbs_status emit_opt(const struct work *work, const struct tables *tables, int i, int j,
+                                int b, int64_t mem, struct vbs_step_list *steps);
+
+static enum vbs_status emit_item(const struct work *work, const struct tables *tables, int k, int b,
+                                 int64_t mem, struct vbs_step_list *steps)
+{
+    const struct vbs_task *task = work->task;
+    const struct vbs_item *item = &tables->chain->items[k];
+    int64_t bytes = b * item->step_bytes;
+    enum vbs_status status = VBS_OK;
+
+    if (item->layer) {
+        const struct vbs_profile_row *row =
+            vbs_task_row(task, item->layer, b, bytes, mem * task->options.table_bytes);
+
+        return vbs_step_list_add(work->ctx, steps, item->layer, b, row->algorithm);
+    }
+    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
+        const struct tables *one = &tables->branches[k][branch];
+
+        status = emit_opt(work, one, 0, one->chain->n_items - 1, b,
+                          mem - vbs_table_steps(task, bytes), steps);
+    }
+    return status;
+}
+
+static enum vbs_status emit_opt(const struct work *work, const struct tables *tables, int i, int j,
+                                int b, int64_t mem, struct vbs_step_list *steps)
+{
+    const int64_t *cut = tables->chain->cut_bytes;
+    enum vbs_status status = VBS_OK;
+
+    while (status == VBS_OK && i <= j && b > 0) {
+        int b1 = tables->first[row_of(work, i, j, b) + (size_t)mem];
+        int64_t inside = mem - vbs_table_steps(work->task, cut[i] * (b - b1));
+        int k = tables->whole[row_of(work, i, j, b1) + (size_t)inside];
+
+        status = emit_opt(work, tables, i, k - 1, b1, inside, steps);
+        if (status == VBS_OK)
+            status = emit_item(work, tables, k, b1, inside, steps);
+        if (status == VBS_OK)
+            status = emit_opt(work, tables, k + 1, j, b1, inside, steps);
+        mem -= vbs_table_steps(work->task, cut[j + 1] * b1);
+        b -= b1;
+    }
+    return status;
+}
+
+/* The answers to all budgets up to tot. */
+struct known {
+    struct vbs_answers answers;
+    int64_t tot; /* in steps, -1: none yet */
+};
+
+struct dp {
+    const struct vbs_task *task;
+    struct vbs_chain chain;
+    struct vbs_arena arena;
+    struct vbs_table_ends ends; /* least: with the latency, if any plan keeps it */
+    struct known *known;        /* grows with the budgets that are asked for */
+};
+
+/* Takes the schedules of the whole request, one for each size of memory from which on it is faster
+ * than with less. */
+static enum vbs_status offer_answers(const struct work *work, const struct tables *tables,
+                                     struct vbs_answers *answers)
+{
+    int last = tables->chain->n_items - 1;
+    const int64_t *opt = opt_row(work, tables, 0, last, work->task->request);
+    int64_t least_ticks = INFINITE;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t mem = 0; status == VBS_OK && mem <= work->tot; mem++) {
+        struct vbs_step_list steps = {0};
+
+        if (opt[mem] >= least_ticks)
+            continue;
+        least_ticks = opt[mem];
+        status = emit_opt(work, tables, 0, last, work->task->request, mem, &steps);
+        if (status == VBS_OK)
+            status = vbs_answers_offer(work->ctx, answers, mem * work->task->options.table_bytes,
+                                       &steps);
+        vbs_step_list_clear(&steps);
+    }
+    return status;
+}
+
+/* Rows of the tables of a chain and of its branches; exact below 2^53. */
+static double count_rows(const struct vbs_task *task, const struct vbs_chain *chain)
+{
+    double n = chain->n_items, rows = n * (n + 1) / 2 * task->request;
+
+    for (int k = 0; k < chain->n_items; k++)
+        for (int branch = 0; branch < chain->items[k].n_branches; branch++)
+            rows += count_rows(task, &chain->items[k].branches[branch]);
+    return rows;
+}
+
+/* Refuses tables up to tot that would take too much. */
+static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
+{
+    const struct vbs_task *task = dp->task;
+    double n_sizes = MAX_TABLE_BYTES / (count_rows(task, &dp->chain) * ENTRY_BYTES), need_bytes;
+    char have[24], need[24];
+
+    if (n_sizes < 2)
+        return vbs_fail(ctx, VBS_NO_MEMORY,
+                        "tables of %d layers and %d samples need more than %.0f GiB; a smaller "
+                        "request would help",
+                        task->n_layers, task->request, ldexp(MAX_TABLE_BYTES, -30));
+    if ((double)tot + 1 <= n_sizes)
+        return VBS_OK;
+    vbs_format_bytes(task->options.table_bytes, have, sizeof have);
+    need_bytes = (double)tot / (n_sizes - 1) * (double)task->options.table_bytes + 1;
+    vbs_format_bytes((int64_t)fmin(need_bytes, 0x1p62), need, sizeof need);
+    return vbs_fail(ctx, VBS_NO_MEMORY,
+                    "tables of %lld sizes of memory in steps of %s need more than %.0f GiB; steps "
+                    "above %s would help",
+                    (long long)tot, have, ldexp(MAX_TABLE_BYTES, -30), need);
+}
+
+/* Room for all tables up to work->tot, which is known not to be too much. */
+static enum vbs_status make_room(struct work *work, const struct vbs_chain *chain)
+{
+    size_t n_sizes = (size_t)work->tot + 1;
+    size_t entries = (size_t)count_rows(work->task, chain) * n_sizes;
+
+    work->nothing = vbs_arena_alloc(&work->arena, n_sizes, sizeof *work->nothing);
+    work->ticks = vbs_arena_alloc(&work->tables, entries, ENTRY_BYTES);
+    if (!work->nothing || !work->ticks)
+        return vbs_no_memory(work->ctx);
+    work->choices = (uint16_t *)(work->ticks + 2 * entries);
+    return VBS_OK;
+}
+
+/* Answers the budgets up to tot. They double, so that rising budgets together take no more than
+ * three times what the last one takes. */
+static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
+{
+    struct known *known = dp->known;
+    struct work work = {.ctx = ctx, .task = dp->task};
+    struct tables main_path = {0};
+    enum vbs_status status;
+    size_t bytes;
+
+    if (tot > dp->ends.most)
+        tot = dp->ends.most;
+    if (tot <= known->tot)
+        return VBS_OK;
+    if (tot < 2 * known->tot)
+        tot = 2 * known->tot < dp->ends.most ? 2 * known->tot : dp->ends.most;
+    status = check_size(ctx, dp, tot);
+    if (status != VBS_OK)
+        return status;
+    work.tot = tot;
+    status = make_room(&work, &dp->chain);
+    if (status == VBS_OK)
+        status = solve_chain(&work, &dp->chain, &main_path);
+    if (status == VBS_OK)
+        status = offer_answers(&work, &main_path, &known->answers);
+    if (status == VBS_OK)
+        known->tot = tot;
+    bytes = work.arena.total_bytes + work.tables.total_bytes;
+    if (bytes > known->answers.solving_bytes)
+        known->answers.solving_bytes = bytes;
+    vbs_arena_clear(&work.tables);
+    vbs_arena_clear(&work.arena);
+    return status;
+}
+
+/* The least memory with a schedule: under a latency bound, only the tables tell. */
+static enum vbs_status find_least(struct vbs_ctx *ctx, struct dp *dp)
+{
+    int64_t tot = dp->ends.least;
+    enum vbs_status status = VBS_OK;
+
+    if (dp->task->latency_ticks == INT64_MAX || dp->ends.most < 0)
+        return VBS_OK;
+    while (status == VBS_OK && dp->known->answers.n == 0) {
+        status = solve(ctx, dp, tot);
+        tot = 2 * tot + 1;
+    }
+    if (status == VBS_OK)
+        dp->ends.least = dp->known->answers.list[0].bytes / dp->task->options.table_bytes;
+    return status;
+}
+
+static enum vbs_status check_step(struct vbs_ctx *ctx, const struct dp *dp)
+{
+    int64_t step_bytes = dp->task->options.table_bytes, bytes;
+    char text[24];
+
+    if (vbs_mul(dp->ends.most < 0 ? 0 : dp->ends.most, step_bytes, &bytes))
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_USAGE, "steps of %s are too large for a table",
+                    vbs_format_bytes(step_bytes, text, sizeof text));
+}
+
+static void dp_close(void *self)
+{
+    struct dp *dp = self;
+
+    if (!dp)
+        return;
+    if (dp->known)
+        vbs_answers_clear(&dp->known->answers);
+    free(dp->known);
+    vbs_arena_clear(&dp->arena);
+    free(dp);
+}
+
+static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct dp *dp = calloc(1, sizeof *dp);
+    enum vbs_status status;
+
+    if (!dp)
+        return vbs_no_memory(ctx);
+    dp->task = task;
+    dp->known = calloc(1, sizeof *dp->known);
+    status = dp->known ? vbs_chain_build(ctx, task, &dp->arena, &dp->chain) : vbs_no_memory(ctx);
+    if (status == VBS_OK) {
+        *dp->known = (struct known){.answers.task = task, .tot = -1};
+        status = check_size(ctx, dp, 0);
+    }
+    if (status == VBS_OK)
+        status = vbs_table_find_ends(ctx, task, &dp->chain, &dp->ends,
+                                     &dp->known->answers.solving_bytes);
+    if (status == VBS_OK)
+        status = check_step(ctx, dp);
+    if (status == VBS_OK)
+        status = find_least(ctx, dp);
+    if (status != VBS_OK) {
+        dp_close(dp);
+        return status;
+    }
+    *self = dp;
+    return VBS_OK;
+}
+
+static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                               struct vbs_draft *draft)
+{
+    struct dp *dp = self;
+    int64_t mem = memory_bytes / dp->task->options.table_bytes;
+    enum vbs_status status;
+
+    if (dp->ends.most < 0 || mem < dp->ends.least)
+        return VBS_INFEASIBLE;
+    status = solve(ctx, dp, mem);
+    return status == VBS_OK ? vbs_answers_plan(ctx, &dp->known->answers, memory_bytes, draft)
+                            : status;
+}
+
+static int64_t dp_least_bytes(const void *self)
+{
+    const struct dp *dp = self;
+
+    return dp->ends.most < 0 ? INT64_MAX : dp->ends.least * dp->task->options.table_bytes;
+}
+static size_t dp_peak_bytes(const void *self)
+{
+    return vbs_answers_peak_bytes(&((const struct dp *)self)->known->answers);
+}
+
+static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n)
+{
+    const struct dp *dp = self;
+    enum vbs_status status = solve(ctx, dp, dp->ends.most);
+
+    return status == VBS_OK ? vbs_answers_thresholds(ctx, &dp->known->answers, bytes, n) : status;
+}
+
+const struct vbs_planner vbs_planner_dp_vbs_table = {
+    .name = "dp-vbs",
+    .summary = "dp-vbs in tables of memory sizes, as printed (VBS III, Algorithm 1)",
+    .open = dp_open,
+    .plan = dp_plan,
+    .least_bytes = dp_least_bytes,
+    .thresholds = dp_thresholds,
+    .peak_bytes = dp_peak_bytes,
+    .close = dp_close,
+};

@@ -1,0 +1,33 @@
+/*
+ * What the two halves of dp-vbs --table share: rounding, and the budgets between which the tables
+ * are worth having.
+ */
+#ifndef VBS_PLAN_TABLE_TABLE_H
+#define VBS_PLAN_TABLE_TABLE_H
+
+#include "plan/problem/planner.h"
+#include "plan/dp/structure.h"
+
+/* Above every time: ticks of a schedule are below 2^61, and three of these can be added. */
+#define VBS_TABLE_INFINITE (INT64_C(1) << 61)
+
+/* Bytes in whole steps of the table, rounded up. */
+static inline int64_t vbs_table_steps(const struct vbs_task *task, int64_t bytes)
+{
+    int64_t step_bytes = task->options.table_bytes;
+
+    return bytes / step_bytes + (bytes % step_bytes != 0);
+}
+
+/* Sizes of memory, in steps. */
+struct vbs_table_ends {
+    int64_t least; /* from which there is a plan when latency is left aside */
+    int64_t most;  /* from which no plan gets faster; -1: none keeps the latency in any memory */
+};
+
+/* O(n^2 r (n + r)) for each chain and branch; *peak_bytes is what it held. */
+enum vbs_status vbs_table_find_ends(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                    const struct vbs_chain *chain, struct vbs_table_ends *ends,
+                                    size_t *peak_bytes) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,527 @@
+/*
+ * joint: batch sizes, resident weights, weights streamed in parts, prefetch and buffers together.
+ *
+ * One recursion: weights that are streamed are scratch of their step that costs time. A row of the
+ * profile, run in p parts, takes two parts' bytes beside its workspace (one is read while the next
+ * comes in) and pays a share of the copy; with that the cuttings of dp-vbs+ choose batches, parts
+ * and algorithms at once, for every budget. Nothing to pay and nothing to hold is dp-vbs+ itself,
+ * beside resident weights; batch 1 is mmcnn.
+ *
+ * How much of a copy is hidden behind computing, and what is kept from one step to a later one, the
+ * recursion does not see. So it is solved at several prices (a copy paid in full, in part, not at
+ * all), and each of its schedules is given its transfers by stream.h within budgets of a grid: some
+ * of the budget for the cutting, the rest for keeping weights, from buffers for the next step up to
+ * all of them resident. The plans of mmcnn, vdnn and dp-vbs+ with resident weights are offered
+ * beside. A budget has the best plan of all that need no more, so that a larger one is never
+ * slower.
+ *
+ * Exact: memory of each plan, its time on both clocks, the recursion at its price. Heuristic: the
+ * prices, the shares of the budget, what is kept (stream.h). Every plan carries its bound
+ * (bound.c).
+ *
+ * Complexity: a solve of dp-vbs+ per price, with the rows times the numbers of parts; then
+ * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
+ */
+#include "plan/weights/trial.h"
+#include "plan/problem/derive.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Parts are as large as makes the latency of copies a 128th of them, within these; where memory is
+ * tight, halves of that, and halves of those, but not below the last: smaller ones make long
+ * schedules for little memory. */
+#define LEAST_PART_BYTES  ((int64_t)256 << 10)
+#define MOST_PART_BYTES   ((int64_t)8 << 20)
+#define LAST_PART_BYTES   ((int64_t)32 << 10)
+#define LAST_PART_SHARE   16384 /* of all weights, where that is less */
+#define LATENCIES_IN_PART 128
+#define MAX_DOUBLINGS     13 /* numbers of parts of one row: up to 4096 */
+
+/*
+ * Small parts are dear: kernels left with few channels are slower than their share of the time says
+ * (experiments/weights-parts: nothing to 5 percent for 48 channels of a conv, 6 to 23 for 128 of a
+ * large fc). So the recursion pays as if each part had so many channels more, and a part of the
+ * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
+ * Where a profile counts blocks of channels (its rows say in how many parts they run), parts of one
+ * block take nothing to a tenth more, and rows that were measured in parts have paid already.
+ */
+#define PART_CHANNELS       4
+#define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
+#define PART_UNITS          0.1
+#define LEAST_LATENCY_PRICE 0.25
+
+/* Prices of a copied microsecond, and shares of a budget for the cutting. */
+static const double PRICES[] = {1, 0.25, 0};
+static const double SHARES[] = {1, 0.75, 0.5, 0.25};
+
+#define N_PRICES ((int)(sizeof PRICES / sizeof PRICES[0]))
+#define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
+
+struct joint {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    struct vbs_answers *answers;
+    int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
+    int64_t last_part_bytes; /* where it does */
+    int most_doublings;      /* of parts, as the priced profile has names for */
+    bool counts_units;       /* the profile's channels are blocks: rows say how they divide */
+    double price;
+    struct vbs_profile *profile; /* with the price */
+    struct vbs_task priced;
+    const struct vbs_answers *cuttings; /* of dp-vbs+ on it */
+    struct vbs_arena arena;
+    int *batches; /* of the priced profile */
+    int n_batches;
+};
+
+/* Rows of the priced profile are named by the algorithm and the doublings of their parts. */
+static void name_row(char *name, size_t size, int algorithm, int doublings)
+{
+    snprintf(name, size, "%04d.%02d", algorithm, doublings);
+}
+
+static void read_name(const char *name, int *algorithm, int *doublings)
+{
+    if (sscanf(name, "%d.%d", algorithm, doublings) != 2)
+        *algorithm = *doublings = 0;
+}
+
+/* Parts of a row's weights: the fewest that memory at its loosest asks for, doubled. */
+static int parts_of(const struct joint *joint, int layer, const struct vbs_profile_row *row,
+                    int doublings)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    int64_t limit = vbs_part_limit(l, row->weight_bytes);
+    int64_t parts = (row->weight_bytes + joint->part_bytes - 1) / joint->part_bytes;
+
+    if (row->parts > 0) /* whole, then as it was measured with the next part coming in, then not */
+        return doublings == 0 ? 1 : row->parts;
+    if (row->weight_bytes / joint->last_part_bytes < limit)
+        limit = row->weight_bytes / joint->last_part_bytes;
+    parts = (parts < 1 ? 1 : parts) << doublings;
+    return (int)(parts < limit ? parts : limit < 1 ? 1 : limit);
+}
+
+/* Time and workspace of one algorithm on batch samples, in steps of batches that the profile has:
+ * the largest first. False: one of them has no such row. */
+static bool compose(const struct vbs_task *task, int layer, int batch, int algorithm,
+                    struct vbs_profile_row *sum)
+{
+    bool first = true;
+
+    for (int left = batch, b; left > 0; left -= b) {
+        int n_rows, a = 0;
+        const struct vbs_profile_row *rows;
+
+        b = vbs_collect_batch(task, left);
+        rows = vbs_profile_rows(task->profile, layer, task->batch_index[b], &n_rows);
+        while (a < n_rows && rows[a].algorithm != algorithm)
+            a++;
+        if (a == n_rows || (!first && rows[a].form != sum->form))
+            return false;
+        if (first)
+            *sum = rows[a];
+        else {
+            if (rows[a].parts != sum->parts)
+                sum->parts = 1;
+            sum->time_us += rows[a].time_us;
+            if (rows[a].ws_bytes > sum->ws_bytes)
+                sum->ws_bytes = rows[a].ws_bytes;
+        }
+        first = false;
+    }
+    return true;
+}
+
+/* What parts pay for being small, as a share of the row's time. */
+static double fine_parts_share(const struct joint *joint, const struct vbs_profile_layer *layer,
+                               int parts)
+{
+    if (joint->counts_units && layer->channels > 0)
+        return PART_UNITS * parts / layer->channels;
+    return layer->channels >= VECTOR_CHANNELS ? (double)(PART_CHANNELS * parts) / layer->channels
+                                              : 0;
+}
+
+/* What a step on row, its weights streamed in parts, takes and pays. */
+static struct vbs_profile_row price_row(const struct joint *joint, int layer,
+                                        const struct vbs_profile_row *row, int parts, bool single)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    int64_t part_bytes = vbs_part_largest(l, row->weight_bytes, parts);
+    struct vbs_profile_row priced = {.time_us = fmin(row->time_us, VBS_MAX_TIME_US),
+                                     .ws_bytes = row->ws_bytes};
+
+    if (row->weight_bytes == 0)
+        return priced;
+    priced.ws_bytes += parts == 1 || single ? part_bytes : 2 * part_bytes;
+    priced.time_us +=
+        fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * parts +
+        joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
+    if (parts > 1 && row->parts == 0)
+        priced.time_us += row->time_us * fine_parts_share(joint, l, parts);
+    priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
+    return priced;
+}
+
+static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builder *builder,
+                                  int layer, int batch, const struct vbs_profile_row *row)
+{
+    const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
+    bool divides = row->weight_bytes > 0 && vbs_row_most_parts(l, row) > 1;
+    int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1;
+    enum vbs_status status = VBS_OK;
+    bool last = false;
+
+    for (int d = 0; status == VBS_OK && d < joint->most_doublings && !last; d++) {
+        int parts = divides ? parts_of(joint, layer, row, d) : 1;
+        struct vbs_profile_row priced;
+        char name[32];
+
+        last = parts == most && (most == 1 || row->parts == 0 || d == 2);
+        priced = price_row(joint, layer, row, parts, last);
+        name_row(name, sizeof name, row->algorithm, d);
+        status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
+    }
+    return status;
+}
+
+static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
+                                   struct vbs_profile_builder *builder, int layer, int batch)
+{
+    struct joint *joint = self;
+    int n_rows, first = vbs_collect_batch(joint->task, batch);
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
+    enum vbs_status status = VBS_OK;
+
+    (void)ctx;
+    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+        struct vbs_profile_row row;
+
+        if (compose(joint->task, layer, batch, rows[a].algorithm, &row))
+            status = add_priced(joint, builder, layer, batch, &row);
+    }
+    return status;
+}
+
+/* The profile's batches up to the request, and multiples of the largest, which steps that follow
+ * each other make up: weights then serve all of them. */
+static enum vbs_status find_batches(struct joint *joint)
+{
+    const struct vbs_task *task = joint->task;
+    int largest = task->profile->batches[task->n_batches - 1];
+    int n_more = task->request / largest - 1 + (task->request % largest != 0);
+
+    joint->batches = vbs_arena_alloc(&joint->arena, (size_t)(task->n_batches + n_more + 1),
+                                     sizeof *joint->batches);
+    if (!joint->batches)
+        return vbs_no_memory(joint->ctx);
+    for (int i = 0; i < task->n_batches; i++)
+        joint->batches[joint->n_batches++] = task->profile->batches[i];
+    for (int b = 2 * largest; b < task->request; b += largest)
+        joint->batches[joint->n_batches++] = b;
+    if (task->request > largest)
+        joint->batches[joint->n_batches++] = task->request;
+    return VBS_OK;
+}
+
+/* ---- From a cutting to schedules ---- */
+
+/* True where steps of one layer follow each other, so that its parts may run all of them. */
+static bool has_runs(const struct vbs_step_list *steps)
+{
+    for (int64_t s = 1; s < steps->n_steps; s++)
+        if (steps->steps[s].layer == steps->steps[s - 1].layer)
+            return true;
+    return false;
+}
+
+/* The steps of a cutting in the task's own rows, and how finely each layer's weights are cut. */
+static enum vbs_status translate(struct joint *joint, const struct vbs_answer *cutting,
+                                 struct vbs_step_list *steps, struct vbs_cutting *parts)
+{
+    const struct vbs_task *task = joint->task;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t s = 0; status == VBS_OK && s < cutting->n_steps; s++) {
+        const struct vbs_step *step = &cutting->steps[s];
+        int algorithm, doublings, layer = step->layer;
+        struct vbs_profile_row row;
+        int *cut;
+
+        read_name(joint->profile->algorithms[step->algorithm], &algorithm, &doublings);
+        if (!compose(task, layer, step->batch, algorithm, &row))
+            return vbs_fail(joint->ctx, VBS_INVALID, "joint has lost a row of layer %d", layer);
+        for (int left = step->batch, b; status == VBS_OK && left > 0; left -= b) {
+            b = vbs_collect_batch(task, left);
+            status = vbs_step_list_add(joint->ctx, steps, layer, b, algorithm);
+        }
+        cut = &parts->parts[layer * parts->n_forms + row.form];
+        if (row.weight_bytes > 0 && parts_of(joint, layer, &row, doublings) > *cut)
+            *cut = parts_of(joint, layer, &row, doublings);
+    }
+    return status;
+}
+
+/* Tries a cutting in budgets of which it is to take the largest of shares. */
+struct trial {
+    const struct vbs_answer *cutting;
+    int64_t from_bytes, to_bytes; /* of the cutting's own budget: it is the best from..to */
+};
+
+static bool takes_share(const struct trial *trial, int64_t memory_bytes)
+{
+    for (int s = 0; s < N_SHARES; s++) {
+        int64_t bytes = (int64_t)(SHARES[s] * (double)memory_bytes);
+
+        if (bytes >= trial->from_bytes && bytes < trial->to_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* True when the cutting is tried in some budget: most are too near to the next for that. */
+static bool is_tried(const struct trial *trial, const struct vbs_budgets *budgets)
+{
+    for (int i = 0; i < budgets->n; i++)
+        if (takes_share(trial, budgets->bytes[i]))
+            return true;
+    return false;
+}
+
+static enum vbs_status try_stream(struct joint *joint, const struct trial *trial,
+                                  const struct vbs_stream *stream,
+                                  const struct vbs_budgets *budgets)
+{
+    int64_t largest = 0;
+    enum vbs_status status;
+
+    for (int p = 0; p < stream->n_pieces; p++)
+        if (stream->pieces[p].bytes > largest)
+            largest = stream->pieces[p].bytes;
+    status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                         stream->least_bytes, joint->answers);
+    if (status == VBS_OK && trial->to_bytes < INT64_MAX)
+        status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                             trial->to_bytes, joint->answers);
+    for (int i = 0; status == VBS_OK && i < budgets->n; i++) {
+        if (!takes_share(trial, budgets->bytes[i]))
+            continue;
+        for (int aside = 0; status == VBS_OK && aside <= 1; aside++) {
+            struct vbs_stream_rule rule = {.keeps = true, .aside_bytes = aside * largest};
+
+            status = vbs_collect(joint->ctx, stream, &rule, budgets->bytes[i], joint->answers);
+        }
+    }
+    return status;
+}
+
+static enum vbs_status try_cutting(struct joint *joint, const struct trial *trial,
+                                   const struct vbs_budgets *budgets)
+{
+    struct vbs_arena arena = {0};
+    struct vbs_step_list steps = {0};
+    struct vbs_cutting parts;
+    enum vbs_status status = vbs_cutting_init(joint->ctx, joint->task, &arena, &parts);
+
+    if (status == VBS_OK)
+        status = translate(joint, trial->cutting, &steps, &parts);
+    if (status == VBS_OK &&
+        !vbs_answers_want(joint->answers, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
+        goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
+    for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
+        struct vbs_stream stream;
+
+        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &parts, joins,
+                                 &stream);
+        if (status != VBS_OK)
+            break;
+        status = try_stream(joint, trial, &stream, budgets);
+        vbs_stream_clear(&stream);
+    }
+clean_up:
+    vbs_step_list_clear(&steps);
+    vbs_arena_clear(&arena);
+    return status;
+}
+
+static enum vbs_status try_cuttings(struct joint *joint)
+{
+    const struct vbs_answers *cuttings = joint->cuttings;
+    struct vbs_budgets budgets = {0};
+    int64_t most = 2 * vbs_task_lightest_bytes(joint->task);
+    enum vbs_status status = VBS_OK;
+
+    if (cuttings->n > 0)
+        status = vbs_budgets_add_grid(joint->ctx, &budgets, cuttings->list[0].bytes,
+                                      cuttings->list[cuttings->n - 1].bytes + most);
+    for (int c = 0; status == VBS_OK && c < cuttings->n; c++) {
+        struct trial trial = {.cutting = &cuttings->list[c],
+                              .from_bytes = cuttings->list[c].bytes,
+                              .to_bytes =
+                                  c + 1 < cuttings->n ? cuttings->list[c + 1].bytes : INT64_MAX};
+
+        if (is_tried(&trial, &budgets))
+            status = try_cutting(joint, &trial, &budgets);
+    }
+    vbs_budgets_clear(&budgets);
+    return status;
+}
+
+/* Solves the recursion at a price, and makes schedules of what comes out. */
+static enum vbs_status try_price(struct joint *joint, double price)
+{
+    struct vbs_derivation derivation = {.self = joint,
+                                        .rows = priced_rows,
+                                        .n_batches = joint->n_batches,
+                                        .batches = joint->batches};
+    struct vbs_problem problem = joint->task->problem;
+    void *solved = NULL;
+    enum vbs_status status;
+
+    joint->price = price;
+    status = vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile);
+    if (status != VBS_OK)
+        return status;
+    problem.profile = joint->profile;
+    problem.weights = VBS_WEIGHTS_EXCLUDED;
+    status = vbs_task_init(joint->ctx, &joint->priced, &problem);
+    if (status == VBS_OK) {
+        status = vbs_planner_dp_vbs_plus.open(joint->ctx, &joint->priced, &solved);
+        joint->cuttings = solved;
+        if (status == VBS_OK)
+            status = try_cuttings(joint);
+        if (solved) {
+            size_t held = vbs_planner_dp_vbs_plus.peak_bytes(solved);
+
+            if (held > joint->answers->solving_bytes)
+                joint->answers->solving_bytes = held;
+            vbs_planner_dp_vbs_plus.close(solved);
+        }
+        vbs_task_clear(&joint->priced);
+    }
+    vbs_profile_free(joint->profile);
+    return status;
+}
+
+/* ---- The others' plans ---- */
+
+/* Offers the plan of every budget at which planner's may change. */
+static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner *planner,
+                                   const struct vbs_task *task)
+{
+    void *self = NULL;
+    int64_t *bytes = NULL;
+    int n = 0;
+    enum vbs_status status = planner->open(joint->ctx, task, &self);
+
+    if (status != VBS_OK)
+        return status;
+    status = planner->thresholds(joint->ctx, self, &bytes, &n);
+    for (int i = 0; status == VBS_OK && i < n; i++) {
+        struct vbs_draft draft = {0};
+
+        status = planner->plan(joint->ctx, self, bytes[i], &draft);
+        if (status == VBS_OK)
+            status =
+                vbs_collect_steps(joint->ctx, draft.reserved_bytes, &draft.steps, joint->answers);
+        else if (status == VBS_INFEASIBLE)
+            status = VBS_OK;
+        vbs_step_list_clear(&draft.steps);
+    }
+    free(bytes);
+    planner->close(self);
+    return status;
+}
+
+static enum vbs_status offer_all(struct joint *joint)
+{
+    struct vbs_task beside = *joint->task;
+    enum vbs_status status;
+
+    beside.resident = &vbs_planner_dp_vbs_plus;
+    status = offer_plans(joint, &vbs_planner_resident, &beside);
+    if (status == VBS_OK)
+        status = offer_plans(joint, &vbs_planner_vdnn, joint->task);
+    if (status == VBS_OK)
+        status = offer_plans(joint, &vbs_planner_mmcnn, joint->task);
+    return status;
+}
+
+static void choose_part_bytes(struct joint *joint)
+{
+    const struct vbs_channel *copy = &joint->task->problem.copy;
+    double bytes = LATENCIES_IN_PART * copy->latency_us * copy->bytes_per_us;
+
+    joint->part_bytes = bytes <= (double)LEAST_PART_BYTES  ? LEAST_PART_BYTES
+                        : bytes >= (double)MOST_PART_BYTES ? MOST_PART_BYTES
+                                                           : (int64_t)bytes;
+}
+
+static void choose_last_part(struct joint *joint)
+{
+    int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_PART_SHARE;
+
+    joint->last_part_bytes = bytes < 1 ? 1 : bytes < LAST_PART_BYTES ? bytes : LAST_PART_BYTES;
+    joint->most_doublings = VBS_MAX_ALGORITHMS / joint->task->profile->n_algorithms;
+    if (joint->most_doublings > MAX_DOUBLINGS)
+        joint->most_doublings = MAX_DOUBLINGS;
+}
+
+/* Whether any row says in how many parts it runs. */
+static bool says_parts(const struct vbs_profile *profile)
+{
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int i = 0; i < profile->n_batches; i++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, i, &n_rows);
+
+            for (int a = 0; a < n_rows; a++)
+                if (rows[a].parts > 0)
+                    return true;
+        }
+    return false;
+}
+
+static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct joint joint = {.ctx = ctx, .task = task, .answers = answers};
+    enum vbs_status status;
+
+    if (!answers)
+        return vbs_no_memory(ctx);
+    answers->task = task;
+    choose_part_bytes(&joint);
+    choose_last_part(&joint);
+    joint.counts_units = says_parts(task->profile);
+    status = offer_all(&joint);
+    if (status == VBS_OK)
+        status = find_batches(&joint);
+    for (int p = 0; status == VBS_OK && task->problem.copy.bytes_per_us > 0 && p < N_PRICES; p++)
+        status = try_price(&joint, PRICES[p]);
+    vbs_arena_clear(&joint.arena);
+    if (status != VBS_OK) {
+        vbs_answers_close(answers);
+        return status;
+    }
+    *self = answers;
+    return VBS_OK;
+}
+
+const struct vbs_planner vbs_planner_joint = {
+    .name = "joint",
+    .summary = "batches, resident and streamed weights, parts and prefetch under one budget",
+    .transfers = true,
+    .open = joint_open,
+    .plan = vbs_answers_plan,
+    .least_bytes = vbs_answers_least_bytes,
+    .peak_bytes = vbs_answers_peak_bytes,
+    .thresholds = vbs_answers_thresholds,
+    .close = vbs_answers_close,
+};

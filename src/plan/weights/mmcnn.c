@@ -1,0 +1,269 @@
+/*
+ * mmcnn: Algorithm 1 of MMCNN in a form that can be executed. The request runs sample by sample
+ * (batch 1). A segment is the layers after one weighted layer up to and including the next; within
+ * the limit L, what its largest step leaves decides how the weights of its last layer come in:
+ *
+ *   w / free <= 5   in cn = ceil(w / free) parts, the first of them loaded from the segment's head
+ * on otherwise       in k = ceil(w / (L - step)) parts, none before the layer itself
+ *
+ * Unlike the paper's tables (mmcnn.h), which divide bytes, parts are whole output channels, so that
+ * their number is the least whose largest part fits; the input that a part reads stays, and so does
+ * the output, for nothing but weights leaves the budget. A part that is done is dropped, and where
+ * memory allows the next one is loaded while it is computed.
+ *
+ * The plan changes with L wherever a number of parts does. Such limits are tried one by one (up to
+ * 8 parts all of them, then in steps of a quarter), with a grid between, and a budget has the best
+ * plan of all that need no more. O(limits x steps).
+ */
+#include "plan/weights/trial.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+#define MOST_PREFETCHED_PARTS 5
+
+struct mmcnn {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    struct vbs_answers *answers;
+    struct vbs_arena arena;
+    struct vbs_cutting cutting;
+    int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
+    const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
+    bool *prefetched;                   /* [0..n] likewise: the first part from the head on */
+};
+
+/* The rule for the segment head..layer, whose last layer has weights. False: it cannot be. */
+static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit_bytes)
+{
+    const struct vbs_profile_row *row = mmcnn->row[layer];
+    const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
+    int64_t largest = 0, free_bytes, fifth_bytes;
+    int parts = 0;
+
+    for (int k = head; k <= layer; k++) {
+        int64_t bytes = mmcnn->base_bytes[k] + mmcnn->row[k]->ws_bytes;
+
+        largest = bytes > largest ? bytes : largest;
+    }
+    free_bytes = limit_bytes - largest;
+    fifth_bytes = row->weight_bytes / MOST_PREFETCHED_PARTS +
+                  (row->weight_bytes % MOST_PREFETCHED_PARTS != 0);
+    mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
+    if (mmcnn->prefetched[layer])
+        parts = vbs_row_parts_within(l, row, free_bytes);
+    if (parts == 0) { /* whole channels may not go into what the bytes would */
+        mmcnn->prefetched[layer] = false;
+        parts =
+            vbs_row_parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
+    }
+    mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->form] = parts;
+    return parts > 0;
+}
+
+static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
+{
+    const struct vbs_task *task = mmcnn->task;
+    int head = 1;
+
+    for (int k = 1; k <= task->n_layers; k++) {
+        mmcnn->row[k] = vbs_collect_row(task, k, 1, mmcnn->base_bytes[k], limit_bytes, true);
+        if (!mmcnn->row[k])
+            return false;
+        if (mmcnn->row[k]->weight_bytes == 0)
+            continue;
+        if (!plan_segment(mmcnn, head, k, limit_bytes))
+            return false;
+        head = k + 1;
+    }
+    return true;
+}
+
+/* earliest[v]: the segment's head for the first part of a layer that is prefetched, else the
+ * layer's own first step. */
+static void find_earliest(const struct mmcnn *mmcnn, const struct vbs_stream *stream, int *earliest)
+{
+    int head = 0, own = 0, layer = 0;
+
+    for (int v = 0; v < stream->n_visits; v++) {
+        const struct vbs_visit *visit = &stream->visits[v];
+        const struct vbs_piece *piece = &stream->pieces[visit->piece];
+
+        if (piece->part == 1) {
+            head = layer ? stream->visits[v - 1].slot + 1 : 0;
+            own = visit->slot;
+            layer = piece->layer;
+        }
+        earliest[v] = piece->part == 1 && mmcnn->prefetched[layer] ? head : own;
+    }
+}
+
+static enum vbs_status try_stream(struct mmcnn *mmcnn, const struct vbs_stream *stream,
+                                  int64_t limit_bytes)
+{
+    int *earliest = malloc(((size_t)stream->n_visits + 1) * sizeof *earliest);
+    struct vbs_stream_rule rule = {.earliest = earliest};
+    enum vbs_status status;
+
+    if (!earliest)
+        return vbs_no_memory(mmcnn->ctx);
+    find_earliest(mmcnn, stream, earliest);
+    status = vbs_collect(mmcnn->ctx, stream, &rule, limit_bytes, mmcnn->answers);
+    free(earliest);
+    return status;
+}
+
+static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
+{
+    const struct vbs_task *task = mmcnn->task;
+    struct vbs_step_list steps = {0};
+    struct vbs_stream stream;
+    enum vbs_status status = VBS_OK;
+
+    if (!plan_limit(mmcnn, limit_bytes))
+        return VBS_OK;
+    for (int s = 0; s < task->request; s++)
+        for (int k = 1; status == VBS_OK && k <= task->n_layers; k++)
+            status = vbs_step_list_add(mmcnn->ctx, &steps, k, 1, mmcnn->row[k]->algorithm);
+    if (status == VBS_OK) {
+        status = vbs_stream_init(mmcnn->ctx, task, steps.steps, steps.n_steps, &mmcnn->cutting,
+                                 false, &stream);
+        if (status == VBS_OK) {
+            status = try_stream(mmcnn, &stream, limit_bytes);
+            vbs_stream_clear(&stream);
+        }
+    }
+    vbs_step_list_clear(&steps);
+    return status;
+}
+
+/* Limits at which a row of layer goes into fewer parts: beside its own step, or beside the largest
+ * of its segment, segment_bytes. */
+static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segment_bytes,
+                                  const struct vbs_profile_row *row, struct vbs_budgets *limits)
+{
+    const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
+    int most = vbs_row_most_parts(l, row);
+    int64_t own = mmcnn->base_bytes[layer] + row->ws_bytes;
+    enum vbs_status status = VBS_OK;
+
+    for (int parts = 1, next; status == VBS_OK; parts = next) {
+        int64_t bytes = vbs_part_largest(l, row->weight_bytes, parts);
+
+        status = vbs_budgets_add(mmcnn->ctx, limits, own + bytes);
+        if (status == VBS_OK)
+            status = vbs_budgets_add(mmcnn->ctx, limits,
+                                     (segment_bytes > own ? segment_bytes : own) + bytes);
+        if (parts == most)
+            break;
+        next = parts + (parts < 8 ? 1 : parts / 4);
+        next = row->parts == 0 && next < most ? next : most;
+    }
+    return status;
+}
+
+static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budgets *limits)
+{
+    const struct vbs_task *task = mmcnn->task;
+    int64_t segment_bytes = 0;
+    enum vbs_status status = VBS_OK;
+
+    for (int k = 1; status == VBS_OK && k <= task->n_layers; k++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, 0, &n_rows);
+        bool weighted = false;
+
+        for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+            int64_t bytes = mmcnn->base_bytes[k] + rows[a].ws_bytes;
+
+            if (a == 0 && bytes > segment_bytes)
+                segment_bytes = bytes;
+            status = vbs_budgets_add(mmcnn->ctx, limits, bytes);
+            if (status == VBS_OK && rows[a].weight_bytes > 0)
+                status = add_limits(mmcnn, k, segment_bytes, &rows[a], limits);
+            weighted = weighted || rows[a].weight_bytes > 0;
+        }
+        if (weighted)
+            segment_bytes = 0;
+    }
+    vbs_budgets_sort(limits);
+    if (status == VBS_OK && limits->n > 0)
+        status = vbs_budgets_add_grid(mmcnn->ctx, limits, limits->bytes[0],
+                                      limits->bytes[limits->n - 1]);
+    vbs_budgets_sort(limits);
+    return status;
+}
+
+/* What each step takes at batch 1: with resident io, the most over the request. */
+static enum vbs_status find_bases(struct mmcnn *mmcnn)
+{
+    const struct vbs_task *task = mmcnn->task;
+    struct vbs_walk walk;
+    enum vbs_status status = vbs_walk_init(mmcnn->ctx, &walk, task);
+
+    if (status != VBS_OK)
+        return status;
+    for (int s = 0; s < task->request; s++)
+        for (int k = 1; k <= task->n_layers; k++) {
+            int64_t bytes = vbs_walk_step(&walk, k, 1);
+
+            if (bytes > mmcnn->base_bytes[k])
+                mmcnn->base_bytes[k] = bytes;
+        }
+    vbs_walk_clear(&walk);
+    return VBS_OK;
+}
+
+static enum vbs_status try_all(struct mmcnn *mmcnn)
+{
+    size_t n = (size_t)mmcnn->task->n_layers + 1;
+    struct vbs_budgets limits = {0};
+    enum vbs_status status =
+        vbs_cutting_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->cutting);
+
+    mmcnn->base_bytes = vbs_arena_alloc(&mmcnn->arena, n, sizeof *mmcnn->base_bytes);
+    mmcnn->row = vbs_arena_alloc(&mmcnn->arena, n, sizeof(void *));
+    mmcnn->prefetched = vbs_arena_alloc(&mmcnn->arena, n, sizeof *mmcnn->prefetched);
+    if (!mmcnn->base_bytes || !mmcnn->row || !mmcnn->prefetched)
+        status = vbs_no_memory(mmcnn->ctx);
+    if (status == VBS_OK)
+        status = find_bases(mmcnn);
+    if (status == VBS_OK)
+        status = find_limits(mmcnn, &limits);
+    for (int i = limits.n - 1; status == VBS_OK && i >= 0; i--)
+        status = try_limit(mmcnn, limits.bytes[i]);
+    vbs_budgets_clear(&limits);
+    return status;
+}
+
+static enum vbs_status mmcnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct mmcnn mmcnn = {.ctx = ctx, .task = task, .answers = answers};
+    enum vbs_status status;
+
+    if (!answers)
+        return vbs_no_memory(ctx);
+    answers->task = task;
+    status = try_all(&mmcnn);
+    vbs_arena_clear(&mmcnn.arena);
+    if (status != VBS_OK) {
+        vbs_answers_close(answers);
+        return status;
+    }
+    *self = answers;
+    return VBS_OK;
+}
+
+const struct vbs_planner vbs_planner_mmcnn = {
+    .name = "mmcnn",
+    .summary = "batch 1, weights in parts of whole channels, prefetched by segments (MMCNN 3.2)",
+    .transfers = true,
+    .open = mmcnn_open,
+    .plan = vbs_answers_plan,
+    .least_bytes = vbs_answers_least_bytes,
+    .peak_bytes = vbs_answers_peak_bytes,
+    .thresholds = vbs_answers_thresholds,
+    .close = vbs_answers_close,
+};

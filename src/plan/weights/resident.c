@@ -1,0 +1,503 @@
+/*
+ * All weights resident: any planner of activations, in what the weights leave of the budget.
+ *
+ * A layer's algorithms, on the batches up to the request, may want their weights packed in
+ * different forms, larger ones mostly for faster kernels (Winograd), so that what the weights leave
+ * depends on which algorithms may be used. Policies allow more and more of them: first the lightest
+ * forms that serve every batch, then also the forms that save most time per byte, at last all that
+ * are the fastest at some batch, so that without a limit of memory nothing is lost. The planner
+ * solves the problem once for each policy, on the rows that it allows, and a budget gets the best
+ * of their plans. With one form for each layer there is one policy, and the plan is the planner's
+ * for the budget less the weights.
+ */
+#include "plan/problem/derive.h"
+#include "plan/problem/planner.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define N_STEPS      4             /* from the lightest to the fastest, one form a layer */
+#define MAX_POLICIES (N_STEPS + 2) /* each is solved */
+
+/* Which forms of each layer are allowed, as bits, and what they take. */
+struct policy {
+    uint64_t *forms; /* [0..n] */
+    int64_t weight_bytes;
+    struct vbs_profile *profile;
+    struct vbs_task task;
+    void *self;
+    bool opened;
+    int *algorithms; /* from the derived profile's to the profile's */
+};
+
+struct resident {
+    const struct vbs_task *task;
+    const struct vbs_planner *planner;
+    int n_policies;
+    struct policy policies[MAX_POLICIES];
+    struct vbs_arena arena;
+};
+
+/* What is known of the forms of one layer. */
+struct forms {
+    int64_t bytes[VBS_MAX_FORMS];  /* -1: not there */
+    double best_us[VBS_MAX_FORMS]; /* least time per sample */
+    int n_batches[VBS_MAX_FORMS];  /* that have a row with it */
+};
+
+static void survey(const struct vbs_task *task, int layer, struct forms *forms)
+{
+    for (int f = 0; f < VBS_MAX_FORMS; f++) {
+        forms->bytes[f] = -1;
+        forms->best_us[f] = HUGE_VAL;
+        forms->n_batches[f] = 0;
+    }
+    for (int i = 0; i < task->n_batches; i++) {
+        uint64_t seen = 0;
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 0; a < n_rows; a++) {
+            int f = rows[a].form;
+            double us = rows[a].time_us / task->profile->batches[i];
+
+            forms->bytes[f] = rows[a].weight_bytes;
+            forms->best_us[f] = fmin(forms->best_us[f], us);
+            forms->n_batches[f] += !(seen >> f & 1);
+            seen |= (uint64_t)1 << f;
+        }
+    }
+}
+
+/* True when every batch of layer has a row with one of the forms. */
+static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
+{
+    for (int i = 0; i < task->n_batches; i++) {
+        int n_rows, a = 0;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        while (a < n_rows && !(forms >> rows[a].form & 1))
+            a++;
+        if (a == n_rows)
+            return false;
+    }
+    return true;
+}
+
+/* Lighter; of equal ones, the faster. */
+static bool is_before(const struct forms *forms, int a, int b)
+{
+    return forms->bytes[a] < forms->bytes[b] ||
+           (forms->bytes[a] == forms->bytes[b] && forms->best_us[a] < forms->best_us[b]);
+}
+
+/* The lightest form that serves every batch; where none does, light ones until all are served. */
+static uint64_t lightest(const struct vbs_task *task, int layer, const struct forms *forms)
+{
+    uint64_t chosen = 0;
+    int best = -1;
+
+    for (int f = 0; f < VBS_MAX_FORMS; f++)
+        if (forms->n_batches[f] == task->n_batches && (best < 0 || is_before(forms, f, best)))
+            best = f;
+    if (best >= 0)
+        return (uint64_t)1 << best;
+    while (!covers(task, layer, chosen)) {
+        best = -1;
+        for (int f = 0; f < VBS_MAX_FORMS; f++)
+            if (forms->bytes[f] >= 0 && !(chosen >> f & 1) &&
+                (best < 0 || is_before(forms, f, best)))
+                best = f;
+        chosen |= (uint64_t)1 << best;
+    }
+    return chosen;
+}
+
+static int64_t bytes_of(const struct forms *forms, uint64_t chosen)
+{
+    int64_t bytes = 0;
+
+    for (int f = 0; f < VBS_MAX_FORMS; f++)
+        if (chosen >> f & 1)
+            bytes += forms->bytes[f];
+    return bytes;
+}
+
+static double best_us(const struct forms *forms, uint64_t chosen)
+{
+    double best = HUGE_VAL;
+
+    for (int f = 0; f < VBS_MAX_FORMS; f++)
+        if (chosen >> f & 1)
+            best = fmin(best, forms->best_us[f]);
+    return best;
+}
+
+/* A change from the light forms of a layer to faster ones. */
+struct change {
+    int layer;
+    uint64_t light, fast;
+    int64_t light_bytes, fast_bytes;
+    double worth; /* microseconds a sample for each byte more */
+};
+
+static struct change change_of(const struct vbs_task *task, int layer)
+{
+    struct forms forms;
+    struct change change = {.layer = layer};
+    int fast = 0;
+
+    survey(task, layer, &forms);
+    change.light = lightest(task, layer, &forms);
+    for (int f = 1; f < VBS_MAX_FORMS; f++)
+        if (forms.best_us[f] < forms.best_us[fast])
+            fast = f;
+    change.fast = (uint64_t)1 << fast;
+    if (forms.n_batches[fast] < task->n_batches)
+        change.fast |= change.light;
+    change.light_bytes = bytes_of(&forms, change.light);
+    change.fast_bytes = bytes_of(&forms, change.fast);
+    if (change.fast_bytes > change.light_bytes)
+        change.worth = (best_us(&forms, change.light) - forms.best_us[fast]) /
+                       (double)(change.fast_bytes - change.light_bytes);
+    return change;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return x->layer < y->layer ? -1 : 1;
+}
+
+/* Adds the policy in which the first n_fast changes are made. */
+static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident,
+                                  const struct change *changes, int n_fast)
+{
+    struct policy *policy = &resident->policies[resident->n_policies];
+    int n = resident->task->n_layers;
+
+    *policy = (struct policy){
+        .forms = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->forms)};
+    if (!policy->forms)
+        return vbs_no_memory(ctx);
+    for (int c = 0; c < n; c++) {
+        policy->forms[changes[c].layer] = c < n_fast ? changes[c].fast : changes[c].light;
+        policy->weight_bytes += c < n_fast ? changes[c].fast_bytes : changes[c].light_bytes;
+    }
+    resident->n_policies++;
+    return VBS_OK;
+}
+
+/* The forms of the rows that are the fastest at some batch. */
+static uint64_t fastest(const struct vbs_task *task, int layer)
+{
+    uint64_t chosen = 0;
+
+    for (int i = 0; i < task->n_batches; i++) {
+        int n_rows, best = 0;
+        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
+
+        for (int a = 1; a < n_rows; a++)
+            if (rows[a].time_us < rows[best].time_us ||
+                (rows[a].time_us == rows[best].time_us && chosen >> rows[a].form & 1))
+                best = a;
+        chosen |= (uint64_t)1 << rows[best].form;
+    }
+    return chosen;
+}
+
+/* Adds the policy of the fastest rows of all batches, unless the latest allows them. */
+static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *resident)
+{
+    const struct policy *latest = &resident->policies[resident->n_policies - 1];
+    struct policy *policy = &resident->policies[resident->n_policies];
+    int n = resident->task->n_layers;
+    bool adds = false;
+
+    *policy = (struct policy){
+        .forms = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->forms)};
+    if (!policy->forms)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= n; k++) {
+        struct forms forms;
+
+        survey(resident->task, k, &forms);
+        policy->forms[k] = fastest(resident->task, k);
+        policy->weight_bytes += bytes_of(&forms, policy->forms[k]);
+        adds = adds || (policy->forms[k] & ~latest->forms[k]) != 0;
+    }
+    resident->n_policies += adds;
+    return VBS_OK;
+}
+
+static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
+{
+    int n = resident->task->n_layers, n_changes = 0, latest = 0;
+    struct change *changes = vbs_arena_alloc(&resident->arena, (size_t)n, sizeof *changes);
+    enum vbs_status status;
+
+    if (!changes)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= n; k++)
+        changes[k - 1] = change_of(resident->task, k);
+    qsort(changes, (size_t)n, sizeof *changes, by_worth);
+    while (n_changes < n && changes[n_changes].worth > 0)
+        n_changes++;
+    status = add_policy(ctx, resident, changes, 0);
+    for (int step = 1; status == VBS_OK && step <= N_STEPS; step++) {
+        int n_fast = (n_changes * step + N_STEPS - 1) / N_STEPS;
+
+        if (n_fast > latest)
+            status = add_policy(ctx, resident, changes, n_fast);
+        latest = n_fast;
+    }
+    if (status == VBS_OK)
+        status = add_fastest(ctx, resident);
+    return status;
+}
+
+struct filter {
+    const struct vbs_profile *profile;
+    const struct policy *policy;
+};
+
+static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
+                                    struct vbs_profile_builder *builder, int layer, int batch)
+{
+    const struct filter *filter = self;
+    int n_rows;
+    const struct vbs_profile_row *rows = vbs_profile_rows(
+        filter->profile, layer, vbs_profile_batch_index(filter->profile, batch), &n_rows);
+    enum vbs_status status = VBS_OK;
+
+    for (int a = 0; status == VBS_OK && a < n_rows; a++)
+        if (filter->policy->forms[layer] >> rows[a].form & 1)
+            status =
+                vbs_profile_builder_row(ctx, builder, layer, batch,
+                                        filter->profile->algorithms[rows[a].algorithm], &rows[a]);
+    return status;
+}
+
+static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *resident,
+                                   struct policy *policy)
+{
+    const struct vbs_profile *profile = resident->task->profile;
+    struct filter filter = {profile, policy};
+    struct vbs_derivation derivation = {.self = &filter,
+                                        .rows = allowed_rows,
+                                        .n_batches = resident->task->n_batches,
+                                        .batches = profile->batches};
+    struct vbs_problem problem = resident->task->problem;
+    enum vbs_status status = vbs_profile_derive(ctx, profile, &derivation, &policy->profile);
+
+    if (status != VBS_OK)
+        return status;
+    policy->algorithms = vbs_arena_alloc(&resident->arena, (size_t)policy->profile->n_algorithms,
+                                         sizeof *policy->algorithms);
+    if (!policy->algorithms)
+        return vbs_no_memory(ctx);
+    for (int a = 0; a < policy->profile->n_algorithms; a++)
+        policy->algorithms[a] = vbs_profile_algorithm(profile, policy->profile->algorithms[a]);
+    problem.profile = policy->profile;
+    problem.weights = VBS_WEIGHTS_EXCLUDED;
+    status = vbs_task_init(ctx, &policy->task, &problem);
+    if (status != VBS_OK)
+        return status;
+    policy->task.options = resident->task->options;
+    policy->task.options.time_limit_s = /* of a budget, for all policies together */
+        (policy->task.options.time_limit_s > 0 ? policy->task.options.time_limit_s
+                                               : VBS_TIME_LIMIT_S) /
+        resident->n_policies;
+    status = resident->planner->open(ctx, &policy->task, &policy->self);
+    policy->opened = status == VBS_OK;
+    if (!policy->opened)
+        vbs_task_clear(&policy->task);
+    return status;
+}
+
+static void resident_close(void *self)
+{
+    struct resident *resident = self;
+
+    if (!resident)
+        return;
+    for (int i = 0; i < resident->n_policies; i++) {
+        struct policy *policy = &resident->policies[i];
+
+        if (policy->opened) {
+            resident->planner->close(policy->self);
+            vbs_task_clear(&policy->task);
+        }
+        vbs_profile_free(policy->profile);
+    }
+    vbs_arena_clear(&resident->arena);
+    free(resident);
+}
+
+static enum vbs_status resident_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct resident *resident = calloc(1, sizeof *resident);
+    enum vbs_status status;
+
+    if (!resident)
+        return vbs_no_memory(ctx);
+    resident->task = task;
+    resident->planner = task->resident;
+    status = find_policies(ctx, resident);
+    for (int i = 0; status == VBS_OK && i < resident->n_policies; i++)
+        status = open_policy(ctx, resident, &resident->policies[i]);
+    if (status != VBS_OK) {
+        resident_close(resident);
+        return status;
+    }
+    *self = resident;
+    return VBS_OK;
+}
+
+/* Loads each form that the steps read, before all of them. */
+static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *resident,
+                                  const struct policy *policy, const struct vbs_step_list *steps,
+                                  struct vbs_draft *draft)
+{
+    int n = resident->task->n_layers;
+    uint64_t *used = calloc((size_t)n + 1, sizeof *used);
+    enum vbs_status status = used ? VBS_OK : vbs_no_memory(ctx);
+
+    for (int64_t s = 0; used && s < steps->n_steps; s++)
+        used[steps->steps[s].layer] |= (uint64_t)1
+                                       << vbs_task_step_row(&policy->task, &steps->steps[s])->form;
+    for (int k = 1; status == VBS_OK && k <= n; k++)
+        for (int f = 0; status == VBS_OK && f < VBS_MAX_FORMS; f++) {
+            struct vbs_step load = {
+                .op = VBS_STEP_LOAD, .layer = k, .form = (uint8_t)f, .resident = true};
+
+            if (!(used[k] >> f & 1))
+                continue;
+            load.bytes = vbs_profile_form_bytes(resident->task->profile, k, f);
+            if (load.bytes > 0)
+                status = vbs_step_list_append(ctx, &draft->steps, &load);
+        }
+    free(used);
+    return status;
+}
+
+static enum vbs_status take_draft(struct vbs_ctx *ctx, const struct resident *resident,
+                                  const struct policy *policy, const struct vbs_draft *from,
+                                  struct vbs_draft *draft)
+{
+    enum vbs_status status;
+
+    draft->steps.n_steps = 0;
+    draft->reserved_bytes = from->reserved_bytes + policy->weight_bytes;
+    status = load_forms(ctx, resident, policy, &from->steps, draft);
+    for (int64_t s = 0; status == VBS_OK && s < from->steps.n_steps; s++) {
+        struct vbs_step step = from->steps.steps[s];
+
+        step.algorithm = policy->algorithms[step.algorithm];
+        status = vbs_step_list_append(ctx, &draft->steps, &step);
+    }
+    return status;
+}
+
+static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
+                                     struct vbs_draft *draft)
+{
+    struct resident *resident = self;
+    double best_time_us = HUGE_VAL;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; status == VBS_OK && i < resident->n_policies; i++) {
+        struct policy *policy = &resident->policies[i];
+        struct vbs_draft made = {0};
+        double time_us;
+
+        if (memory_bytes < policy->weight_bytes)
+            continue;
+        status =
+            resident->planner->plan(ctx, policy->self, memory_bytes - policy->weight_bytes, &made);
+        time_us = status == VBS_OK ? vbs_step_list_us(&policy->task, &made.steps) : HUGE_VAL;
+        if (time_us < best_time_us) {
+            best_time_us = time_us;
+            status = take_draft(ctx, resident, policy, &made, draft);
+        }
+        if (status == VBS_INFEASIBLE)
+            status = VBS_OK;
+        vbs_step_list_clear(&made.steps);
+    }
+    return status == VBS_OK && isinf(best_time_us) ? VBS_INFEASIBLE : status;
+}
+
+static int64_t resident_least_bytes(const void *self)
+{
+    const struct resident *resident = self;
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < resident->n_policies; i++) {
+        const struct policy *policy = &resident->policies[i];
+        int64_t bytes = resident->planner->least_bytes(policy->self);
+
+        if (bytes < INT64_MAX - policy->weight_bytes && bytes + policy->weight_bytes < least)
+            least = bytes + policy->weight_bytes;
+    }
+    return least;
+}
+
+static size_t resident_peak_bytes(const void *self)
+{
+    const struct resident *resident = self;
+    size_t bytes = resident->arena.total_bytes;
+
+    for (int i = 0; i < resident->n_policies; i++)
+        bytes += resident->planner->peak_bytes(resident->policies[i].self);
+    return bytes;
+}
+
+static enum vbs_status resident_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes,
+                                           int *n)
+{
+    const struct resident *resident = self;
+    int64_t *all = NULL;
+    int n_all = 0;
+
+    for (int i = 0; i < resident->n_policies; i++) {
+        const struct policy *policy = &resident->policies[i];
+        int64_t *some = NULL, *grown;
+        int n_some = 0;
+        enum vbs_status status = resident->planner->thresholds(ctx, policy->self, &some, &n_some);
+
+        if (status != VBS_OK) {
+            free(all);
+            return status;
+        }
+        grown = realloc(all, ((size_t)n_all + (size_t)n_some + 1) * sizeof *all);
+        if (!grown) {
+            free(all);
+            free(some);
+            return vbs_no_memory(ctx);
+        }
+        all = grown;
+        for (int t = 0; t < n_some; t++)
+            if (some[t] <= INT64_MAX - policy->weight_bytes)
+                all[n_all++] = some[t] + policy->weight_bytes;
+        free(some);
+    }
+    *bytes = all;
+    *n = n_all;
+    return VBS_OK;
+}
+
+const struct vbs_planner vbs_planner_resident = {
+    .name = "resident",
+    .summary = "a planner of activations in what resident weights leave",
+    .open = resident_open,
+    .plan = resident_plan,
+    .least_bytes = resident_least_bytes,
+    .peak_bytes = resident_peak_bytes,
+    .thresholds = resident_thresholds,
+    .close = resident_close,
+};

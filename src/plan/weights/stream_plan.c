@@ -1,0 +1,270 @@
+/*
+ * The transfers of a stream within a budget: what is kept, and where loads stand.
+ */
+#include "plan/weights/stream.h"
+
+#include "base/fail.h"
+#include "plan/weights/range_min_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots where room is shortest, one in each stretch of them, and what is left there: most gaps that
+ * cannot be kept fail at one of these, which needs no search. */
+#define N_TIGHT 8
+
+struct tight {
+    int slot;
+    int64_t room;
+};
+
+struct loading {
+    struct vbs_ctx *ctx;
+    const struct vbs_stream *stream;
+    const struct vbs_stream_rule *rule;
+    int n_slots;
+    int64_t *room;  /* [n_slots] bytes free during each step */
+    bool *kept;     /* [n_visits] the gap after a visit */
+    int *load_slot; /* [n_visits] where the visit's load stands; -1: it needs none */
+    struct vbs_streamed *streamed;
+    int n_tight;
+    struct tight tight[N_TIGHT];
+};
+
+static void find_tight(struct loading *loading)
+{
+    int n = loading->n_slots;
+
+    for (int t = 0; t < N_TIGHT; t++) {
+        int from = (int)((int64_t)n * t / N_TIGHT), to = (int)((int64_t)n * (t + 1) / N_TIGHT);
+        struct tight tight = {from, INT64_MAX};
+
+        for (int s = from; s < to; s++)
+            if (loading->room[s] < tight.room)
+                tight = (struct tight){s, loading->room[s]};
+        if (from < to)
+            loading->tight[loading->n_tight++] = tight;
+    }
+}
+
+/* The gap after visit v as slots: first..last, and wrapped 0..wrapped_last. */
+struct span {
+    int first, last, wrapped_last;
+};
+
+static struct span span_of(const struct loading *loading, int v)
+{
+    const struct vbs_visit *visits = loading->stream->visits;
+    int next = visits[v].next;
+
+    if (next > v)
+        return (struct span){visits[v].slot + 1, visits[next].slot - 1, -1};
+    return (struct span){visits[v].slot + 1, loading->n_slots - 1, visits[next].slot - 1};
+}
+
+static bool covers(const struct span *span, int slot)
+{
+    return (slot >= span->first && slot <= span->last) || slot <= span->wrapped_last;
+}
+
+static bool fits_where_tight(const struct loading *loading, const struct span *span, int64_t bytes)
+{
+    for (int t = 0; t < loading->n_tight; t++)
+        if (loading->tight[t].room < bytes && covers(span, loading->tight[t].slot))
+            return false;
+    return true;
+}
+
+static void keep(struct loading *loading, struct vbs_room *room, int v)
+{
+    struct span span = span_of(loading, v);
+    int64_t bytes = loading->stream->pieces[loading->stream->visits[v].piece].bytes;
+    int64_t needed = bytes;
+
+    if (span.first <= span.last || span.wrapped_last >= 0)
+        needed += loading->rule->aside_bytes;
+    if (!fits_where_tight(loading, &span, needed) ||
+        vbs_room_least(room, span.first, span.last) < needed ||
+        vbs_room_least(room, 0, span.wrapped_last) < needed)
+        return;
+    vbs_room_take(room, span.first, span.last, bytes);
+    vbs_room_take(room, 0, span.wrapped_last, bytes);
+    for (int t = 0; t < loading->n_tight; t++)
+        if (covers(&span, loading->tight[t].slot))
+            loading->tight[t].room -= bytes;
+    loading->kept[v] = true;
+}
+
+/* Room beside the pieces that each step reads, then gaps kept, shortest first. */
+static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
+{
+    const struct vbs_stream *stream = loading->stream;
+    struct vbs_room room;
+    enum vbs_status status;
+
+    for (int s = 0; s < loading->n_slots; s++)
+        loading->room[s] = memory_bytes - stream->step_bytes[s];
+    for (int v = 0; v < stream->n_visits; v++)
+        loading->room[stream->visits[v].slot] -= stream->pieces[stream->visits[v].piece].bytes;
+    if (!loading->rule->keeps) {
+        for (int v = 0; v < stream->n_visits; v++)
+            loading->kept[v] =
+                stream->visits[v].next > v &&
+                stream->visits[stream->visits[v].next].slot == stream->visits[v].slot + 1;
+        return VBS_OK;
+    }
+    find_tight(loading);
+    status = vbs_room_init(loading->ctx, &room, loading->room, loading->n_slots);
+    if (status != VBS_OK)
+        return status;
+    for (int g = 0; g < stream->n_visits; g++)
+        keep(loading, &room, stream->gaps[g]);
+    vbs_room_read(&room, loading->room);
+    vbs_room_clear(&room);
+    return VBS_OK;
+}
+
+/* The clocks while loads are placed. */
+struct clocks {
+    double copy_us;   /* the end of the latest load */
+    double *ended_us; /* [n_slots + 1] end of the step before a slot */
+    int load_slot;    /* of the latest load */
+};
+
+/* Places the load of visit v: as early as that is of use. */
+static void place_load(struct loading *loading, struct clocks *clocks, int v)
+{
+    const struct vbs_visit *visit = &loading->stream->visits[v];
+    const struct vbs_piece *piece = &loading->stream->pieces[visit->piece];
+    int least = clocks->load_slot, slot = visit->slot;
+
+    if (visit->previous < v && least <= loading->stream->visits[visit->previous].slot)
+        least = loading->stream->visits[visit->previous].slot + 1; /* until then it is there */
+    if (loading->rule->earliest && loading->rule->earliest[v] > least)
+        least = loading->rule->earliest[v];
+    while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&
+           loading->room[slot - 1] >= piece->bytes)
+        loading->room[--slot] -= piece->bytes;
+    loading->load_slot[v] = clocks->load_slot = slot;
+    clocks->copy_us = fmax(clocks->copy_us, clocks->ended_us[slot]) + piece->copy_us;
+}
+
+/* Runs both clocks over the steps and places the loads on the way. */
+static enum vbs_status place_loads(struct loading *loading)
+{
+    const struct vbs_stream *stream = loading->stream;
+    struct clocks clocks = {.ended_us = malloc(((size_t)loading->n_slots + 1) * sizeof(double))};
+    int v = 0;
+
+    if (!clocks.ended_us)
+        return vbs_no_memory(loading->ctx);
+    clocks.ended_us[0] = 0;
+    for (int s = 0; s < loading->n_slots; s++) {
+        double start_us = clocks.ended_us[s];
+
+        for (; v < stream->n_visits && stream->visits[v].slot == s; v++) {
+            loading->load_slot[v] = -1;
+            if (loading->kept[stream->visits[v].previous])
+                continue;
+            place_load(loading, &clocks, v);
+            start_us = fmax(start_us, clocks.copy_us);
+        }
+        clocks.ended_us[s + 1] = start_us + stream->step_us[s];
+    }
+    loading->streamed->time_us = clocks.ended_us[loading->n_slots];
+    free(clocks.ended_us);
+    return isinf(loading->streamed->time_us) ? VBS_INFEASIBLE : VBS_OK;
+}
+
+static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps,
+                            enum vbs_step_op op, int v, bool resident)
+{
+    const struct vbs_piece *piece = &loading->stream->pieces[loading->stream->visits[v].piece];
+    struct vbs_step step = {.op = (uint8_t)op,
+                            .layer = piece->layer,
+                            .part = piece->part,
+                            .parts = piece->parts,
+                            .form = (uint8_t)piece->form,
+                            .bytes = piece->bytes,
+                            .resident = resident};
+
+    return vbs_step_list_append(loading->ctx, steps, &step);
+}
+
+/* Pieces that are there from the request before: the gap over its end was kept. */
+static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_list *steps)
+{
+    const struct vbs_visit *visits = loading->stream->visits;
+    enum vbs_status status = VBS_OK;
+
+    for (int v = 0; status == VBS_OK && v < loading->stream->n_visits; v++)
+        if (visits[v].previous >= v && loading->kept[visits[v].previous])
+            status = emit(loading, steps, VBS_STEP_LOAD, v, true);
+    return status;
+}
+
+/* Before each step what is no longer of use is dropped, then what is placed there is loaded. */
+static enum vbs_status emit_all(struct loading *loading, struct vbs_step_list *steps)
+{
+    const struct vbs_stream *stream = loading->stream;
+    enum vbs_status status = emit_residents(loading, steps);
+    int used = 0, loaded = 0;
+
+    for (int s = 0; status == VBS_OK && s <= loading->n_slots; s++) {
+        for (; status == VBS_OK && used < stream->n_visits && stream->visits[used].slot < s; used++)
+            if (!loading->kept[used])
+                status = emit(loading, steps, VBS_STEP_DROP, used, false);
+        for (; status == VBS_OK && loaded < stream->n_visits &&
+               (loading->load_slot[loaded] < 0 || loading->load_slot[loaded] <= s);
+             loaded++)
+            if (loading->load_slot[loaded] >= 0)
+                status = emit(loading, steps, VBS_STEP_LOAD, loaded, false);
+        if (status == VBS_OK && s < loading->n_slots)
+            status = vbs_step_list_append(loading->ctx, steps, &stream->computes.steps[s]);
+    }
+    return status;
+}
+
+static void find_peak(struct loading *loading, int64_t memory_bytes)
+{
+    int64_t least = INT64_MAX;
+
+    for (int s = 0; s < loading->n_slots; s++)
+        if (loading->room[s] < least)
+            least = loading->room[s];
+    loading->streamed->peak_bytes = memory_bytes - least;
+}
+
+enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *stream,
+                                const struct vbs_stream_rule *rule, int64_t memory_bytes,
+                                struct vbs_streamed *streamed, struct vbs_step_list *steps)
+{
+    struct loading loading = {.ctx = ctx,
+                              .stream = stream,
+                              .rule = rule,
+                              .n_slots = (int)stream->computes.n_steps,
+                              .streamed = streamed};
+    size_t n_visits = (size_t)stream->n_visits + 1;
+    enum vbs_status status = VBS_OK;
+
+    if (memory_bytes < stream->least_bytes)
+        return VBS_INFEASIBLE;
+    loading.room = malloc((size_t)loading.n_slots * sizeof *loading.room);
+    loading.kept = calloc(n_visits, sizeof *loading.kept);
+    loading.load_slot = calloc(n_visits, sizeof *loading.load_slot);
+    if (!loading.room || !loading.kept || !loading.load_slot)
+        status = vbs_no_memory(ctx);
+    if (status == VBS_OK)
+        status = keep_gaps(&loading, memory_bytes);
+    if (status == VBS_OK)
+        status = place_loads(&loading);
+    if (status == VBS_OK)
+        find_peak(&loading, memory_bytes);
+    if (status == VBS_OK && steps)
+        status = emit_all(&loading, steps);
+    free(loading.room);
+    free(loading.kept);
+    free(loading.load_slot);
+    return status;
+}

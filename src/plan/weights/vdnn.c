@@ -1,0 +1,196 @@
+/*
+ * vdnn: whole layers, the weights of the next weighted layer prefetched, finished ones dropped
+ * (Rhu et al., "vDNN", MICRO 2016, as MMCNN 2.3 and 4.2 use it). Every layer runs one batch, the
+ * request in chunks of it and a remainder; of all batches the fastest that fits. A load may stand
+ * no earlier than the step of the weighted layer before it, and stands as early from there on as
+ * memory allows; where nothing can be prefetched the least budget is the largest layer with its
+ * weights.
+ *
+ * Budgets are tried one by one: those at which some row of a layer fits, alone or beside the next
+ * layer's weights, and a grid between. A budget has the best plan of all that need no more.
+ * O(budgets x batches x steps).
+ */
+#include "plan/weights/trial.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+struct vdnn {
+    struct vbs_ctx *ctx;
+    const struct vbs_task *task;
+    struct vbs_answers *answers;
+    struct vbs_cutting whole;
+};
+
+/* The steps of chunks of batch, each with the best row that fits memory_bytes. VBS_INFEASIBLE: a
+ * layer has none. */
+static enum vbs_status list_steps(struct vdnn *vdnn, int batch, int64_t memory_bytes,
+                                  struct vbs_step_list *steps)
+{
+    const struct vbs_task *task = vdnn->task;
+    struct vbs_walk walk;
+    enum vbs_status status = vbs_walk_init(vdnn->ctx, &walk, task);
+
+    for (int left = task->request; status == VBS_OK && left > 0;) {
+        int b = vbs_collect_batch(task, left < batch ? left : batch);
+
+        for (int k = 1; status == VBS_OK && k <= task->n_layers; k++) {
+            const struct vbs_profile_row *row =
+                vbs_collect_row(task, k, b, vbs_walk_step(&walk, k, b), memory_bytes, false);
+
+            status =
+                row ? vbs_step_list_add(vdnn->ctx, steps, k, b, row->algorithm) : VBS_INFEASIBLE;
+        }
+        left -= b;
+    }
+    vbs_walk_clear(&walk);
+    return status;
+}
+
+/* earliest[v]: the step of the weighted layer before visit v. */
+static void find_earliest(const struct vbs_stream *stream, int *earliest)
+{
+    for (int v = 0, before = 0, latest = 0; v < stream->n_visits; v++) {
+        if (stream->visits[v].slot != latest)
+            before = latest;
+        latest = stream->visits[v].slot;
+        earliest[v] = before;
+    }
+}
+
+static enum vbs_status try_stream(struct vdnn *vdnn, const struct vbs_stream *stream,
+                                  int64_t memory_bytes)
+{
+    int *earliest = malloc(((size_t)stream->n_visits + 1) * sizeof *earliest);
+    struct vbs_stream_rule rule = {.earliest = earliest};
+    enum vbs_status status;
+
+    if (!earliest)
+        return vbs_no_memory(vdnn->ctx);
+    find_earliest(stream, earliest);
+    status = vbs_collect(vdnn->ctx, stream, &rule, memory_bytes, vdnn->answers);
+    free(earliest);
+    return status;
+}
+
+static enum vbs_status try_budget(struct vdnn *vdnn, int batch, int64_t memory_bytes)
+{
+    struct vbs_step_list steps = {0};
+    struct vbs_stream stream;
+    enum vbs_status status = list_steps(vdnn, batch, memory_bytes, &steps);
+
+    if (status == VBS_OK) {
+        status = vbs_stream_init(vdnn->ctx, vdnn->task, steps.steps, steps.n_steps, &vdnn->whole,
+                                 false, &stream);
+        if (status == VBS_OK) {
+            status = try_stream(vdnn, &stream, memory_bytes);
+            vbs_stream_clear(&stream);
+        }
+    }
+    vbs_step_list_clear(&steps);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* Adds the budgets at which a row of layer fits, whose step takes base_bytes without scratch and
+ * weights; and with the lightest weights of the next layer. */
+static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int64_t base_bytes,
+                                   int64_t next_bytes, struct vbs_budgets *budgets)
+{
+    int n_rows;
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(vdnn->task->profile, layer, vdnn->task->batch_index[batch], &n_rows);
+    enum vbs_status status = VBS_OK;
+
+    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+        int64_t bytes = base_bytes + rows[a].ws_bytes + rows[a].weight_bytes;
+
+        status = vbs_budgets_add(vdnn->ctx, budgets, bytes);
+        if (status == VBS_OK)
+            status = vbs_budgets_add(vdnn->ctx, budgets, bytes + next_bytes);
+    }
+    return status;
+}
+
+/* The lightest weights of the weighted layer after layer, the first after the last. */
+static int64_t next_weights(const struct vbs_task *task, int layer)
+{
+    for (int i = 1; i <= task->n_layers; i++) {
+        int k = (layer + i - 1) % task->n_layers + 1;
+
+        if (task->profile->layers[k].weight_bytes > 0)
+            return task->profile->layers[k].weight_bytes;
+    }
+    return 0;
+}
+
+static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_budgets *budgets)
+{
+    const struct vbs_task *task = vdnn->task;
+    struct vbs_walk walk;
+    enum vbs_status status = vbs_walk_init(vdnn->ctx, &walk, task);
+    int64_t least = INT64_MAX, most = 0;
+
+    if (status != VBS_OK)
+        return status;
+    for (int k = 1; status == VBS_OK && k <= task->n_layers; k++)
+        status = add_budgets(vdnn, k, batch, vbs_walk_step(&walk, k, batch), next_weights(task, k),
+                             budgets);
+    vbs_walk_clear(&walk);
+    for (int i = 0; i < budgets->n; i++) {
+        least = budgets->bytes[i] < least ? budgets->bytes[i] : least;
+        most = budgets->bytes[i] > most ? budgets->bytes[i] : most;
+    }
+    if (task->problem.io == VBS_IO_RESIDENT) /* outputs of the chunks before */
+        for (int k = 1; k <= task->n_layers; k++)
+            most += task->last_reader[k] ? 0 : task->request * vbs_task_bytes(task, k);
+    if (status == VBS_OK && least > 0)
+        status = vbs_budgets_add_grid(vdnn->ctx, budgets, least, most);
+    vbs_budgets_sort(budgets);
+    return status;
+}
+
+static enum vbs_status try_batch(struct vdnn *vdnn, int batch)
+{
+    struct vbs_budgets budgets = {0};
+    enum vbs_status status = find_budgets(vdnn, batch, &budgets);
+
+    for (int i = 0; status == VBS_OK && i < budgets.n; i++)
+        status = try_budget(vdnn, batch, budgets.bytes[i]);
+    vbs_budgets_clear(&budgets);
+    return status;
+}
+
+static enum vbs_status vdnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
+{
+    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct vdnn vdnn = {.ctx = ctx, .task = task, .answers = answers};
+    struct vbs_arena arena = {0};
+    enum vbs_status status;
+
+    if (!answers)
+        return vbs_no_memory(ctx);
+    answers->task = task;
+    status = vbs_cutting_init(ctx, task, &arena, &vdnn.whole);
+    for (int i = 0; status == VBS_OK && i < task->n_batches; i++)
+        status = try_batch(&vdnn, task->profile->batches[i]);
+    vbs_arena_clear(&arena);
+    if (status != VBS_OK) {
+        vbs_answers_close(answers);
+        return status;
+    }
+    *self = answers;
+    return VBS_OK;
+}
+
+const struct vbs_planner vbs_planner_vdnn = {
+    .name = "vdnn",
+    .summary = "weights of whole layers, the next layer's prefetched, finished ones dropped (vDNN)",
+    .transfers = true,
+    .open = vdnn_open,
+    .plan = vbs_answers_plan,
+    .least_bytes = vbs_answers_least_bytes,
+    .peak_bytes = vbs_answers_peak_bytes,
+    .thresholds = vbs_answers_thresholds,
+    .close = vbs_answers_close,
+};

@@ -1,0 +1,73 @@
+/* What the CSV reader and writer share. Internal to the room. */
+#ifndef VBS_PROFILE_CSV_CSV_H
+#define VBS_PROFILE_CSV_CSV_H
+
+#include "profile/builder.h"
+
+#include <locale.h>
+
+#define CSV_MAX_BYTES ((size_t)256 << 20) /* a larger file is refused */
+
+/* X(column): first those that must be there, in the order of INTERFACE.md, then those of measured
+ * profiles, then those of profiles that say how weights are packed, then of those that say how
+ * layers can be divided. */
+#define CSV_COLUMNS(X)                                                                             \
+    X(layer)                                                                                       \
+    X(name)                                                                                        \
+    X(kind)                                                                                        \
+    X(inputs)                                                                                      \
+    X(batch)                                                                                       \
+    X(algorithm)                                                                                   \
+    X(time_us)                                                                                     \
+    X(in_bytes)                                                                                    \
+    X(out_bytes)                                                                                   \
+    X(ws_bytes)                                                                                    \
+    X(weight_bytes)                                                                                \
+    X(in_place)                                                                                    \
+    X(mad_us)                                                                                      \
+    X(low_us)                                                                                      \
+    X(high_us)                                                                                     \
+    X(n_runs)                                                                                      \
+    X(channels)                                                                                    \
+    X(packed_bytes)                                                                                \
+    X(form)                                                                                        \
+    X(parts)
+
+#define CSV_COLUMN_ENUM(column) CSV_##column,
+enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
+#undef CSV_COLUMN_ENUM
+
+#define CSV_FIRST_MEASURED CSV_mad_us
+#define CSV_FIRST_PACKED   CSV_channels
+#define CSV_FIRST_DIVIDED  CSV_parts
+
+extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in csv_write.c */
+
+/* ---- csv_scan.c: numbers and quoted texts; what is wrong is said with the builder's line ---- */
+
+/* Where a file is read: who is told, and how numbers look. */
+struct csv_scan {
+    struct vbs_ctx *ctx;
+    struct vbs_profile_builder *builder;
+    locale_t locale; /* "C" */
+};
+
+/* Digits at *text, which it passes; false on overflow or without any. */
+bool vbs_csv_digits(const char **text, int64_t *value);
+
+/* The whole of text as a whole number within [low, high]; name says what it is. */
+enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, const char *text,
+                              int64_t low, int64_t high, int64_t *value) VBS_MUST_CHECK;
+
+/* The whole of text as a decimal number. */
+enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,
+                             double *value) VBS_MUST_CHECK;
+
+/* Undoes what the writer does to values in quotes, in place: text is behind the opening quote.
+ * Returns what follows the closing one, or null when the text is malformed. */
+char *vbs_csv_unquote(char *text);
+
+/* Adds the copy that the value of a "# copy: " line says, which it changes. */
+enum vbs_status vbs_csv_copy(const struct csv_scan *scan, char *value) VBS_MUST_CHECK;
+
+#endif

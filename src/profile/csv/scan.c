@@ -1,0 +1,142 @@
+/* Numbers, quoted texts and copies out of a CSV file. */
+#include "profile/csv/csv.h"
+
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAIL(scan, ...)                                                                            \
+    vbs_builder_fail((scan)->ctx, (scan)->builder, (scan)->builder->line, __VA_ARGS__)
+
+bool vbs_csv_digits(const char **text, int64_t *value)
+{
+    const char *start = *text;
+    bool fits = true;
+
+    *value = 0;
+    for (; **text >= '0' && **text <= '9'; ++*text)
+        fits = fits && vbs_mul(*value, 10, value) && vbs_add(*value, **text - '0', value);
+    return fits && *text > start;
+}
+
+enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, const char *text,
+                              int64_t low, int64_t high, int64_t *value)
+{
+    const char *digits = text + (text[0] == '-');
+    int64_t number = 0;
+    bool fits;
+
+    if (digits[0] == '\0' || digits[strspn(digits, "0123456789")])
+        return FAIL(scan, "%s '%.40s' is not a whole number", name, text);
+    fits = vbs_csv_digits(&digits, &number);
+    if (text[0] == '-' && (!fits || number > 0))
+        return FAIL(scan, "%s is negative: %.40s", name, text);
+    if (!fits || number > high)
+        return FAIL(scan, "%s %.40s is above the largest, %lld", name, text, (long long)high);
+    if (number < low)
+        return FAIL(scan, "%s %.40s is out of range; it goes from %lld to %lld", name, text,
+                    (long long)low, (long long)high);
+    *value = number;
+    return VBS_OK;
+}
+
+/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,
+                             double *value)
+{
+    char *end;
+
+    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")])
+        goto malformed;
+    *value = strtod_l(text, &end, scan->locale);
+    if (*end == '\0')
+        return VBS_OK;
+
+malformed:
+    return FAIL(scan, "%s '%.40s' is not a finite decimal number", name, text);
+}
+
+/* Number behind "\x" at text, or -1; a zero would end the text. */
+static int read_escaped_byte(const char *text)
+{
+    char digits[3] = {0};
+
+    if (!strchr("0123456789abcdef", text[0]) || !text[0])
+        return -1;
+    if (!strchr("0123456789abcdef", text[1]) || !text[1])
+        return -1;
+    memcpy(digits, text, 2);
+    return strcmp(digits, "00") == 0 ? -1 : (int)strtol(digits, NULL, 16);
+}
+
+char *vbs_csv_unquote(char *text)
+{
+    char *to = text;
+
+    for (; *text != '"'; text++) {
+        int byte = (unsigned char)*text;
+
+        if (byte == '\0')
+            return NULL;
+        if (byte == '\\') {
+            byte = (unsigned char)*++text;
+            if (byte == 'n')
+                byte = '\n';
+            else if (byte == 'x' && (byte = read_escaped_byte(text + 1)) > 0)
+                text += 2;
+            else if (byte != '"' && byte != '\\')
+                return NULL;
+        }
+        *to++ = (char)byte;
+    }
+    *to = '\0';
+    return text + 1;
+}
+
+#define COPY_FIELDS 7 /* SOURCE,BYTES,TIME_US,MAD_US,LOW_US,HIGH_US,N_RUNS; or the first three */
+
+/* Cuts value into at most COPY_FIELDS + 1 fields; only the source may be in quotes. 0: malformed
+ * quotes. */
+static int cut_copy(char *value, const char *fields[COPY_FIELDS + 1])
+{
+    int n = 0;
+
+    fields[n++] = value;
+    if (*value == '"') {
+        fields[0] = ++value;
+        value = vbs_csv_unquote(value);
+        if (!value || *value != ',')
+            return 0;
+    }
+    while (n <= COPY_FIELDS && (value = strchr(value, ','))) {
+        *value++ = '\0';
+        fields[n++] = value;
+    }
+    return n;
+}
+
+enum vbs_status vbs_csv_copy(const struct csv_scan *scan, char *value)
+{
+    struct vbs_copy_row row = {0};
+    const char *fields[COPY_FIELDS + 1];
+    int n_fields = cut_copy(value, fields);
+    int64_t n_runs = 0;
+    enum vbs_status status;
+
+    if (n_fields != 3 && n_fields != COPY_FIELDS)
+        return FAIL(scan, "a copy is SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]");
+    if ((status =
+             vbs_csv_whole(scan, "bytes of the copy", fields[1], 1, VBS_MAX_BYTES, &row.bytes)) ||
+        (status = vbs_csv_time(scan, "time_us of the copy", fields[2], &row.time_us)))
+        return status;
+    if (n_fields == COPY_FIELDS &&
+        ((status = vbs_csv_time(scan, "mad_us of the copy", fields[3], &row.mad_us)) ||
+         (status = vbs_csv_time(scan, "low_us of the copy", fields[4], &row.low_us)) ||
+         (status = vbs_csv_time(scan, "high_us of the copy", fields[5], &row.high_us)) ||
+         (status = vbs_csv_whole(scan, "n_runs of the copy", fields[6], 0, INT32_MAX, &n_runs))))
+        return status;
+    row.n_runs = (int)n_runs;
+    return vbs_profile_builder_copy(scan->ctx, scan->builder, fields[0], &row);
+}

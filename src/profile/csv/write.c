@@ -1,0 +1,188 @@
+/*
+ * Profiles to CSV. One profile has one text: rows by layer, batch and algorithm, circumstances that
+ * are empty left out, statistics only where something was measured.
+ */
+#include "profile/csv/csv.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const vbs_csv_columns[CSV_N_COLUMNS] = {
+#define NAME(column) #column,
+    CSV_COLUMNS(NAME)
+#undef NAME
+};
+
+/* A value that a comment line cannot carry as it is: it would end the line, or blanks or a quote at
+ * its ends would be read in another way. */
+static bool needs_quotes(const char *value)
+{
+    size_t length = strlen(value);
+
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return true;
+    return length && (value[0] == '"' || value[0] == ' ' || value[length - 1] == ' ');
+}
+
+static void add_quoted(struct vbs_text *text, const char *value)
+{
+    vbs_text_add(text, "\"");
+    for (; *value; value++) {
+        unsigned char c = (unsigned char)*value;
+
+        if (c == '"' || c == '\\')
+            vbs_text_addf(text, "\\%c", c);
+        else if (c == '\n')
+            vbs_text_add(text, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            vbs_text_addf(text, "\\x%02x", c);
+        else
+            vbs_text_addf(text, "%c", c);
+    }
+    vbs_text_add(text, "\"");
+}
+
+static void add_circumstance(struct vbs_text *text, const char *key, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    vbs_text_addf(text, "# %s: ", key);
+    if (needs_quotes(value))
+        add_quoted(text, value);
+    else
+        vbs_text_add(text, value);
+    vbs_text_add(text, "\n");
+}
+
+/* ",mad,low,high,runs" */
+static void add_statistics(struct vbs_text *text, double mad_us, double low_us, double high_us,
+                           int n_runs)
+{
+    vbs_text_add(text, ",");
+    vbs_text_add_double(text, mad_us);
+    vbs_text_add(text, ",");
+    vbs_text_add_double(text, low_us);
+    vbs_text_add(text, ",");
+    vbs_text_add_double(text, high_us);
+    vbs_text_addf(text, ",%d", n_runs);
+}
+
+static void add_copy(struct vbs_text *text, const char *source, const struct vbs_copy_row *row)
+{
+    vbs_text_add(text, "# copy: ");
+    if (needs_quotes(source) || strchr(source, ','))
+        add_quoted(text, source);
+    else
+        vbs_text_add(text, source);
+    vbs_text_addf(text, ",%" PRId64 ",", row->bytes);
+    vbs_text_add_double(text, row->time_us);
+    if (row->n_runs > 0)
+        add_statistics(text, row->mad_us, row->low_us, row->high_us, row->n_runs);
+    vbs_text_add(text, "\n");
+}
+
+/* Which groups of columns a profile needs beside the first. */
+struct groups {
+    bool measured, packed, divided;
+};
+
+static bool has_column(struct groups groups, enum csv_column column)
+{
+    return column < CSV_FIRST_MEASURED  ? true
+           : column < CSV_FIRST_PACKED  ? groups.measured
+           : column < CSV_FIRST_DIVIDED ? groups.packed
+                                        : groups.divided;
+}
+
+static void add_head(struct vbs_text *text, const struct vbs_profile *profile, struct groups groups)
+{
+    const struct vbs_circumstances *circumstances = &profile->circumstances;
+
+#define ADD(member) add_circumstance(text, #member, circumstances->member);
+    VBS_CIRCUMSTANCE_TEXTS(ADD)
+#undef ADD
+    if (circumstances->threads)
+        vbs_text_addf(text, "# threads: %d\n", circumstances->threads);
+    for (int i = 0; i < profile->n_copies; i++)
+        for (int j = 0; j < profile->copies[i].n_rows; j++)
+            add_copy(text, profile->copies[i].source, &profile->copies[i].rows[j]);
+    for (int i = 0; i < CSV_N_COLUMNS; i++)
+        if (has_column(groups, i))
+            vbs_text_addf(text, "%s%s", i ? "," : "", vbs_csv_columns[i]);
+    vbs_text_add(text, "\n");
+}
+
+static void add_row(struct vbs_text *text, const struct vbs_profile *profile, int layer, int batch,
+                    const struct vbs_profile_row *row, struct groups groups)
+{
+    const struct vbs_profile_layer *about = &profile->layers[layer];
+
+    vbs_text_addf(text, "%d,", layer);
+    vbs_text_add_csv(text, about->name);
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, about->kind);
+    for (int i = 0; i < about->n_inputs; i++)
+        vbs_text_addf(text, "%c%d", i ? ';' : ',', about->inputs[i]);
+    vbs_text_addf(text, ",%d,", batch);
+    vbs_text_add_csv(text, profile->algorithms[row->algorithm]);
+    vbs_text_add(text, ",");
+    vbs_text_add_double(text, row->time_us);
+    vbs_text_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d",
+                  about->in_bytes * batch, about->out_bytes * batch, row->ws_bytes,
+                  about->weight_bytes, about->in_place);
+    if (groups.measured)
+        add_statistics(text, row->mad_us, row->low_us, row->high_us, row->n_runs);
+    if (groups.packed)
+        vbs_text_addf(text, ",%d,%" PRId64 ",%d", about->channels, row->weight_bytes, row->form);
+    if (groups.divided)
+        vbs_text_addf(text, ",%d", row->parts);
+    vbs_text_add(text, "\n");
+}
+
+static struct groups find_groups(const struct vbs_profile *profile)
+{
+    struct groups groups = {0};
+
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        const struct vbs_profile_layer *about = &profile->layers[layer];
+
+        groups.packed = groups.packed || about->channels;
+        for (int b = 0; b < profile->n_batches; b++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
+
+            for (int i = 0; i < n_rows; i++) {
+                groups.measured = groups.measured || rows[i].n_runs > 0;
+                groups.divided = groups.divided || rows[i].parts > 0;
+                groups.packed =
+                    groups.packed || rows[i].form || rows[i].weight_bytes != about->weight_bytes;
+            }
+        }
+    }
+    return groups;
+}
+
+enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                      const char *path)
+{
+    struct groups groups = find_groups(profile);
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    add_head(&text, profile, groups);
+    for (int layer = 1; layer <= profile->n_layers && !text.failed; layer++)
+        for (int b = 0; b < profile->n_batches; b++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
+
+            for (int i = 0; i < n_rows; i++)
+                add_row(&text, profile, layer, profile->batches[b], &rows[i], groups);
+        }
+    status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
+    vbs_text_clear(&text);
+    return status;
+}

@@ -1,0 +1,392 @@
+/*
+ * Measuring copies: how fast weights come from the page cache and from the disk into memory.
+ *
+ * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Rounds
+ * visit all sizes in turn, at ever new places of a file that is larger than the processor's caches,
+ * into ever new places of a buffer. A round in vain comes first: it warms up, shows whether the
+ * source is what it is called, and finds the sizes that are too slow for the time there is.
+ */
+#include "vbslab/measure.h"
+
+#include "profile/measure/copy_file.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KIB              ((int64_t)1 << 10)
+#define MIB              ((int64_t)1 << 20)
+#define MAX_SIZES        6
+#define LEAST_SIZES      3 /* a line with its error */
+#define MIN_RUNS         5
+#define MAX_RUNS         25
+#define MAX_ROUNDS       60 /* where runs are rejected */
+#define TRIES            3  /* until a source is given up */
+#define WANTED_S         2.0
+#define LEAST_BUFFER     (16 * MIB)
+#define LEAST_FILE_BYTES (4 * MIB)
+#define FILE_BYTES       (256 * MIB)
+#define MAX_FILE_BYTES   (1024 * MIB)
+
+struct copying {
+    struct vbs_ctx *ctx;
+    struct vbs_session *session;
+    const struct vbs_copy_options *options;
+    const struct vbs_sample_sink *sink;
+    struct vbs_copy_report report;
+    double start_s, budget_s;
+    int64_t sizes[MAX_SIZES];
+    int n_sizes;
+    struct vbs_copy_file file;
+    struct vbs_copy_landing landing;
+};
+
+/* A source while it is measured. */
+struct source {
+    const char *name;
+    enum vbs_copy_way way;
+    double until_s; /* of the whole: when to stop refining */
+    int n_sizes;    /* that it is fast enough for */
+    int n_runs[MAX_SIZES];
+};
+
+static double elapsed_s(const struct copying *c)
+{
+    return vbs_clock_s() - c->start_s;
+}
+
+/* ---- sizes ---- */
+
+static void choose_sizes(struct copying *c)
+{
+    int64_t weights = 0;
+
+    for (int k = 1; k <= c->session->n_layers; k++)
+        if (!vbs_add(weights, c->session->layers[k].weight_bytes, &weights))
+            weights = INT64_MAX;
+    for (int i = 0; i < MAX_SIZES; i++) {
+        c->sizes[i] = 64 * KIB << (2 * i);
+        if (i < LEAST_SIZES || c->sizes[i] <= weights)
+            c->n_sizes = i + 1;
+    }
+}
+
+/* What earlier processes left of a source; true when it needs nothing more. */
+static enum vbs_status take_up_stored(struct copying *c, struct source *source, bool *complete)
+{
+    int n_begun = 0, n_done = 0;
+
+    for (int i = 0; i < c->n_sizes; i++) {
+        const double *times_us;
+        enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, source->name,
+                                                        c->sizes[i], &times_us, &source->n_runs[i]);
+
+        if (status != VBS_OK)
+            return status;
+        n_begun += source->n_runs[i] > 0;
+        n_done += source->n_runs[i] >= MIN_RUNS;
+    }
+    *complete = n_done >= LEAST_SIZES && n_done == n_begun;
+    return VBS_OK;
+}
+
+/* ---- one copy ---- */
+
+static void report_progress(const struct copying *c)
+{
+    const struct vbs_progress *progress = &c->options->progress;
+    double elapsed = elapsed_s(c);
+    char text[VBS_DETAIL_SIZE];
+
+    if (!progress->report)
+        return;
+    snprintf(text, sizeof text, "%s copies", c->session->circumstances.model);
+    progress->report(progress->self, fmin(1, elapsed / c->budget_s), fmax(0, c->budget_s - elapsed),
+                     text);
+}
+
+static enum vbs_status copy_once(struct copying *c, const struct source *source, int size,
+                                 double *time_us, bool *shown)
+{
+    int64_t bytes = c->sizes[size];
+    enum vbs_status status;
+
+    if (vbs_cancelled(c->ctx))
+        return vbs_fail(c->ctx, VBS_INTERRUPTED, "interrupted");
+    status = vbs_copy_file_read(c->ctx, &c->file, source->way, &c->landing, bytes, time_us, shown);
+    report_progress(c);
+    return status;
+}
+
+/* ---- one source ---- */
+
+/* The round in vain. *shown: whether the source is what it is called. */
+static enum vbs_status try_source(struct copying *c, struct source *source, bool *shown)
+{
+    double budget_us = (source->until_s - elapsed_s(c)) * 1e6;
+
+    *shown = true;
+    for (source->n_sizes = 0; source->n_sizes < c->n_sizes && *shown;) {
+        double time_us = 0;
+
+        *shown = false;
+        for (int i = 0; i < TRIES && !*shown; i++) {
+            enum vbs_status status = copy_once(c, source, source->n_sizes, &time_us, shown);
+
+            if (status != VBS_OK)
+                return status;
+        }
+        source->n_sizes++;
+        /* The next size takes about four times as long. */
+        if (source->n_sizes >= LEAST_SIZES && 4 * time_us * (MIN_RUNS + 1) > budget_us)
+            break;
+    }
+    return VBS_OK;
+}
+
+static bool needs_runs(const struct source *source)
+{
+    for (int i = 0; i < source->n_sizes; i++)
+        if (source->n_runs[i] < MIN_RUNS)
+            return true;
+    return false;
+}
+
+static enum vbs_status run_rounds(struct copying *c, struct source *source)
+{
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        if (!needs_runs(source) && elapsed_s(c) > source->until_s)
+            break;
+        for (int i = 0; i < source->n_sizes; i++) {
+            enum vbs_status status;
+            double time_us;
+            bool shown;
+
+            if (source->n_runs[i] >= MAX_RUNS)
+                continue;
+            status = copy_once(c, source, i, &time_us, &shown);
+            if (status == VBS_OK && shown) {
+                status = c->sink->add_copy(c->ctx, c->sink->self, source->name, c->sizes[i],
+                                           fmax(time_us, 1e-3));
+                source->n_runs[i]++;
+                c->report.n_samples++;
+            }
+            if (status != VBS_OK)
+                return status;
+        }
+    }
+    return VBS_OK;
+}
+
+/* Measures by the first of the ways that is shown to be the source; *way: that one, or null. */
+static enum vbs_status measure_source(struct copying *c, struct source *source, int n_ways,
+                                      const enum vbs_copy_way *ways, const enum vbs_copy_way **way)
+{
+    bool shown = false;
+
+    *way = NULL;
+    for (int i = 0; i < n_ways && !shown; i++) {
+        enum vbs_status status;
+
+        if (ways[i] == VBS_COPY_DIRECT && c->file.direct_fd < 0)
+            continue;
+        source->way = ways[i];
+        status = try_source(c, source, &shown);
+        if (status == VBS_IO && ways[i] == VBS_COPY_DIRECT) /* refused only when it is read */
+            continue;
+        if (status == VBS_OK && shown) {
+            *way = &ways[i];
+            status = run_rounds(c, source);
+        }
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* ---- the file and the buffer ---- */
+
+static int64_t wanted_file_bytes(void)
+{
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    int64_t wanted = FILE_BYTES;
+
+    while (wanted < MAX_FILE_BYTES && wanted / 2 < cache)
+        wanted *= 2;
+    return wanted;
+}
+
+static enum vbs_status obtain(struct copying *c)
+{
+    int64_t largest = c->sizes[c->n_sizes - 1];
+
+    void *scratch = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)MIB);
+    enum vbs_status status =
+        scratch ? vbs_copy_landing_init(c->ctx, &c->landing, c->session,
+                                        largest > LEAST_BUFFER ? largest : LEAST_BUFFER)
+                : vbs_no_memory(c->ctx);
+
+    if (status == VBS_OK)
+        status = vbs_copy_file_make(c->ctx, c->options->folder, wanted_file_bytes(),
+                                    LEAST_FILE_BYTES, c->budget_s / 2, scratch, MIB, &c->file);
+    free(scratch);
+    return status;
+}
+
+static void release(struct copying *c)
+{
+    vbs_copy_file_close(&c->file);
+    vbs_copy_landing_clear(&c->landing);
+}
+
+/* ---- the whole ---- */
+
+static const char *const NOTES[] = {
+    [VBS_COPY_CACHED] = "",
+    [VBS_COPY_DIRECT] = "copies from disk by O_DIRECT",
+    [VBS_COPY_DROPPED] = "copies from disk through an emptied page cache",
+};
+
+static void note(struct copying *c, const char *text)
+{
+    size_t length = strlen(c->report.notes);
+
+    snprintf(c->report.notes + length, sizeof c->report.notes - length, "%s", text);
+}
+
+static enum vbs_status measure_cached(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_CACHED};
+    const enum vbs_copy_way *way;
+    enum vbs_status status;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 5;
+    status = measure_source(c, source, 1, WAYS, &way);
+    if (status == VBS_OK && !way)
+        note(c, "no copies from the page cache: it does not keep the file; ");
+    return status;
+}
+
+static enum vbs_status measure_pinned(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_PLAIN};
+    const enum vbs_copy_way *way;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 5;
+    return measure_source(c, source, 1, WAYS, &way);
+}
+
+static enum vbs_status measure_disk(struct copying *c, struct source *source)
+{
+    static const enum vbs_copy_way WAYS[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
+    const enum vbs_copy_way *way;
+    enum vbs_status status;
+
+    source->until_s = elapsed_s(c) + c->budget_s / 2;
+    status = measure_source(c, source, 2, WAYS, &way);
+    if (status == VBS_OK)
+        note(c, way ? NOTES[*way]
+                    : "no copies from disk: reads from this folder cannot be shown to reach one");
+    return status;
+}
+
+struct way_in {
+    struct source source;
+    enum vbs_status (*measure)(struct copying *c, struct source *source);
+    bool complete;
+};
+
+static enum vbs_status measure_sources(struct copying *c, struct way_in *ways, int n)
+{
+    enum vbs_status status = obtain(c);
+
+    if (status != VBS_OK)
+        return status;
+    while (c->n_sizes > LEAST_SIZES && c->sizes[c->n_sizes - 1] > c->file.bytes)
+        c->n_sizes--;
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        if (!ways[i].complete)
+            status = ways[i].measure(c, &ways[i].source);
+    return status;
+}
+
+static enum vbs_status measure_timed(struct copying *c)
+{
+    struct way_in ways[] = {
+        {.source = {.name = VBS_COPY_PAGE_CACHE}, .measure = measure_cached},
+        {.source = {.name = VBS_COPY_DISK}, .measure = measure_disk},
+        {.source = {.name = VBS_COPY_PINNED}, .measure = measure_pinned},
+    };
+    int n = c->session->ops->device ? 3 : 2, n_complete = 0;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        status = take_up_stored(c, &ways[i].source, &ways[i].complete);
+        n_complete += ways[i].complete;
+    }
+    if (status != VBS_OK || n_complete == n)
+        return status;
+    status = measure_sources(c, ways, n);
+    release(c);
+    if (status != VBS_IO)
+        return status;
+    snprintf(c->report.warning, sizeof c->report.warning, "%s", vbs_detail(c->ctx));
+    return VBS_OK;
+}
+
+/* An imaginary device has imaginary disks; as with kernels, one sample says all. */
+static enum vbs_status measure_modelled(struct copying *c)
+{
+    static const struct vbs_channel MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},
+                                                {VBS_COPY_DISK, 100, 1000}};
+
+    for (size_t m = 0; m < sizeof MODELS / sizeof MODELS[0]; m++)
+        for (int i = 0; i < c->n_sizes; i++) {
+            double time_us = MODELS[m].latency_us + (double)c->sizes[i] / MODELS[m].bytes_per_us;
+            const double *times_us;
+            int n;
+            enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, MODELS[m].source,
+                                                            c->sizes[i], &times_us, &n);
+
+            if (status == VBS_OK && n == 0) {
+                status = c->sink->add_copy(c->ctx, c->sink->self, MODELS[m].source, c->sizes[i],
+                                           time_us);
+                c->report.n_samples++;
+            }
+            if (status != VBS_OK)
+                return status;
+        }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *session,
+                                   const struct vbs_copy_options *options,
+                                   const struct vbs_sample_sink *sink,
+                                   struct vbs_copy_report *report)
+{
+    struct vbs_ctx own = {.cancel = ctx ? ctx->cancel : NULL};
+    struct copying c = {.ctx = ctx ? ctx : &own,
+                        .session = session,
+                        .options = options,
+                        .sink = sink,
+                        .start_s = vbs_clock_s(),
+                        .budget_s = WANTED_S,
+                        .file = {.fd = -1, .direct_fd = -1}};
+    enum vbs_status status;
+
+    if (options->time_limit_s > 0)
+        c.budget_s = fmin(WANTED_S, options->time_limit_s / 4);
+    choose_sizes(&c);
+    status = session->modelled ? measure_modelled(&c) : measure_timed(&c);
+    if (status != VBS_OK)
+        return status;
+    c.report.total_s = elapsed_s(&c);
+    *report = c.report;
+    return VBS_OK;
+}

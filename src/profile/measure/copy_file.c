@@ -1,0 +1,333 @@
+/*
+ * What counts as the disk is what /proc/self/io counts: bytes that this process caused to be
+ * fetched from storage. It alone tells a direct read of a disk from one of a file system that lives
+ * in memory, takes O_DIRECT and ignores it. What caches the storage has of its own cannot be seen.
+ */
+#include "profile/measure/copy_file.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "vbslab/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define HUGE_PAGE  ((int64_t)2 << 20)
+#define SYNC_BYTES ((int64_t)16 << 20) /* written between two looks at the clock */
+
+/* ---- making it ---- */
+
+static enum vbs_status fail_to_make(struct vbs_ctx *ctx, const char *folder, int reason)
+{
+    return vbs_fail(ctx, VBS_IO, "cannot make a file to copy from in '%s': %s", folder,
+                    strerror(reason));
+}
+
+/* Half of what is free in the folder, and what the process may write to one file. */
+static int64_t room_bytes(int fd)
+{
+    struct statvfs info;
+    struct rlimit limit;
+    int64_t free_bytes = INT64_MAX;
+
+    if (fstatvfs(fd, &info) != 0 ||
+        !vbs_mul((int64_t)info.f_bavail, (int64_t)info.f_frsize, &free_bytes))
+        free_bytes = INT64_MAX;
+    free_bytes /= 2;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < (rlim_t)free_bytes)
+        free_bytes = (int64_t)limit.rlim_cur;
+    return free_bytes;
+}
+
+/* Two handles on a file that has no name any more. */
+static enum vbs_status open_file(struct vbs_ctx *ctx, const char *folder,
+                                 struct vbs_copy_file *file)
+{
+    char *path;
+    int reason;
+
+    if (asprintf(&path, "%s/vbslab-copy-XXXXXX", folder) < 0)
+        return vbs_no_memory(ctx);
+    file->fd = mkostemp(path, O_CLOEXEC);
+    reason = errno;
+    if (file->fd >= 0) {
+        file->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+        unlink(path);
+    }
+    free(path);
+    return file->fd >= 0 ? VBS_OK : fail_to_make(ctx, folder, reason);
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014), the state counting on from block to block. */
+static void fill_with_noise(uint64_t *values, int64_t n, uint64_t *state)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+        x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+        values[i] = x ^ (x >> 31);
+    }
+}
+
+/* errno, or 0. */
+static int write_all(int fd, const char *data, int64_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = write(fd, data, (size_t)bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        data += n;
+        bytes -= n;
+    }
+    return 0;
+}
+
+/* Every SYNC_BYTES reach the disk before the clock is asked, so that a slow disk gets a small
+ * file. */
+static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_t wanted_bytes,
+                                 int64_t least_bytes, double seconds, void *buffer,
+                                 int64_t buffer_bytes, struct vbs_copy_file *file)
+{
+    double start_s = vbs_clock_s();
+    int64_t unsynced = 0;
+    uint64_t state = 1;
+
+    while (file->bytes < wanted_bytes &&
+           (file->bytes < least_bytes || unsynced > 0 || vbs_clock_s() - start_s < seconds)) {
+        int64_t left = wanted_bytes - file->bytes;
+        int64_t bytes = left < buffer_bytes ? left : buffer_bytes;
+        int reason;
+
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        fill_with_noise(buffer, bytes / (int64_t)sizeof(uint64_t), &state);
+        if ((reason = write_all(file->fd, buffer, bytes)))
+            return fail_to_make(ctx, folder, reason);
+        file->bytes += bytes;
+        unsynced += bytes;
+        if (unsynced < SYNC_BYTES && file->bytes < wanted_bytes)
+            continue;
+        unsynced = 0;
+        if (fdatasync(file->fd) != 0)
+            return fail_to_make(ctx, folder, errno);
+    }
+    return VBS_OK;
+}
+
+enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t wanted_bytes,
+                                   int64_t least_bytes, double seconds, void *buffer,
+                                   int64_t buffer_bytes, struct vbs_copy_file *file)
+{
+    struct vbs_copy_file made = {.fd = -1, .direct_fd = -1};
+    enum vbs_status status = open_file(ctx, folder, &made);
+    int64_t room;
+    char size[24];
+
+    if (status != VBS_OK)
+        return status;
+    room = room_bytes(made.fd) / VBS_COPY_ALIGNMENT * VBS_COPY_ALIGNMENT;
+    if (room < least_bytes)
+        status =
+            vbs_fail(ctx, VBS_IO, "cannot make a file to copy from in '%s': only %s of room for it",
+                     folder, vbs_format_bytes(room, size, sizeof size));
+    else
+        status = fill_file(ctx, folder, wanted_bytes < room ? wanted_bytes : room, least_bytes,
+                           seconds, buffer, buffer_bytes, &made);
+    if (status != VBS_OK) {
+        vbs_copy_file_close(&made);
+        return status;
+    }
+    *file = made;
+    return VBS_OK;
+}
+
+void vbs_copy_file_close(struct vbs_copy_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->direct_fd >= 0)
+        close(file->direct_fd);
+    file->fd = file->direct_fd = -1;
+}
+
+/* ---- reading it ---- */
+
+/* Bytes that this process had fetched from storage so far; -1: not counted here. */
+static int64_t fetched_bytes(void)
+{
+    static const char KEY[] = "\nread_bytes: ";
+    char text[512];
+    int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+    char *at;
+
+    if (fd < 0)
+        return -1;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    at = strstr(text, KEY);
+    return at ? strtoll(at + sizeof KEY - 1, NULL, 10) : -1;
+}
+
+/* errno, or 0. */
+static int read_all(int fd, char *data, int64_t bytes, int64_t offset)
+{
+    while (bytes > 0) {
+        ssize_t n = pread(fd, data, (size_t)bytes, offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : EIO;
+        data += n;
+        offset += n;
+        bytes -= n;
+    }
+    return 0;
+}
+
+/* Pages of the range leave the cache, and a read fetches no others. */
+static void drop(const struct vbs_copy_file *file, int64_t bytes)
+{
+    posix_fadvise(file->fd, file->at, bytes, POSIX_FADV_DONTNEED);
+    posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
+/* ---- where copies go ---- */
+
+enum vbs_status vbs_copy_landing_init(struct vbs_ctx *ctx, struct vbs_copy_landing *landing,
+                                      struct vbs_session *session, int64_t bytes)
+{
+    bool failed = false;
+
+    *landing = (struct vbs_copy_landing){.bytes = bytes};
+    if (!session->ops->device) {
+        landing->memory = aligned_alloc((size_t)HUGE_PAGE, (size_t)bytes);
+        if (!landing->memory)
+            return vbs_no_memory(ctx);
+        /* As the arena that weights are copied to; only advice. */
+        madvise(landing->memory, (size_t)bytes, MADV_HUGEPAGE);
+        memset(landing->memory, 1, (size_t)bytes);
+        return VBS_OK;
+    }
+    landing->session = session;
+    landing->memory = session->ops->alloc(session, bytes);
+    for (int i = 0; i < 2; i++) {
+        landing->pinned[i] = session->ops->device->host_alloc(session, VBS_COPY_SLICE);
+        failed |= !landing->pinned[i];
+        if (landing->pinned[i])
+            memset(landing->pinned[i], 1, (size_t)VBS_COPY_SLICE);
+    }
+    return failed || !landing->memory ? vbs_no_memory(ctx) : VBS_OK;
+}
+
+void vbs_copy_landing_clear(struct vbs_copy_landing *landing)
+{
+    struct vbs_session *session = landing->session;
+
+    if (!session)
+        free(landing->memory);
+    for (int i = 0; session && i < 2; i++)
+        if (landing->pinned[i])
+            session->ops->device->host_free(session, landing->pinned[i]);
+    if (session)
+        session->ops->free(session, landing->memory);
+    *landing = (struct vbs_copy_landing){0};
+}
+
+/* ---- copies ---- */
+
+/* Why a copy failed; 0, 0: it did not. */
+struct failure {
+    int file, device;
+};
+
+/* Piece by piece, by the two halves in turn; fd < 0: what is in them already. */
+static struct failure copy_to_device(struct vbs_copy_landing *landing, int fd, int64_t bytes,
+                                     int64_t offset)
+{
+    const struct vbs_device_ops *device = landing->session->ops->device;
+    struct failure failure = {0};
+    int turn = 0;
+
+    for (int64_t at = 0; at < bytes && !failure.file && !failure.device; at += VBS_COPY_SLICE) {
+        int64_t left = bytes - at, n = left < VBS_COPY_SLICE ? left : VBS_COPY_SLICE;
+
+        failure.device = device->end_copy(landing->session, turn);
+        if (!failure.device && fd >= 0)
+            failure.file = read_all(fd, landing->pinned[turn], n, offset + at);
+        if (!failure.device && !failure.file)
+            failure.device =
+                device->begin_copy(landing->session, turn, landing->memory + landing->at + at,
+                                   landing->pinned[turn], n);
+        turn = 1 - turn;
+    }
+    for (int i = 0; i < 2; i++) {
+        int ended = device->end_copy(landing->session, i);
+
+        failure.device = failure.device ? failure.device : ended;
+    }
+    return failure;
+}
+
+static struct failure copy_bytes(struct vbs_copy_landing *landing, int fd, int64_t bytes,
+                                 int64_t offset)
+{
+    if (landing->session)
+        return copy_to_device(landing, fd, bytes, offset);
+    return (struct failure){.file = read_all(fd, landing->memory + landing->at, bytes, offset)};
+}
+
+static int way_fd(const struct vbs_copy_file *file, enum vbs_copy_way way)
+{
+    return way == VBS_COPY_PLAIN ? -1 : way == VBS_COPY_DIRECT ? file->direct_fd : file->fd;
+}
+
+enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
+                                   enum vbs_copy_way way, struct vbs_copy_landing *landing,
+                                   int64_t bytes, double *time_us, bool *shown)
+{
+    struct failure failure;
+    int64_t before, after;
+    double start_s;
+
+    if (file->at > file->bytes - bytes)
+        file->at = 0;
+    if (landing->at > landing->bytes - bytes)
+        landing->at = 0;
+    if (way == VBS_COPY_DROPPED)
+        drop(file, bytes);
+    before = fetched_bytes();
+    start_s = vbs_clock_s();
+    failure = copy_bytes(landing, way_fd(file, way), bytes, file->at);
+    *time_us = (vbs_clock_s() - start_s) * 1e6;
+    after = fetched_bytes();
+    if (failure.file)
+        return vbs_fail(ctx, VBS_IO, "cannot read the file to copy from: %s",
+                        strerror(failure.file));
+    if (failure.device)
+        return vbs_fail(ctx, VBS_LIBRARY, "cannot copy to the device: %s",
+                        landing->session->ops->device->explain(failure.device));
+    file->at += bytes;
+    landing->at += bytes;
+    if (way == VBS_COPY_CACHED || way == VBS_COPY_PLAIN)
+        *shown = after == before;
+    else
+        *shown = before >= 0 && after - before >= bytes;
+    return VBS_OK;
+}

@@ -1,0 +1,451 @@
+/*
+ * Measuring in place (DESIGN 4): the loop.
+ *
+ * A pass runs all layers in network order at one batch, one algorithm each, so that each layer
+ * finds caches and weights as inference leaves them. A round visits in shuffled order every batch
+ * that still needs runs, so that slow drifts of the machine meet all batches alike. Within a layer
+ * the neediest algorithm goes next, then the one with the fewest runs, ties by lot, so that the
+ * turns of different layers are independent. The first pass at a batch is for warming up.
+ *
+ * Times are held back in pieces and go to the sink once it is clear whether the machine was
+ * disturbed meanwhile (measure_noise.c). Disturbed times are counted and dropped, unless a kernel's
+ * dropped times would outnumber its kept ones: a machine that is busy or has become slower for good
+ * is measured as it is, and passes in the end always bring something.
+ *
+ * Runs are timed whole by the backend, one execution each; kernels so short that the clock or the
+ * system's noise shows take more runs until their interval is tight, never a hot loop.
+ */
+#include "profile/measure/internal.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+struct pass_times {
+    int n_passes; /* in this process, the warm-up among them */
+    double total_s;
+};
+
+struct measuring {
+    struct vbs_ctx *ctx;
+    struct vbs_session *session;
+    const struct vbs_sample_sink *sink;
+    const struct vbs_measure_clock *clock;
+    struct vbs_measure_report report;
+
+    struct vbs_table table;
+    struct vbs_pass_buffers buffers;
+    struct vbs_piece piece;
+    struct pass_times *passes; /* [n_batches] */
+    const void **src;          /* [most inputs of a layer] */
+
+    gsl_rng rng;
+    int round;
+    double start_s;
+    double progress; /* largest fraction reported */
+    struct vbs_arena arena;
+};
+
+static double elapsed_s(const struct measuring *m)
+{
+    return m->clock->now_s(m->clock->self) - m->start_s;
+}
+
+static int64_t n_preemptions(const struct measuring *m)
+{
+    return m->clock->n_preemptions(m->clock->self);
+}
+
+/* ---- Times ---- */
+
+static enum vbs_status keep(struct measuring *m, int kernel, double time_us)
+{
+    enum vbs_status status;
+
+    if (m->table.runs[kernel].summary.n_runs >= m->table.options.max_runs)
+        return VBS_OK;
+    status = m->sink->add(m->ctx, m->sink->self, kernel, m->round, time_us);
+    if (status != VBS_OK)
+        return status;
+    m->report.n_samples++;
+    return vbs_table_append(m->ctx, &m->table, kernel, time_us);
+}
+
+static enum vbs_status close_piece(struct measuring *m)
+{
+    bool all = vbs_piece_is_disturbed(&m->piece);
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < m->piece.n_times && status == VBS_OK; i++) {
+        const struct vbs_held_time *held = &m->piece.times[i];
+        struct vbs_runs *runs = &m->table.runs[held->kernel];
+
+        if ((all || vbs_held_is_disturbed(held)) && runs->n_rejected < runs->summary.n_runs) {
+            runs->n_rejected++;
+            m->report.n_rejected++;
+        } else {
+            status = keep(m, held->kernel, held->time_us);
+        }
+    }
+    vbs_piece_close(&m->piece);
+    return status;
+}
+
+/* ---- Passes ---- */
+
+static enum vbs_status interrupted(struct measuring *m)
+{
+    return vbs_fail(m->ctx, VBS_INTERRUPTED, "interrupted");
+}
+
+static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_us)
+{
+    const struct vbs_kernel *k = &m->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &m->session->layers[k->layer];
+    struct vbs_operands operands = {.src = m->src};
+    enum vbs_status status;
+
+    if (!m->session->modelled) {
+        for (int i = 0; i < layer->n_inputs; i++)
+            m->src[i] = m->buffers.slots[m->buffers.slot_of[layer->inputs[i]]];
+        operands.dst = m->buffers.slots[m->buffers.slot_of[k->layer]];
+        operands.ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
+    }
+    status = m->session->ops->run(m->ctx, m->session, kernel, &operands, time_us);
+    if (status == VBS_OK && !(isfinite(*time_us) && *time_us >= 0))
+        status =
+            vbs_fail(m->ctx, VBS_LIBRARY, "layer '%s': '%s' at batch %d reported a time of %g us",
+                     layer->name, k->algorithm, k->batch, *time_us);
+    return status;
+}
+
+static enum vbs_status fill_input(struct measuring *m, int n)
+{
+    return m->session->ops->fill(m->ctx, m->session, 0, n, m->buffers.slots[m->buffers.slot_of[0]]);
+}
+
+static enum vbs_status run_layers(struct measuring *m, int b, bool hurry, bool record)
+{
+    for (int layer = 1; layer <= m->session->n_layers; layer++) {
+        const struct vbs_group *group = vbs_table_group(&m->table, layer, b);
+        int kernel = vbs_table_choose(&m->table, group, hurry, &m->rng);
+        int64_t n_before = n_preemptions(m);
+        double time_us;
+        enum vbs_status status;
+
+        if (vbs_cancelled(m->ctx))
+            return interrupted(m);
+        status = run_kernel(m, kernel, &time_us);
+        if (status != VBS_OK)
+            return status;
+        m->report.timed_s += time_us * 1e-6;
+        if (record && vbs_piece_hold(&m->piece, &m->table.runs[kernel], kernel, time_us,
+                                     n_preemptions(m) > n_before))
+            status = close_piece(m);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status run_pass(struct measuring *m, int b, bool hurry, bool record)
+{
+    double begin_s = elapsed_s(m);
+    enum vbs_status status = VBS_OK;
+
+    if (m->buffers.input_overwritten)
+        status = fill_input(m, m->table.batches[b]);
+    if (status == VBS_OK)
+        status = run_layers(m, b, hurry, record);
+    if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
+        enum vbs_status closed = close_piece(m);
+
+        status = closed != VBS_OK ? closed : status;
+    }
+    m->passes[b].n_passes++;
+    m->passes[b].total_s += elapsed_s(m) - begin_s;
+    return status;
+}
+
+/* ---- Time and progress ---- */
+
+/* Mean seconds of a pass; before the first a guess from the other batches, < 0 without any. */
+static double pass_s(const struct measuring *m, int b)
+{
+    double known_s = 0, known_samples = 0;
+
+    if (m->passes[b].n_passes > 0)
+        return m->passes[b].total_s / m->passes[b].n_passes;
+    for (int i = 0; i < m->table.n_batches; i++) {
+        known_s += m->passes[i].total_s;
+        known_samples += (double)m->passes[i].n_passes * m->table.batches[i];
+    }
+    return known_samples > 0 ? known_s / known_samples * m->table.batches[b] : -1;
+}
+
+/* A further pass would end after the time limit. */
+static bool time_is_up(const struct measuring *m, int b)
+{
+    return elapsed_s(m) + fmax(0, pass_s(m, b)) > m->table.options.time_limit_s;
+}
+
+/* Seconds to the end: what is wanted, within the limit, but at least what min_runs take. */
+static double left_s(const struct measuring *m)
+{
+    double wanted_s = 0, least_s = 0;
+
+    for (int b = 0; b < m->table.n_batches; b++) {
+        double once_s = pass_s(m, b);
+
+        if (once_s < 0)
+            return -1;
+        wanted_s += once_s * vbs_table_passes_left(&m->table, b, false);
+        least_s += once_s * vbs_table_passes_left(&m->table, b, true);
+    }
+    return fmin(wanted_s, fmax(least_s, m->table.options.time_limit_s - elapsed_s(m)));
+}
+
+static void report_progress(struct measuring *m, int b)
+{
+    const struct vbs_progress *progress = &m->table.options.progress;
+    double elapsed = elapsed_s(m), left;
+    char text[VBS_DETAIL_SIZE], late[80] = "";
+
+    if (!progress->report)
+        return;
+    left = left_s(m);
+    if (left >= 0 && elapsed + left > 0)
+        m->progress = fmax(m->progress, elapsed / (elapsed + left));
+    if (elapsed > m->table.options.time_limit_s)
+        snprintf(late, sizeof late, ", past the time limit: %d runs of each come first",
+                 m->table.options.min_runs);
+    snprintf(text, sizeof text, "%s batch %d%s", m->session->circumstances.model,
+             m->table.batches[b], late);
+    progress->report(progress->self, m->progress, left, text);
+}
+
+/* ---- The whole ---- */
+
+/* One pass at batch b if it needs any, after one to warm up if it is the first. */
+static enum vbs_status visit(struct measuring *m, int b, bool *visited)
+{
+    *visited = false;
+    while (!*visited) {
+        bool warm = m->passes[b].n_passes > 0;
+        bool hurry = time_is_up(m, b);
+        enum vbs_status status;
+
+        if (vbs_table_need(&m->table, b, hurry) == VBS_NEEDS_NOTHING)
+            return VBS_OK;
+        status = run_pass(m, b, hurry, warm);
+        if (status != VBS_OK)
+            return status;
+        report_progress(m, b);
+        *visited = warm;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status run_rounds(struct measuring *m)
+{
+    size_t n = (size_t)m->table.n_batches;
+    int *order = vbs_arena_alloc(&m->arena, n, sizeof *order);
+    bool any = true;
+
+    if (!order)
+        return vbs_no_memory(m->ctx);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i;
+    for (m->round = 0; any; m->round++) {
+        any = false;
+        gsl_ran_shuffle(&m->rng, order, n, sizeof *order);
+        for (size_t i = 0; i < n; i++) {
+            bool visited;
+            enum vbs_status status = visit(m, order[i], &visited);
+
+            if (status != VBS_OK)
+                return status;
+            any = any || visited;
+        }
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status run_timed(struct measuring *m)
+{
+    int largest = m->table.batches[m->table.n_batches - 1];
+    bool needed = false;
+    enum vbs_status status;
+
+    for (int b = 0; b < m->table.n_batches; b++)
+        needed = needed || vbs_table_need(&m->table, b, false) != VBS_NEEDS_NOTHING;
+    if (!needed)
+        return VBS_OK;
+    status = vbs_pass_buffers_init(m->ctx, m->session, largest, VBS_SHARE_ABOVE_BYTES, &m->buffers);
+    if (status != VBS_OK)
+        return status;
+    status = fill_input(m, largest);
+    if (status == VBS_OK)
+        status = run_rounds(m);
+    vbs_pass_buffers_release(m->session, &m->buffers);
+    return status;
+}
+
+/* Modelled times have no noise: each kernel is asked once, and no tensor is touched. */
+static enum vbs_status run_modelled(struct measuring *m)
+{
+    const struct vbs_progress *progress = &m->table.options.progress;
+
+    for (int kernel = 0; kernel < m->session->n_kernels; kernel++) {
+        double time_us;
+        enum vbs_status status;
+
+        if (m->table.runs[kernel].summary.n_runs > 0)
+            continue;
+        if (vbs_cancelled(m->ctx))
+            return interrupted(m);
+        status = run_kernel(m, kernel, &time_us);
+        if (status == VBS_OK)
+            status = keep(m, kernel, time_us);
+        if (status != VBS_OK)
+            return status;
+        if (progress->report)
+            progress->report(progress->self, (kernel + 1.0) / m->session->n_kernels, -1,
+                             m->session->circumstances.model);
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status resolve_options(struct vbs_ctx *ctx,
+                                       const struct vbs_measure_options *options,
+                                       struct vbs_measure_options *resolved)
+{
+    *resolved = options ? *options : (struct vbs_measure_options){0};
+    if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
+          resolved->min_runs >= 0 && resolved->max_runs >= 0))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "time limit, interval and numbers of runs must not be negative");
+    if (resolved->time_limit_s == 0)
+        resolved->time_limit_s = 60;
+    if (resolved->relative_interval == 0)
+        resolved->relative_interval = 0.02;
+    if (resolved->min_runs == 0)
+        resolved->min_runs = 5;
+    if (resolved->max_runs == 0)
+        resolved->max_runs = 50;
+    if (resolved->max_runs < resolved->min_runs)
+        resolved->max_runs = resolved->min_runs;
+    return VBS_OK;
+}
+
+static enum vbs_status allocate(struct measuring *m)
+{
+    const struct vbs_session *session = m->session;
+    int most_inputs = 1;
+
+    for (int k = 1; k <= session->n_layers; k++)
+        if (session->layers[k].n_inputs > most_inputs)
+            most_inputs = session->layers[k].n_inputs;
+    m->src = vbs_arena_alloc(&m->arena, (size_t)most_inputs, sizeof *m->src);
+    m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->passes);
+    m->piece.times = vbs_arena_alloc(&m->arena, (size_t)session->n_layers, sizeof *m->piece.times);
+    /* Not gsl_rng_alloc: out of memory it would abort the program. */
+    m->rng.type = gsl_rng_taus2;
+    m->rng.state = vbs_arena_alloc(&m->arena, 1, m->rng.type->size);
+    if (!m->src || !m->passes || !m->piece.times || !m->rng.state)
+        return vbs_no_memory(m->ctx);
+    gsl_rng_set(&m->rng, (unsigned long)m->table.options.seed);
+    return VBS_OK;
+}
+
+static enum vbs_status take_up_stored(struct measuring *m)
+{
+    for (int kernel = 0; kernel < m->session->n_kernels; kernel++) {
+        const double *times_us = NULL;
+        int n = 0;
+        enum vbs_status status = m->sink->stored(m->ctx, m->sink->self, kernel, &times_us, &n);
+
+        for (int i = 0; i < n && status == VBS_OK; i++)
+            status = vbs_table_append(m->ctx, &m->table, kernel, times_us[i]);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+/* Hopeless kernels do not count: nobody will ask how precise they are. */
+static void add_precision(struct measuring *m, const struct vbs_group *group)
+{
+    for (int i = group->first; i < group->first + group->count; i++) {
+        if (vbs_table_is_hopeless(&m->table, group, i))
+            continue;
+        m->report.n_judged++;
+        m->report.n_loose += !vbs_table_is_tight(&m->table, i);
+        m->report.worst_interval =
+            fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));
+    }
+}
+
+static void sum_up(struct measuring *m)
+{
+    m->report.total_s = elapsed_s(m);
+    for (int layer = 1; layer <= m->session->n_layers && !m->session->modelled; layer++)
+        for (int b = 0; b < m->table.n_batches; b++)
+            add_precision(m, vbs_table_group(&m->table, layer, b));
+}
+
+enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *session,
+                                     const struct vbs_measure_options *options,
+                                     const struct vbs_sample_sink *sink,
+                                     const struct vbs_measure_clock *clock,
+                                     struct vbs_measure_report *report)
+{
+    struct measuring m = {
+        .ctx = ctx, .session = session, .sink = sink, .clock = clock, .table.session = session};
+    enum vbs_status status = resolve_options(ctx, options, &m.table.options);
+
+    m.start_s = clock->now_s(clock->self);
+    if (status == VBS_OK)
+        status = vbs_table_init(ctx, &m.table);
+    if (status == VBS_OK)
+        status = allocate(&m);
+    if (status == VBS_OK)
+        status = take_up_stored(&m);
+    if (status == VBS_OK)
+        status = session->modelled ? run_modelled(&m) : run_timed(&m);
+    if (status == VBS_OK) {
+        sum_up(&m);
+        *report = m.report;
+    }
+    vbs_arena_clear(&m.arena);
+    vbs_table_release(&m.table);
+    return status;
+}
+
+static double monotonic_s(void *self)
+{
+    (void)self;
+    return vbs_clock_s();
+}
+
+static int64_t involuntary_switches(void *self)
+{
+    struct rusage usage;
+
+    (void)self;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
+                            const struct vbs_measure_options *options,
+                            const struct vbs_sample_sink *sink, struct vbs_measure_report *report)
+{
+    static const struct vbs_measure_clock system = {.now_s = monotonic_s,
+                                                    .n_preemptions = involuntary_switches};
+
+    return vbs_measure_by_clock(ctx, session, options, sink, &system, report);
+}

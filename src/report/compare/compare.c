@@ -1,0 +1,465 @@
+/*
+ * Runs planners over budgets and lets the replay judge what they plan. Of a planner's own numbers
+ * only two enter a comparison: how long it took, and the lower bound that it proved.
+ */
+#include "base/arena.h"
+#include "base/fail.h"
+#include "report/text/form.h"
+#include "report/compare/gains.h"
+#include "report/compare/judge.h"
+#include "report/compare/solvers.h"
+#include "vbslab/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUIET_US 500e3 /* of wall clock before progress is reported */
+
+/* What the public struct points into lives in the arena. */
+struct owned_compare {
+    struct vbs_compare compare; /* first: vbs_compare_free gets a pointer to it */
+    struct vbs_arena arena;
+    double *bound_us; /* the same as the public ones, to be filled */
+    struct vbs_compare_row *rows;
+};
+
+/* What every planner is asked, and what gathers meanwhile. */
+struct question {
+    const struct vbs_problem *problem;
+    const struct vbs_profile *judge;
+    struct vbs_noise *noise;
+    struct vbs_solvers *solvers;
+    const struct vbs_progress *progress;
+    const int64_t *budgets;
+    double *bound_us; /* raised by what planners prove */
+    int n_budgets;
+    bool self_judged;
+    double start_us;
+    int n_done, n_all; /* plans */
+};
+
+bool vbs_compare_is_baseline(const struct vbs_planner *planner)
+{
+    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "mmcnn", "vdnn"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
+static void set_batches(struct vbs_compare_row *row, const struct vbs_schedule *schedule)
+{
+    row->min_batch = row->max_batch = 0;
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        int batch = schedule->steps[i].batch;
+
+        if (schedule->steps[i].op != VBS_STEP_COMPUTE)
+            continue;
+        if (row->min_batch == 0 || batch < row->min_batch)
+            row->min_batch = batch;
+        if (batch > row->max_batch)
+            row->max_batch = batch;
+    }
+}
+
+static enum vbs_status fail_over_budget(struct vbs_ctx *ctx, const struct question *question,
+                                        const struct vbs_compare_row *row,
+                                        const struct vbs_replay *replay)
+{
+    return vbs_fail(ctx, VBS_OVER_BUDGET, "schedule of %s for %lld bytes takes %lld in step %lld%s",
+                    vbs_planner_name(row->planner), (long long)row->memory_bytes,
+                    (long long)replay->peak_bytes, (long long)replay->peak_step,
+                    question->self_judged
+                        ? ": this is an error of the planner"
+                        : " of the judging profile, which counts other bytes; judge by a "
+                          "profile of the same library and network");
+}
+
+/* A bound on the latency is kept by the times that were planned with; another's may exceed it. */
+static enum vbs_status check_replay(struct vbs_ctx *ctx, const struct question *question,
+                                    const struct vbs_compare_row *row,
+                                    const struct vbs_replay *replay)
+{
+    if (!replay->fits)
+        return fail_over_budget(ctx, question, row, replay);
+    if (!replay->in_time && question->self_judged)
+        return vbs_fail(ctx, VBS_OVER_BUDGET,
+                        "schedule of %s for %lld bytes has a sample wait %g us, beyond the bound "
+                        "of %g: this is an error of the planner",
+                        vbs_planner_name(row->planner), (long long)row->memory_bytes,
+                        replay->latency_us, replay->latency_bound_us);
+    return VBS_OK;
+}
+
+static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question *question,
+                                      const struct vbs_schedule *schedule, double *bound_us,
+                                      struct vbs_compare_row *row, const struct vbs_mix **mix)
+{
+    struct vbs_replay *replay = NULL;
+    double own_us = question->self_judged ? schedule->bound.time_us : 0;
+    enum vbs_status status =
+        vbs_replay_run(ctx, question->judge, schedule, row->memory_bytes, false, &replay);
+
+    if (status != VBS_OK)
+        return vbs_fail_within(ctx, status, vbs_planner_name(row->planner));
+    status = check_replay(ctx, question, row, replay);
+    if (status == VBS_OK)
+        status = vbs_noise_mix(ctx, question->noise, schedule, replay->time_us, mix);
+    if (status == VBS_OK) {
+        row->feasible = true;
+        row->per_sample_us = replay->time_us / (double)question->problem->request;
+        row->samples_per_s = 1e6 / row->per_sample_us;
+        row->peak_bytes = replay->peak_bytes;
+        row->latency_us = replay->latency_us;
+        row->copy_us = replay->copy_us;
+        row->copied_bytes = replay->copied_bytes;
+        row->resident_bytes = replay->resident_bytes;
+        row->gap_percent =
+            vbs_form_gap_percent(replay->time_us, question->self_judged ? own_us : *bound_us);
+        set_batches(row, schedule);
+        *bound_us = fmax(*bound_us, own_us);
+    }
+    vbs_replay_free(replay);
+    return status;
+}
+
+static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *question,
+                                   struct vbs_solver *solver, double *bound_us,
+                                   struct vbs_compare_row *row, const struct vbs_mix **mix)
+{
+    struct vbs_schedule *schedule = NULL;
+    double start_us = vbs_solvers_clock_us(), plan_us;
+    enum vbs_status status;
+
+    if (row->memory_bytes < row->least_bytes)
+        return VBS_OK;
+    status = vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
+    plan_us = vbs_solvers_clock_us() - start_us;
+    if (status == VBS_INFEASIBLE)
+        return VBS_OK;
+    if (status == VBS_OK)
+        status = judge_schedule(ctx, question, schedule, bound_us, row, mix);
+    if (status == VBS_OK)
+        row->plan_us = plan_us;
+    vbs_schedule_free(schedule);
+    return status;
+}
+
+/* What is over at once needs no bar. */
+static void report_progress(struct question *question, const struct vbs_planner *planner)
+{
+    const struct vbs_progress *progress = question->progress;
+    char text[80];
+
+    question->n_done++;
+    if (!progress->report || vbs_solvers_clock_us() - question->start_us < QUIET_US)
+        return;
+    snprintf(text, sizeof text, "%.60s plans", vbs_planner_name(planner));
+    progress->report(progress->self, fmin((double)question->n_done / question->n_all, 1), -1, text);
+}
+
+/* Fills all rows of one planner except the gains, which need the baselines' rows. */
+static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *question,
+                                   const struct vbs_planner *planner, struct vbs_row_column rows)
+{
+    struct vbs_opened opened;
+    enum vbs_status status = vbs_solvers_take(ctx, question->solvers, planner, &opened);
+    double share_us = opened.open_us / question->n_budgets, least_latency_us = 0;
+
+    if (status == VBS_OK)
+        status = vbs_solvers_least_latency(ctx, opened.solver, &least_latency_us);
+    for (int b = 0; b < question->n_budgets && status == VBS_OK; b++) {
+        size_t at = (size_t)b * (size_t)rows.stride;
+        struct vbs_compare_row *row = &rows.at[at];
+
+        *row = (struct vbs_compare_row){
+            .memory_bytes = question->budgets[b],
+            .planner = planner,
+            .least_bytes = vbs_solver_least_bytes(opened.solver),
+            .least_latency_us = least_latency_us,
+        };
+        if (vbs_cancelled(ctx))
+            status = vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while %s planned",
+                              vbs_planner_name(planner));
+        else
+            status = plan_budget(ctx, question, opened.solver, &question->bound_us[b], row,
+                                 &rows.mixes[at]);
+        if (row->feasible)
+            row->plan_us += share_us;
+        report_progress(question, planner);
+    }
+    vbs_solver_free(opened.solver);
+    return status;
+}
+
+/* Columns for the planners of compare in its own rows, and more for the baselines. */
+static struct vbs_row_column *make_columns(struct owned_compare *owned)
+{
+    size_t n_budgets = (size_t)owned->compare.n_budgets, n = (size_t)owned->compare.n_planners;
+    struct vbs_row_column *columns =
+        vbs_arena_alloc(&owned->arena, n + VBS_N_BASELINES, sizeof *columns);
+    struct vbs_compare_row *spare =
+        vbs_arena_alloc(&owned->arena, VBS_N_BASELINES * n_budgets, sizeof *spare);
+    const struct vbs_mix **mixes =
+        vbs_arena_alloc(&owned->arena, (n + VBS_N_BASELINES) * n_budgets, sizeof *mixes);
+
+    if (!columns || !spare || !mixes)
+        return NULL;
+    for (size_t p = 0; p < n; p++)
+        columns[p] = (struct vbs_row_column){owned->rows + p, mixes + p, (int)n};
+    for (size_t i = 0; i < VBS_N_BASELINES; i++)
+        columns[n + i] =
+            (struct vbs_row_column){spare + i * n_budgets, mixes + (n + i) * n_budgets, 1};
+    return columns;
+}
+
+/* The rows of a baseline, behind those of all planners: those in compare, or else planned now if it
+ * is one that always counts. */
+static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *question, int baseline,
+                                     const struct vbs_compare *compare,
+                                     struct vbs_row_column *columns)
+{
+    const char *name = vbs_gains_baseline(baseline);
+    struct vbs_row_column *column = &columns[compare->n_planners + baseline];
+    const struct vbs_planner *planner;
+    enum vbs_status status;
+
+    for (int p = 0; p < compare->n_planners; p++) {
+        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
+            *column = columns[p];
+            return VBS_OK;
+        }
+    }
+    if (baseline >= VBS_N_MADE)
+        return VBS_OK;
+    status = vbs_planner_find(ctx, name, &planner);
+    return status == VBS_OK ? run_planner(ctx, question, planner, *column) : status;
+}
+
+static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *question,
+                                    struct owned_compare *owned)
+{
+    const struct vbs_compare *compare = &owned->compare;
+    struct vbs_row_column *columns = make_columns(owned);
+    int n = compare->n_planners;
+    enum vbs_status status = VBS_OK;
+
+    if (!columns)
+        return vbs_no_memory(ctx);
+    question->n_all = n * compare->n_budgets;
+    for (int p = 0; p < n && status == VBS_OK; p++)
+        status = run_planner(ctx, question, compare->planners[p], columns[p]);
+    for (int i = 0; i < VBS_N_BASELINES && status == VBS_OK; i++)
+        status = find_baseline(ctx, question, i, compare, columns);
+    if (status == VBS_OK)
+        status = vbs_gains_set(ctx, question->noise, compare, columns);
+    return status;
+}
+
+/* Bounds come from the judge's rows: those are the times that the schedules are held against. */
+static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *question)
+{
+    struct vbs_problem judged = *question->problem;
+    enum vbs_status status = VBS_OK;
+
+    judged.profile = question->judge;
+    judged.copy = vbs_judge_channel(question->judge, &judged.copy);
+    if (!question->self_judged)
+        judged.latency_us = 0; /* the schedules need not keep it by the judge's times */
+    for (int b = 0; b < question->n_budgets && status == VBS_OK; b++)
+        status = vbs_cancelled(ctx)
+                     ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                     : vbs_bound_us(ctx, &judged, question->budgets[b], &question->bound_us[b]);
+    return status;
+}
+
+static const char *copy_text(struct vbs_arena *arena, const char *text, bool *failed)
+{
+    char *copy = vbs_arena_strdup(arena, text);
+
+    *failed = *failed || !copy;
+    return copy;
+}
+
+static struct vbs_circumstances copy_circumstances(struct vbs_arena *arena,
+                                                   const struct vbs_circumstances *from,
+                                                   bool *failed)
+{
+    return (struct vbs_circumstances){
+        .model = copy_text(arena, from->model, failed),
+        .input = copy_text(arena, from->input, failed),
+        .backend = copy_text(arena, from->backend, failed),
+        .library = copy_text(arena, from->library, failed),
+        .device = copy_text(arena, from->device, failed),
+        .vbslab = copy_text(arena, from->vbslab, failed),
+        .date = copy_text(arena, from->date, failed),
+        .notes = copy_text(arena, from->notes, failed),
+        .threads = from->threads,
+    };
+}
+
+static const struct vbs_planner **copy_planners(struct vbs_arena *arena,
+                                                const struct vbs_compare_options *options,
+                                                enum vbs_weights weights, int *n_planners)
+{
+    const struct vbs_planner **copy;
+    int n_all = options->n_planners;
+
+    if (!options->planners)
+        for (n_all = 0; vbs_planner_at(n_all);)
+            n_all++;
+    copy = vbs_arena_alloc(arena, (size_t)n_all, sizeof *copy);
+    *n_planners = 0;
+    for (int p = 0; copy && p < n_all; p++)
+        if (options->planners || vbs_compare_is_default(vbs_planner_at(p), weights))
+            copy[(*n_planners)++] = options->planners ? options->planners[p] : vbs_planner_at(p);
+    return copy;
+}
+
+static int64_t *copy_budgets(struct vbs_arena *arena, const struct vbs_budgets *budgets)
+{
+    int64_t *copy = vbs_arena_alloc(arena, (size_t)budgets->n, sizeof *copy);
+
+    if (copy)
+        memcpy(copy, budgets->at, (size_t)budgets->n * sizeof *copy);
+    return copy;
+}
+
+static struct vbs_channel copy_channel(struct vbs_arena *arena, const struct vbs_problem *problem,
+                                       bool *failed)
+{
+    struct vbs_channel channel = problem->copy;
+
+    if (problem->weights == VBS_WEIGHTS_EXCLUDED)
+        return (struct vbs_channel){0};
+    channel.source = copy_text(arena, channel.source ? channel.source : "", failed);
+    return channel;
+}
+
+/* Cannot overflow: the sum of a profile's bytes fits (profile.h). */
+static int64_t add_up_weights(const struct vbs_profile *profile)
+{
+    int64_t bytes = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        bytes += profile->layers[k].weight_bytes;
+    return bytes;
+}
+
+/* All of a comparison but bounds and rows, which are zero; null: out of memory. */
+static struct owned_compare *new_compare(const struct vbs_problem *problem,
+                                         const struct vbs_profile *judge,
+                                         const struct vbs_budgets *budgets,
+                                         const struct vbs_compare_options *options)
+{
+    struct owned_compare *owned = calloc(1, sizeof *owned);
+    int n_budgets = budgets->n, n_planners;
+    struct vbs_arena *arena;
+    bool failed = false;
+
+    if (!owned)
+        return NULL;
+    arena = &owned->arena;
+    owned->compare = (struct vbs_compare){
+        .request = problem->request,
+        .io = problem->io,
+        .latency_bound_us = problem->latency_us,
+        .weights = problem->weights,
+        .copy = copy_channel(arena, problem, &failed),
+        .weight_bytes = add_up_weights(problem->profile),
+        .circumstances = copy_circumstances(arena, &problem->profile->circumstances, &failed),
+        .judge = copy_circumstances(arena, &judge->circumstances, &failed),
+        .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),
+        .n_budgets = n_budgets,
+        .budgets = copy_budgets(arena, budgets),
+        .planners = copy_planners(arena, options, problem->weights, &n_planners),
+    };
+    owned->compare.model = owned->compare.circumstances.model;
+    owned->compare.n_planners = n_planners;
+    owned->bound_us = vbs_arena_alloc(arena, (size_t)n_budgets, sizeof *owned->bound_us);
+    owned->rows =
+        vbs_arena_alloc(arena, (size_t)n_budgets * (size_t)n_planners, sizeof *owned->rows);
+    owned->compare.bound_us = owned->bound_us;
+    owned->compare.rows = owned->rows;
+    if (failed || !owned->compare.budgets || !owned->compare.planners || !owned->bound_us ||
+        !owned->rows) {
+        vbs_compare_free(&owned->compare);
+        return NULL;
+    }
+    return owned;
+}
+
+/* The comparison of a question that has all but noise, bounds and budgets. */
+static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *question,
+                                    const struct vbs_compare_options *options,
+                                    const struct vbs_budgets *budgets, struct vbs_compare **compare)
+{
+    struct owned_compare *owned = new_compare(question->problem, question->judge, budgets, options);
+    enum vbs_status status;
+
+    question->noise = vbs_noise_new(question->judge, options->samples);
+    if (!owned || !question->noise) {
+        status = vbs_no_memory(ctx);
+        goto clean_up;
+    }
+    question->n_budgets = owned->compare.n_budgets;
+    question->budgets = owned->compare.budgets;
+    question->bound_us = owned->bound_us;
+    question->self_judged = owned->compare.self_judged;
+    status = set_bounds(ctx, question);
+    if (status == VBS_OK)
+        status = run_planners(ctx, question, owned);
+    if (status != VBS_OK)
+        goto clean_up;
+    owned->compare.intervals = vbs_noise_intervals(question->noise);
+    *compare = &owned->compare;
+    owned = NULL;
+
+clean_up:
+    if (owned)
+        vbs_compare_free(&owned->compare);
+    vbs_noise_free(question->noise);
+    return status;
+}
+
+enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
+                                const struct vbs_compare_options *options,
+                                struct vbs_compare **compare)
+{
+    static const struct vbs_compare_options DEFAULTS = {0};
+    struct vbs_solvers solvers = {0};
+    struct question question = {
+        .problem = problem, .solvers = &solvers, .start_us = vbs_solvers_clock_us()};
+    struct vbs_budgets budgets = {0};
+    enum vbs_status status = VBS_OK;
+
+    if (!options)
+        options = &DEFAULTS;
+    question.judge = options->judge ? options->judge : problem->profile;
+    question.progress = &options->progress;
+    if (options->planners && options->n_planners < 1)
+        return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
+    status = vbs_judge_check(ctx, problem->profile, question.judge);
+    if (status == VBS_OK)
+        status = vbs_solvers_init(ctx, &solvers, problem, options);
+    if (status == VBS_OK)
+        status = vbs_solvers_budgets(ctx, &solvers, options->budgets, &budgets);
+    if (status == VBS_OK)
+        status = compare_over(ctx, &question, options, &budgets, compare);
+    free(budgets.at);
+    vbs_solvers_clear(&solvers);
+    return status;
+}
+
+void vbs_compare_free(struct vbs_compare *compare)
+{
+    struct owned_compare *owned = (struct owned_compare *)compare;
+
+    if (!owned)
+        return;
+    vbs_arena_clear(&owned->arena);
+    free(owned);
+}

@@ -1,0 +1,74 @@
+#include "report/compare/judge.h"
+
+#include "base/fail.h"
+
+enum vbs_status vbs_judge_check(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_profile *judge)
+{
+    if (judge->n_layers != profile->n_layers)
+        return vbs_fail(ctx, VBS_INVALID,
+                        "the judging profile is of another network: it has %d layers, not %d",
+                        judge->n_layers, profile->n_layers);
+    for (int k = 0; k <= profile->n_layers; k++)
+        if (judge->layers[k].out_bytes != profile->layers[k].out_bytes)
+            return vbs_fail(ctx, VBS_INVALID,
+                            "the judging profile is of another network or input: layer %d '%s' "
+                            "gives %lld bytes per sample, not %lld",
+                            k, k > 0 ? judge->layers[k].name : "input",
+                            (long long)judge->layers[k].out_bytes,
+                            (long long)profile->layers[k].out_bytes);
+    return VBS_OK;
+}
+
+static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    if (a->n_copies != b->n_copies)
+        return false;
+    for (int i = 0; i < a->n_copies; i++) {
+        const struct vbs_copy *other = vbs_profile_copy(b, a->copies[i].source);
+
+        if (!other || other->channel.latency_us != a->copies[i].channel.latency_us ||
+            other->channel.bytes_per_us != a->copies[i].channel.bytes_per_us)
+            return false;
+    }
+    return true;
+}
+
+struct vbs_channel vbs_judge_channel(const struct vbs_profile *judge,
+                                     const struct vbs_channel *asked)
+{
+    const struct vbs_copy *own = asked->source ? vbs_profile_copy(judge, asked->source) : NULL;
+
+    return own ? own->channel : *asked;
+}
+
+static bool same_rows(const struct vbs_profile *a, const struct vbs_profile *b, int layer,
+                      int batch)
+{
+    int n_a, n_b;
+    const struct vbs_profile_row *rows_a = vbs_profile_rows(a, layer, batch, &n_a);
+    const struct vbs_profile_row *rows_b = vbs_profile_rows(b, layer, batch, &n_b);
+
+    if (n_a != n_b)
+        return false;
+    for (int i = 0; i < n_a; i++)
+        if (rows_a[i].time_us != rows_b[i].time_us || rows_a[i].ws_bytes != rows_b[i].ws_bytes)
+            return false;
+    return true;
+}
+
+bool vbs_judge_is_same(const struct vbs_profile *a, const struct vbs_profile *b,
+                       enum vbs_weights weights)
+{
+    if (a == b)
+        return true;
+    if (a->n_layers != b->n_layers || a->n_batches != b->n_batches)
+        return false;
+    if (weights == VBS_WEIGHTS_INCLUDED && !same_copies(a, b))
+        return false;
+    for (int layer = 1; layer <= a->n_layers; layer++)
+        for (int batch = 0; batch < a->n_batches; batch++)
+            if (!same_rows(a, b, layer, batch))
+                return false;
+    return true;
+}

@@ -1,0 +1,129 @@
+#include "report/compare/solvers.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool vbs_solvers_is_timed(const struct vbs_planner *planner)
+{
+    return strcmp(vbs_planner_name(planner), "optimal") == 0;
+}
+
+double vbs_solvers_clock_us(void)
+{
+    return 1e6 * vbs_clock_s();
+}
+
+bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights)
+{
+    return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
+}
+
+bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights)
+{
+    static const char *const NAMES[] = {"fbs", "fbs-best", "dp-vbs+"};
+
+    if (weights == VBS_WEIGHTS_EXCLUDED || vbs_planner_transfers(planner))
+        return vbs_compare_can(planner, weights);
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
+            return true;
+    return false;
+}
+
+/* With weights excluded the budgets are the same whichever planners are compared: their range ends
+ * where the best plan there is has enough. */
+static bool is_wanted(const struct vbs_problem *problem, const struct vbs_compare_options *options,
+                      const struct vbs_planner *planner)
+{
+    if (problem->weights == VBS_WEIGHTS_EXCLUDED || !options->planners)
+        return vbs_compare_is_default(planner, problem->weights);
+    for (int i = 0; i < options->n_planners; i++)
+        if (options->planners[i] == planner)
+            return true;
+    return false;
+}
+
+enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_problem *problem,
+                                 const struct vbs_compare_options *options)
+{
+    double limit_s = options->time_limit_s;
+
+    *solvers = (struct vbs_solvers){
+        .problem = problem,
+        .time_limit_s = limit_s == 0 ? VBS_COMPARE_TIME_LIMIT_S : limit_s,
+    };
+    while (vbs_planner_at(solvers->n))
+        solvers->n++;
+    solvers->at = calloc((size_t)solvers->n, sizeof *solvers->at);
+    if (!solvers->at)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < solvers->n; i++)
+        solvers->at[i].wanted = is_wanted(problem, options, vbs_planner_at(i));
+    return VBS_OK;
+}
+
+void vbs_solvers_clear(struct vbs_solvers *solvers)
+{
+    for (int i = 0; solvers->at && i < solvers->n; i++)
+        vbs_solver_free(solvers->at[i].solver);
+    free(solvers->at);
+    solvers->at = NULL;
+}
+
+static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *solvers,
+                                const struct vbs_planner *planner, struct vbs_opened *opened)
+{
+    struct vbs_solver_options options = {0};
+    double start_us = vbs_solvers_clock_us();
+    enum vbs_status status;
+
+    if (opened->solver)
+        return VBS_OK;
+    if (vbs_solvers_is_timed(planner))
+        options.time_limit_s = solvers->time_limit_s;
+    status = vbs_solver_new(ctx, planner, solvers->problem, &options, &opened->solver);
+    opened->open_us = vbs_solvers_clock_us() - start_us;
+    return status;
+}
+
+enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers, bool timed_too)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < solvers->n && status == VBS_OK; i++)
+        if (solvers->at[i].wanted && (timed_too || !vbs_solvers_is_timed(vbs_planner_at(i))))
+            status = open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]);
+    return status;
+}
+
+enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_planner *planner, struct vbs_opened *taken)
+{
+    *taken = (struct vbs_opened){0};
+    for (int i = 0; i < solvers->n; i++) {
+        if (vbs_planner_at(i) == planner) {
+            *taken = solvers->at[i];
+            solvers->at[i].solver = NULL;
+        }
+    }
+    return open_one(ctx, solvers, planner, taken);
+}
+
+enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                          double *latency_us)
+{
+    struct vbs_certificate certificate;
+    enum vbs_status status;
+
+    *latency_us = 0;
+    if (vbs_solver_least_bytes(solver) < INT64_MAX)
+        return VBS_OK;
+    status = vbs_solver_explain(ctx, solver, &certificate);
+    if (status == VBS_OK)
+        *latency_us = certificate.least_latency_us;
+    return status;
+}

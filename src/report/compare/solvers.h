@@ -1,0 +1,69 @@
+/* The solvers of one problem, so that the search for default budgets and the comparison solve once
+ * between them. Internal to the report room. */
+#ifndef VBS_REPORT_COMPARE_SOLVERS_H
+#define VBS_REPORT_COMPARE_SOLVERS_H
+
+#include "vbslab/report.h"
+
+/* A solver and how long it took to open. */
+struct vbs_opened {
+    struct vbs_solver *solver;
+    double open_us;
+    bool wanted; /* has a say in the default budgets */
+};
+
+/* Budgets, ascending; freed by free. */
+struct vbs_budgets {
+    int64_t *at;
+    int n;
+};
+
+/* One place per planner, in the order of all planners; its solver is null until it is opened and
+ * once it is taken. */
+struct vbs_solvers {
+    const struct vbs_problem *problem; /* borrowed */
+    double time_limit_s;               /* of those that have one */
+    int n;
+    struct vbs_opened *at;
+};
+
+/* True of optimal: how good its plans are depends on the time that it gets. */
+bool vbs_solvers_is_timed(const struct vbs_planner *planner);
+
+/* Microseconds of a clock that never goes back. */
+double vbs_solvers_clock_us(void);
+
+/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. options: planners and
+ * time_limit_s of a comparison. VBS_NO_MEMORY. */
+enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_problem *problem,
+                                 const struct vbs_compare_options *options) VBS_MUST_CHECK;
+void vbs_solvers_clear(struct vbs_solvers *solvers);
+
+/* Opens all wanted that are not; those with a time limit only on demand. Errors as vbs_solver_new.
+ */
+enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 bool timed_too) VBS_MUST_CHECK;
+
+/* Gives away the solver of planner, opened now unless it was: a comparison takes one planner after
+ * the other, so that their memory does not add up. Free it with vbs_solver_free. */
+enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                 const struct vbs_planner *planner,
+                                 struct vbs_opened *taken) VBS_MUST_CHECK;
+
+/* The least bound on the latency that solver keeps in some budget, where it keeps its own in none;
+ * else 0. Errors as vbs_solver_explain. */
+enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver *solver,
+                                          double *latency_us) VBS_MUST_CHECK;
+
+/* The budgets of the range, or, where that is null, the default ones of vbs_compare_run, with and
+ * leaving open the solvers that are asked. VBS_USAGE: the range is not valid. */
+enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                    const struct vbs_byte_range *range,
+                                    struct vbs_budgets *budgets) VBS_MUST_CHECK;
+
+/* vbs_compare_default_budgets likewise. */
+enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                  struct vbs_byte_range *range) VBS_MUST_CHECK;
+
+#endif

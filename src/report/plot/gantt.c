@@ -1,0 +1,250 @@
+/*
+ * Steps become boxes and levels; neighbours that look the same become one. What is then still more
+ * than a picture can show is cut into slices of equal length: a slice of a lane goes to the layer
+ * that takes most of it, one of memory to the most that is held in it, so that no peak is lost.
+ */
+#include "report/plot/gantt.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vbs_gantt_clear(struct vbs_gantt *gantt)
+{
+    free(gantt->boxes);
+    free(gantt->levels);
+    *gantt = (struct vbs_gantt){0};
+}
+
+/* ---- Lanes ---- */
+
+/* Appends a box, or makes the last one longer. */
+static void add_box(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *box,
+                    double close_us)
+{
+    struct vbs_gantt_box *last = gantt->n_boxes > first ? &gantt->boxes[gantt->n_boxes - 1] : NULL;
+
+    if (!(box->to_us > box->from_us))
+        return;
+    if (last && last->layer == box->layer && box->from_us - last->to_us <= close_us)
+        last->to_us = box->to_us;
+    else
+        gantt->boxes[gantt->n_boxes++] = *box;
+}
+
+static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedule,
+                     const struct vbs_replay *replay, int lane)
+{
+    double close_us = 1e-9 * replay->time_us, last_us = 0;
+    int first = gantt->n_boxes;
+
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_step *step = &schedule->steps[s];
+        const struct vbs_replay_step *ran = &replay->steps[s];
+        struct vbs_gantt_box box = {
+            .from_us = ran->start_us, .to_us = ran->end_us, .lane = lane, .layer = step->layer};
+
+        if (step->op != (lane == VBS_GANTT_COMPUTE ? VBS_STEP_COMPUTE : VBS_STEP_LOAD))
+            continue;
+        if (lane == VBS_GANTT_COMPUTE && box.from_us - last_us > close_us)
+            add_box(gantt, first,
+                    &(struct vbs_gantt_box){.from_us = last_us, .to_us = box.from_us, .lane = lane},
+                    close_us);
+        add_box(gantt, first, &box, close_us);
+        last_us = box.to_us;
+    }
+}
+
+/* The layer that takes most of a slice; -1: none does as much as nothing. share: of each layer. */
+static int most_of(const double *share, int n_layers, double slice_us)
+{
+    double most_us = slice_us;
+    int most = -1;
+
+    for (int k = 0; k <= n_layers; k++)
+        most_us -= share[k];
+    for (int k = 0; k <= n_layers; k++) {
+        if (share[k] > most_us) {
+            most_us = share[k];
+            most = k;
+        }
+    }
+    return most;
+}
+
+/* Cuts the boxes from first on, n of them that were moved elsewhere, into slices; there are more of
+ * them than slices. */
+static void cut_lane(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *boxes, int n,
+                     int n_layers, double time_us, double *share)
+{
+    double slice_us = time_us / VBS_GANTT_SLICES;
+    int at = 0;
+
+    gantt->n_boxes = first;
+    for (int i = 0; i < VBS_GANTT_SLICES; i++) {
+        struct vbs_gantt_box slice = {
+            .from_us = i * slice_us, .to_us = (i + 1) * slice_us, .lane = boxes[0].lane};
+
+        memset(share, 0, ((size_t)n_layers + 1) * sizeof *share);
+        while (at < n && boxes[at].from_us < slice.to_us) {
+            const struct vbs_gantt_box *box = &boxes[at];
+            double from_us = box->from_us > slice.from_us ? box->from_us : slice.from_us;
+            double to_us = box->to_us < slice.to_us ? box->to_us : slice.to_us;
+
+            share[box->layer] += to_us - from_us;
+            if (box->to_us > slice.to_us)
+                break;
+            at++;
+        }
+        slice.layer = most_of(share, n_layers, slice_us);
+        if (slice.layer >= 0)
+            add_box(gantt, first, &slice, 1e-9 * time_us);
+    }
+}
+
+static enum vbs_status simplify_lane(struct vbs_ctx *ctx, struct vbs_gantt *gantt, int first,
+                                     int n_layers, double time_us)
+{
+    int n = gantt->n_boxes - first;
+    struct vbs_gantt_box *boxes = NULL;
+    double *share = NULL;
+    enum vbs_status status = VBS_OK;
+
+    if (n <= VBS_GANTT_SLICES)
+        return VBS_OK;
+    boxes = malloc((size_t)n * sizeof *boxes);
+    share = calloc((size_t)n_layers + 1, sizeof *share);
+    if (boxes && share) {
+        memcpy(boxes, gantt->boxes + first, (size_t)n * sizeof *boxes);
+        cut_lane(gantt, first, boxes, n, n_layers, time_us, share);
+    } else {
+        status = vbs_no_memory(ctx);
+    }
+    free(share);
+    free(boxes);
+    return status;
+}
+
+static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                  const struct vbs_schedule *schedule,
+                                  const struct vbs_replay *replay, struct vbs_gantt *gantt)
+{
+    enum vbs_status status = VBS_OK;
+
+    /* Each step has a box, and may have a wait before it. */
+    gantt->boxes = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->boxes);
+    if (!gantt->boxes)
+        return vbs_no_memory(ctx);
+    for (int lane = 0; lane < VBS_GANTT_LANES && status == VBS_OK; lane++) {
+        int first = gantt->n_boxes;
+
+        add_lane(gantt, schedule, replay, lane);
+        status = simplify_lane(ctx, gantt, first, profile->n_layers, replay->time_us);
+    }
+    return status;
+}
+
+/* ---- Memory ---- */
+
+static bool same_level(const struct vbs_gantt_level *a, const struct vbs_gantt_level *b)
+{
+    return a->weight_bytes == b->weight_bytes && a->live_bytes == b->live_bytes &&
+           a->ws_bytes == b->ws_bytes;
+}
+
+static int64_t total_of(const struct vbs_gantt_level *level)
+{
+    return level->weight_bytes + level->live_bytes + level->ws_bytes;
+}
+
+/* Appends a level; in place of one that would last no time, and not at all where nothing changes.
+ */
+static void add_level(struct vbs_gantt *gantt, const struct vbs_gantt_level *level)
+{
+    if (gantt->n_levels > 0 && !(level->from_us > gantt->levels[gantt->n_levels - 1].from_us))
+        gantt->n_levels--;
+    if (gantt->n_levels == 0 || !same_level(level, &gantt->levels[gantt->n_levels - 1]))
+        gantt->levels[gantt->n_levels++] = *level;
+}
+
+/* Memory changes in the order of the list: a load's bytes count from the end of the compute step
+ * before it, even if the copy has to wait longer. */
+static void add_levels(struct vbs_gantt *gantt, const struct vbs_schedule *schedule,
+                       const struct vbs_replay *replay)
+{
+    struct vbs_gantt_level rest = {0}; /* between compute steps */
+
+    for (int64_t s = 0; s < schedule->n_steps; s++) {
+        const struct vbs_replay_step *ran = &replay->steps[s];
+        struct vbs_gantt_level level = {.from_us = rest.from_us,
+                                        .weight_bytes = ran->weight_bytes,
+                                        .live_bytes = ran->live_bytes + ran->added_bytes,
+                                        .ws_bytes = ran->ws_bytes};
+
+        rest.weight_bytes = ran->weight_bytes;
+        rest.live_bytes = ran->after_bytes;
+        if (schedule->steps[s].op == VBS_STEP_COMPUTE) {
+            level.from_us = ran->start_us;
+            rest.from_us = ran->end_us;
+            add_level(gantt, &level);
+        }
+        add_level(gantt, &rest);
+    }
+}
+
+/* The level with the most memory of each slice, of n levels that were moved elsewhere. */
+static void cut_levels(struct vbs_gantt *gantt, const struct vbs_gantt_level *levels, int n,
+                       double time_us)
+{
+    double slice_us = time_us / VBS_GANTT_SLICES;
+    int at = 0;
+
+    gantt->n_levels = 0;
+    for (int i = 0; i < VBS_GANTT_SLICES; i++) {
+        struct vbs_gantt_level most = levels[at];
+
+        while (at + 1 < n && levels[at + 1].from_us < (i + 1) * slice_us)
+            if (total_of(&levels[++at]) > total_of(&most))
+                most = levels[at];
+        most.from_us = i * slice_us;
+        add_level(gantt, &most);
+    }
+}
+
+static enum vbs_status make_levels(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
+                                   const struct vbs_replay *replay, struct vbs_gantt *gantt)
+{
+    struct vbs_gantt_level *levels;
+    int n;
+
+    gantt->levels = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->levels);
+    if (!gantt->levels)
+        return vbs_no_memory(ctx);
+    add_levels(gantt, schedule, replay);
+    n = gantt->n_levels;
+    if (n <= VBS_GANTT_SLICES)
+        return VBS_OK;
+    levels = malloc((size_t)n * sizeof *levels);
+    if (!levels)
+        return vbs_no_memory(ctx);
+    memcpy(levels, gantt->levels, (size_t)n * sizeof *levels);
+    cut_levels(gantt, levels, n, replay->time_us);
+    free(levels);
+    return VBS_OK;
+}
+
+enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               struct vbs_gantt *gantt)
+{
+    enum vbs_status status;
+
+    *gantt = (struct vbs_gantt){0};
+    status = make_boxes(ctx, profile, schedule, replay, gantt);
+    if (status == VBS_OK)
+        status = make_levels(ctx, schedule, replay, gantt);
+    if (status != VBS_OK)
+        vbs_gantt_clear(gantt);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* What a picture of a replay is made of, few enough to draw. Internal to the report room. */
+#ifndef VBS_REPORT_PLOT_GANTT_H
+#define VBS_REPORT_PLOT_GANTT_H
+
+#include "vbslab/report.h"
+
+enum vbs_gantt_lane { VBS_GANTT_COMPUTE, VBS_GANTT_COPY, VBS_GANTT_LANES };
+
+/* A time in which a lane is busy with one layer; layer 0: computing waits for a copy. */
+struct vbs_gantt_box {
+    double from_us, to_us;
+    int lane, layer;
+};
+
+/* What memory holds from a time on, up to that of the next one. */
+struct vbs_gantt_level {
+    double from_us;
+    int64_t weight_bytes, live_bytes, ws_bytes;
+};
+
+struct vbs_gantt {
+    struct vbs_gantt_box *boxes; /* lane by lane, ascending in time */
+    int n_boxes;
+    struct vbs_gantt_level *levels; /* ascending in time */
+    int n_levels;
+};
+
+/* Boxes of one lane and levels at most; about as many as a picture has columns. */
+#define VBS_GANTT_SLICES 1000
+
+/* Of a replay with its trace that takes some time. vbs_gantt_clear frees. VBS_NO_MEMORY. */
+enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               struct vbs_gantt *gantt) VBS_MUST_CHECK;
+void vbs_gantt_clear(struct vbs_gantt *gantt);
+
+/* Draws a replay; below it, unless null, the same steps as they ran (start_us, end_us and time_us,
+ * compute_us, copy_us; all bytes are the replay's). Errors as vbs_replay_plot. */
+enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               const struct vbs_replay *executed, const char *path) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * A replay as a picture, alone or above the run of the same schedule. The script is a preamble that
+ * is generated here and sets variables (vbs_*), then the template plots/gantt.gp, which draws. The
+ * data has a block of boxes (lane, from, to in ms, layer) and one or two of levels (from in ms;
+ * weights, with tensors, with workspace, added up in the unit), the last level twice, so that its
+ * step is drawn to the end: those of what was done last, then, where there are two, those planned.
+ */
+#include "base/fail.h"
+#include "report/plot/gantt.h"
+#include "report/plot/gnuplot.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TITLE_LIMIT 48 /* characters of a name in a title */
+#define LABEL_LIMIT 40
+#define MAX_BORDERS 150 /* boxes; with more their borders would be all that is seen */
+
+/* Of the width of the lanes, as the template draws them. */
+#define LABEL_CHARACTER 0.0085
+#define LABEL_MARGIN    0.006
+
+/* The figure in the making. */
+struct figure {
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    const struct vbs_replay *replay;
+    const struct vbs_replay *executed; /* null: the replay stands alone */
+    int lanes;                         /* of each */
+    double span_us;                    /* of the axis of time */
+    struct vbs_gantt gantt, executed_gantt;
+    const char *unit;
+    double unit_bytes;
+};
+
+/* How much lower the lanes of the run are. */
+static double lane_shift(const struct figure *figure)
+{
+    return figure->lanes + 0.2;
+}
+
+static void choose_unit(struct figure *figure)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
+    int i = 0;
+
+    while (i < 3 && figure->replay->peak_bytes >> (10 * (i + 1)) >= 4)
+        i++;
+    figure->unit = NAMES[i];
+    figure->unit_bytes = (double)(INT64_C(1) << (10 * i));
+}
+
+static void add_field(struct vbs_text *text, double value, const char *after)
+{
+    vbs_text_add_double(text, value);
+    vbs_text_add(text, after);
+}
+
+static void add_level(struct vbs_text *data, const struct figure *figure,
+                      const struct vbs_gantt_level *level, double from_us)
+{
+    double unit = figure->unit_bytes;
+    double weights = (double)level->weight_bytes / unit;
+    double live = weights + (double)level->live_bytes / unit;
+
+    add_field(data, from_us / 1e3, "\t");
+    add_field(data, weights, "\t");
+    add_field(data, live, "\t");
+    add_field(data, live + (double)level->ws_bytes / unit, "\n");
+}
+
+static void add_boxes(struct vbs_text *data, const struct vbs_gantt *gantt, double shift)
+{
+    for (int i = 0; i < gantt->n_boxes; i++) {
+        const struct vbs_gantt_box *box = &gantt->boxes[i];
+
+        add_field(data, box->lane + shift, "\t");
+        add_field(data, box->from_us / 1e3, "\t");
+        add_field(data, box->to_us / 1e3, "\t");
+        vbs_text_addf(data, "%d\n", box->layer);
+    }
+}
+
+static void add_levels(struct vbs_text *data, const struct figure *figure,
+                       const struct vbs_gantt *gantt, double end_us)
+{
+    vbs_text_add(data, "\n\n");
+    for (int i = 0; i < gantt->n_levels; i++)
+        add_level(data, figure, &gantt->levels[i], gantt->levels[i].from_us);
+    add_level(data, figure, &gantt->levels[gantt->n_levels - 1], end_us);
+}
+
+static void add_data(struct vbs_text *data, const struct figure *figure)
+{
+    add_boxes(data, &figure->gantt, 0);
+    if (figure->executed) {
+        add_boxes(data, &figure->executed_gantt, lane_shift(figure));
+        add_levels(data, figure, &figure->executed_gantt, figure->executed->time_us);
+    }
+    add_levels(data, figure, &figure->gantt, figure->replay->time_us);
+}
+
+/* The name where there is room for it, else the number, else nothing. */
+static void add_label(struct vbs_text *script, const struct figure *figure,
+                      const struct vbs_gantt_box *box, double shift, int *n_labels)
+{
+    double room = (box->to_us - box->from_us) / figure->span_us - LABEL_MARGIN;
+    const char *name = figure->profile->layers[box->layer].name;
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", box->layer);
+    if ((double)strlen(name) * LABEL_CHARACTER > room || name[0] == '\0')
+        name = number;
+    if (box->layer == 0 || (double)strlen(name) * LABEL_CHARACTER > room)
+        return;
+    vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
+    vbs_gnuplot_add_string(script, name, LABEL_LIMIT);
+    vbs_text_add(script, " at ");
+    add_field(script, (box->from_us + box->to_us) / 2e3, ", ");
+    add_field(script, -box->lane - shift, " center noenhanced front font vbs_small\n");
+}
+
+static void add_labels(struct vbs_text *script, const struct figure *figure)
+{
+    int n_labels = 0;
+
+    for (int i = 0; i < figure->gantt.n_boxes; i++)
+        add_label(script, figure, &figure->gantt.boxes[i], 0, &n_labels);
+    for (int i = 0; i < figure->executed_gantt.n_boxes; i++)
+        add_label(script, figure, &figure->executed_gantt.boxes[i], lane_shift(figure), &n_labels);
+}
+
+static void add_string(struct vbs_text *script, const char *name, struct vbs_text *value, int limit)
+{
+    vbs_text_addf(script, "%s = ", name);
+    vbs_gnuplot_add_string(script, value->data ? value->data : "", limit);
+    vbs_text_add(script, "\n");
+    script->failed = script->failed || value->failed;
+    vbs_text_clear(value);
+}
+
+/* replay, or the run, whose whole time is set beside the planned one. */
+static void add_clocks(struct vbs_text *note, const struct figure *figure,
+                       const struct vbs_replay *replay)
+{
+    double planned_us = figure->replay->time_us;
+
+    vbs_text_addf(note, "%.4g ms", replay->time_us / 1e3);
+    if (replay != figure->replay)
+        vbs_text_addf(note, " (%+.1f%%)", 100 * (replay->time_us - planned_us) / planned_us);
+    if (figure->lanes > 1)
+        vbs_text_addf(note, ": computing %.4g ms, copying %.4g ms", replay->compute_us / 1e3,
+                      replay->copy_us / 1e3);
+}
+
+static void add_note(struct vbs_text *note, const struct figure *figure)
+{
+    const struct vbs_replay *replay = figure->replay, *executed = figure->executed;
+    char bytes[24];
+
+    vbs_text_add(note, executed ? "planned " : "");
+    add_clocks(note, figure, replay);
+    if (executed) {
+        vbs_text_add(note, "; executed ");
+        add_clocks(note, figure, executed);
+    }
+    vbs_text_addf(note, "; peak %s%s", vbs_format_bytes(replay->peak_bytes, bytes, sizeof bytes),
+                  replay->fits ? "" : ", above the budget");
+}
+
+static void add_titles(struct vbs_text *script, const struct figure *figure)
+{
+    const struct vbs_schedule *schedule = figure->schedule;
+    struct vbs_text title = {0}, note = {0};
+    char bytes[24];
+
+    vbs_text_add_visible(&title, schedule->model[0] ? schedule->model : "unnamed network",
+                         TITLE_LIMIT);
+    vbs_text_addf(&title, ", request %lld, io %s, ", (long long)schedule->request,
+                  vbs_io_word(schedule->io));
+    vbs_text_add_visible(&title, schedule->planner, TITLE_LIMIT);
+    vbs_text_addf(&title, ", %s",
+                  vbs_format_bytes(figure->replay->memory_bytes, bytes, sizeof bytes));
+    if (figure->lanes > 1)
+        vbs_text_add(&title, " with weights");
+    add_note(&note, figure);
+    add_string(script, "vbs_title", &title, 3 * TITLE_LIMIT);
+    add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);
+}
+
+/* The budget's line is drawn where it is not far above everything. */
+static void add_memory(struct vbs_text *script, const struct figure *figure)
+{
+    double peak = (double)figure->replay->peak_bytes / figure->unit_bytes;
+    double budget = (double)figure->replay->memory_bytes / figure->unit_bytes;
+    bool near = budget <= 3 * peak;
+
+    vbs_text_addf(script, "vbs_unit = '%s'\nvbs_budget = ", figure->unit);
+    if (near)
+        add_field(script, budget, "\n");
+    else
+        vbs_text_add(script, "0\n");
+    vbs_text_add(script, "vbs_memory_to = ");
+    add_field(script, 1.08 * (near ? fmax(peak, budget) : peak), "\n");
+}
+
+static bool has_waits(const struct vbs_gantt *gantt)
+{
+    for (int i = 0; i < gantt->n_boxes; i++)
+        if (gantt->boxes[i].layer == 0)
+            return true;
+    return false;
+}
+
+static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
+                         const struct figure *figure)
+{
+    int most = figure->gantt.n_boxes > figure->executed_gantt.n_boxes
+                   ? figure->gantt.n_boxes
+                   : figure->executed_gantt.n_boxes;
+
+    vbs_text_addf(script,
+                  "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
+                  "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_lanes = %d\nvbs_layers = %d\n"
+                  "vbs_borders = %d\nvbs_waits = %d\nvbs_time = ",
+                  format->name, figure->lanes, figure->profile->n_layers, most <= MAX_BORDERS,
+                  has_waits(&figure->gantt) || has_waits(&figure->executed_gantt));
+    add_field(script, figure->span_us / 1e3, "\nvbs_shift = ");
+    add_field(script, figure->executed ? lane_shift(figure) : 0, "\n");
+    add_titles(script, figure);
+    add_memory(script, figure);
+    vbs_text_addf(script, "vbs_small = '%s,7'\n",
+                  strcmp(format->name, "svg") == 0 ? "Helvetica" : "Sans");
+    add_labels(script, figure);
+}
+
+static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct figure *figure)
+{
+    enum vbs_status status =
+        vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->replay, &figure->gantt);
+
+    if (status == VBS_OK && figure->executed)
+        status = vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->executed,
+                                &figure->executed_gantt);
+    return status;
+}
+
+enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               const struct vbs_replay *executed, const char *path)
+{
+    struct figure figure = {.profile = profile,
+                            .schedule = schedule,
+                            .replay = replay,
+                            .executed = executed,
+                            .lanes = schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 : 1,
+                            .span_us = fmax(replay->time_us, executed ? executed->time_us : 0)};
+    const struct vbs_gnuplot_format *format;
+    struct vbs_text script = {0}, data = {0};
+    enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
+
+    if (status != VBS_OK)
+        return status;
+    if (!replay->steps)
+        return vbs_fail(ctx, VBS_USAGE, "a picture needs the trace of the replay");
+    if (!(replay->time_us > 0) || (executed && !(executed->time_us > 0)))
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "nothing to plot: the schedule takes no time");
+    status = make_gantts(ctx, &figure);
+    if (status == VBS_OK) {
+        choose_unit(&figure);
+        add_preamble(&script, format, &figure);
+        add_data(&data, &figure);
+        status = vbs_gnuplot_run(ctx, &script, "gantt", &data, format, path);
+    }
+    vbs_text_clear(&script);
+    vbs_text_clear(&data);
+    vbs_gantt_clear(&figure.gantt);
+    vbs_gantt_clear(&figure.executed_gantt);
+    return status;
+}
+
+enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule,
+                                const struct vbs_replay *replay, const char *path)
+{
+    return vbs_gantt_plot(ctx, profile, schedule, replay, NULL, path);
+}

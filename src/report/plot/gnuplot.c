@@ -1,0 +1,304 @@
+#include "report/plot/gnuplot.h"
+
+#include "base/embedded.h"
+#include "base/fail.h"
+#include "report/text/form.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SCRIPT        "script"
+#define LOG           "log"
+#define PICTURE_LIMIT ((size_t)256 << 20)
+#define LOG_LIMIT     ((size_t)1 << 20)
+#define TAIL          ((size_t)16) /* of a picture, in which its ending is looked for */
+
+extern char **environ;
+extern const struct vbs_embedded vbs_plots[];
+
+enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
+                                   const struct vbs_gnuplot_format **format)
+{
+    static const struct vbs_gnuplot_format FORMATS[] = {
+        {"svg", "</svg>"},
+        {"png", "IEND"},
+        {"pdf", "%%EOF"},
+    };
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < sizeof FORMATS / sizeof FORMATS[0]; i++) {
+        if (strcasecmp(dot + 1, FORMATS[i].name) == 0) {
+            *format = &FORMATS[i];
+            return VBS_OK;
+        }
+    }
+    return vbs_fail(ctx, VBS_USAGE, "plot '%s' must end in .svg, .png or .pdf", path);
+}
+
+void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit)
+{
+    struct vbs_text visible = {0};
+
+    vbs_text_add(&visible, "");
+    vbs_text_add_visible(&visible, text, limit);
+    vbs_text_add(script, "'");
+    for (const char *at = visible.data; at && *at; at++) {
+        /* Not doubled: gnuplot 5.4 ends a string that begins with a doubled quote right there. */
+        if (*at == '\'')
+            vbs_text_add(script, "'.\"'\".'");
+        else
+            vbs_text_addf(script, "%c", *at);
+    }
+    vbs_text_add(script, "'");
+    script->failed = script->failed || visible.failed;
+    vbs_text_clear(&visible);
+}
+
+/* "FOLDER/NAME", to be freed; null when memory is out. */
+static char *join(const char *folder, const char *name)
+{
+    struct vbs_text path = {0};
+
+    vbs_text_addf(&path, "%s/%s", folder, name);
+    if (path.failed)
+        vbs_text_clear(&path);
+    return path.data;
+}
+
+static enum vbs_status make_folder(struct vbs_ctx *ctx, char **folder)
+{
+    const char *parent = getenv("TMPDIR");
+    char *path = join(parent && parent[0] ? parent : "/tmp", "vbslab-plot-XXXXXX");
+    enum vbs_status status = VBS_OK;
+
+    if (!path)
+        return vbs_no_memory(ctx);
+    if (mkdtemp(path)) {
+        *folder = path;
+        return VBS_OK;
+    }
+    status =
+        vbs_fail(ctx, VBS_IO, "cannot make a temporary folder '%s': %s", path, strerror(errno));
+    free(path);
+    return status;
+}
+
+/* Needs no memory, so that nothing stays behind when there is none. */
+static void remove_folder(const char *folder)
+{
+    static const char *const NAMES[] = {SCRIPT, LOG, VBS_GNUPLOT_DATA, VBS_GNUPLOT_OUTPUT};
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (size_t i = 0; at >= 0 && i < sizeof NAMES / sizeof NAMES[0]; i++)
+        unlinkat(at, NAMES[i], 0);
+    if (at >= 0)
+        close(at);
+    rmdir(folder);
+}
+
+static enum vbs_status write_in(struct vbs_ctx *ctx, const char *folder, const char *name,
+                                const struct vbs_text *text)
+{
+    char *path = join(folder, name);
+    enum vbs_status status =
+        path ? vbs_write_file(ctx, path, text->data, text->length) : vbs_no_memory(ctx);
+
+    free(path);
+    return status;
+}
+
+static enum vbs_status read_in(struct vbs_ctx *ctx, const char *folder, const char *name,
+                               size_t limit, char **data, size_t *length)
+{
+    char *path = join(folder, name);
+    enum vbs_status status =
+        path ? vbs_read_file(ctx, path, limit, data, length) : vbs_no_memory(ctx);
+
+    free(path);
+    return status;
+}
+
+/* Signals that the caller may ignore, but by whose default gnuplot is to end when it cannot write.
+ */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t defaults;
+    int error;
+
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGXFSZ);
+    sigaddset(&defaults, SIGPIPE);
+    error = posix_spawnattr_setsigdefault(attributes, &defaults);
+    return error ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+}
+
+static int set_files(posix_spawn_file_actions_t *files, const char *folder)
+{
+    int error = posix_spawn_file_actions_addchdir_np(files, folder);
+
+    if (!error)
+        error = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+    if (!error)
+        error =
+            posix_spawn_file_actions_addopen(files, 1, LOG, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    return error ? error : posix_spawn_file_actions_adddup2(files, 1, 2);
+}
+
+/* Starts gnuplot in folder; an error number, ENOENT when it is not installed. -d: the user's own
+ * start-up files are not for our scripts. */
+static int start(const char *folder, pid_t *process)
+{
+    char name[] = "gnuplot", no_rc[] = "-d", script[] = SCRIPT;
+    char *arguments[] = {name, no_rc, script, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&files);
+
+    if (error)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error)
+        goto free_files;
+    error = set_files(&files, folder);
+    if (!error)
+        error = set_signals(&attributes);
+    if (!error)
+        error = posix_spawnp(process, name, &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+free_files:
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+/* Waits for process, and ends it when the caller wants to stop. */
+static enum vbs_status wait_for(struct vbs_ctx *ctx, pid_t process, int *outcome)
+{
+    while (waitpid(process, outcome, 0) < 0) {
+        if (errno != EINTR)
+            return vbs_fail(ctx, VBS_IO, "cannot wait for gnuplot: %s", strerror(errno));
+        if (vbs_cancelled(ctx))
+            kill(process, SIGTERM);
+    }
+    return vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while gnuplot drew")
+                              : VBS_OK;
+}
+
+/* gnuplot repeats the line it stumbled over and a mark before it says why: "line N: why". */
+static const char *find_reason(char *log)
+{
+    const char *first = NULL;
+    char *rest;
+
+    for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        line += strspn(line, " \t\r");
+        if (strstr(line, "line ") && strchr(line, ':'))
+            return line;
+        if (!first && line[0])
+            first = line;
+    }
+    return first ? first : "it does not say why";
+}
+
+static enum vbs_status fail_with_log(struct vbs_ctx *ctx, const char *folder, int outcome)
+{
+    char *log = NULL;
+    size_t length;
+    enum vbs_status status;
+
+    if (WIFSIGNALED(outcome))
+        return vbs_fail(ctx, VBS_LIBRARY, "gnuplot was ended by a signal: %s",
+                        strsignal(WTERMSIG(outcome)));
+    if (read_in(ctx, folder, LOG, LOG_LIMIT, &log, &length) != VBS_OK)
+        return vbs_fail(ctx, VBS_LIBRARY, "gnuplot failed with exit code %d", WEXITSTATUS(outcome));
+    status = vbs_fail(ctx, VBS_LIBRARY, "gnuplot failed: %s", find_reason(log));
+    free(log);
+    return status;
+}
+
+static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
+{
+    pid_t process;
+    int outcome, error = start(folder, &process);
+    enum vbs_status status;
+
+    if (error == ENOMEM)
+        return vbs_no_memory(ctx);
+    if (error == ENOENT)
+        return vbs_fail(ctx, VBS_UNSUPPORTED,
+                        "plots need gnuplot, which is not installed (Debian: gnuplot-nox)");
+    if (error)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "cannot run gnuplot: %s", strerror(error));
+    status = wait_for(ctx, process, &outcome);
+    if (status != VBS_OK)
+        return status;
+    return WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0 ? VBS_OK
+                                                           : fail_with_log(ctx, folder, outcome);
+}
+
+/* gnuplot may pass over a disk that is full; a file without its end is not handed out. */
+static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder,
+                                const struct vbs_gnuplot_format *format, const char *path)
+{
+    char *picture = NULL;
+    size_t length = 0;
+    enum vbs_status status =
+        read_in(ctx, folder, VBS_GNUPLOT_OUTPUT, PICTURE_LIMIT, &picture, &length);
+
+    if (status == VBS_IO)
+        return vbs_fail(ctx, VBS_LIBRARY, "gnuplot wrote no picture");
+    if (status != VBS_OK)
+        return status;
+    if (length < TAIL ||
+        !memmem(picture + length - TAIL, TAIL, format->ending, strlen(format->ending)))
+        status =
+            vbs_fail(ctx, VBS_LIBRARY,
+                     "gnuplot wrote only a part of the picture; is there room in '%s'?", folder);
+    else
+        status = vbs_write_file(ctx, path, picture, length);
+    free(picture);
+    return status;
+}
+
+static const struct vbs_embedded *find_template(const char *name)
+{
+    const struct vbs_embedded *found = vbs_plots;
+
+    while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    return found->name ? found : NULL;
+}
+
+enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
+                                const struct vbs_text *data,
+                                const struct vbs_gnuplot_format *format, const char *path)
+{
+    const struct vbs_embedded *found = find_template(template);
+    char *folder = NULL;
+    enum vbs_status status;
+
+    if (!found)
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "this build has no template for plots");
+    vbs_text_add(script, "\n");
+    vbs_text_add(script, found->text);
+    if (script->failed || data->failed)
+        return vbs_no_memory(ctx);
+    status = make_folder(ctx, &folder);
+    if (status != VBS_OK)
+        return status;
+    status = write_in(ctx, folder, SCRIPT, script);
+    if (status == VBS_OK)
+        status = write_in(ctx, folder, VBS_GNUPLOT_DATA, data);
+    if (status == VBS_OK)
+        status = draw(ctx, folder);
+    if (status == VBS_OK)
+        status = hand_out(ctx, folder, format, path);
+    remove_folder(folder);
+    free(folder);
+    return status;
+}

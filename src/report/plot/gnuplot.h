@@ -1,0 +1,36 @@
+/* Running gnuplot on a script, apart from everything else. Internal to the report room. */
+#ifndef VBS_REPORT_PLOT_GNUPLOT_H
+#define VBS_REPORT_PLOT_GNUPLOT_H
+
+#include "base/text.h"
+
+/* What a script writes, by the ending of the target's name. */
+struct vbs_gnuplot_format {
+    const char *name;   /* "svg": the file name's ending, and the value of vbs_format in scripts */
+    const char *ending; /* stands at the end of a whole file, so that half of one is noticed */
+};
+
+/* VBS_USAGE when path ends in none of .svg, .png, .pdf. */
+enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
+                                   const struct vbs_gnuplot_format **format) VBS_MUST_CHECK;
+
+/* Appends text as an expression of single-quoted strings, in which gnuplot substitutes nothing;
+ * control characters are made visible, and what is longer than limit characters is cut. */
+void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit);
+
+/* The names that a script uses: it runs in a folder of its own, which has nothing else. */
+#define VBS_GNUPLOT_DATA   "data"
+#define VBS_GNUPLOT_OUTPUT "picture"
+
+/*
+ * Runs script and behind it the template of that name (plots/NAME.gp) in a private temporary folder
+ * with data beside it and moves what it wrote to path,
+ * whole or not at all. No shell and no name from outside take part. VBS_UNSUPPORTED when gnuplot
+ * is not installed, VBS_LIBRARY with its first error line when it fails, VBS_INTERRUPTED, VBS_IO.
+ */
+enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
+                                const struct vbs_text *data,
+                                const struct vbs_gnuplot_format *format,
+                                const char *path) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * Throughput against memory. The script is a preamble that is generated here and sets variables
+ * (vbs_*), then the template plots/throughput.gp, which draws. The data has one block per panel,
+ * for gnuplot's "index": memory, the limit by the lower bound, and one column per planner, all as
+ * samples per second, NaN where nothing fits. Each budget has a line, the last one two.
+ */
+#include "base/fail.h"
+#include "report/text/form.h"
+#include "report/plot/gnuplot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TITLE_LIMIT 48 /* characters of a name in a title */
+#define NOTE_LIMIT  72
+#define MARKERS     40 /* on one curve; more would merge */
+
+/* One profile's part of the figure. */
+struct panel {
+    const struct vbs_compare *compare;
+    const char *unit;
+    double unit_bytes;
+    double memory_from, memory_to; /* in unit */
+    bool logarithmic;              /* the memory axis */
+    double weights;                /* in unit; 0: none inside */
+    double rate_from, rate_to;     /* samples per second; 0..0 when nothing fits */
+};
+
+static bool is_compared(const struct vbs_compare *compare, const struct vbs_planner *planner,
+                        int *column)
+{
+    for (int p = 0; p < compare->n_planners; p++) {
+        if (compare->planners[p] == planner) {
+            *column = p;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next planner, from *index on in the order of all, that some comparison has; null at the end.
+ */
+static const struct vbs_planner *next_planner(const struct vbs_compare *const *compares,
+                                              int n_compares, int *index)
+{
+    const struct vbs_planner *planner;
+    int column;
+
+    while ((planner = vbs_planner_at((*index)++)))
+        for (int i = 0; i < n_compares; i++)
+            if (is_compared(compares[i], planner, &column))
+                return planner;
+    return NULL;
+}
+
+static double limit_rate(const struct vbs_compare *compare, int b)
+{
+    double bound_us = compare->bound_us[b];
+
+    return isfinite(bound_us) && bound_us > 0 ? 1e6 * (double)compare->request / bound_us : NAN;
+}
+
+static void choose_unit(struct panel *panel)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
+    int64_t largest = panel->compare->budgets[panel->compare->n_budgets - 1];
+    int i = 0;
+
+    /* People speak of 40 MiB, but of 40960 MiB as 40 GiB. */
+    while (i < 3 && largest >> (10 * (i + 1)) >= (i == 2 ? 10 : 1))
+        i++;
+    panel->unit = NAMES[i];
+    panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
+}
+
+/* All rates of the panel with a margin; from zero when the curves span most of the way to it, and
+ * over a logarithmic axis, where they fall towards it. Else the differences would be too small to
+ * read, and the template marks the axis as broken, for which the margin below has room. */
+static void choose_rates(struct panel *panel)
+{
+    const struct vbs_compare *compare = panel->compare;
+    double low = HUGE_VAL, high = 0, span;
+    bool feasible = false;
+
+    for (int b = 0; b < compare->n_budgets; b++) {
+        for (int p = 0; p < compare->n_planners; p++) {
+            const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
+
+            if (row->feasible && isfinite(row->samples_per_s)) {
+                feasible = true;
+                low = fmin(low, row->samples_per_s);
+                high = fmax(high, row->samples_per_s);
+            }
+        }
+        high = fmax(high, limit_rate(compare, b));
+    }
+    if (!feasible)
+        return;
+    span = fmax(high - low, 0.02 * high);
+    panel->rate_to = high + 0.08 * span;
+    panel->rate_from =
+        low < 0.5 * high || compare->weights == VBS_WEIGHTS_INCLUDED ? 0 : low - 0.16 * span;
+}
+
+/* The budgets with a margin on both sides. */
+static void choose_memory(struct panel *panel)
+{
+    const struct vbs_compare *compare = panel->compare;
+    double from = (double)compare->budgets[0] / panel->unit_bytes;
+    double to = (double)compare->budgets[compare->n_budgets - 1] / panel->unit_bytes;
+    double margin = to > from ? 0.03 * (to - from) : fmax(0.1 * to, 0.1);
+
+    /* A logarithm has no place for 0. */
+    panel->logarithmic = compare->weights == VBS_WEIGHTS_INCLUDED && from > 0;
+    if (panel->logarithmic)
+        margin = to > from ? pow(to / from, 0.03) : 2;
+    panel->memory_from = panel->logarithmic ? from / margin : fmax(from - margin, 0);
+    panel->memory_to = panel->logarithmic ? to * margin : to + margin;
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        panel->weights = (double)compare->weight_bytes / panel->unit_bytes;
+}
+
+static struct panel make_panel(const struct vbs_compare *compare)
+{
+    struct panel panel = {.compare = compare};
+
+    choose_unit(&panel);
+    choose_rates(&panel);
+    choose_memory(&panel);
+    return panel;
+}
+
+static void add_number(struct vbs_text *text, const char *before, double value, const char *after)
+{
+    vbs_text_add(text, before);
+    if (isfinite(value))
+        vbs_text_add_double(text, value);
+    else
+        vbs_text_add(text, "NaN");
+    vbs_text_add(text, after);
+}
+
+/* Budget b's numbers at some place of the memory axis. */
+static void add_line(struct vbs_text *data, const struct vbs_compare *const *compares,
+                     int n_compares, const struct vbs_compare *compare, int b, double memory)
+{
+    const struct vbs_planner *planner;
+
+    add_number(data, "", memory, "");
+    add_number(data, "\t", limit_rate(compare, b), "");
+    for (int i = 0; (planner = next_planner(compares, n_compares, &i));) {
+        int p;
+        bool feasible = is_compared(compare, planner, &p) && vbs_form_row(compare, b, p)->feasible;
+
+        add_number(data, "\t", feasible ? vbs_form_row(compare, b, p)->samples_per_s : NAN, "");
+    }
+    vbs_text_add(data, "\n");
+}
+
+/* The panel's block. What fits the last budget fits larger ones too: the last line draws its steps
+ * on to the edge. */
+static void add_data(struct vbs_text *data, const struct vbs_compare *const *compares,
+                     int n_compares, const struct panel *panel)
+{
+    const struct vbs_compare *compare = panel->compare;
+    int last = compare->n_budgets - 1;
+
+    for (int b = 0; b <= last; b++)
+        add_line(data, compares, n_compares, compare, b,
+                 (double)compare->budgets[b] / panel->unit_bytes);
+    add_line(data, compares, n_compares, compare, last, panel->memory_to);
+    vbs_text_add(data, "\n\n");
+}
+
+static void add_title(struct vbs_text *script, int number, const struct vbs_compare *compare)
+{
+    struct vbs_text title = {0};
+
+    vbs_text_add_visible(&title, compare->model[0] ? compare->model : "unnamed network",
+                         TITLE_LIMIT);
+    vbs_text_addf(&title, ", request %lld, io %s", (long long)compare->request,
+                  vbs_io_word(compare->io));
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_add(&title, ", weights included");
+    vbs_text_addf(script, "vbs_title[%d] = ", number);
+    vbs_gnuplot_add_string(script, title.data ? title.data : "", 2 * TITLE_LIMIT);
+    vbs_text_add(script, "\n");
+    script->failed = script->failed || title.failed;
+    vbs_text_clear(&title);
+}
+
+/* The device up to its first comma: a plot has no room for family, stepping and instruction sets.
+ */
+static void add_device(struct vbs_text *note, const struct vbs_circumstances *from)
+{
+    const char *device = from->device[0] ? from->device : from->backend;
+    size_t length = strcspn(device, ",");
+    char *name = strndup(device, length);
+
+    if (name)
+        vbs_text_add_visible(note, name, NOTE_LIMIT);
+    else
+        note->failed = true;
+    free(name);
+}
+
+static void add_copies(struct vbs_text *note, const struct vbs_compare *compare)
+{
+    double bytes_per_s = fmin(1e6 * compare->copy.bytes_per_us, 1e18);
+    char bytes[24];
+
+    if (bytes_per_s > 0)
+        vbs_text_addf(note, "%scopies at %s/s", note->length > 0 ? ", " : "",
+                      vbs_format_bytes((int64_t)bytes_per_s, bytes, sizeof bytes));
+}
+
+/* Where the times come from: the judge. */
+static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
+{
+    const struct vbs_circumstances *from = &compare->judge;
+    struct vbs_text note = {0};
+
+    if (strcmp(from->backend, "analytic") == 0)
+        vbs_text_add(&note, "modelled, not measured");
+    else
+        add_device(&note, from);
+    if (from->threads > 0)
+        vbs_text_addf(&note, "%s%d %s", note.length > 0 ? ", " : "", from->threads,
+                      from->threads == 1 ? "thread" : "threads");
+    if (!compare->self_judged)
+        vbs_text_addf(&note, "%sjudged by a second profile", note.length > 0 ? ", " : "");
+    add_copies(&note, compare);
+    vbs_text_addf(script, "vbs_note[%d] = ", number);
+    vbs_gnuplot_add_string(script, note.data ? note.data : "", 2 * NOTE_LIMIT);
+    vbs_text_add(script, "\n");
+    script->failed = script->failed || note.failed;
+    vbs_text_clear(&note);
+}
+
+static void add_panel(struct vbs_text *script, int number, const struct panel *panel)
+{
+    vbs_text_add(script, "\n");
+    add_title(script, number, panel->compare);
+    add_note(script, number, panel->compare);
+    vbs_text_addf(script, "vbs_unit[%d] = '%s'\n", number, panel->unit);
+    vbs_text_addf(script, "vbs_every[%d] = %d\n", number,
+                  (panel->compare->n_budgets + MARKERS - 1) / MARKERS);
+    vbs_text_addf(script, "vbs_last[%d] = %d\n", number, panel->compare->n_budgets - 1);
+    vbs_text_addf(script, "vbs_memory_from[%d]", number);
+    add_number(script, " = ", panel->memory_from, "\n");
+    vbs_text_addf(script, "vbs_memory_to[%d]", number);
+    add_number(script, " = ", panel->memory_to, "\n");
+    vbs_text_addf(script, "vbs_log[%d] = %d\n", number, panel->logarithmic);
+    vbs_text_addf(script, "vbs_weights[%d]", number);
+    add_number(script, " = ", panel->weights, "\n");
+    vbs_text_addf(script, "vbs_rate_from[%d]", number);
+    add_number(script, " = ", panel->rate_from, "\n");
+    vbs_text_addf(script, "vbs_rate_to[%d]", number);
+    add_number(script, " = ", panel->rate_to, "\n");
+}
+
+static bool ever_fits(const struct vbs_compare *const *compares, int n_compares,
+                      const struct vbs_planner *planner)
+{
+    int p;
+
+    for (int i = 0; i < n_compares; i++)
+        for (int b = 0; is_compared(compares[i], planner, &p) && b < compares[i]->n_budgets; b++)
+            if (vbs_form_row(compares[i], b, p)->feasible)
+                return true;
+    return false;
+}
+
+/* The planners' names for the key and their styles. Arrays of gnuplot count from 1. */
+static void add_planners(struct vbs_text *script, const struct vbs_compare *const *compares,
+                         int n_compares)
+{
+    const struct vbs_planner *planner;
+    int n = 0;
+
+    for (int i = 0; (planner = next_planner(compares, n_compares, &i)); n++) {
+        vbs_text_addf(script, "vbs_name[%d] = ", n + 1);
+        vbs_gnuplot_add_string(script, vbs_planner_name(planner), TITLE_LIMIT);
+        vbs_text_add(script, ever_fits(compares, n_compares, planner) ? "" : ".' (never fits)'");
+        /* A planner keeps its look in every figure: it goes by the place among all planners. */
+        vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, i);
+    }
+}
+
+static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
+                         const struct vbs_compare *const *compares, int n_compares)
+{
+    static const char *const PER_PANEL[] = {"title",     "note",      "unit",    "every",
+                                            "last",      "log",       "weights", "memory_from",
+                                            "memory_to", "rate_from", "rate_to"};
+    int n_planners = 0;
+
+    for (int i = 0; next_planner(compares, n_compares, &i);)
+        n_planners++;
+    vbs_text_addf(script,
+                  "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
+                  "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_panels = %d\nvbs_planners = %d\n"
+                  "array vbs_name[%d]\narray vbs_style[%d]\n",
+                  format->name, n_compares, n_planners, n_planners, n_planners);
+    add_planners(script, compares, n_compares);
+    for (size_t i = 0; i < sizeof PER_PANEL / sizeof PER_PANEL[0]; i++)
+        vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], n_compares);
+}
+
+/* Says why nothing can be drawn, and what would help. */
+static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                  int n_compares)
+{
+    const struct vbs_compare_row *least = &compares[0]->rows[0];
+    char bytes[48];
+
+    for (int i = 0; i < n_compares; i++) {
+        if (vbs_form_fastest(compares[i], compares[i]->n_budgets - 1, false))
+            return vbs_fail(ctx, VBS_UNSUPPORTED, "nothing to plot: every plan takes no time");
+        for (int p = 0; p < compares[i]->n_planners; p++)
+            if (vbs_form_row(compares[i], 0, p)->least_bytes < least->least_bytes)
+                least = vbs_form_row(compares[i], 0, p);
+    }
+    if (least->least_bytes == INT64_MAX)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "nothing to plot: no planner answers within %g us in any memory",
+                        compares[0]->latency_bound_us);
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "nothing to plot: no planner fits any of the budgets; the least that works is "
+                    "%s, with %s",
+                    vbs_format_exact(least->least_bytes, bytes, sizeof bytes),
+                    vbs_planner_name(least->planner));
+}
+
+enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, const char *path)
+{
+    const struct vbs_gnuplot_format *format;
+    struct vbs_text script = {0}, data = {0};
+    bool empty = true;
+    enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
+
+    if (status != VBS_OK)
+        return status;
+    add_preamble(&script, format, compares, n_compares);
+    for (int i = 0; i < n_compares; i++) {
+        struct panel panel = make_panel(compares[i]);
+
+        empty = empty && panel.rate_to == 0;
+        add_panel(&script, i + 1, &panel);
+        add_data(&data, compares, n_compares, &panel);
+    }
+    status = empty ? fail_empty(ctx, compares, n_compares)
+                   : vbs_gnuplot_run(ctx, &script, "throughput", &data, format, path);
+    vbs_text_clear(&script);
+    vbs_text_clear(&data);
+    return status;
+}

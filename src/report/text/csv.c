@@ -1,0 +1,107 @@
+/* The fields of "vbslab-compare-1" as CSV: one line per budget and planner, the comparison's own
+ * fields repeated in each. What is null there is empty here. */
+#include "base/fail.h"
+#include "report/text/form.h"
+
+#include <math.h>
+
+static void add_number(struct vbs_text *text, double value)
+{
+    vbs_text_add(text, ",");
+    if (isfinite(value))
+        vbs_text_add_double(text, value);
+}
+
+/* A gain of an infeasible row is none. */
+static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
+{
+    add_number(text, row->feasible ? percent : NAN);
+}
+
+/* The columns that came later stand at the end. */
+static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
+                      const struct vbs_compare_row *row)
+{
+    static const char *const VERDICTS[] = {
+        [VBS_NOISE_UNKNOWN] = "", [VBS_NOISE_CLEAR] = "false", [VBS_NOISE_WITHIN] = "true"};
+
+    add_gain(text, row, row->gain_over_fbs.low_percent);
+    add_gain(text, row, row->gain_over_fbs.high_percent);
+    add_gain(text, row, row->gain_over_fbs_best.low_percent);
+    add_gain(text, row, row->gain_over_fbs_best.high_percent);
+    vbs_text_addf(text, ",%s,%s", VERDICTS[row->noise], vbs_form_intervals(compare->intervals));
+    add_number(text, row->latency_us);
+    add_number(text, row->least_latency_us > 0 ? row->least_latency_us : NAN);
+    add_number(text, compare->latency_bound_us);
+}
+
+/* What only weights that are included have is empty where they are not. */
+static void add_weights(struct vbs_text *text, const struct vbs_compare *compare,
+                        const struct vbs_compare_row *row)
+{
+    vbs_text_addf(text, ",%s", vbs_weights_word(compare->weights));
+    if (compare->weights == VBS_WEIGHTS_EXCLUDED) {
+        vbs_text_add(text, ",,,,,,,,,");
+        return;
+    }
+    add_gain(text, row, row->gain_over_mmcnn.percent);
+    add_gain(text, row, row->gain_over_vdnn.percent);
+    add_gain(text, row, row->gain_over_mmcnn.low_percent);
+    add_gain(text, row, row->gain_over_mmcnn.high_percent);
+    add_gain(text, row, row->gain_over_vdnn.low_percent);
+    add_gain(text, row, row->gain_over_vdnn.high_percent);
+    vbs_text_addf(text, ",%lld", (long long)row->copied_bytes);
+    add_number(text, row->copy_us);
+    vbs_text_addf(text, ",%lld", (long long)row->resident_bytes);
+}
+
+static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
+                    const struct vbs_compare_row *row)
+{
+    vbs_text_addf(text, "%lld,%lld,%s,", (long long)compare->profile_id,
+                  (long long)compare->judge_id, compare->self_judged ? "true" : "false");
+    vbs_text_add_csv(text, compare->model);
+    vbs_text_addf(text, ",%lld,%s,%lld,%s,%s", (long long)compare->request,
+                  vbs_io_word(compare->io), (long long)row->memory_bytes,
+                  vbs_planner_name(row->planner), row->feasible ? "true" : "false");
+    add_number(text, row->per_sample_us);
+    add_number(text, row->samples_per_s);
+    vbs_text_addf(text, ",%lld", (long long)row->peak_bytes);
+    add_gain(text, row, row->gain_over_fbs.percent);
+    add_gain(text, row, row->gain_over_fbs_best.percent);
+    add_number(text, row->gap_percent);
+    vbs_text_addf(text, ",%d,%d", row->max_batch, row->min_batch);
+    add_number(text, row->plan_us);
+    vbs_text_add(text, ",");
+    if (row->least_bytes < INT64_MAX)
+        vbs_text_addf(text, "%lld", (long long)row->least_bytes);
+    add_noise(text, compare, row);
+    add_weights(text, compare, row);
+    vbs_text_add(text, "\n");
+}
+
+enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                int n_compares, char **text)
+{
+    struct vbs_text out = {0};
+
+    vbs_text_add(&out, "profile,judge,self_judged,model,request,io,memory_bytes,planner,feasible,"
+                       "per_sample_us,samples_per_s,peak_bytes,gain_over_fbs_percent,"
+                       "gain_over_fbs_best_percent,gap_percent,max_batch,min_batch,plan_us,"
+                       "least_bytes,gain_over_fbs_low_percent,gain_over_fbs_high_percent,"
+                       "gain_over_fbs_best_low_percent,gain_over_fbs_best_high_percent,"
+                       "within_noise,intervals,latency_us,least_latency_us,latency_bound_us,"
+                       "weights,gain_over_mmcnn_percent,gain_over_vdnn_percent,"
+                       "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
+                       "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
+                       "copy_us,resident_bytes\n");
+    for (int i = 0; i < n_compares; i++)
+        for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
+            add_row(&out, compares[i], &compares[i]->rows[r]);
+    if (out.failed) {
+        vbs_text_clear(&out);
+        return vbs_no_memory(ctx);
+    }
+    *text = out.data;
+    return VBS_OK;
+}

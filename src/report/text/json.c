@@ -1,0 +1,173 @@
+/* "vbslab-compare-1" of INTERFACE.md. What is no number (a gain over an infeasible baseline) is
+ * null; one comparison is an object, several are an array of them. */
+#include "base/fail.h"
+#include "base/json.h"
+#include "report/text/form.h"
+
+#include <math.h>
+
+/* jansson's setters take null for a value that could not be made and fail, so that only the end of
+ * a chain of them needs a check. */
+static bool set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *string(const char *value)
+{
+    struct vbs_text text = {0};
+    json_t *made = NULL;
+
+    vbs_text_add(&text, "");
+    vbs_form_add_utf8(&text, value);
+    if (!text.failed)
+        made = json_string(text.data);
+    vbs_text_clear(&text);
+    return made;
+}
+
+/* A gain of an infeasible row is none. */
+static bool set_gain(json_t *object, const char *key, double percent, bool feasible)
+{
+    return set(object, key, feasible ? number(percent) : json_null());
+}
+
+static json_t *verdict(enum vbs_noise_verdict noise)
+{
+    return noise == VBS_NOISE_UNKNOWN ? json_null() : json_boolean(noise == VBS_NOISE_WITHIN);
+}
+
+/* What only a comparison with weights included has. */
+static bool set_weights(json_t *object, const struct vbs_compare_row *row)
+{
+    const struct vbs_gain *mmcnn = &row->gain_over_mmcnn, *vdnn = &row->gain_over_vdnn;
+
+    return set_gain(object, "gain_over_mmcnn_percent", mmcnn->percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_percent", vdnn->percent, row->feasible) &&
+           set_gain(object, "gain_over_mmcnn_low_percent", mmcnn->low_percent, row->feasible) &&
+           set_gain(object, "gain_over_mmcnn_high_percent", mmcnn->high_percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_low_percent", vdnn->low_percent, row->feasible) &&
+           set_gain(object, "gain_over_vdnn_high_percent", vdnn->high_percent, row->feasible) &&
+           set(object, "copied_bytes", json_integer(row->copied_bytes)) &&
+           set(object, "copy_us", number(row->copy_us)) &&
+           set(object, "resident_bytes", json_integer(row->resident_bytes));
+}
+
+static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights)
+{
+    const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
+    json_t *made = json_object();
+
+    if (set(made, "memory_bytes", json_integer(row->memory_bytes)) &&
+        set(made, "planner", string(vbs_planner_name(row->planner))) &&
+        set(made, "feasible", json_boolean(row->feasible)) &&
+        set(made, "per_sample_us", number(row->per_sample_us)) &&
+        set(made, "samples_per_s", number(row->samples_per_s)) &&
+        set(made, "peak_bytes", json_integer(row->peak_bytes)) &&
+        set_gain(made, "gain_over_fbs_percent", fbs->percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_percent", best->percent, row->feasible) &&
+        set(made, "gap_percent", number(row->gap_percent)) &&
+        set(made, "max_batch", json_integer(row->max_batch)) &&
+        set(made, "min_batch", json_integer(row->min_batch)) &&
+        set(made, "plan_us", number(row->plan_us)) &&
+        set(made, "least_bytes",
+            row->least_bytes < INT64_MAX ? json_integer(row->least_bytes) : json_null()) &&
+        set_gain(made, "gain_over_fbs_low_percent", fbs->low_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_high_percent", fbs->high_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_low_percent", best->low_percent, row->feasible) &&
+        set_gain(made, "gain_over_fbs_best_high_percent", best->high_percent, row->feasible) &&
+        set(made, "within_noise", verdict(row->noise)) &&
+        set(made, "latency_us", number(row->latency_us)) &&
+        set(made, "least_latency_us",
+            row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()) &&
+        (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)))
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static json_t *make_rows(const struct vbs_compare *compare)
+{
+    json_t *made = json_array();
+
+    for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
+        if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights)) != 0) {
+            json_decref(made);
+            made = NULL;
+        }
+    }
+    return made;
+}
+
+/* Where weights are inside, how large they are and how they come in. */
+static bool set_copy(json_t *object, const struct vbs_compare *compare)
+{
+    json_t *copy = json_object();
+
+    if (set(copy, "source", string(compare->copy.source)) &&
+        set(copy, "latency_us", number(compare->copy.latency_us)) &&
+        set(copy, "bytes_per_us", number(compare->copy.bytes_per_us)))
+        return set(object, "copy", copy) &&
+               set(object, "weight_bytes", json_integer(compare->weight_bytes));
+    json_decref(copy);
+    return false;
+}
+
+static json_t *make_compare(const struct vbs_compare *compare)
+{
+    json_t *made = json_object();
+
+    if (set(made, "format", json_string("vbslab-compare-1")) &&
+        set(made, "profile", json_integer(compare->profile_id)) &&
+        set(made, "judge", json_integer(compare->judge_id)) &&
+        set(made, "self_judged", json_boolean(compare->self_judged)) &&
+        set(made, "model", string(compare->model)) &&
+        set(made, "request", json_integer(compare->request)) &&
+        set(made, "io", json_string(vbs_io_word(compare->io))) &&
+        set(made, "weights", json_string(vbs_weights_word(compare->weights))) &&
+        (compare->weights == VBS_WEIGHTS_EXCLUDED || set_copy(made, compare)) &&
+        set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
+        set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
+        set(made, "rows", make_rows(compare)))
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static json_t *make_all(const struct vbs_compare *const *compares, int n_compares)
+{
+    json_t *made;
+
+    if (n_compares == 1)
+        return make_compare(compares[0]);
+    made = json_array();
+    for (int i = 0; made && i < n_compares; i++) {
+        if (json_array_append_new(made, make_compare(compares[i])) != 0) {
+            json_decref(made);
+            made = NULL;
+        }
+    }
+    return made;
+}
+
+enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
+                                 int n_compares, char **text)
+{
+    json_t *made = make_all(compares, n_compares);
+    struct vbs_text out = {0};
+
+    vbs_text_add_json(&out, made, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    vbs_text_add(&out, "\n");
+    json_decref(made);
+    if (out.failed) {
+        vbs_text_clear(&out);
+        return vbs_no_memory(ctx);
+    }
+    *text = out.data;
+    return VBS_OK;
+}

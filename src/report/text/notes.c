@@ -1,0 +1,371 @@
+/* The words around the table: what was compared, what came out, what its signs mean. */
+#include "report/text/table.h"
+
+#include "base/fail.h"
+#include "report/compare/gains.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_LIMIT 80 /* characters of a name that is shown */
+
+/* VBS Table II gives the largest gain below 30 and above 35 of its MB, which are MiB. */
+#define LOW_BYTES  (INT64_C(30) << 20)
+#define HIGH_BYTES (INT64_C(35) << 20)
+
+#define LATE 1.000000001 /* times the bound; below it is rounding */
+
+/* Ends the paragraph in line: wrapped into text, and line is empty again. */
+static void end_paragraph(struct vbs_text *text, struct vbs_text *line)
+{
+    if (line->length > 0)
+        vbs_form_add_wrapped(text, line->data, 2, VBS_TABLE_WIDTH);
+    text->failed = text->failed || line->failed;
+    vbs_text_clear(line);
+}
+
+static void add_part(struct vbs_text *line, const char **separator, const char *part)
+{
+    if (part[0] == '\0')
+        return;
+    vbs_text_add(line, *separator);
+    vbs_text_add_visible(line, part, NAME_LIMIT);
+    *separator = ", ";
+}
+
+/* A line about a profile; nothing when nothing is known about it. */
+static void add_circumstances(struct vbs_text *text, const char *verb, int64_t id,
+                              const struct vbs_circumstances *from)
+{
+    struct vbs_text line = {0};
+    const char *separator = " ";
+    char number[48];
+
+    vbs_text_add(&line, verb);
+    add_part(&line, &separator, from->library[0] ? from->library : from->backend);
+    add_part(&line, &separator, from->device);
+    snprintf(number, sizeof number, "%d %s", from->threads,
+             from->threads == 1 ? "thread" : "threads");
+    add_part(&line, &separator, from->threads > 0 ? number : "");
+    add_part(&line, &separator, from->date);
+    snprintf(number, sizeof number, "profile %lld", (long long)id);
+    add_part(&line, &separator, id > 0 ? number : "");
+    if (separator[0] == ' ')
+        line.length = 0;
+    end_paragraph(text, &line);
+}
+
+/* ", weights included (232.6 MiB), copies at 4.66 GiB/s from page-cache" */
+static void add_weights(struct vbs_text *line, const struct vbs_compare *compare)
+{
+    const struct vbs_channel *copy = &compare->copy;
+    char bytes[24];
+
+    if (compare->weights == VBS_WEIGHTS_EXCLUDED)
+        return;
+    vbs_text_addf(line, ", weights included (%s), ",
+                  vbs_format_bytes(compare->weight_bytes, bytes, sizeof bytes));
+    if (!(copy->bytes_per_us > 0)) {
+        vbs_text_add(line, "no copies");
+        return;
+    }
+    vbs_text_addf(
+        line, "copies at %s/s",
+        vbs_format_bytes((int64_t)fmin(1e6 * copy->bytes_per_us, 1e18), bytes, sizeof bytes));
+    if (strcmp(copy->source, "given") != 0) {
+        vbs_text_add(line, " from ");
+        vbs_text_add_visible(line, copy->source, NAME_LIMIT);
+    }
+}
+
+void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
+                          const char *time_name)
+{
+    bool modelled = strcmp(compare->circumstances.backend, "analytic") == 0;
+    struct vbs_text line = {0};
+
+    if (compare->model[0])
+        vbs_text_add_visible(&line, compare->model, NAME_LIMIT);
+    else
+        vbs_text_add(&line, "unnamed network");
+    if (compare->circumstances.input[0]) {
+        vbs_text_add(&line, " [");
+        vbs_text_add_visible(&line, compare->circumstances.input, NAME_LIMIT);
+        vbs_text_add(&line, "]");
+    }
+    vbs_text_addf(&line, ", request of %lld %s, io %s (inputs and outputs %s the budget)",
+                  (long long)compare->request, compare->request == 1 ? "sample" : "samples",
+                  vbs_io_word(compare->io), compare->io == VBS_IO_EXTERNAL ? "outside" : "inside");
+    add_weights(&line, compare);
+    if (compare->latency_bound_us > 0)
+        vbs_text_addf(&line, ", no sample waits longer than %.6g ms",
+                      compare->latency_bound_us / 1e3);
+    end_paragraph(text, &line);
+    add_circumstances(text, modelled ? "modelled by" : "measured with", compare->profile_id,
+                      &compare->circumstances);
+    if (!compare->self_judged)
+        add_circumstances(text, "judged by", compare->judge_id, &compare->judge);
+    vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);
+}
+
+/* As the table rounds it: 0.04 of a percent is none. */
+static bool is_gain(double percent)
+{
+    return round(10 * percent) > 0;
+}
+
+/* The largest gains over each baseline among the budgets from..to. */
+struct best_gain {
+    struct vbs_gain over[VBS_N_BASELINES]; /* percent is not a number when there is none */
+    int64_t at_bytes[VBS_N_BASELINES];
+};
+
+static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_t from_bytes,
+                                       int64_t to_bytes)
+{
+    struct best_gain best = {0};
+
+    for (int i = 0; i < VBS_N_BASELINES; i++)
+        best.over[i].percent = NAN;
+    for (int b = 0; b < compare->n_budgets; b++) {
+        const struct vbs_compare_row *row = vbs_form_fastest(compare, b, true);
+
+        if (!row || compare->budgets[b] < from_bytes || compare->budgets[b] > to_bytes)
+            continue;
+        for (int i = 0; i < vbs_gains_told(compare); i++) {
+            const struct vbs_gain *gain = vbs_gains_in(row, i);
+
+            if (isfinite(gain->percent) && !(gain->percent <= best.over[i].percent)) {
+                best.over[i] = *gain;
+                best.at_bytes[i] = compare->budgets[b];
+            }
+        }
+    }
+    return best;
+}
+
+/* A baseline that is not planned unless it is compared is passed over where it has nothing. */
+static void add_gains(struct vbs_text *line, const char *where, const struct best_gain *best)
+{
+    char bytes[24];
+
+    for (int i = 0; i < VBS_N_BASELINES; i++) {
+        struct vbs_form_cell cell;
+
+        if (i >= VBS_N_MADE && !isfinite(best->over[i].percent))
+            continue;
+        vbs_text_add(line, i == 0 ? where : ", ");
+        vbs_table_set_gain(&cell, &best->over[i]);
+        if (!isfinite(best->over[i].percent))
+            vbs_text_addf(line, "no comparison with %s", vbs_gains_baseline(i));
+        else if (!is_gain(best->over[i].percent))
+            vbs_text_addf(line, "no gain over %s", vbs_gains_baseline(i));
+        else
+            vbs_text_addf(line, "%s over %s (%s)", cell.text, vbs_gains_baseline(i),
+                          vbs_format_bytes(best->at_bytes[i], bytes, sizeof bytes));
+    }
+}
+
+static bool has_gains(const struct best_gain *best)
+{
+    for (int i = 0; i < VBS_N_BASELINES; i++)
+        if (isfinite(best->over[i].percent))
+            return true;
+    return false;
+}
+
+/* The largest gains; by the ranges of VBS Table II where the budgets lie in both. */
+static void add_summary(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    struct best_gain low = find_best_gain(compare, 0, LOW_BYTES - 1);
+    struct best_gain high = find_best_gain(compare, HIGH_BYTES + 1, VBS_MAX_BYTES);
+    struct best_gain all = find_best_gain(compare, 0, VBS_MAX_BYTES);
+    struct vbs_text line = {0};
+
+    if (!has_gains(&all))
+        return;
+    vbs_text_add(&line, "largest gain");
+    if (compare->weights == VBS_WEIGHTS_EXCLUDED && compare->budgets[0] < LOW_BYTES &&
+        compare->budgets[compare->n_budgets - 1] > HIGH_BYTES) {
+        add_gains(&line, " below 30 MiB: ", &low);
+        add_gains(&line, "; above 35 MiB: ", &high);
+    } else {
+        add_gains(&line, ": ", &all);
+    }
+    end_paragraph(text, &line);
+}
+
+static void add_ours(struct vbs_text *line, const struct vbs_compare *compare, int n_ours)
+{
+    if (n_ours > 1) {
+        vbs_text_add(line, "the best planner, the fastest that is no baseline");
+        return;
+    }
+    for (int p = 0; p < compare->n_planners; p++)
+        if (!vbs_compare_is_baseline(compare->planners[p]))
+            vbs_text_add(line, vbs_planner_name(compare->planners[p]));
+}
+
+/* True when some gain that the table shows is below 0. */
+static bool has_loss(const struct vbs_compare *compare)
+{
+    for (int b = 0; b < compare->n_budgets; b++) {
+        const struct vbs_compare_row *row = vbs_form_fastest(compare, b, true);
+
+        for (int i = 0; row && i < vbs_gains_told(compare); i++)
+            if (round(10 * vbs_gains_in(row, i)->percent) < 0)
+                return true;
+    }
+    return false;
+}
+
+static bool is_compared(const struct vbs_compare *compare, const char *name)
+{
+    for (int p = 0; p < compare->n_planners; p++)
+        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0)
+            return true;
+    return false;
+}
+
+/* What gains are over. */
+static void add_baselines(struct vbs_text *line, const struct vbs_compare *compare)
+{
+    bool included = compare->weights == VBS_WEIGHTS_INCLUDED;
+
+    vbs_text_addf(line,
+                  "gain: percent less time per sample%s than %sfbs (the largest uniform batch that "
+                  "fits)%s fbs-best (the fastest uniform batch that fits%s)",
+                  has_loss(compare) ? " (below 0: more)" : "",
+                  included ? "the fastest baseline: " : "", included ? "," : " and",
+                  compare->self_judged ? "" : ", by the first profile");
+    for (int i = VBS_N_MADE; i < VBS_N_BASELINES; i++)
+        if (is_compared(compare, vbs_gains_baseline(i)))
+            vbs_text_addf(line, ", %s", vbs_gains_baseline(i));
+}
+
+static void add_legend(struct vbs_text *text, const struct vbs_compare *compare, int n_ours)
+{
+    bool noisy = compare->intervals != VBS_INTERVALS_NONE;
+    struct vbs_text line = {0};
+
+    vbs_text_addf(&line,
+                  "* fastest of the row;%s - nothing fits or nothing to compare with; lower bound: "
+                  "no schedule in that memory takes less",
+                  noisy ? " ~ slower than that, but within noise of it;" : "");
+    end_paragraph(text, &line);
+    if (n_ours == 0)
+        return;
+    add_baselines(&line, compare);
+    vbs_text_addf(&line, "%s; gains, percent above bound%s and batch sizes are those of ",
+                  noisy ? ", +- to the further end of its 95% interval, ~ where that holds 0" : "",
+                  compare->weights == VBS_WEIGHTS_INCLUDED ? ", bytes copied for each sample" : "");
+    add_ours(&line, compare, n_ours);
+    end_paragraph(text, &line);
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_add(&line, "mmcnn, vdnn and joint may copy weights during the request; the others "
+                            "hold all of them");
+    end_paragraph(text, &line);
+}
+
+/* From which budget on each planner works, where some row lacks one. */
+static void add_least(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    struct vbs_text line = {0};
+    const char *separator = "least memory: ";
+    char least[VBS_FORM_US_SIZE];
+
+    for (int p = 0; p < compare->n_planners; p++) {
+        const struct vbs_compare_row *row = vbs_form_row(compare, 0, p);
+
+        if (row->feasible)
+            continue;
+        vbs_text_addf(&line, "%s%s ", separator, vbs_planner_name(row->planner));
+        if (row->least_bytes < INT64_MAX)
+            vbs_text_add(&line, vbs_form_bytes_up(row->least_bytes, least, sizeof least));
+        else
+            vbs_text_addf(&line, "none that answers within %.6g us, but one within %s us",
+                          compare->latency_bound_us, vbs_form_us_up(row->least_latency_us, least));
+        separator = ", ";
+    }
+    end_paragraph(text, &line);
+}
+
+/* A bound is kept by the times that were planned with; what becomes of it by the judge's. */
+static void add_latency(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    struct vbs_text line = {0};
+    double longest_us = 0;
+    int n = 0, n_late = 0;
+
+    for (int i = 0; i < compare->n_budgets * compare->n_planners; i++) {
+        n += compare->rows[i].feasible;
+        n_late += compare->rows[i].latency_us > LATE * compare->latency_bound_us;
+        longest_us = fmax(longest_us, compare->rows[i].latency_us);
+    }
+    if (compare->latency_bound_us > 0 && n_late > 0)
+        vbs_text_addf(&line,
+                      "by the judge's times %d of %d schedules have a sample wait longer, up to "
+                      "%.6g ms",
+                      n_late, n, longest_us / 1e3);
+    end_paragraph(text, &line);
+}
+
+/* True when something fits somewhere. */
+static bool is_feasible(const struct vbs_compare *compare)
+{
+    for (int b = 0; b < compare->n_budgets; b++)
+        if (vbs_form_fastest(compare, b, false))
+            return true;
+    return false;
+}
+
+/* What the intervals hold, and what they do not. */
+static void add_noise(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    static const char *const SOURCES[] = {
+        [VBS_INTERVALS_ROWS] = "intervals of the medians",
+        [VBS_INTERVALS_SAMPLES] = "samples behind the medians",
+    };
+    struct vbs_text line = {0};
+
+    if (compare->intervals != VBS_INTERVALS_NONE)
+        vbs_text_addf(&line,
+                      "intervals show the noise within one run of the measurement (%d draws from "
+                      "the %s%s), not what differs from run to run",
+                      VBS_NOISE_REPLICATES, SOURCES[compare->intervals],
+                      compare->weights == VBS_WEIGHTS_INCLUDED ? ", copies as exact" : "");
+    else if (is_feasible(compare) && strcmp(compare->judge.backend, "analytic") != 0)
+        vbs_text_add(&line, "times are taken as exact: the profile has no intervals of them");
+    end_paragraph(text, &line);
+}
+
+/* What a reader must know before quoting a gain. */
+static void add_caution(struct vbs_text *text, const struct vbs_compare *compare)
+{
+    struct vbs_text line = {0};
+
+    if (strcmp(compare->judge.backend, "analytic") == 0)
+        vbs_text_add(&line, "times are modelled, not measured");
+    else if (compare->self_judged)
+        vbs_text_add(&line, "planned and judged on the same measurements: a part of each gain may "
+                            "be the choice among noisy numbers; a second, independent profile as "
+                            "judge tells");
+    else
+        vbs_text_add(&line, "planned on the first profile, judged by the second: luck in the "
+                            "first does not count");
+    end_paragraph(text, &line);
+    add_noise(text, compare);
+}
+
+void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours)
+{
+    vbs_text_add(text, "\n");
+    if (n_ours > 0)
+        add_summary(text, compare);
+    add_least(text, compare);
+    add_latency(text, compare);
+    add_caution(text, compare);
+    vbs_text_add(text, "\n");
+    add_legend(text, compare, n_ours);
+}

@@ -1,0 +1,301 @@
+/* The gain table that people read on a terminal. */
+#include "base/arena.h"
+#include "base/fail.h"
+#include "report/compare/gains.h"
+#include "report/text/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In which unit and how exactly times are shown: four figures of the longest. */
+struct time_form {
+    const char *name;
+    double us;
+    int decimals;
+};
+
+static struct time_form choose_time_form(const struct vbs_compare *compare)
+{
+    struct time_form form = {"us", 1, 0};
+    double longest = 0;
+
+    for (int i = 0; i < compare->n_budgets * compare->n_planners; i++)
+        longest = fmax(longest, compare->rows[i].per_sample_us);
+    if (longest >= 1e6)
+        form = (struct time_form){"s", 1e6, 0};
+    else if (longest >= 1e3 || longest == 0)
+        form = (struct time_form){"ms", 1e3, 0};
+    for (double least = 1000 * form.us; form.decimals < 3 && longest < least; least /= 10)
+        form.decimals++;
+    return form;
+}
+
+static void set_time(struct vbs_form_cell *cell, const struct time_form *form, const char *mark,
+                     double us)
+{
+    if (us < 1e7 * form->us)
+        snprintf(cell->text, sizeof cell->text, "%s%.*f", mark, form->decimals, us / form->us);
+    else
+        snprintf(cell->text, sizeof cell->text, "%s%.2e", mark, us / form->us);
+}
+
+static void set_percent(struct vbs_form_cell *cell, double percent)
+{
+    if (!isfinite(percent))
+        strcpy(cell->text, "-");
+    else if (fabs(percent) < 1e5)
+        /* Adding zero turns what would be printed as -0.0 into 0.0. */
+        snprintf(cell->text, sizeof cell->text, "%.1f%%", round(10 * percent) / 10 + 0.0);
+    else
+        snprintf(cell->text, sizeof cell->text, "%.0e%%", percent);
+}
+
+/* The larger half of the interval. */
+void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain)
+{
+    double half = fmax(gain->high_percent - gain->percent, gain->percent - gain->low_percent);
+    bool noise = gain->low_percent <= 0 && gain->high_percent >= 0;
+
+    if (!isfinite(half) || half >= 1e5 || fabs(gain->percent) >= 1e5)
+        set_percent(cell, gain->percent);
+    else
+        snprintf(cell->text, sizeof cell->text, "%s%.1f+-%.1f%%", noise ? "~" : "",
+                 round(10 * gain->percent) / 10 + 0.0, half);
+}
+
+static bool ties(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+/* The columns in the making. */
+struct table {
+    const struct vbs_compare *compare;
+    struct vbs_arena arena;
+    struct vbs_form_column *columns;
+    int n_columns;
+    struct time_form time;
+    int n_ours; /* planners that are no baselines */
+};
+
+static struct vbs_form_cell *add_column(struct table *table, const char *top, const char *bottom)
+{
+    struct vbs_form_cell *cells =
+        vbs_arena_alloc(&table->arena, (size_t)table->compare->n_budgets, sizeof *cells);
+
+    table->columns[table->n_columns++] =
+        (struct vbs_form_column){.top = top, .bottom = bottom, .cells = cells};
+    return cells;
+}
+
+/* With few, where most budgets are whole and only some are not. */
+static void set_decimals(struct vbs_form_cell *cell, double value, int decimals, bool few)
+{
+    size_t length;
+
+    snprintf(cell->text, sizeof cell->text, "%.*f", decimals, value);
+    length = strlen(cell->text);
+    while (few && length > 0 && cell->text[length - 1] == '0')
+        cell->text[--length] = '\0';
+    if (few && length > 0 && cell->text[length - 1] == '.')
+        cell->text[--length] = '\0';
+}
+
+static bool add_budgets(struct table *table)
+{
+    const struct vbs_compare *compare = table->compare;
+    struct vbs_form_unit unit = vbs_form_budget_unit(compare);
+    struct vbs_form_cell *cells = add_column(table, "memory", unit.name);
+
+    for (int b = 0; cells && b < compare->n_budgets; b++) {
+        int64_t bytes = compare->budgets[b];
+
+        /* A double has no room for every whole number. */
+        if (unit.decimals == 0)
+            snprintf(cells[b].text, sizeof cells[b].text, "%lld", (long long)(bytes / unit.bytes));
+        else
+            set_decimals(&cells[b], (double)bytes / (double)unit.bytes, unit.decimals,
+                         compare->weights == VBS_WEIGHTS_INCLUDED);
+    }
+    return cells != NULL;
+}
+
+static bool add_bounds(struct table *table)
+{
+    const struct vbs_compare *compare = table->compare;
+    struct vbs_form_cell *cells = add_column(table, "lower", "bound");
+
+    for (int b = 0; cells && b < compare->n_budgets; b++) {
+        if (isfinite(compare->bound_us[b]))
+            set_time(&cells[b], &table->time, "", compare->bound_us[b] / (double)compare->request);
+        else
+            strcpy(cells[b].text, "-");
+    }
+    return cells != NULL;
+}
+
+static bool add_planner(struct table *table, int p)
+{
+    const struct vbs_compare *compare = table->compare;
+    struct vbs_form_cell *cells = add_column(table, "", vbs_planner_name(compare->planners[p]));
+
+    for (int b = 0; cells && b < compare->n_budgets; b++) {
+        const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
+
+        if (!row->feasible) {
+            strcpy(cells[b].text, "-");
+            continue;
+        }
+        cells[b].strong =
+            ties(row->per_sample_us, vbs_form_fastest(compare, b, false)->per_sample_us);
+        set_time(&cells[b], &table->time,
+                 cells[b].strong                  ? "*"
+                 : row->noise == VBS_NOISE_WITHIN ? "~"
+                                                  : "",
+                 row->per_sample_us);
+    }
+    return cells != NULL;
+}
+
+enum figure { GAIN_FBS, GAIN_FBS_BEST, GAIN, GAP, COPIED, BATCHES, OF_PLANNER };
+
+/* The gap that the row itself has is to the bound that its planner proved; others may know better.
+ */
+static double gap_percent(const struct vbs_compare *compare, const struct vbs_compare_row *row,
+                          int b)
+{
+    return vbs_form_gap_percent(row->per_sample_us * (double)compare->request,
+                                compare->bound_us[b]);
+}
+
+/* Over the fastest of the baselines, which is the least. */
+static const struct vbs_gain *gain_over_fastest(const struct vbs_compare_row *row)
+{
+    const struct vbs_gain *least = vbs_gains_in(row, 0);
+
+    for (int i = 1; i < VBS_N_BASELINES; i++)
+        if (!isfinite(least->percent) || vbs_gains_in(row, i)->percent < least->percent)
+            least = vbs_gains_in(row, i);
+    return least;
+}
+
+/* A mean, so not whole. */
+static void set_bytes(struct vbs_form_cell *cell, double bytes)
+{
+    if (bytes > 0)
+        vbs_format_bytes((int64_t)ceil(bytes), cell->text, sizeof cell->text);
+    else
+        strcpy(cell->text, "0");
+}
+
+static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare *compare, int b,
+                       const struct vbs_compare_row *row, enum figure figure)
+{
+    switch (figure) {
+    case GAIN_FBS:
+        vbs_table_set_gain(cell, &row->gain_over_fbs);
+        break;
+    case GAIN_FBS_BEST:
+        vbs_table_set_gain(cell, &row->gain_over_fbs_best);
+        break;
+    case GAIN:
+        vbs_table_set_gain(cell, gain_over_fastest(row));
+        break;
+    case COPIED:
+        set_bytes(cell, (double)row->copied_bytes / (double)compare->request);
+        break;
+    case GAP:
+        set_percent(cell, gap_percent(compare, row, b));
+        break;
+    case BATCHES:
+        if (row->min_batch == row->max_batch)
+            snprintf(cell->text, sizeof cell->text, "%d", row->min_batch);
+        else
+            snprintf(cell->text, sizeof cell->text, "%d-%d", row->min_batch, row->max_batch);
+        break;
+    case OF_PLANNER:
+        snprintf(cell->text, sizeof cell->text, "%s", vbs_planner_name(row->planner));
+        break;
+    }
+}
+
+/* A column about the plan that a row is judged by: the fastest of ours. */
+static bool add_figure(struct table *table, const char *top, const char *bottom, enum figure figure)
+{
+    struct vbs_form_cell *cells = add_column(table, top, bottom);
+
+    for (int b = 0; cells && b < table->compare->n_budgets; b++) {
+        const struct vbs_compare_row *row = vbs_form_fastest(table->compare, b, true);
+
+        if (row)
+            set_figure(&cells[b], table->compare, b, row, figure);
+        else
+            strcpy(cells[b].text, "-");
+    }
+    return cells != NULL;
+}
+
+static bool fill_columns(struct table *table)
+{
+    const struct vbs_compare *compare = table->compare;
+    bool filled;
+    int n_times;
+
+    table->columns =
+        vbs_arena_alloc(&table->arena, (size_t)compare->n_planners + 7, sizeof *table->columns);
+    filled = table->columns && add_budgets(table) && add_bounds(table);
+    for (int p = 0; p < compare->n_planners && filled; p++)
+        filled = add_planner(table, p);
+    n_times = table->n_columns;
+    if (table->n_ours > 1)
+        filled = filled && add_figure(table, "best", "planner", OF_PLANNER);
+    if (table->n_ours > 0 && compare->weights == VBS_WEIGHTS_INCLUDED)
+        filled = filled && add_figure(table, "gain over", "baselines", GAIN) &&
+                 add_figure(table, "above", "bound", GAP) &&
+                 add_figure(table, "copied", "/sample", COPIED) &&
+                 add_figure(table, "", "batches", BATCHES);
+    else if (table->n_ours > 0)
+        filled = filled && add_figure(table, "gain over", "fbs", GAIN_FBS) &&
+                 add_figure(table, "gain over", "fbs-best", GAIN_FBS_BEST) &&
+                 add_figure(table, "above", "bound", GAP) &&
+                 add_figure(table, "", "batches", BATCHES);
+    if (filled)
+        table->columns[n_times].begins_group = true;
+    return filled;
+}
+
+static int count_ours(const struct vbs_compare *compare)
+{
+    int n = 0;
+
+    for (int p = 0; p < compare->n_planners; p++)
+        n += !vbs_compare_is_baseline(compare->planners[p]);
+    return n;
+}
+
+enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
+                                  bool colour, char **text)
+{
+    struct table table = {
+        .compare = compare,
+        .time = choose_time_form(compare),
+        .n_ours = count_ours(compare),
+    };
+    struct vbs_text out = {0};
+    bool filled = fill_columns(&table);
+
+    if (filled) {
+        vbs_table_add_header(&out, compare, table.time.name);
+        vbs_form_add_columns(&out, table.columns, table.n_columns, compare->n_budgets,
+                             VBS_TABLE_WIDTH, colour);
+        vbs_table_add_notes(&out, compare, table.n_ours);
+    }
+    vbs_arena_clear(&table.arena);
+    if (!filled || out.failed) {
+        vbs_text_clear(&out);
+        return vbs_no_memory(ctx);
+    }
+    *text = out.data;
+    return VBS_OK;
+}

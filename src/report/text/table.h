@@ -1,0 +1,19 @@
+/* What the gain table and the words around it share. Internal to the report room. */
+#ifndef VBS_REPORT_TEXT_TABLE_H
+#define VBS_REPORT_TEXT_TABLE_H
+
+#include "report/text/form.h"
+
+#define VBS_TABLE_WIDTH 100 /* columns of the terminal */
+
+/* "12.3+-0.4%", with a ~ before it when it may as well be 0. */
+void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain);
+
+/* The words above the table; time_name is the unit of its times. */
+void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
+                          const char *time_name);
+
+/* The words below it; n_ours planners are no baselines. */
+void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours);
+
+#endif

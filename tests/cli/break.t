@@ -1,0 +1,158 @@
+#!/bin/sh
+# Broken off: by Ctrl-C, by the terminal, by kill -9, while measuring and while planning; and going
+# on from there. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+# The smallest network that takes a while: hundreds of kernels, each a few microseconds.
+MODEL=resnet-56-cifar
+LONG="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 600"
+SHORT="measure $MODEL --backend onednn --batches 1-8 --threads 1 --time-limit 0.1"
+
+# wait_for_samples STORE PID: until the store's log has grown past the kernels' own rows.
+wait_for_samples()
+{
+    for _ in $(seq 600); do
+        [ "$(stat -c %s "$1-wal" 2>/dev/null || echo 0)" -gt 500000 ] && return 0
+        kill -0 "$2" 2>/dev/null || return 1
+        sleep 0.05
+    done
+    return 1
+}
+
+# wait_for_handler PID: until the program catches SIGINT, the second of the signals.
+wait_for_handler()
+{
+    for _ in $(seq 600); do
+        grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null && break
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.05
+    done
+    sleep 0.1
+}
+
+# breaks_off STORE SIGNAL: measures, and sends the signal once there are samples. Unlike a job in
+# the background, the program is not to ignore SIGINT.
+breaks_off()
+{
+    env --default-signal=INT "$VBSLAB" --db "$1" $LONG >out 2>err &
+    pid=$!
+    wait_for_samples "$1" $pid && kill -"$2" $pid
+    { wait $pid; } 2>/dev/null
+    code=$?
+}
+
+# goes_on STORE ID: the next measurement takes up what there is.
+goes_on()
+{
+    run --db "$1" $SHORT
+    [ $code -eq 0 ] && [ "$(cat out)" = "$2" ] && grep -q ' (resumed)' err
+    report $? "the next measurement goes on, and says so"
+    run --db "$1" profiles
+    [ $code -eq 0 ] && [ "$(grep -c ' complete$' out)" -eq "$2" ] && ! grep -q unfinished out
+    report $? "and finishes the profile"
+    run --db "$1" plan $MODEL --planner dp-vbs --memory 4MiB --request 4
+    [ $code -eq 0 ] && [ ! -s err ]
+    report $? "which can be planned with"
+}
+
+# --- Ctrl-C ---
+
+breaks_off int.sqlite INT
+[ $code -eq 1 ] && one_error "measure: interrupted; 'vbslab measure $MODEL' with the same options \
+goes on from here"
+report $? "SIGINT ends a measurement in good order"
+run --db int.sqlite profiles
+[ $code -eq 0 ] && [ "$(grep -c ' unfinished$' out)" -eq 1 ]
+report $? "what was measured is there"
+refuses "an unfinished profile cannot be planned with" 1 "unfinished" \
+    --db int.sqlite plan 1 --planner fbs --memory 4MiB
+run --db int.sqlite plan $MODEL --planner fbs --memory 4MiB
+[ $code -eq 1 ] && one_error "only an unfinished profile of '$MODEL'; 'vbslab measure' goes on with it"
+report $? "nor counts as the newest of its name"
+run --db int.sqlite measure $MODEL --backend onednn --batches 1 --threads 1 --time-limit 0.1
+[ $code -eq 0 ] && [ "$(cat out)" = 2 ] && ! grep -q resumed err
+report $? "another measurement does not take it up"
+run --db int.sqlite $SHORT
+[ $code -eq 0 ] && [ "$(cat out)" = 1 ] && grep -q ' (resumed)' err
+report $? "the same one does"
+
+if command -v script >/dev/null; then
+    # Ctrl-C as the terminal sends it. The pipe must stay open till the end.
+    mkfifo keys
+    TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' --db key.sqlite $LONG; echo code \$?" /dev/null <keys >out 2>&1 &
+    pid=$!
+    exec 4>keys
+    wait_for_samples key.sqlite $pid && printf '\003' >&4
+    wait $pid
+    exec 4>&-
+    tr -d '\r' <out | grep -q '^code 1$' && grep -q 'measure: interrupted; ' out &&
+        grep -q '\[[#.]*\]' out
+    report $? "Ctrl-C on a terminal, with a progress bar"
+    goes_on key.sqlite 1
+else
+    skip "Ctrl-C on a terminal" "there is no script(1)"
+fi
+
+# --- kill -9 ---
+
+breaks_off kill.sqlite KILL
+[ $code -eq 137 ] && [ ! -s out ] && [ ! -s err ]
+report $? "kill -9 ends a measurement at once"
+run --db kill.sqlite profiles
+[ $code -eq 0 ] && [ "$(grep -c ' unfinished$' out)" -eq 1 ]
+report $? "the store is sound and has the unfinished profile"
+breaks_off kill.sqlite KILL
+[ $code -eq 137 ]
+report $? "a second time"
+goes_on kill.sqlite 1
+
+# --- planning ---
+
+"$VBSLAB" --db plan.sqlite measure --quiet --backend analytic vgg-16 >/dev/null
+
+# stops COMMAND...: a command that would take long ends soon after SIGINT.
+stops()
+{
+    env --default-signal=INT "$VBSLAB" --db plan.sqlite "$@" >out 2>err &
+    pid=$!
+    wait_for_handler $pid
+    kill -INT $pid
+    wait $pid
+    code=$?
+    [ $code -eq 1 ] && one_error "interrupted"
+    report $? "SIGINT ends $1"
+}
+
+echo kept >plan.json
+stops plan vgg-16 --planner dp-vbs --memory 1GiB --request 4096 --json plan.json
+[ "$(cat plan.json)" = kept ]
+report $? "and leaves the file that was there"
+stops frontier vgg-16 --planner dp-vbs --request 4096
+stops compare vgg-16 --request 4096 --memory 1GiB
+
+# Waiting for input ends too.
+mkfifo input
+env --default-signal=INT "$VBSLAB" plan - --planner fbs --memory 7 <input >out 2>err &
+pid=$!
+exec 4>input
+wait_for_handler $pid
+kill -INT $pid
+sleep 0.1
+exec 4>&- # so that nobody waits for ever
+wait $pid
+code=$?
+[ $code -eq 1 ] && one_error "cannot read"
+report $? "SIGINT ends waiting for a profile"
+
+# In the background of a shell SIGINT stays ignored.
+(
+    trap '' INT
+    "$VBSLAB" --db plan.sqlite measure --backend analytic alexnet --batches 1-64 >out 2>err &
+    pid=$!
+    kill -INT $pid
+    wait $pid
+)
+code=$?
+[ $code -eq 0 ] && [ "$(cat out)" = 2 ]
+report $? "a signal that is ignored stays ignored"
+finish

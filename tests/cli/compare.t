@@ -1,0 +1,132 @@
+#!/bin/sh
+# What compare may be asked, and that a comparison over the default budgets is the same as over
+# those budgets given. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+write_example >example.csv
+COMMAND=compare
+
+# --- lists ---
+
+baselines='takes all, or names out of: fbs, fbs-best, greedy-vbs'
+ours=$("$VBSLAB" plan --help | sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;p}' |
+    tr -s ' \n' '  ' | sed 's/^ //;s/ $//;s/fbs, fbs-best, greedy-vbs, //;s/, mmcnn, vdnn, joint//')
+planners="takes all, or names out of: $ours"
+refuses "a planner as a baseline" 2 "'dp-vbs' is no baseline; --baselines $baselines" \
+    example.csv --baselines fbs,dp-vbs
+refuses "a baseline as a planner" 2 "'fbs' is a baseline; --planners $planners" \
+    example.csv --planners fbs
+for list in '' , ,,; do
+    refuses "baselines '$list'" 2 "--baselines names no planner; it $baselines" \
+        example.csv --baselines "$list"
+    refuses "planners '$list'" 2 "--planners names no planner; it $planners" \
+        example.csv --planners "$list"
+    refuses "plots '$list'" 2 "--plot names no file; write one or more that end in .svg, .png" \
+        example.csv --plot "$list"
+done
+
+# columns FILE: the planners of a CSV in their order, each once.
+columns()
+{
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "planner") column = i }
+        NR > 1 && !seen[$column]++ { printf "%s ", $column }' "$1"
+}
+
+run example.csv --request 2 --memory 7 --csv --baselines greedy-vbs,fbs --planners dp-vbs
+[ $code -eq 0 ] && [ "$(columns out)" = "fbs greedy-vbs dp-vbs " ]
+report $? "chosen planners stand in the order of all"
+run example.csv --request 2 --memory 7 --csv --baselines fbs
+[ $code -eq 0 ] && [ "$(columns out)" = "fbs $(echo "$ours" | tr -d ,) " ]
+report $? "baselines alone leave the other planners"
+
+# --- budgets ---
+
+run example.csv --request 2 --csv
+cut -d, -f18 --complement out >default.csv
+range=$(awk -F, 'NR == 2 { first = last = $7 } NR > 2 && $7 != last { step = $7 - last; last = $7 }
+    END { printf "%d..%d:%d", first, last, step }' out)
+run example.csv --request 2 --csv --memory "$range"
+cut -d, -f18 --complement out >given.csv
+[ $code -eq 0 ] && [ "$(wc -l <given.csv)" -gt 10 ] && cmp -s default.csv given.csv
+report $? "the default budgets, $range, give what they give when they are asked for"
+
+# --- noise ---
+
+run example.csv --request 2 --memory 7 --json
+[ $code -eq 0 ] && [ "$(member out intervals)" = '"none"' ] &&
+    [ "$(member out within_noise | sort -u)" = null ] &&
+    [ "$(member out gain_over_fbs_low_percent | sort -u)" = null ]
+report $? "a profile without intervals gives none"
+awk -F, -v OFS=, 'NR == 1 { print $0 ",mad_us,low_us,high_us,n_runs" }
+    NR > 1 { print $0, 0.1, $7 - 0.2, $7 + 0.3, 9 }' example.csv >measured.csv
+run measured.csv --request 2 --memory 6..7:1 --csv
+cut -d, -f18 --complement out >once.csv
+run measured.csv --request 2 --memory 6..7:1 --csv
+cut -d, -f18 --complement out >twice.csv
+[ $code -eq 0 ] && grep -q ',rows,' once.csv && cmp -s once.csv twice.csv
+report $? "the intervals of a profile's rows give intervals of gains, the same every time"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+    NR > 1 && $c["memory_bytes"] == 7 && $c["planner"] == "dp-vbs" {
+        low = $c["gain_over_fbs_low_percent"]; high = $c["gain_over_fbs_high_percent"]
+        gain = $c["gain_over_fbs_percent"]
+        found = low < gain && gain < high && high - low < 10 && $c["within_noise"] == "false" }
+    NR > 1 && $c["memory_bytes"] == 6 && $c["planner"] == "fbs" {
+        same = $c["gain_over_fbs_low_percent"] == 0 && $c["gain_over_fbs_high_percent"] == 0 }
+    END { exit !(found && same) }' once.csv
+report $? "around the gain, and from 0 to 0 over itself"
+prints "the table shows them" '16.7+-' measured.csv --request 2 --memory 7
+prints "and what they come from" 'draws from the intervals of the' measured.csv --request 2 --memory 7
+
+cat >tiny.net <<'END'
+model tiny
+about one layer
+input 3x8x8
+conv one out=4 kernel=3 pad=1
+END
+if "$VBSLAB" backends | grep -q '^onednn  *yes'; then
+    id=$("$VBSLAB" measure --quiet tiny.net --backend onednn --batches 1,2 --threads 1 --time-limit 1)
+    run "$id" --request 2 --json
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"samples"' ] &&
+        [ "$(member out gain_over_fbs_low_percent | sort -u)" != null ]
+    report $? "a measured profile of the store gives intervals by its samples"
+    run example.csv --request 2 --memory 7 --judge "$id"
+    [ $code -eq 1 ] && one_error "another network"
+    report $? "samples of a judge that does not fit are not asked for"
+    "$VBSLAB" profiles export "$id" tiny.csv
+    run tiny.csv --judge "$id" --request 2 --json
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"samples"' ] && [ "$(member out self_judged)" = true ]
+    report $? "the judge's samples count"
+    run "$id" --judge tiny.csv --request 2 --json
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
+    report $? "and not those of the other"
+    id=$("$VBSLAB" profiles import tiny.csv)
+    run "$id" --request 2 --json
+    [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
+    report $? "an imported profile has no samples"
+else
+    skip "a measured profile of the store gives intervals by its samples" "there is no oneDNN"
+fi
+
+# --- latency and time limit ---
+
+refuses "a latency of nothing" 2 "--latency-us '0'" example.csv --latency-us 0
+refuses "a time limit of nothing" 2 "--time-limit '0'" example.csv --time-limit 0
+refuses "a time limit of words" 2 "--time-limit 'long'" example.csv --time-limit long
+run example.csv --request 2 --memory 12..40:28 --io resident --latency-us 17.5
+[ $code -eq 3 ] && [ "$(cat err)" = "vbslab: compare: no planner answers within 17.5 us in any \
+memory; the least latency that works is 18 us, with fbs" ] && grep -q '^least memory: fbs none that answers' out
+report $? "a latency that no planner keeps is infeasible, and says what could be kept"
+refuses "also without budgets" 3 "the least latency that works is 18 us, with fbs" \
+    example.csv --request 2 --io resident --latency-us 17.5
+run example.csv --request 2 --memory 12..40:28 --io resident --latency-us 18 --time-limit 5 --json
+[ $code -eq 0 ] && [ "$(member out latency_bound_us)" = 18.0 ] &&
+    [ "$(member out latency_us | sort -u)" = 18.0 ]
+report $? "one that can be kept is kept"
+run example.csv --request 2 --memory 12 --io resident --latency-us 17 --csv
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+    NR > 1 { n++; right += $c["least_bytes"] == "" && $c["least_latency_us"] == 18 }
+    END { exit !(n > 0 && n == right) }' out
+report $? "in CSV the least budget is empty and the least latency is told"
+finish

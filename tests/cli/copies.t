@@ -1,0 +1,51 @@
+#!/bin/sh
+# Copies of weights: measured with a model, left out when asked, shown, exported and imported.
+# VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+
+does "a modelled device" 1 measure --quiet --backend analytic alexnet
+run profiles show 1
+grep -q '^copies   page-cache: 5000\.0 MB/s after 20\.0 us, within 0\.0%$' out &&
+    grep -q '^copies   disk: 1000\.0 MB/s after 100\.0 us, within 0\.0%$' out
+report $? "has modelled copies"
+run profiles show 1 --json
+grep -q '"source": "disk"' out && grep -q '"bytes_per_us": ' out && grep -q '"form": 1' out &&
+    grep -q '"packed_bytes": ' out && grep -q '"channels": 96' out
+report $? "JSON has copies, forms, packed weights and channels"
+"$VBSLAB" profiles export 1 one.csv && "$VBSLAB" profiles import one.csv >out &&
+    "$VBSLAB" profiles export 2 two.csv && cmp one.csv two.csv && [ "$(grep -c '^# copy: ' one.csv)" -eq 12 ]
+report $? "they come back from CSV and store as they were"
+
+does "no copies when asked for none" 3 measure --quiet --backend analytic --no-copies alexnet
+run profiles export 3 -
+! grep -q '^# copy' out && grep -q ',channels,packed_bytes,form$' out
+report $? "--no-copies leaves them out"
+
+cat >tiny.net <<'END'
+model tiny
+input 4x8x8
+conv c out=16 kernel=3 pad=1
+fc f out=10
+END
+"$VBSLAB" measure tiny.net --backend onednn --batches 1,2 --threads 1 --time-limit 1 >out 2>err
+code=$?
+cat err
+[ $code -eq 0 ] && [ "$(cat out)" = 4 ]
+report $? "a measured device"
+run profiles show 4
+grep -q '^copies   page-cache: ' out && { grep -q '^copies   disk: ' out || grep -q 'no copies from disk' out; }
+report $? "has copies from the page cache, and from the disk or a note"
+[ -z "$(find . -name 'vbslab-copy*')" ]
+report $? "no file is left"
+
+# ulimit -f counts in blocks of 512 bytes: enough for the store, not for a file to copy from.
+(ulimit -f 6000 && exec "$VBSLAB" measure tiny.net --backend onednn --batches 1,2,3 --threads 1 \
+    --time-limit 0.5) >out 2>err
+code=$?
+[ $code -eq 0 ] && [ "$(cat out)" = 5 ] &&
+    [ "$(grep -c 'warning: copies of weights are not measured: cannot make a file' err)" -eq 1 ]
+report $? "a disk without room is a warning"
+finish

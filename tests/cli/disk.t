@@ -1,0 +1,142 @@
+#!/bin/sh
+# Full disks: every command that writes says so, ends with 1, and leaves what was there before as it
+# was. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+plan='--planner dp-vbs --memory 7 --request 2'
+write_example >example.csv
+"$VBSLAB" profiles import example.csv >/dev/null
+"$VBSLAB" measure --quiet --backend analytic alexnet >/dev/null
+"$VBSLAB" plan example.csv $plan --json plan.json >/dev/null
+
+# --- standard output ---
+
+# overflows ARGUMENTS...: with standard output on a full disk.
+overflows()
+{
+    "$VBSLAB" "$@" >/dev/full 2>err
+    code=$?
+    : >out
+    [ $code -eq 1 ] && one_error "cannot write" && grep -q 'standard output' err
+    report $? "$* on a full disk"
+}
+
+overflows models
+overflows models show alexnet
+overflows models show googlenet --json
+overflows models --csv
+overflows backends
+overflows profiles
+overflows profiles --json
+overflows profiles show 1
+overflows profiles show 2 --json
+overflows profiles export 1 -
+overflows profiles import example.csv --quiet
+overflows plan example.csv $plan
+overflows plan example.csv $plan --json -
+overflows frontier alexnet --planner dp-vbs
+overflows frontier alexnet --planner dp-vbs --csv -
+overflows replay example.csv plan.json
+overflows replay example.csv plan.json --json
+overflows replay example.csv plan.json --trace -
+overflows compare example.csv --request 2
+overflows compare example.csv --request 2 --json
+overflows compare example.csv --request 2 --csv
+overflows measure --quiet --backend analytic --batches 1 alexnet
+overflows --help
+overflows plan --help
+overflows --version
+
+# A reader that goes away is no error to be shown.
+{ "$VBSLAB" models show googlenet --json; } 2>err | head -1 >out
+[ ! -s err ] && [ "$(cat out)" = '{' ]
+report $? "a pipe whose reader has gone"
+
+# --- files ---
+
+refuses "a schedule on a full disk" 1 "cannot write '/dev/full': No space left on device" \
+    plan example.csv $plan --json /dev/full
+refuses "a frontier" 1 "'/dev/full'" frontier example.csv --planner fbs --csv /dev/full
+refuses "a trace" 1 "'/dev/full'" replay example.csv plan.json --trace /dev/full
+refuses "a profile" 1 "'/dev/full'" profiles export 1 /dev/full
+
+# --- files that may not grow: ulimit -f counts in blocks of 512 bytes ---
+
+"$VBSLAB" profiles export 2 alexnet.csv
+"$VBSLAB" plan alexnet.csv --planner fbs --memory 5MiB --request 100 --json long.json >/dev/null
+
+# outgrows NAME PART BLOCKS ARGUMENTS...
+outgrows()
+{
+    name=$1 part=$2 blocks=$3
+    shift 3
+    {
+        (ulimit -f "$blocks" && exec "$VBSLAB" "$@") 2>&3
+        echo $? >code
+    } 3>err | cat >out
+    code=$(cat code)
+    [ "$code" -eq 1 ] && one_error "$part"
+    report $? "$name that outgrows a limit"
+}
+
+echo kept >kept.json
+cp kept.json kept.csv
+cp kept.json kept.svg
+outgrows "a schedule" "cannot write 'kept.json': File too large" 8 \
+    plan alexnet.csv --planner fbs --memory 5MiB --request 100 --json kept.json
+outgrows "a frontier" "cannot write 'kept.csv': File too large" 8 \
+    frontier alexnet.csv --planner dp-vbs --request 24 --csv kept.csv
+outgrows "a trace" "cannot write 'kept.csv': File too large" 8 \
+    replay alexnet.csv long.json --trace kept.csv
+outgrows "a profile" "cannot write 'kept.csv': File too large" 8 \
+    profiles export alexnet.csv kept.csv
+[ "$(cat kept.json kept.csv)" = "$(printf 'kept\nkept')" ] && [ -z "$(find . -name 'kept.*.*')" ]
+report $? "what was there before is kept, and no part of a file is left"
+outgrows "a store" "store.sqlite" 80 profiles import alexnet.csv
+outgrows "a measurement" "store.sqlite" 80 measure --backend analytic googlenet
+run profiles show 1 --json
+[ $code -eq 0 ] && grep -q '"name": "L3"' out && "$VBSLAB" profiles export 2 again.csv &&
+    cmp -s again.csv alexnet.csv
+report $? "the store still has what it had"
+run measure --quiet --backend analytic googlenet
+[ $code -eq 0 ] && "$VBSLAB" plan googlenet --planner fbs --memory 32MiB >/dev/null
+report $? "and takes more once there is room"
+
+# --- a small disk ---
+
+# Runs what follows with a disk of 320 KiB at ./disk, where this user may mount one.
+on_small_disk()
+{
+    unshare -m sh -c 'mount -t tmpfs -o size=320k none disk && "$@"' sh "$@"
+}
+
+mkdir disk
+if on_small_disk true 2>/dev/null; then
+    cat >script <<'END'
+VBSLAB_DB=disk/store.sqlite
+"$VBSLAB" profiles import example.csv || exit 9
+cp plan.json disk/plan.json
+"$VBSLAB" measure --backend analytic --batches 1-64 googlenet && exit 8
+ls -l disk >&2
+dd if=/dev/zero of=disk/filler bs=1k 2>/dev/null
+"$VBSLAB" plan alexnet.csv --planner fbs --memory 5MiB --request 1000 --json disk/plan.json && exit 7
+"$VBSLAB" profiles export googlenet.csv disk/profile.csv && exit 6
+[ "$(ls disk | grep -v store)" = "$(printf 'filler\nplan.json')" ] || exit 5
+cmp plan.json disk/plan.json || exit 4
+rm disk/filler
+"$VBSLAB" profiles show 1 --json | grep -q '"name": "L3"' || exit 3
+"$VBSLAB" profiles import example.csv || exit 2
+END
+    "$VBSLAB" profiles export googlenet googlenet.csv
+    export VBSLAB
+    on_small_disk sh script >out 2>err
+    code=$?
+    cat err
+    [ $code -eq 0 ]
+    report $? "a small disk that fills up"
+else
+    skip "a small disk that fills up" "this user may not mount one"
+fi
+finish

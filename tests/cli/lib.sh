@@ -1,0 +1,128 @@
+# What the tests of the command line share. Read with: . "$(dirname "$0")/lib.sh"
+#
+# Works in an empty folder of its own, which is removed at the end; there is no store yet, and
+# db/vbslab.sqlite would be in that folder. VBSLAB is the program, ROOT the folder of the project, DATA the folder of
+# the files that tests read.
+
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+DATA=$ROOT/tests/data
+VBSLAB=${VBSLAB:-$ROOT/build/vbslab}
+case $VBSLAB in
+/*) ;;
+*) VBSLAB=$PWD/$VBSLAB ;;
+esac
+[ -x "$VBSLAB" ] || { echo "Bail out! there is no $VBSLAB"; exit 1; }
+dir=$(mktemp -d) || exit 1
+trap 'cd / && chmod -R u+w "$dir" && rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir" || exit 1
+unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS
+LC_ALL=C
+export LC_ALL
+COMMAND= # one word to put before all arguments
+n=0
+n_failed=0
+code=0
+escape=$(printf '\033')
+
+# report PASSED(0) NAME: one line of TAP, with what the last run printed where it failed.
+report()
+{
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        n_failed=$((n_failed + 1))
+        echo "not ok $n - $2"
+        { echo "exit code $code"; cat out err; } 2>/dev/null | head -20 | sed 's/^/# /'
+    fi
+}
+
+# skip NAME WHY
+skip()
+{
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+# run ARGUMENTS...: the program's output in out and err, its exit code in $code.
+run()
+{
+    "$VBSLAB" ${COMMAND:+"$COMMAND"} "$@" >out 2>err
+    code=$?
+}
+
+# one_error PART: what a failed command must leave: one line that begins with the program's name
+# and has that part, nothing that steers a terminal, and no result.
+one_error()
+{
+    [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^vbslab: ${COMMAND:+$COMMAND: }" err &&
+        grep -qF -- "$1" err && ! grep -q '[[:cntrl:]]' err
+}
+
+# refuses NAME CODE WANTED-PART ARGUMENTS...: that exit code, one line of error, nothing printed.
+refuses()
+{
+    name=$1 want=$2 part=$3
+    shift 3
+    run "$@"
+    [ $code -eq "$want" ] && one_error "$part"
+    report $? "$name"
+}
+
+# does NAME WANTED-OUTPUT ARGUMENTS...: exit code 0 and exactly that output.
+does()
+{
+    name=$1 part=$2
+    shift 2
+    run "$@"
+    [ $code -eq 0 ] && [ "$(cat out)" = "$part" ]
+    report $? "$name"
+}
+
+# prints NAME WANTED-PART ARGUMENTS...: exit code 0, no error, and that part on one line.
+prints()
+{
+    name=$1 part=$2
+    shift 2
+    run "$@"
+    [ $code -eq 0 ] && [ ! -s err ] && grep -qF -- "$part" out
+    report $? "$name"
+}
+
+# A terminal is at hand where there is script(1).
+# on_terminal COMMAND: runs it with its streams on one; what it shows is in out.
+on_terminal()
+{
+    TERM=xterm script -qec "$1" /dev/null </dev/null >out 2>&1
+    code=$?
+}
+
+# member FILE KEY: the values of all members of that name in JSON, one a line; only for numbers and
+# texts without brackets and commas.
+member()
+{
+    tr '{}[],' '\n\n\n\n\n' <"$1" | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
+}
+
+# The example of VBS III, as INTERFACE.md has it.
+write_example()
+{
+    cat <<END
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+1,L1,conv,0,1,default,4,1,1,1,0,0
+1,L1,conv,0,2,default,6,2,2,2,0,0
+2,L2,conv,1,1,default,4,1,1,4,0,0
+2,L2,conv,1,2,default,6,2,2,8,0,0
+3,L3,conv,2,1,default,4,1,1,1,0,0
+3,L3,conv,2,2,default,6,2,2,2,0,0
+END
+}
+
+# To be called last.
+finish()
+{
+    echo "1..$n"
+    [ $n_failed -eq 0 ]
+    exit
+}

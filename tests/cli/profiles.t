@@ -1,0 +1,89 @@
+#!/bin/sh
+# The profiles command: import, list, show, export. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+COMMAND=profiles
+
+# The example of VBS III, with a model and a name that are no friends of shells.
+cat >example.csv <<'END'
+# model: $(touch hostile) `x`
+# device: a "CPU", 2 cores
+# notes: "two\nlines"
+# threads: 2
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+1,"L1
+`touch hostile`",conv,0,1,default,4,1,1,1,0,0
+1,"L1
+`touch hostile`",conv,0,2,default,6,2,2,2,0,0
+2,L2,conv,1,1,default,4,1,1,4,0,0
+2,L2,conv,1,2,default,6,2,2,8,0,0
+3,L3,conv,2,1,default,4,1,1,1,0,0
+3,L3,conv,2,2,default,6,2,2,2,0,0
+END
+
+refuses "no store yet" 1 "cannot open store 'db/vbslab.sqlite': No such file or directory"
+[ ! -e db ]
+report $? "listing makes none"
+run import example.csv
+[ $code -eq 0 ] && [ "$(cat out)" = 1 ] && [ -f db/vbslab.sqlite ]
+report $? "import prints the id"
+"$VBSLAB" profiles import - <example.csv >out 2>err
+code=$?
+[ $code -eq 0 ] && [ "$(cat out)" = 2 ]
+report $? "import of standard input"
+run export 1 back.csv
+[ $code -eq 0 ] && cmp -s back.csv example.csv
+report $? "export gives the same file"
+run export 2 -
+[ $code -eq 0 ] && cmp -s out example.csv
+report $? "export to standard output"
+prints "the list" ' 1  $(touch hostile) `x`                  a "CPU"        2      1,2     6        complete'
+[ "$(wc -l <out)" -eq 3 ]
+report $? "a line for each"
+prints "names do not break a table" 'L1\x0a`touch hostile`' show 1
+prints "circumstances" 'notes    two\x0alines' show 1
+run show 1
+[ $code -eq 0 ] && grep -qE '^ +3  in all +- +12\.0 +9\.0$' out
+report $? "times are per sample"
+prints "a profile by its model's name" 'profile  2' show '$(touch hostile) `x`'
+prints "a profile that is a file" 'threads  2' show example.csv
+prints "the list as JSON" '"device": "a \"CPU\", 2 cores"' --json
+prints "a profile as JSON" '"name": "L1\n`touch hostile`"' show 1 --json
+# batches LIST: the column of a profile with these batches.
+batches()
+{
+    run import - <<END
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+$(for b in $1; do echo "1,L1,conv,0,$b,default,$b,$b,$b,1,0,0"; done)
+END
+    id=$(cat out)
+    run
+    awk -v id="$id" '$1 == id { print $(NF - 2) }' out
+}
+for pair in "1:1" "1 2:1,2" "1 2 3 4:1-4" "1 2 4 8 16 32:1,2,4,8,16,32" "1 2 3 8:1-3,8" \
+    "$(seq -s " " 16) 20 24 32 48 64:1-16,20..64" "1 3 5 7 9 11 13 15 17 19:1,3,5,7..19"; do
+    got=$(batches "${pair%:*}")
+    [ "$got" = "${pair#*:}" ]
+    report $? "batches in the list: ${pair#*:} ($got)"
+done
+[ ! -e hostile ]
+report $? "no name was run"
+
+refuses "an unknown part" 2 "did you mean 'show'?" shwo 1
+refuses "show without a profile" 2 "'show' takes one profile" show
+refuses "export without a file" 2 "'export' takes a profile and the .csv file" export 1
+refuses "import of two" 2 "'import' takes one .csv file" import a.csv b.csv
+refuses "import as JSON" 2 "--json goes with" import example.csv --json
+refuses "an id that is not there" 1 "has no profile 99" show 99
+refuses "a file that is not there" 1 "cannot open 'none.csv'" import none.csv
+refuses "a folder that is not there" 1 "No such file or directory" export 1 none/x.csv
+refuses "a full disk" 1 "No space left on device" export 1 /dev/full
+sed 's/^3,L3,conv,2,2/3,L3,conv,4,2/' example.csv >cycle.csv
+refuses "a file with a cycle" 1 "cycle.csv:13: layer 3 batch 2: inputs differs from that of line 12" \
+    import cycle.csv
+sed '/^2,L2,conv,1,2/d' example.csv >missing.csv
+refuses "a file without a batch" 1 \
+    "missing.csv:10: layer 2 ('L2') has no row for batch 2, which layer 1 has" import missing.csv
+run --json
+[ "$(grep -c '"id"' out)" -eq 9 ]
+report $? "what is refused is not stored"
+finish

@@ -1,0 +1,364 @@
+#!/bin/sh
+# The command run: results and their forms, files of inputs and outputs, what it refuses. The
+# network is small, measured here; nothing depends on how long anything takes. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+COMMAND=
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+
+cat >mine.net <<'END_OF_NET'
+model mine
+input 3x16x16
+conv      c1 out=32 kernel=3 pad=1
+relu      r1
+conv      c2 out=32 kernel=3 pad=1
+relu      r2
+maxpool   p kernel=2 stride=2
+fc        left out=10
+softmax   prob
+fc        right/x out=5 from=p
+END_OF_NET
+# Its output is its input.
+cat >same.net <<'END_OF_NET'
+model same
+input 3x16x16
+maxpool p kernel=1
+END_OF_NET
+# Its output is twice its input.
+cat >twice.net <<'END_OF_NET'
+model twice
+input 3x16x16
+maxpool a kernel=1
+maxpool b kernel=1 from=input
+add     sum from=a,b
+END_OF_NET
+sample=$((3 * 16 * 16 * 4)) # bytes
+
+# quiet ARGUMENTS...: a run without warnings: the machine may be busy.
+quiet()
+{
+    run --quiet run "$@"
+}
+
+# succeeds NAME WANTED-PART ARGUMENTS...: exit code 0, and that part on one line.
+succeeds()
+{
+    name=$1 part=$2
+    shift 2
+    quiet "$@"
+    [ $code -eq 0 ] && [ ! -s err ] && grep -qF -- "$part" out
+    report $? "$name"
+}
+
+# declines NAME CODE WANTED-PART ARGUMENTS...
+declines()
+{
+    name=$1 want=$2 part=$3
+    shift 3
+    run --quiet run "$@"
+    [ $code -eq "$want" ] && one_error "$part"
+    report $? "$name"
+}
+
+# at_most A B: the number A is no larger than B.
+at_most()
+{
+    awk "BEGIN { exit !($1 <= $2) }"
+}
+
+declines "a network that was not measured" 1 "run 'vbslab measure ./mine.net' first" \
+    ./mine.net --planner fbs --memory 1MiB
+"$VBSLAB" --quiet measure ./mine.net ./same.net ./twice.net --batches 1-3,5 --time-limit 1 >out 2>err
+code=$?
+[ $code -eq 0 ]
+report $? "three small networks are measured"
+"$VBSLAB" --quiet measure ./mine.net --backend analytic --batches 1,2 >out 2>err
+analytic=$(cat out)
+"$VBSLAB" --quiet profiles export 1 mine.csv 2>err
+sed '/^#/d' mine.csv >bare.csv
+
+# --- the table ---
+
+succeeds "a request is run" 'mine: 5 samples in 262144 bytes (256 KiB), io external, planner dp-vbs+' \
+    mine.csv --model ./mine.net --planner dp-vbs+ --memory 256KiB --request 5
+for part in '  *predicted  *measured  *difference' 'request  *[0-9.]* [um]s  *[0-9.]* [um]s' \
+    'per sample  ' 'samples/s  ' 'computing  ' 'input and output  ' 'budget  *262144  *256 KiB' \
+    'planned  *[0-9]' 'placed  *[0-9]' 'touched  *[0-9]' 'process  ' 'base  *[0-9]' \
+    '  lost     ' '  moves    ' '  runs     5 after one to warm up: median of '; do
+    grep -q "^$part" out || missing="$missing '$part'"
+done
+[ -z "$missing" ]
+report $? "the table has all its lines;$missing"
+! grep -q '.\{101\}' out
+report $? "in 100 columns"
+succeeds "one run of one sample" '  runs     1 after one to warm up: ' \
+    1 --model mine.net --planner fbs --memory 256KiB --request 1 --repeat 1
+succeeds "io resident" 'io resident' \
+    1 --model mine.net --planner dp-vbs+ --memory 1MiB --io resident --check
+
+# --- JSON ---
+
+quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --repeat 3 --check --json
+cp out run.json
+missing=
+for key in format profile model planner request io weights memory_bytes planned_for_bytes n_steps \
+    threads predicted measured time_us per_sample_us samples_per_s compute_us copy_us waited_us io_us \
+    copied_bytes n_runs fastest_us slowest_us mad_us low_us high_us difference_percent memory \
+    planned_bytes live_bytes load_bytes placed_bytes lost_bytes touched_bytes high_water_bytes base_bytes \
+    resident_peak_bytes virtual_peak_bytes n_buffers \
+    n_moves moved_bytes place_s n_replans outputs name shape check bit_equal absolute relative tolerance \
+    n_changed; do
+    grep -q "\"$key\":" run.json || missing="$missing $key"
+done
+[ $code -eq 0 ] && [ ! -s err ] && [ -z "$missing" ]
+report $? "JSON has all its members;$missing"
+[ "$(for key in format model planner request io weights memory_bytes n_runs; do
+    member run.json $key
+done | tr '\n' ' ')" = \
+    '"vbslab-run-1" "mine" "dp-vbs+" 5 "external" "excluded" 204800 3 ' ] &&
+    at_most "$(member run.json relative)" 1e-4
+report $? "and what they should be"
+planned=$(member run.json planned_bytes) placed=$(member run.json placed_bytes)
+touched=$(member run.json touched_bytes)
+[ "$planned" -gt 0 ] && [ "$planned" -le "$placed" ] && [ "$placed" -le 204800 ] &&
+    [ "$(member run.json lost_bytes)" -eq $((placed - $(member run.json live_bytes))) ] && [ "$touched" -le 204800 ]
+report $? "peaks: planned $planned, placed $placed, touched $touched of 204800"
+fastest=$(member run.json fastest_us) slowest=$(member run.json slowest_us)
+median=$(member run.json time_us | sed -n 2p)
+at_most "$fastest" "$median" && at_most "$median" "$slowest" &&
+    at_most "$(member run.json compute_us | sed -n 2p)" "$slowest"
+report $? "the median lies between fastest and slowest"
+# A schedule that could not be placed was planned again with less.
+"$VBSLAB" plan mine.csv --planner dp-vbs+ --memory "$(member run.json planned_for_bytes)" --request 5 \
+    --json plan.json >/dev/null
+[ "$(printf %.9g "$(member run.json time_us | head -1)")" = \
+    "$(printf %.9g "$(member plan.json time_us | head -1)")" ] &&
+    [ "$(grep -c '"layer"' plan.json)" -eq "$(member run.json n_steps)" ]
+report $? "what is predicted is what plan says"
+
+# --- a schedule ---
+
+succeeds "a schedule is run" 'planner dp-vbs+' 1 --model mine.net --schedule plan.json --check
+grep -q '  check    outputs \(are\|differ from\) those of one sample at a time' out
+report $? "and its outputs compared"
+"$VBSLAB" --quiet run 1 --model mine.net --schedule - --json <plan.json >out 2>err
+code=$?
+[ $code -eq 0 ] && [ "$(member out request)" = 5 ]
+report $? "a schedule from standard input"
+"$VBSLAB" --quiet run - --model mine.net --schedule plan.json --json <mine.csv >out 2>err
+code=$?
+[ $code -eq 0 ] && [ "$(member out request)" = 5 ]
+report $? "a profile from standard input"
+peak=$(member plan.json peak_bytes | head -1)
+succeeds "in more memory than it was planned for" '1048576 bytes (1 MiB)' \
+    1 --model mine.net --schedule plan.json --memory 1MiB
+declines "not in less than its peak" 3 "the least that works is $peak bytes" \
+    1 --model mine.net --schedule plan.json --memory $((peak - 1))
+declines "a schedule has its request" 2 '--request is for --planner; a schedule has its own' \
+    1 --model mine.net --schedule plan.json --request 5
+sed 's/"layer": 1,/"layer": 2,/' plan.json >wrong.json
+declines "a schedule that is none of this network" 1 'step 1 of' 1 --model mine.net --schedule wrong.json
+sed 's/"algorithm": "[^"]*"/"algorithm": "abacus"/' plan.json >wrong.json
+declines "an algorithm that nobody has" 1 'abacus' 1 --model mine.net --schedule wrong.json
+
+# --- inputs and outputs ---
+
+quiet 2 --model same.net --planner fbs --memory 256KiB --request 5 --output in.npy
+[ $code -eq 0 ] && [ "$(wc -c <in.npy)" -eq $((128 + 5 * sample)) ] &&
+    head -c 128 in.npy | grep -aq "'shape': (5, 3, 16, 16)" && grep -q '  output   p, 5x3x16x16, in in.npy' out
+report $? "an output is written"
+quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --output seeded.npy
+quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --input in.npy --output given.npy
+[ $code -eq 0 ] && cmp -s seeded.npy given.npy && cmp -s seeded-right_x.npy given-right_x.npy &&
+    [ "$(wc -c <seeded.npy)" -eq $((128 + 5 * 40)) ] &&
+    [ "$(wc -c <seeded-right_x.npy)" -eq $((128 + 5 * 20)) ]
+report $? "an input is read; further outputs have files of their own"
+grep -q '  output   right/x, 5x5, in given-right_x.npy' out
+report $? "whose names are told"
+quiet mine.csv --model mine.net --planner fbs --memory 1MiB --request 5 --input in.npy --output other.npy
+[ $code -eq 0 ] && [ "$(wc -c <other.npy)" -eq $((128 + 5 * 40)) ]
+report $? "another plan writes outputs of the same shape"
+"$VBSLAB" --quiet run mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 \
+    --input - --output - <in.npy >piped.npy 2>err
+code=$?
+[ $code -eq 0 ] && [ ! -s err ] && cmp -s piped.npy seeded.npy
+report $? "both through pipes"
+declines "too few samples" 1 'in.npy: has shape 5x3x16x16; the request needs 6x3x16x16, or --request 5' \
+    1 --model mine.net --planner fbs --memory 1MiB --request 6 --input in.npy
+quiet 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 4 --output seeded.npy
+run run 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 4 --input in.npy --output given.npy
+[ $code -eq 0 ] && grep -q 'warning: in.npy has 5 samples; the request takes the first 4' err &&
+    cmp -s seeded.npy given.npy
+report $? "of too many the first are taken"
+declines "an input of another shape" 1 'other.npy: has shape 5x10; the request needs 5x3x16x16' \
+    1 --model mine.net --planner fbs --memory 1MiB --request 5 --input other.npy
+declines "an input that is no array" 1 'does not begin as one' \
+    1 --model mine.net --planner fbs --memory 1MiB --input mine.net
+declines "an input that is not there" 1 "cannot open 'none.npy'" \
+    1 --model mine.net --planner fbs --memory 1MiB --input none.npy
+
+# poison OFFSET BYTES: in.npy with these bytes in place of a value.
+poison()
+{
+    cp in.npy nan.npy
+    printf "$2" | dd of=nan.npy bs=1 seek=$((128 + $1)) conv=notrunc 2>/dev/null
+}
+
+poison $((2 * sample + 4 * (256 + 3 * 16 + 7))) '\000\000\300\177'
+declines "a value that is none" 1 'nan.npy: value [2, 1, 3, 7] is NaN' \
+    1 --model mine.net --planner fbs --memory 1MiB --request 5 --input nan.npy
+poison 0 '\000\000\200\377'
+declines "an infinite value" 1 'nan.npy: value [0, 0, 0, 0] is minus infinity' \
+    1 --model mine.net --planner fbs --memory 1MiB --request 5 --input nan.npy
+poison $((4 * sample)) '\000\000\300\177'
+succeeds "one behind the samples of the request" 'mine: 4 samples' \
+    1 --model mine.net --planner fbs --memory 1MiB --request 4 --input nan.npy
+{ head -c 128 in.npy; head -c $((5 * sample)) /dev/zero | tr '\000' '\177'; } >huge.npy
+run run 3 --model twice.net --planner fbs --memory 1MiB --request 5 --input huge.npy --repeat 1
+[ $code -eq 0 ] && grep -q "warning: output 'sum' is not finite: value \[0, 0, 0, 0\] is infinity" err
+report $? "outputs that are not finite are warned of"
+for option in output:out.npy trace:t.csv gantt:g.svg weights-file:w; do
+    declines "--${option%:*} where nothing can be made" 1 "--${option%:*}: cannot create 'no/${option#*:}'" \
+        1 --model not-even-looked-at.net --planner fbs --memory 1MiB "--${option%:*}" "no/${option#*:}"
+done
+declines "packed weights on standard output" 2 '--weights-file needs the name of a file' \
+    1 --model mine.net --planner joint --memory 1MiB --weights-file -
+declines "an output that is no .npy" 2 "--output 'out.txt' must end in .npy" \
+    1 --model mine.net --planner fbs --memory 1MiB --output out.txt
+
+# --- weights included ---
+
+for planner in dp-vbs+ mmcnn vdnn joint; do
+    run run 1 --model mine.net --planner $planner --weights included --memory 400KiB --request 5 \
+        --copy-rate 1GB --copy-latency 5 --check --output included.npy --json
+    cp out run.json
+    [ $code -eq 0 ] && [ "$(member run.json weights)" = '"included"' ] &&
+        [ "$(member run.json placed_bytes)" -le 409600 ] &&
+        at_most "$(member run.json relative)" 1e-4
+    report $? "$planner with weights included"
+done
+for file in first again; do
+    run run 1 --model mine.net --planner joint --memory 150KiB --request 5 --copy-rate 1GB \
+        --copy-latency 5 --output $file.npy --weights-file packed.bin --json
+    cp out $file.json
+    cp packed.bin $file.bin
+done
+[ $code -eq 0 ] && [ "$(member again.json copied_bytes | sed -n 2p)" -gt 0 ] && cmp -s first.bin again.bin &&
+    cmp -s first.npy again.npy
+report $? "a file of packed weights is written, and read again"
+head -c 100 first.bin >packed.bin
+run run 1 --model mine.net --planner joint --memory 150KiB --request 5 --copy-rate 1GB \
+    --copy-latency 5 --output again.npy --weights-file packed.bin
+[ $code -eq 0 ] && cmp -s first.npy again.npy && cmp -s first.bin packed.bin
+report $? "one that was cut off is written anew"
+declines "--direct without weights" 2 "--direct is for weights included" \
+    1 --model mine.net --planner fbs --memory 1MiB --direct
+succeeds "paranoid" 'mine: 5 samples' 1 --model mine.net --planner joint --memory 150KiB --request 5 \
+    --copy-rate 1GB --copy-latency 5 --paranoid --check
+
+# --- the timeline ---
+
+quiet mine.csv --model mine.net --schedule plan.json --trace trace.csv --json
+cp out run.json
+[ $code -eq 0 ] && [ "$(head -1 trace.csv)" = \
+    step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us ] &&
+    [ "$(wc -l <trace.csv)" -eq $((1 + $(member run.json n_steps))) ] &&
+    awk -F, 'NR > 1 && ($10 < last || $11 < $10 || $1 != NR - 1) { exit 1 } NR > 1 { last = $11 }' trace.csv
+report $? "a trace: every step, one after the other"
+at_most "$(tail -1 trace.csv | cut -d, -f11)" "$(member run.json fastest_us) + 1"
+report $? "within the time of the fastest run"
+quiet mine.csv --model mine.net --schedule plan.json --trace -
+[ $code -eq 0 ] && [ "$(cut -d, -f1-9 trace.csv | cksum)" = "$(cut -d, -f1-9 out | cksum)" ]
+report $? "on standard output alone"
+quiet 1 --model mine.net --planner joint --memory 150KiB --copy-rate 1GB --copy-latency 5 --trace trace.csv
+[ $code -eq 0 ] && grep -q '^[0-9]*,load,' trace.csv && grep -q '^[0-9]*,drop,' trace.csv
+report $? "loads and drops are in it"
+if command -v gnuplot >/dev/null; then
+    quiet mine.csv --model mine.net --schedule plan.json --gantt run.svg
+    [ $code -eq 0 ] && grep -q '>planned<' run.svg && grep -q '>executed<' run.svg
+    report $? "a picture of both timelines"
+else
+    skip "a picture of both timelines" "there is no gnuplot"
+fi
+
+# --- what it refuses ---
+
+declines "no profile" 2 'needs one PROFILE or MODEL, got 0' --planner fbs --memory 1MiB
+declines "neither schedule nor planner" 2 'needs --schedule or --planner, one of the two' 1
+declines "both" 2 'needs --schedule or --planner, one of the two' 1 --schedule plan.json --planner fbs
+declines "no budget" 2 '--planner needs --memory' 1 --planner fbs
+declines "an unknown planner" 2 "did you mean 'fbs'" 1 --model mine.net --planner fbz --memory 1MiB
+declines "no repeats" 2 '--repeat 0 is out of range' 1 --planner fbs --memory 1MiB --repeat 0
+declines "no threads" 2 '--threads 0 is out of range' 1 --planner fbs --memory 1MiB --threads 0
+declines "a picture of another kind" 2 "--gantt 'a.gif' must end in .svg, .png or .pdf" \
+    1 --planner fbs --memory 1MiB --gantt a.gif
+declines "two results for one stream" 2 'can go to standard output' \
+    1 --planner fbs --memory 1MiB --json --trace -
+declines "two inputs from one stream" 2 'can come from standard input' \
+    - --planner fbs --memory 1MiB --input -
+declines "too small a budget" 3 'the least budget is' 1 --model mine.net --planner fbs --memory 1KiB
+declines "a modelled profile" 1 "the profile is of backend 'analytic', which models times and runs \
+nothing; 'vbslab measure mine' makes one that can be run" \
+    "$analytic" --model mine.net --planner fbs --memory 1MiB
+declines "a network that the profile does not tell" 2 '--model FILE says where it is' \
+    1 --planner fbs --memory 1MiB
+declines "a profile of no network" 2 'does not say of which network it is; --model MODEL does' \
+    bare.csv --planner fbs --memory 1MiB
+declines "the profile of another network" 1 "its layer 1 'c1' is not in 'same'" \
+    1 --model same.net --planner fbs --memory 1MiB
+succeeds "a profile without circumstances" 'mine: 12 samples' \
+    bare.csv --model mine.net --planner fbs --memory 1MiB
+# An ONNX file: MaxPool of an input [N, 3, H, W], whose sizes are open.
+printf %b '\0010\0010B\0004\0012\0000\0020\0015\0072\0136Z\0036\0012\0001x\0022\0031\0012\0027\0010\0001\0022\0023\0012' \
+    '\0003\0022\0001N\0012\0002\0010\0003\0012\0003\0022\0001H\0012\0003\0022\0001W\0012\0054\0012\0001x\0022\0001' \
+    'y\0032\0004pool\0042\0007MaxPool\0052\0025\0012\0014kernel\0137shape\0100\0001\0100\0001\0240\0001\0007b' \
+    '\0013\0012\0001y\0022\0006\0012\0004\0010\0001\0022\0000\0022\0001g' >open.onnx
+"$VBSLAB" --quiet measure open.onnx --input 3x8x8 --batches 1 --time-limit 1 >out 2>err
+code=$?
+[ $code -eq 0 ]
+report $? "an ONNX file that leaves sizes open is measured in a shape"
+succeeds "and run in that of the profile" 'open: 2 samples' open.onnx --planner fbs --memory 1MiB --request 2
+# Two transpositions of an input [1, 4]: its first dimension is no batch to them.
+turn()
+{
+    printf %b "\\0012\\0040\\0012\\0001$1\\0022\\0001$2\\0042\\0011Transpose\\0052\\0015\\0012\\0004perm" \
+        '\0100\0001\0100\0000\0240\0001\0007'
+}
+{
+    printf %b '\0010\0010\0072\0161'
+    turn x t
+    turn t y
+    printf %b '\0022\0001g\0132\0023\0012\0001x\0022\0016\0012\0014\0010\0001\0022\0010\0012\0002\0010\0001\0012' \
+        '\0002\0010\0004b\0023\0012\0001y\0022\0016\0012\0014\0010\0001\0022\0010\0012\0002\0010\0001\0012\0002' \
+        '\0010\0004B\0004\0012\0000\0020\0015'
+} >turned.onnx
+"$VBSLAB" --quiet measure turned.onnx --batches 1-3 --time-limit 1 >out 2>err
+succeeds "whole inputs of batch 1 leave as one batch" '  output   y, 3x4, in whole.npy' turned.onnx \
+    --planner fbs --memory 1MiB --request 3 --output whole.npy
+succeeds "and come as one" '  output   y, 3x4, in again.npy' turned.onnx --planner fbs --memory 1MiB \
+    --request 3 --input whole.npy --output again.npy
+cmp -s whole.npy again.npy
+report $? "and are what they were"
+declines "a network that the profile's shape does not suit" 1 \
+    'the profile is of another network: input 3x16x16 does not suit the model' \
+    1 --model alexnet --planner fbs --memory 1MiB
+run run 1 --model mine.net --planner fbs --memory 1MiB --threads 3
+[ $code -eq 0 ] && grep -q 'warning: the profile was measured with .* this run has 3: ' err
+report $? "another number of threads is warned of"
+# A signal that came while the program was started anew used to be forgotten; such a run ends with 0.
+if timeout --foreground --preserve-status 1 true 2>/dev/null; then
+    lost=
+    for delay in 0.002 0.004 0.006 0.008 0.01 0.012 0.015 0.02; do
+        timeout --foreground --preserve-status $delay "$VBSLAB" --quiet run 1 --model mine.net \
+            --planner fbs --memory 1MiB --request 64 --repeat 3000 >out 2>err && lost="$lost $delay"
+    done
+    [ -z "$lost" ]
+    report $? "a signal ends the run whenever it comes;$lost"
+else
+    skip "a signal ends the run whenever it comes" "there is no timeout of coreutils"
+fi
+sed 's/^# device: .*/# device: abacus/' mine.csv >elsewhere.csv
+run run elsewhere.csv --model mine.net --planner fbs --memory 1MiB
+[ $code -eq 0 ] && grep -q 'warning: the profile was measured on another machine (abacus)' err
+report $? "and another machine"
+finish

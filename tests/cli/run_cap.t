@@ -1,0 +1,130 @@
+#!/bin/sh
+# Proof of the cap: a network runs where its process may take the budget and the base, and no more.
+#
+# The limit is RLIMIT_AS (ulimit -v): it counts every mapping, touched or not, and is the hardest
+# that every system has. Where VBSLAB_TEST_CGROUP names a folder of the cgroup file system in which
+# groups can be made, the same runs stand a limit of resident memory too. The base comes from a run
+# of the same schedule in a larger arena. A limit that is lower by half of the budget must end
+# in an error, so that the test can fail. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+VBSLAB_DB=store.sqlite
+# The C library reserves address space in steps of 64 MiB for each thread that allocates.
+MALLOC_ARENA_MAX=1
+export VBSLAB_DB MALLOC_ARENA_MAX
+mib=$((1 << 20))
+slack=$((2 * mib)) # what the C library rounds up; of a group also what the kernel keeps for it
+
+# A build with AddressSanitizer takes terabytes of it.
+if ! (ulimit -v $((16 * mib)) && "$VBSLAB" --version; exit $?) >/dev/null 2>&1; then
+    echo "1..0 # SKIP the program does not start in 16 GiB of address space"
+    exit 0
+fi
+
+# execute BUDGET ARGUMENTS...: two runs of the request, what came out as JSON in out.
+execute()
+{
+    budget=$1
+    shift
+    "$VBSLAB" --quiet run "$@" --memory "$budget" --repeat 1 --json >out 2>err
+    code=$?
+}
+
+# within_space LIMIT BUDGET ARGUMENTS...: the same in LIMIT bytes of address space.
+within_space()
+{
+    limit=$1
+    shift
+    (ulimit -v $((limit / 1024)) && execute "$@" && exit $code)
+    code=$?
+}
+
+# within_group LIMIT BUDGET ARGUMENTS...: the same in a group of LIMIT bytes.
+within_group()
+{
+    group=$VBSLAB_TEST_CGROUP/vbslab-test-$$ limit=$1
+    shift
+    mkdir "$group" || return
+    if [ -e "$group/memory.max" ]; then
+        echo "$limit" >"$group/memory.max" && echo 0 >"$group/memory.swap.max"
+    else
+        echo "$limit" >"$group/memory.limit_in_bytes"
+    fi 2>/dev/null
+    (echo 0 >"$group/cgroup.procs" && execute "$@" && exit $code)
+    code=$?
+    rmdir "$group"
+}
+
+# proves NAME BUDGET ARGUMENTS...: of what ARGUMENTS plan in a sixteenth less: placing it may take more
+# than its peak.
+proves()
+{
+    name=$1 large=$2
+    shift 2
+    "$VBSLAB" plan "$@" --memory $((large - large / 16)) --json "$name.json" >out 2>err
+    code=$?
+    more=$((large + 32 * mib))
+    set -- "$1" --schedule "$name.json"
+    if grep -q '"weights": "included"' "$name.json"; then
+        set -- "$@" --weights-file "$name.bin"
+        execute $more "$@" # writes the file, which takes memory of its own
+    fi
+    execute $more "$@" --output "$name-more.npy"
+    [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq $more ]
+    passed=$?
+    report $passed "$name: runs in an arena of $more bytes"
+    [ $passed -eq 0 ] || return
+    base=$(($(member out virtual_peak_bytes) - more))
+    resident=$(($(member out resident_peak_bytes) - $(member out touched_bytes)))
+    limit=$((base + large + slack))
+    within_space $limit "$large" "$@" --output "$name.npy"
+    [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq "$large" ] &&
+        [ "$(member out placed_bytes)" -le "$large" ] && [ "$(member out touched_bytes)" -le "$large" ] &&
+        [ "$(member out virtual_peak_bytes)" -le $limit ] && cmp -s "$name.npy" "$name-more.npy"
+    report $? "$name: survives in its budget of $large bytes and a base of $base, with the same outputs"
+    high=$(member out high_water_bytes)
+    [ "$high" = null ] || [ "$high" -le $((large + slack)) ]
+    report $? "$name: the process rose by $high bytes"
+    within_space $((limit - large / 2)) "$large" "$@"
+    [ $code -eq 1 ] && { one_error 'out of memory' || one_error 'cannot obtain an arena of'; }
+    report $? "$name: half of the budget less is refused"
+    if [ -z "$VBSLAB_TEST_CGROUP" ]; then
+        skip "$name: survives in a cgroup" "VBSLAB_TEST_CGROUP names no folder to make one in"
+        return
+    fi
+    limit=$((resident + large + slack))
+    within_group $limit "$large" "$@"
+    [ $code -eq 0 ] && [ "$(member out memory_bytes)" -eq "$large" ]
+    report $? "$name: survives in a cgroup of its budget and a base of $resident bytes"
+    within_group $(($(member out touched_bytes) * 3 / 4)) "$large" "$@"
+    [ $code -ne 0 ]
+    report $? "$name: but not in one that is smaller than the arena"
+}
+
+cat >small.net <<'END_OF_NET'
+model small
+input 16x64x64
+conv    c1 out=64 kernel=3 pad=1
+relu    r1
+conv    c2 out=64 kernel=3 pad=1
+relu    r2
+maxpool p kernel=4 stride=4
+fc      f out=1000
+END_OF_NET
+
+# measures NETWORK BATCHES: as few runs as there can be; how long they take does not matter here.
+measures()
+{
+    "$VBSLAB" --quiet measure "$1" --batches "$2" --time-limit 1 --no-copies >out 2>err
+    code=$?
+    [ $code -eq 0 ]
+    report $? "$1 is measured"
+}
+
+measures ./small.net 1,2,4
+proves small-excluded $((64 * mib)) ./small.net --planner fbs-best --request 64 --io resident
+proves small-included $((40 * mib)) ./small.net --planner joint --request 16 --copy-rate 5GB \
+    --copy-latency 5
+# Its weights take 528 MiB.
+measures vgg-16 1,2
+proves vgg-16 $((64 * mib)) vgg-16 --planner joint --request 4 --copy-rate 5GB --copy-latency 5
+finish

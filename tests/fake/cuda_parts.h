@@ -1,0 +1,269 @@
+/* What the files of the fake of CUDA and cuDNN share; fake_cuda.h is for tests. */
+#ifndef TESTS_FAKE_CUDA_PARTS_H
+#define TESTS_FAKE_CUDA_PARTS_H
+
+#include "fake/cuda.h"
+
+#include <cudnn.h>
+#include <pthread.h>
+#include <stdint.h>
+
+enum fake_kind {
+    FAKE_NOTHING,
+    FAKE_DEVICE_MEMORY,
+    FAKE_PINNED_MEMORY,
+    FAKE_STREAM,
+    FAKE_EVENT,
+    FAKE_RECORD, /* that an event was recorded; never alive */
+    FAKE_HANDLE,
+    FAKE_TENSOR,
+    FAKE_FILTER,
+    FAKE_CONVOLUTION,
+    FAKE_ACTIVATION,
+    FAKE_POOLING,
+    FAKE_LRN,
+    FAKE_OP_TENSOR,
+    FAKE_REDUCTION,
+    FAKE_KINDS
+};
+
+/* Dimensions [N, C, ...] and strides in values. */
+struct fake_tensor {
+    int n_dims, dim[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
+};
+
+/* Of a convolution or a pooling; n spatial dimensions. */
+struct fake_window {
+    int n, size[CUDNN_DIM_MAX], pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX];
+    int groups, mode, nan;
+};
+
+/* The operands of a cuDNN call. */
+enum fake_slot { FAKE_X, FAKE_W, FAKE_BIAS, FAKE_Z, FAKE_MEAN, FAKE_VARIANCE, FAKE_Y, FAKE_SLOTS };
+
+struct fake_operand {
+    struct fake_tensor t;
+    float *values; /* in the hidden bytes; null: the call has no such operand */
+};
+
+/* A piece of work. */
+struct fake_op {
+    void (*run)(const struct fake_op *op); /* null: a wait or a record */
+    double cost_us, issued_us;
+    long number; /* by the order of calls */
+    struct fake_op *next;
+    struct fake_object *stream, *waits, *records; /* records: of this kind, or null */
+    int code;                                     /* while the call is checked: what it returns */
+
+    char *to; /* copies and sets */
+    const char *from;
+    size_t to_pitch, from_pitch, width, height;
+    int byte;
+    void (*host)(void *self); /* a function of the host */
+    void *self;
+
+    struct fake_operand at[FAKE_SLOTS]; /* cuDNN */
+    char *scratch;
+    size_t scratch_bytes; /* that it writes */
+    struct fake_window window;
+    int mode, algorithm;
+    double alpha, alpha2, beta,
+        number_of[4]; /* the last: of the activation, LRN or normalisation */
+};
+
+/* What a pointer or handle stands for. Memory of objects is not used again before the reset, so
+ * that stale handles are known. */
+struct fake_object {
+    enum fake_kind kind;
+    bool live, set;
+    int device;
+    union {
+        struct {
+            char *base, *bytes; /* as the caller sees it; where the bytes are */
+            size_t n_bytes;
+            void *mapping;
+            size_t mapped_bytes;
+            struct fake_object *next;
+        } memory;
+        struct {
+            bool blocking; /* waits for the default stream */
+            double us;
+            struct fake_op *first, *last;
+            struct fake_object *next;
+        } stream;
+        struct {
+            bool timed;
+            struct fake_object *latest; /* record; null: never */
+        } event;
+        struct {
+            bool done;
+            double us;
+            struct fake_object *stream;
+            long number;
+        } record;
+        cudaStream_t handle_stream;
+        struct fake_tensor tensor; /* or filter */
+        struct fake_window window;
+        struct {
+            int mode;
+            double numbers[4];
+        } scalar;
+    };
+};
+
+/* What CUDA keeps for each thread, and its clock. */
+struct fake_thread {
+    int generation, device, last_error;
+    double us;
+};
+extern _Thread_local struct fake_thread fake_thread;
+
+/* ---- Entering and leaving: fake_cuda.c ---- */
+
+/* Every function of the interface begins with the first, which locks and returns 0 or the code of a
+ * fault, and ends with the second, which unlocks and returns the code. */
+int fake_enter(const char *function);
+int fake_leave(int code);
+
+/* For what never fails: locks fake_lock and counts the call. */
+void fake_note(const char *function);
+extern pthread_mutex_t fake_lock;
+
+/* ---- Violations and faults: fake_cuda_faults.c ---- */
+
+/* Notes a violation of the function that was entered; its code. */
+__attribute__((format(printf, 1, 2))) int fake_wrong(const char *format, ...);
+
+/* Whether the function that was entered is one of cuDNN. */
+bool fake_in_cudnn(void);
+
+/* From now on it is the one that was entered. */
+void fake_count_call(const char *function);
+
+/* The code that this call must fail with, for want of a device or by a fault; 0: none. */
+int fake_strike(const char *function);
+
+/* The code by which the device was lost; 0: it was not. */
+int fake_lost(void);
+
+void fake_reset_faults(void);
+
+/* ---- Objects: fake_cuda_objects.c ---- */
+
+extern const char *const fake_kind_names[FAKE_KINDS];
+
+/* A new one, alive. Null: too many. */
+struct fake_object *fake_object_new(enum fake_kind kind);
+
+/* The one behind a handle; null: it is none or dead, which is a violation. */
+struct fake_object *fake_object(enum fake_kind kind, const void *handle);
+
+/* Ends it. The code: 0, or that of a violation. */
+int fake_end(enum fake_kind kind, const void *handle);
+
+void fake_start_objects(void);
+void fake_reset_objects(void);
+
+/* ---- Memory: fake_cuda_memory.c ---- */
+
+bool fake_is_device(const void *pointer);
+
+/* Where the n bytes are; null: they do not lie in one live allocation, a violation. */
+char *fake_device_bytes(const void *pointer, size_t n, const char *what);
+
+/* Zeroed memory out of reach of what makes malloc fail; never null. */
+void *fake_map(size_t n_bytes);
+void fake_unmap(void *memory, size_t n_bytes);
+
+void fake_start_memory(void);
+void fake_reset_memory(void);
+
+/* ---- Work on streams: fake_cuda_work.c ---- */
+
+/* The stream behind a handle, null for the default stream; null: a violation. */
+struct fake_object *fake_stream(cudaStream_t stream);
+
+/* A new stream whose work is to be done. */
+void fake_keep_stream(struct fake_object *stream);
+
+/* Queues a copy of op; its number. */
+long fake_queue(struct fake_object *stream, const struct fake_op *op);
+
+/* Does one piece of the stream, which has some, or of what it waits for. */
+void fake_step(struct fake_object *stream);
+
+/* One piece, if there is any; cudaErrorNotReady: there is more. */
+int fake_query(struct fake_object *stream);
+
+/* Does all work of the stream up to this number; all of the stream, all of every stream: these two
+ * make the thread wait for it. */
+void fake_settle(struct fake_object *stream, long number);
+void fake_settle_stream(struct fake_object *stream);
+void fake_settle_device(void);
+
+/* The thread's clock is not before this. */
+void fake_wait_until(double us);
+
+/* Does some work by chance, as fake_cuda_order says. */
+void fake_wander(void);
+
+void fake_start_work(void);
+void fake_reset_work(void);
+
+/* ---- Calls of cuDNN: fake_cudnn_calls.c ---- */
+
+/* A cuDNN call is checked step by step; after the first wrong step the others do nothing. A call
+ * without run asks only: its operands have shapes and no values. */
+void fake_op_begin(struct fake_op *op, const char *function, cudnnHandle_t handle,
+                   void (*run)(const struct fake_op *op));
+/* The same without a handle and run. */
+void fake_op_ask(struct fake_op *op, const char *function);
+/* The same for y = alpha * something + beta * y. */
+void fake_op_blend(struct fake_op *op, const char *function, cudnnHandle_t handle,
+                   void (*run)(const struct fake_op *op), const void *alpha, const void *beta);
+void fake_op_tensor(struct fake_op *op, enum fake_slot slot, const void *descriptor,
+                    const void *values);
+void fake_op_x_to_y(struct fake_op *op, const void *x_descriptor, const void *x,
+                    const void *y_descriptor, const void *y);
+void fake_op_filter(struct fake_op *op, const void *descriptor, const void *values);
+void fake_op_number(struct fake_op *op, double *number, const void *value);
+void fake_op_must(struct fake_op *op, bool condition, const char *what);
+void fake_op_at_most_5(struct fake_op *op); /* dimensions */
+/* a may be broadcast: its dimensions are b's or 1. */
+void fake_op_same(struct fake_op *op, enum fake_slot a, enum fake_slot b, bool broadcast);
+/* No value in common; in_place: or all, one on one. */
+void fake_op_apart(struct fake_op *op, enum fake_slot a, enum fake_slot b, bool in_place);
+void fake_op_scratch(struct fake_op *op, const void *scratch, size_t given, size_t needed);
+/* What a descriptor holds; null: a violation, as above. */
+const struct fake_object *fake_op_get(struct fake_op *op, enum fake_kind kind,
+                                      const void *descriptor);
+/* Takes mode and numbers from a descriptor. */
+void fake_op_numbers(struct fake_op *op, enum fake_kind kind, const void *descriptor);
+/* Queues it, and leaves. */
+cudnnStatus_t fake_op_issue(struct fake_op *op, double operations);
+
+int64_t fake_elements(const struct fake_tensor *tensor);
+double fake_n_values(const struct fake_op *op); /* of y */
+/* Of value number i in the order of the dimensions of t, in a tensor that may be broadcast. */
+int64_t fake_offset(const struct fake_tensor *t, const struct fake_tensor *of, int64_t i);
+
+/* ---- Arithmetic: fake_cudnn_math.c, and with windows fake_cudnn_windows.c ---- */
+
+/* The value of an operand that belongs to number i of the tensor t. */
+float *fake_value(const struct fake_op *op, const struct fake_tensor *t, enum fake_slot slot,
+                  int64_t i);
+
+/* y = alpha * result + beta * y; what was there counts only with a beta. */
+void fake_put(const struct fake_op *op, double result, float *y);
+
+/* Scratch has something in it while a kernel runs, and something else when it is through. */
+void fake_scribble(const struct fake_op *op);
+
+double fake_activate(const struct fake_op *op, double value);
+
+/* Operands and windows have three spatial dimensions. */
+void fake_convolve(const struct fake_op *op);
+void fake_convolve_back(const struct fake_op *op);
+void fake_pool(const struct fake_op *op);
+
+#endif

@@ -1,0 +1,223 @@
+#include "fake/cuda_parts.h"
+
+#include <string.h>
+
+#define MAX_OPS (1 << 13)
+
+static struct {
+    struct fake_object *streams, default_stream; /* a list of all the others */
+    struct fake_op *ops, *free_ops;
+    int n_ops, n_pending;
+    long n_queued;
+    uint64_t random;
+    unsigned rest; /* work is done at one call of so many; 0: never before it is needed */
+} state;
+
+void fake_start_work(void)
+{
+    state.ops = fake_map(MAX_OPS * sizeof *state.ops);
+    state.default_stream = (struct fake_object){.kind = FAKE_STREAM, .live = true};
+}
+
+void fake_reset_work(void)
+{
+    if (state.ops)
+        fake_unmap(state.ops, MAX_OPS * sizeof *state.ops);
+    memset(&state, 0, sizeof state);
+}
+
+/* ---- Doing what is queued ---- */
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static bool goes_first(const struct fake_object *stream, const struct fake_op *op)
+{
+    return stream->stream.first && stream->stream.first->number < op->number;
+}
+
+/* The stream that has to go on before this one can; null: none. */
+static struct fake_object *blocker(struct fake_object *stream)
+{
+    const struct fake_op *op = stream->stream.first;
+
+    if (op->waits && !op->waits->record.done)
+        return op->waits->record.stream;
+    if (stream != &state.default_stream)
+        return stream->stream.blocking && goes_first(&state.default_stream, op)
+                   ? &state.default_stream
+                   : NULL;
+    for (struct fake_object *s = state.streams; s; s = s->stream.next) {
+        if (s->stream.blocking && goes_first(s, op))
+            return s;
+    }
+    return NULL;
+}
+
+static double begin_us(const struct fake_object *stream, const struct fake_op *op)
+{
+    double us = later(stream->stream.us, op->issued_us);
+
+    if (op->waits)
+        us = later(us, op->waits->record.us);
+    if (stream->stream.blocking)
+        us = later(us, state.default_stream.stream.us);
+    for (struct fake_object *s = state.streams; s && stream == &state.default_stream;
+         s = s->stream.next)
+        us = later(us, s->stream.blocking ? s->stream.us : 0);
+    return us;
+}
+
+/* The first piece of a stream that nothing blocks. */
+static void execute(struct fake_object *stream)
+{
+    struct fake_op *op = stream->stream.first;
+    double us = begin_us(stream, op) + op->cost_us;
+
+    if (op->run && !fake_lost())
+        op->run(op);
+    stream->stream.us = us;
+    if (op->records) {
+        op->records->record.done = true;
+        op->records->record.us = us;
+    }
+    stream->stream.first = op->next;
+    op->next = state.free_ops;
+    state.free_ops = op;
+    state.n_pending--;
+}
+
+void fake_step(struct fake_object *stream)
+{
+    struct fake_object *first;
+
+    while ((first = blocker(stream)))
+        stream = first;
+    execute(stream);
+}
+
+void fake_wait_until(double us)
+{
+    fake_thread.us = later(fake_thread.us, us);
+}
+
+void fake_settle(struct fake_object *stream, long number)
+{
+    while (stream->stream.first && stream->stream.first->number <= number)
+        fake_step(stream);
+}
+
+void fake_settle_stream(struct fake_object *stream)
+{
+    fake_settle(stream, state.n_queued);
+    fake_wait_until(stream->stream.us);
+}
+
+void fake_settle_device(void)
+{
+    for (struct fake_object *s = state.streams; s; s = s->stream.next)
+        fake_settle_stream(s);
+    fake_settle_stream(&state.default_stream);
+}
+
+static unsigned draw(unsigned n)
+{
+    state.random = state.random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state.random >> 33) % n;
+}
+
+/* A random stream's next piece, if it can be done. */
+void fake_wander(void)
+{
+    for (unsigned n = state.rest > 0 && draw(state.rest) == 0 ? draw(4) : 0; n > 0; n--) {
+        struct fake_object *chosen =
+            state.default_stream.stream.first ? &state.default_stream : NULL;
+        unsigned n_seen = chosen ? 1 : 0;
+
+        for (struct fake_object *s = state.streams; s; s = s->stream.next) {
+            if (s->stream.first && draw(++n_seen) == 0)
+                chosen = s;
+        }
+        if (chosen && !blocker(chosen))
+            execute(chosen);
+    }
+}
+
+static struct fake_op *free_op(void)
+{
+    struct fake_op *op = state.free_ops;
+
+    if (!op && state.n_ops == MAX_OPS) {
+        fake_settle_device(); /* a full queue makes the caller wait */
+        op = state.free_ops;
+    }
+    if (!op)
+        return &state.ops[state.n_ops++];
+    state.free_ops = op->next;
+    return op;
+}
+
+long fake_queue(struct fake_object *stream, const struct fake_op *op)
+{
+    struct fake_op *queued = free_op();
+
+    *queued = *op;
+    queued->next = NULL;
+    queued->stream = stream;
+    queued->number = ++state.n_queued;
+    queued->issued_us = fake_thread.us;
+    if (stream->stream.first)
+        stream->stream.last->next = queued;
+    else
+        stream->stream.first = queued;
+    stream->stream.last = queued;
+    state.n_pending++;
+    return queued->number;
+}
+
+int fake_query(struct fake_object *stream)
+{
+    const struct fake_op next = {.number = state.n_queued + 1};
+
+    if (goes_first(stream, &next))
+        fake_step(stream);
+    if (goes_first(stream, &next))
+        return cudaErrorNotReady;
+    fake_wait_until(stream->stream.us);
+    return 0;
+}
+
+/* ---- Streams and order ---- */
+
+void fake_keep_stream(struct fake_object *stream)
+{
+    stream->stream.next = state.streams;
+    state.streams = stream;
+}
+
+struct fake_object *fake_stream(cudaStream_t stream)
+{
+    struct fake_object *object;
+
+    if (!stream || stream == cudaStreamLegacy)
+        return &state.default_stream;
+    object = fake_object(FAKE_STREAM, stream);
+    if (object && object->device != fake_thread.device) {
+        fake_wrong("the stream is of device %d, current is %d", object->device, fake_thread.device);
+        return NULL;
+    }
+    return object;
+}
+
+int fake_cuda_pending(void)
+{
+    return state.n_pending;
+}
+
+void fake_cuda_order(unsigned seed)
+{
+    state.random = seed;
+    state.rest = seed ? 1 + draw(16) : 0;
+}

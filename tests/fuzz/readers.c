@@ -1,0 +1,469 @@
+#include "fuzz/readers.h"
+
+#include "reference/place_check.h"
+
+#include "base/npy.h"
+#include "model/onnx/onnx.h"
+#include "model/network/parameters.h"
+#include "model/network/shape.h"
+#include "vbslab/place.h"
+#include "vbslab/profile.h"
+#include "vbslab/replay.h"
+#include "vbslab/schedule.h"
+#include "vbslab/units.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SOURCE    "file"
+#define MAX_READS 300 /* of parameters of one network */
+#define MAX_EACH  64  /* values of one read */
+#define MAX_PLACE 64  /* buffers that are placed */
+
+#define NPY_LIMIT (1 << 20) /* values that can be of use */
+
+/* ---- promises ---- */
+
+/* What every failure gives: its status and one line of text without control characters. Memory does
+ * not run out where files are as small as these, and nobody interrupts. */
+static const char *failed_well(const struct vbs_ctx *ctx, enum vbs_status status)
+{
+    if (status == VBS_NO_MEMORY)
+        return "a small file does not ask for all memory";
+    if (status == VBS_INTERRUPTED)
+        return "nobody interrupts";
+    if (ctx->status != status)
+        return "the context has the status of the failure";
+    if (ctx->detail[0] == '\0')
+        return "a failure says why";
+    for (const char *c = ctx->detail; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return "the reason of a failure has no control characters";
+    return NULL;
+}
+
+/* ---- files in memory ---- */
+
+/* A file of these bytes; -1: none can be made. */
+static int memory_file(const void *data, size_t length)
+{
+    int file = memfd_create("reader", MFD_CLOEXEC);
+
+    if (file >= 0 && write(file, data, length) != (ssize_t)length) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+static const char *path_of(int file, char path[40])
+{
+    snprintf(path, 40, "/proc/self/fd/%d", file);
+    return path;
+}
+
+/* The files that those of ONNX may refer to: external data, and a tensor of four floats. */
+static void open_beside(int files[2])
+{
+    static const unsigned char TENSOR[] = {0x08, 4, 0x10, 1, 0x22, 16, 0,  0, 128, 63, 0,
+                                           0,    0, 0,    0, 0,    0,  64, 0, 0,   0,  0};
+    unsigned char external[READERS_EXTERNAL];
+    int wanted = atoi(READERS_LOCATION), made = -1;
+
+    for (size_t i = 0; i < sizeof external; i++)
+        external[i] = (unsigned char)(i % 4 == 3 ? 63 : i * 37);
+    made = memory_file(external, sizeof external);
+    files[0] = dup2(made, wanted);
+    if (made >= 0)
+        close(made);
+    files[1] = memory_file(TENSOR, sizeof TENSOR);
+}
+
+/* ---- networks ---- */
+
+/* Values that the parameter of an operator (place 0: the layer's own) has. */
+static int64_t wanted_values(const struct vbs_network *network, int layer, int place,
+                             enum vbs_parameter what)
+{
+    const struct vbs_layer *l = &network->layers[layer];
+    int64_t count = 1;
+
+    if (what == VBS_PARAMETER_WEIGHTS)
+        return vbs_weight_count(network, layer);
+    if (what == VBS_PARAMETER_BIAS)
+        return l->attributes.out_channels;
+    if (what == VBS_PARAMETER_OPERAND)
+        return vbs_shape_elements(&l->operand);
+    if (place > 0)
+        return l->shape.dim[0];
+    if (l->op != VBS_OP_LAYER_NORM)
+        return l->views[0].dim[0];
+    for (int d = l->attributes.axis; d < l->views[0].n_dims; d++)
+        count *= l->views[0].dim[d];
+    return count;
+}
+
+/* A few values from both ends and the middle. */
+static const char *read_parameter(const struct vbs_network *network, int layer, int place,
+                                  enum vbs_parameter what, int64_t count)
+{
+    int64_t n = count < MAX_EACH ? count : MAX_EACH;
+    const int64_t first[] = {0, (count - n) / 2, count - n};
+    float values[MAX_EACH];
+
+    for (int i = 0; i < 3; i++) {
+        struct vbs_ctx ctx = {0};
+        enum vbs_status status =
+            vbs_parameter_values(&ctx, network, layer, place - 1, what, first[i], n, values);
+        const char *broken = status == VBS_OK ? NULL : failed_well(&ctx, status);
+
+        if (broken)
+            return broken;
+        if (status != VBS_OK && status != VBS_FORMAT)
+            return "values of a file that has not changed can be read, unless not finite";
+    }
+    return NULL;
+}
+
+static const char *read_parameters(const struct vbs_network *network)
+{
+    const struct vbs_parameters *p = network->parameters;
+    int left = MAX_READS;
+
+    for (int k = 1; k <= network->n_layers; k++)
+        for (int place = 0; place <= network->layers[k].n_bundled; place++)
+            for (int what = 0; what < VBS_N_PARAMETERS; what++) {
+                const struct vbs_values *stored = p->values[p->first[k] + place].of[what];
+                int64_t count = wanted_values(network, k, place, (enum vbs_parameter)what);
+                const char *broken;
+
+                if (!stored && (what != VBS_PARAMETER_WEIGHTS || count == 0))
+                    continue; /* seeded ones are all alike */
+                if (stored && (stored->memory || stored->file >= 0) && stored->count != count)
+                    return "a parameter has as many values as its layer takes";
+                if (left-- == 0)
+                    return NULL;
+                broken = read_parameter(network, k, place, (enum vbs_parameter)what, count);
+                if (broken)
+                    return broken;
+            }
+    return NULL;
+}
+
+static const char *check_layer(const struct vbs_network *network, int k)
+{
+    const struct vbs_layer *l = &network->layers[k];
+
+    if (!vbs_shape_valid(&l->shape) || vbs_network_out_bytes(network, k) <= 0)
+        return "layers have valid shapes";
+    if (vbs_network_in_bytes(network, k) <= 0)
+        return "the bytes of a layer's inputs do not overflow";
+    if (l->n_inputs < 1 || l->parameters < 0 || l->macs < 0 || vbs_weight_count(network, k) < 0)
+        return "layers have inputs, and counts that do not overflow";
+    for (int i = 0; i < l->n_inputs; i++)
+        if (l->inputs[i] < 0 || l->inputs[i] >= k || !vbs_shape_valid(&l->views[i]) ||
+            vbs_shape_elements(&l->views[i]) !=
+                vbs_shape_elements(&network->layers[l->inputs[i]].shape))
+            return "layers read what is before them, all of it";
+    return NULL;
+}
+
+static const char *check_network(const struct vbs_network *network)
+{
+    const char *broken = NULL;
+
+    if (network->n_layers < 1 || network->n_layers > VBS_MAX_LAYERS || network->n_outputs < 1)
+        return "a network has layers and outputs";
+    for (int k = 1; k <= network->n_layers && !broken; k++)
+        broken = check_layer(network, k);
+    for (int i = 0; i < network->n_outputs && !broken; i++)
+        if (network->outputs[i].layer < 1 || network->outputs[i].layer > network->n_layers)
+            broken = "outputs are layers";
+    (void)vbs_network_hash(network);
+    return broken ? broken : read_parameters(network);
+}
+
+static const char *end_network(const struct vbs_ctx *ctx, enum vbs_status status,
+                               struct vbs_network *network)
+{
+    const char *broken;
+
+    if (status != VBS_OK)
+        return failed_well(ctx, status);
+    broken = check_network(network);
+    vbs_network_free(network);
+    return broken;
+}
+
+static const char *read_text(const char *text, size_t length, const struct vbs_shape *input)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_network_parse(&ctx, SOURCE, text, length, input, &network);
+
+    return end_network(&ctx, status, network);
+}
+
+/* A file in memory with those beside it. */
+struct files {
+    int file, beside[2];
+    char path[40], bound[40];
+};
+
+static bool open_files(const char *text, size_t length, struct files *files)
+{
+    files->file = memory_file(text, length);
+    open_beside(files->beside);
+    path_of(files->file, files->path);
+    path_of(files->beside[1], files->bound);
+    return files->file >= 0 && files->beside[0] >= 0 && files->beside[1] >= 0;
+}
+
+static void close_files(const struct files *files)
+{
+    const int all[] = {files->file, files->beside[0], files->beside[1]};
+
+    for (int i = 0; i < 3; i++)
+        if (all[i] >= 0)
+            close(all[i]);
+}
+
+static const char *read_onnx(const char *text, size_t length, const struct vbs_shape *input)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    struct files files;
+
+    if (open_files(text, length, &files)) {
+        const struct vbs_onnx_binding binding = {.input = 1, .path = files.bound};
+        enum vbs_status status =
+            vbs_onnx_load(&ctx, files.path, input, &binding, input != NULL, &network);
+
+        broken = end_network(&ctx, status, network);
+    }
+    close_files(&files);
+    return broken;
+}
+
+static const char *read_network(const char *text, size_t length)
+{
+    return read_text(text, length, NULL);
+}
+
+static const char *read_model(const char *text, size_t length)
+{
+    return read_onnx(text, length, NULL);
+}
+
+/* Takes the shape before a file from the beginning of a text. */
+static void take_shape(const char **text, size_t *length, struct vbs_shape *shape)
+{
+    *shape = (struct vbs_shape){.n_dims = 0};
+    if (*length == 0)
+        return;
+    shape->n_dims = (unsigned char)**text % (VBS_MAX_DIMS + 1);
+    ++*text, --*length;
+    for (int d = 0; d<shape->n_dims && * length> 0; d++, ++*text, --*length)
+        shape->dim[d] = (unsigned char)**text;
+}
+
+static const char *read_network_as(const char *text, size_t length)
+{
+    struct vbs_shape shape;
+
+    take_shape(&text, &length, &shape);
+    return read_text(text, length, &shape);
+}
+
+static const char *read_model_as(const char *text, size_t length)
+{
+    struct vbs_shape shape;
+
+    take_shape(&text, &length, &shape);
+    return read_onnx(text, length, &shape);
+}
+
+static const char *read_tensor(const char *text, size_t length)
+{
+    struct vbs_onnx_tensor_file tensor;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    struct files files;
+
+    if (open_files(text, length, &files)) {
+        enum vbs_status status = vbs_onnx_read_tensor(&ctx, files.path, &tensor);
+
+        if (status != VBS_OK)
+            broken = failed_well(&ctx, status);
+        else if (tensor.shape.n_dims > VBS_MAX_DIMS || vbs_shape_elements(&tensor.shape) < 0)
+            broken = "tensors have few dimensions and elements";
+        if (status == VBS_OK)
+            free(tensor.values);
+    }
+    close_files(&files);
+    return broken;
+}
+
+/* ---- profiles and schedules ---- */
+
+static const char *read_profile(const char *text, size_t length)
+{
+    struct vbs_profile *profile;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_profile_parse_csv(&ctx, SOURCE, text, length, &profile);
+
+    if (status != VBS_OK)
+        return failed_well(&ctx, status);
+    vbs_profile_free(profile);
+    return NULL;
+}
+
+/* Three layers whose weights have two forms, the second layer in parts too. */
+static const char PROFILE[] =
+    "# copy: ram,1000,2\n# copy: ram,2000,3\n"
+    "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+    "in_place,mad_us,low_us,high_us,n_runs,channels,packed_bytes,form,parts\n"
+    "1,L1,conv,0,1,default,4,1,1,1,8,0,0,4,4,1,4,8,0,0\n"
+    "1,L1,conv,0,2,default,6,2,2,2,8,0,0,6,6,1,4,8,0,0\n"
+    "2,L2,conv,1,1,default,4,1,1,4,8,0,0,4,4,1,4,8,0,0\n"
+    "2,L2,conv,1,1,halves,5,1,1,4,8,0,0,5,5,1,4,8,0,2\n"
+    "2,L2,conv,1,2,default,6,2,2,8,8,0,0,6,6,1,4,16,1,0\n"
+    "3,L3,add,1;2,1,default,4,2,1,1,0,0,0,4,4,1,0,0,0,0\n"
+    "3,L3,add,1;2,2,default,6,4,2,2,0,0,0,6,6,1,0,0,0,0\n";
+
+static const char *replay(const struct vbs_schedule *schedule)
+{
+    struct vbs_profile *profile;
+    struct vbs_replay *result;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status =
+        vbs_profile_parse_csv(&ctx, "profile", PROFILE, strlen(PROFILE), &profile);
+    const char *broken = NULL;
+
+    if (status != VBS_OK)
+        return "the profile that schedules are replayed with is sound";
+    status = vbs_replay_run(&ctx, profile, schedule, -1, true, &result);
+    if (status == VBS_OK)
+        vbs_replay_free(result);
+    else
+        broken = failed_well(&ctx, status);
+    vbs_profile_free(profile);
+    return broken;
+}
+
+static const char *read_schedule(const char *text, size_t length)
+{
+    struct vbs_schedule *schedule;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_schedule_parse_json(&ctx, SOURCE, text, length, &schedule);
+    const char *broken;
+
+    if (status != VBS_OK)
+        return failed_well(&ctx, status);
+    broken = replay(schedule);
+    vbs_schedule_free(schedule);
+    return broken;
+}
+
+/* ---- other files ---- */
+
+static const char *read_npy(const char *text, size_t length)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_npy npy;
+    enum vbs_status status = vbs_npy_parse(&ctx, SOURCE, text, length, NPY_LIMIT, &npy);
+
+    if (status != VBS_OK)
+        return failed_well(&ctx, status);
+    vbs_npy_clear(&npy);
+    return NULL;
+}
+
+/* Buffers to place, and their placement where it is no long search. */
+static const char *read_buffers(const char *text, size_t length)
+{
+    static const struct vbs_place_options OPTIONS = {.step_limit = 20000, .time_limit_s = -1};
+    struct vbs_place_result *result;
+    struct vbs_place_csv *csv;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_place_csv_parse(&ctx, SOURCE, text, length, &csv);
+    const char *broken = NULL;
+    int64_t height;
+
+    if (status != VBS_OK)
+        return failed_well(&ctx, status);
+    if (vbs_place_csv_problem(csv)->n_items <= MAX_PLACE) {
+        status = vbs_place_lowest(&ctx, vbs_place_csv_problem(csv), &OPTIONS, &result);
+        if (status != VBS_OK)
+            broken = failed_well(&ctx, status);
+        else
+            broken = place_fault(vbs_place_csv_problem(csv), result->offsets, &height);
+        if (status == VBS_OK || status == VBS_INFEASIBLE)
+            vbs_place_free(result);
+    }
+    vbs_place_csv_free(csv);
+    return broken;
+}
+
+static const char *read_sizes(const char *text, size_t length)
+{
+    char *copy = strndup(text, length);
+    struct vbs_byte_range range;
+    struct vbs_shape shape;
+    struct vbs_ctx ctx = {0};
+    const char *broken = NULL;
+    int64_t bytes;
+    int *batches, n;
+    enum vbs_status status;
+
+    if (!copy)
+        return NULL;
+    status = vbs_parse_bytes(&ctx, copy, &bytes);
+    if (status == VBS_OK ? bytes < 0 : (broken = failed_well(&ctx, status)) != NULL)
+        broken = broken ? broken : "sizes are not negative";
+    status = vbs_parse_byte_range(&ctx, copy, &range);
+    for (int i = 1; status == VBS_OK && i < vbs_byte_range_count(&range); i++)
+        if (vbs_byte_range_at(&range, i) <= vbs_byte_range_at(&range, i - 1))
+            broken = "ranges ascend";
+    if (vbs_shape_parse(&ctx, copy, &shape) == VBS_OK && !vbs_shape_valid(&shape))
+        broken = "shapes are valid";
+    if (vbs_parse_batches(&ctx, copy, &batches, &n) == VBS_OK)
+        free(batches);
+    free(copy);
+    return broken;
+}
+
+/* ---- all of them ---- */
+
+static const struct reader {
+    const char *name;
+    const char *(*run)(const char *text, size_t length);
+} READERS[] = {
+    {"profile (CSV)", read_profile},        {"schedule (JSON)", read_schedule},
+    {"network (text)", read_network},       {"values (npy)", read_npy},
+    {"network (ONNX)", read_model},         {"buffers (CSV)", read_buffers},
+    {"network (ONNX) as", read_model_as},   {"tensor (ONNX)", read_tensor},
+    {"network (text) as", read_network_as}, {"sizes", read_sizes},
+};
+
+static const struct reader *reader_of(const unsigned char *data, size_t size)
+{
+    size_t n = sizeof READERS / sizeof READERS[0];
+
+    return &READERS[size > 0 ? (unsigned char)(data[0] - '0') % n : 0];
+}
+
+const char *readers_name(const unsigned char *data, size_t size)
+{
+    return reader_of(data, size)->name;
+}
+
+const char *readers_run(const unsigned char *data, size_t size)
+{
+    return reader_of(data, size)->run((const char *)data + (size > 0), size - (size > 0));
+}

@@ -1,0 +1,57 @@
+/*
+ * Slow references for dp-vbs and dp-vbs+ on chains of layers and blocks: recursions over exact
+ * budgets, one for each of the rules of cutting. They share no code with the library beyond reading
+ * profiles, and end the program when memory is out.
+ */
+#ifndef TESTS_BRUTE_CHAIN_H
+#define TESTS_BRUTE_CHAIN_H
+
+#include "reference/brute_force.h"
+
+/*
+ * Items that samples pass one after the other. A layer; or a block of branches, which run one after
+ * the other beside aside_bytes (VBS III, "Generalization to branched models"); or a part, a chain
+ * whose cuts do not reach beyond it. All bytes are per sample.
+ */
+struct brute_item {
+    int layer;           /* or 0 */
+    int64_t step_bytes;  /* during a step of the layer, scratch left out */
+    int64_t aside_bytes; /* of a block */
+    int n_branches;
+    struct brute_chain *branches;
+    struct brute_chain *part;
+};
+
+struct brute_chain {
+    int n_items;
+    struct brute_item *items;
+    int64_t *cut_bytes; /* [n_items + 1] of a sample before the first item, ..., after the last */
+    double *memo;       /* of what is known; null at first */
+};
+
+enum brute_rule {
+    BRUTE_PIVOTS,  /* recurrences 1, 2, 3 of VBS III */
+    BRUTE_BARRIERS /* any cut between two items or two samples */
+};
+
+struct brute_cutting {
+    const struct vbs_problem *problem;
+    enum brute_rule rule;
+    int64_t top_bytes; /* no more is ever needed */
+};
+
+/* The recursion for the problem's request on a chain; forget what it knew by brute_chain_forget
+ * before another rule. HUGE_VAL: infeasible. */
+double brute_chain_us(const struct brute_cutting *cutting, struct brute_chain *chain,
+                      int64_t memory_bytes);
+void brute_chain_forget(struct brute_chain *chain);
+void brute_chain_free(struct brute_chain *chain); /* with all inside, the chain itself not */
+
+/* Any network as a line of its layers in a topological order: what a sample keeps alive between two
+ * of them, and during a step, counted sample by sample. */
+struct brute_chain brute_line(const struct vbs_problem *problem, const int *order);
+
+/* All tensors of the whole request and the largest scratch. */
+int64_t brute_top_bytes(const struct vbs_problem *problem);
+
+#endif

@@ -1,0 +1,331 @@
+#include "reference/brute_transfer.h"
+
+#include "reference/brute_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct brute_progress brute_progress_start(void)
+{
+    struct brute_progress progress = {0};
+
+    for (int k = 0; k <= BRUTE_LAYERS; k++)
+        progress.parts[k] = 1;
+    return progress;
+}
+
+int brute_progress_least(const struct brute_progress *progress, int layer)
+{
+    int least = progress->done[layer][0];
+
+    for (int p = 1; p < progress->parts[layer]; p++)
+        least = progress->done[layer][p] < least ? progress->done[layer][p] : least;
+    return least;
+}
+
+int brute_progress_most(const struct brute_progress *progress, int layer)
+{
+    int most = 0;
+
+    for (int p = 0; p < progress->parts[layer]; p++)
+        most = progress->done[layer][p] > most ? progress->done[layer][p] : most;
+    return most;
+}
+
+static bool reads(const struct vbs_profile *profile, int layer, int tensor)
+{
+    for (int i = 0; i < profile->layers[layer].n_inputs; i++)
+        if (profile->layers[layer].inputs[i] == tensor)
+            return true;
+    return false;
+}
+
+static bool has_readers(const struct vbs_profile *profile, int tensor)
+{
+    for (int k = 1; k <= profile->n_layers; k++)
+        if (reads(profile, k, tensor))
+            return true;
+    return false;
+}
+
+/* Do its samples count while no step reads or writes them? */
+static bool counts(const struct brute_request *of, int tensor)
+{
+    return of->io == VBS_IO_RESIDENT || (tensor > 0 && has_readers(of->profile, tensor));
+}
+
+/* A sample is written from the first part on, and finished when all parts of all readers are. */
+static bool is_written(const struct brute_progress *progress, int tensor, int sample)
+{
+    return tensor == 0 || brute_progress_most(progress, tensor) > sample;
+}
+
+static bool is_finished(const struct brute_request *of, const struct brute_progress *progress,
+                        int tensor, int sample)
+{
+    for (int k = 1; k <= of->profile->n_layers; k++)
+        if (reads(of->profile, k, tensor) && brute_progress_least(progress, k) <= sample)
+            return false;
+    return has_readers(of->profile, tensor);
+}
+
+int64_t brute_transfer_live(const struct brute_request *of, const struct brute_progress *progress)
+{
+    int64_t bytes = 0;
+
+    for (int t = 0; t <= of->profile->n_layers; t++)
+        for (int s = 0; s < of->request; s++)
+            if (counts(of, t) && is_written(progress, t, s) && !is_finished(of, progress, t, s))
+                bytes += of->profile->layers[t].out_bytes;
+    return bytes;
+}
+
+/* Bytes of the first input that the step is the last to read. */
+static int64_t taken_over(const struct brute_request *of, const struct brute_progress *before,
+                          const struct brute_progress *after, int layer)
+{
+    int input = of->profile->layers[layer].inputs[0];
+    int64_t bytes = 0;
+
+    for (int s = 0; s < of->request; s++)
+        if (!is_finished(of, before, input, s) && is_finished(of, after, input, s))
+            bytes += of->profile->layers[input].out_bytes;
+    return bytes;
+}
+
+int64_t brute_transfer_during(const struct brute_request *of, const struct brute_progress *progress,
+                              int layer, int part, int batch)
+{
+    const struct vbs_profile_layer *at = &of->profile->layers[layer];
+    struct brute_progress after = *progress;
+    int64_t out_bytes = 0, bytes = brute_transfer_live(of, progress);
+    int first = progress->done[layer][part - 1];
+
+    after.done[layer][part - 1] += batch;
+    for (int s = first; s < first + batch; s++) {
+        if (!counts(of, layer) || !is_written(progress, layer, s))
+            out_bytes += at->out_bytes;
+        if (reads(of->profile, layer, 0) && !counts(of, 0))
+            bytes += of->profile->layers[0].out_bytes;
+    }
+    if (at->in_place) {
+        int64_t freed = taken_over(of, progress, &after, layer);
+
+        out_bytes = out_bytes > freed ? out_bytes - freed : 0;
+    }
+    return bytes + out_bytes;
+}
+
+struct brute_part brute_transfer_part(const struct vbs_profile *profile, int layer, int64_t weights,
+                                      int part, int parts)
+{
+    int channels = profile->layers[layer].channels, bytes = (int)weights, first, end;
+
+    if (channels == 0)
+        return (struct brute_part){(part - 1) * bytes / parts, part * bytes / parts, 1.0 / parts};
+    first = (part - 1) * channels / parts;
+    end = part * channels / parts;
+    return (struct brute_part){bytes * first / channels, bytes * end / channels,
+                               (double)(end - first) / channels};
+}
+
+bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
+                   int parts)
+{
+    if (parts <= 1)
+        return true;
+    if (row->parts != 0)
+        return parts == row->parts;
+    return !layer->in_place && 8 * row->weight_bytes <= 9 * layer->weight_bytes;
+}
+
+int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form)
+{
+    for (int b = 0; b < profile->n_batches; b++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
+
+        for (int i = 0; i < n_rows; i++)
+            if (rows[i].form == form)
+                return rows[i].weight_bytes;
+    }
+    return 0;
+}
+
+const struct vbs_profile_row *brute_transfer_row(const struct vbs_profile *profile,
+                                                 const struct vbs_step *step)
+{
+    int n_rows;
+    const struct vbs_profile_row *row = vbs_profile_rows(
+        profile, step->layer, vbs_profile_batch_index(profile, step->batch), &n_rows);
+
+    while (row->algorithm != step->algorithm)
+        row++;
+    return row;
+}
+
+/* ---- a schedule, event by event ---- */
+
+/* Which load, by its index in the list, brought each byte; -1: it is not there. */
+struct holders {
+    int64_t of[BRUTE_LAYERS + 1][BRUTE_FORMS][BRUTE_WEIGHTS];
+};
+
+struct simulation {
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    const struct vbs_channel *channel;
+    struct brute_event *events;
+    bool *ended;
+    bool *awaited; /* [n_steps][n_steps]: does a compute step read what a load brings? */
+};
+
+static struct brute_part part_of(const struct vbs_profile *profile, const struct vbs_step *step,
+                                 int form)
+{
+    bool whole = step->parts <= 1;
+
+    return brute_transfer_part(profile, step->layer,
+                               brute_transfer_weights(profile, step->layer, form),
+                               whole ? 1 : step->part, whole ? 1 : step->parts);
+}
+
+/* Memory by the list alone: samples, and every byte that has a holder. False where a step reads a
+ * byte that has none. */
+static bool count_memory(struct simulation *simulation)
+{
+    const struct vbs_schedule *schedule = simulation->schedule;
+    const struct brute_request of = {simulation->profile, (int)schedule->request, schedule->io};
+    struct brute_progress progress = brute_progress_start();
+    struct holders holders;
+    int64_t weights = 0;
+
+    memset(&holders, -1, sizeof holders);
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+        const struct vbs_profile_row *row =
+            step->op == VBS_STEP_COMPUTE ? brute_transfer_row(of.profile, step) : NULL;
+        int form = row ? row->form : step->form, part = step->parts > 1 ? step->part : 1;
+        struct brute_part range = part_of(of.profile, step, form);
+        int64_t *bytes = holders.of[step->layer][form];
+
+        if (row && progress.parts[step->layer] != (step->parts > 1 ? step->parts : 1)) {
+            int done = brute_progress_least(&progress, step->layer);
+
+            progress.parts[step->layer] = step->parts > 1 ? step->parts : 1;
+            for (int p = 0; p < BRUTE_PARTS; p++)
+                progress.done[step->layer][p] = done;
+        }
+        for (int b = range.from; b < range.to; b++) {
+            if (row && bytes[b] < 0)
+                return false;
+            if (row) {
+                simulation->awaited[i * schedule->n_steps + bytes[b]] = true;
+            } else {
+                weights += step->op == VBS_STEP_LOAD ? 1 : -1;
+                bytes[b] = step->op == VBS_STEP_LOAD ? i : -1;
+            }
+        }
+        simulation->events[i].memory_bytes =
+            weights + (row ? row->ws_bytes + brute_transfer_during(&of, &progress, step->layer,
+                                                                   part, step->batch)
+                           : brute_transfer_live(&of, &progress));
+        if (row)
+            progress.done[step->layer][part - 1] += step->batch;
+    }
+    return true;
+}
+
+static double duration_us(const struct simulation *simulation, const struct vbs_step *step)
+{
+    const struct vbs_profile_row *row;
+
+    if (step->op != VBS_STEP_COMPUTE)
+        return step->resident ? 0
+                              : simulation->channel->latency_us +
+                                    (double)step->bytes / simulation->channel->bytes_per_us;
+    row = brute_transfer_row(simulation->profile, step);
+    return row->time_us * part_of(simulation->profile, step, row->form).share;
+}
+
+/* May step i begin, as far as others must have ended? */
+static bool may_begin(const struct simulation *simulation, int64_t i)
+{
+    const struct vbs_step *steps = simulation->schedule->steps;
+    int64_t n = simulation->schedule->n_steps;
+
+    for (int64_t j = 0; j < i; j++) {
+        bool needed;
+
+        if (steps[i].op == VBS_STEP_COMPUTE)
+            needed = steps[j].op == VBS_STEP_COMPUTE || simulation->awaited[i * n + j];
+        else
+            needed = steps[j].op == VBS_STEP_COMPUTE ||
+                     (steps[i].op == VBS_STEP_LOAD && steps[j].op == VBS_STEP_LOAD);
+        if (needed && !simulation->ended[j])
+            return false;
+    }
+    return true;
+}
+
+/* Begins what may begin at now_us, and ends what ends then; true where something did. */
+static bool pass(struct simulation *simulation, double now_us)
+{
+    bool moved = false;
+
+    for (int64_t i = 0; i < simulation->schedule->n_steps; i++) {
+        const struct vbs_step *step = &simulation->schedule->steps[i];
+        struct brute_event *event = &simulation->events[i];
+
+        if (isnan(event->start_us) && may_begin(simulation, i)) {
+            event->start_us = now_us;
+            event->end_us =
+                now_us + (step->op == VBS_STEP_DROP ? 0 : duration_us(simulation, step));
+            moved = true;
+        }
+        if (!isnan(event->start_us) && !simulation->ended[i] && event->end_us <= now_us) {
+            simulation->ended[i] = true;
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                           const struct vbs_channel *channel, struct brute_event *events)
+{
+    size_t n = (size_t)schedule->n_steps;
+    struct simulation simulation = {.profile = profile,
+                                    .schedule = schedule,
+                                    .channel = channel,
+                                    .events = events,
+                                    .ended = brute_alloc(n, sizeof(bool)),
+                                    .awaited = brute_alloc(n * n, sizeof(bool))};
+    double now_us = 0;
+    bool all = false, stuck;
+
+    for (size_t i = 0; i < n; i++)
+        events[i].start_us = events[i].end_us = NAN;
+    stuck = !count_memory(&simulation);
+    while (!all && !stuck) {
+        double next_us = HUGE_VAL;
+
+        while (pass(&simulation, now_us))
+            ;
+        all = true;
+        for (size_t i = 0; i < n; i++) {
+            all = all && simulation.ended[i];
+            if (!simulation.ended[i] && !isnan(events[i].start_us) && events[i].end_us < next_us)
+                next_us = events[i].end_us;
+        }
+        stuck = !all && !(next_us < HUGE_VAL);
+        now_us = next_us;
+    }
+    if (stuck)
+        printf("# some step never starts\n");
+    free(simulation.ended);
+    free(simulation.awaited);
+    return !stuck;
+}

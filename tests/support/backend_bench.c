@@ -1,0 +1,381 @@
+#include "support/backend_bench.h"
+
+#include "reference/ops.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GUARD_BYTES 256
+#define GUARD       0xa5
+
+int64_t bench_elements(const struct bench *t, int tensor)
+{
+    const struct vbs_network *n = t->network;
+
+    return vbs_shape_elements(tensor == 0 ? &n->input : &n->layers[tensor].shape);
+}
+
+/* The session's own values, or those of the case's range. */
+static bool fill(struct bench *t, int tensor, int64_t count)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+
+    if (t->low == 0 && t->high == 0)
+        return ops->fill(&t->ctx, t->session, tensor, MAX_BATCH, t->home[tensor]) == VBS_OK;
+    for (int64_t i = 0; i < count; i++)
+        t->plain[tensor][i] = t->low + (t->high - t->low) * (t->plain[tensor][i] + 1) / 2;
+    return ops->write(&t->ctx, t->session, tensor, MAX_BATCH, t->plain[tensor], t->home[tensor]) ==
+           VBS_OK;
+}
+
+bool bench_tensors(struct bench *t)
+{
+    size_t n = (size_t)t->network->n_layers + 1;
+
+    t->plain = calloc(n, sizeof *t->plain);
+    t->home = calloc(n, sizeof *t->home);
+    for (int k = 0; t->plain && t->home && k < (int)n; k++) {
+        int64_t count = MAX_BATCH * bench_elements(t, k);
+
+        t->plain[k] = malloc((size_t)count * sizeof(float));
+        t->home[k] =
+            t->session->ops->alloc(t->session, MAX_BATCH * t->session->layers[k].out_bytes);
+        if (!t->plain[k] || !t->home[k])
+            return false;
+        vbs_tensor_values(k, 0, count, t->plain[k]);
+        if (!fill(t, k, count))
+            return false;
+    }
+    return t->plain && t->home;
+}
+
+static bool open_on(struct bench *t, const char *backend, int threads)
+{
+    static const int batches[] = {1, 2, 3};
+    struct vbs_backend_options options = {
+        .batches = batches, .n_batches = 3, .threads = threads, .weights_given = t->given};
+    const struct vbs_backend *found;
+
+    return vbs_backend_find(&t->ctx, backend, &found) == VBS_OK &&
+           found->open(&t->ctx, t->network, &options, &t->session) == VBS_OK;
+}
+
+bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads)
+{
+    *t = (struct bench){.name = c->name};
+    return backend_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, threads);
+}
+
+bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
+                         bool given)
+{
+    *t = (struct bench){.name = c->name, .low = c->low, .high = c->high, .given = given};
+    return operator_case_network(&t->ctx, c, &t->network) == VBS_OK && open_on(t, backend, 0);
+}
+
+void bench_close(struct bench *t)
+{
+    for (int k = 0; t->network && k <= t->network->n_layers; k++) {
+        if (t->plain)
+            free(t->plain[k]);
+        if (t->home && t->session)
+            t->session->ops->free(t->session, t->home[k]);
+    }
+    free(t->plain);
+    free(t->home);
+    if (t->session)
+        t->session->ops->close(t->session);
+    vbs_network_free(t->network);
+}
+
+/* Memory of exactly bytes, with guards behind. */
+static unsigned char *guarded(struct bench *t, int64_t bytes)
+{
+    unsigned char *memory = t->session->ops->alloc(t->session, bytes + GUARD_BYTES);
+
+    if (memory)
+        memset(memory, GUARD, (size_t)bytes + GUARD_BYTES);
+    return memory;
+}
+
+static bool guards_stand(const unsigned char *memory, int64_t bytes)
+{
+    for (int i = 0; i < GUARD_BYTES; i++)
+        if (memory[bytes + i] != GUARD)
+            return false;
+    return true;
+}
+
+/* Largest difference as part of the largest value. */
+double difference(const float *got, const float *want, int64_t n)
+{
+    double most = 0, largest = 1e-30;
+
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        if (!(d <= most))
+            most = isnan(d) ? INFINITY : d;
+        largest = fmax(largest, fabs(want[i]));
+    }
+    return most / largest;
+}
+
+static double tolerance(const char *algorithm)
+{
+    return strstr(algorithm, "wino") ? 1e-4 : 1e-5;
+}
+
+int64_t non_zeros(const float *values, int64_t n)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        count += values[i] != 0;
+    return count;
+}
+
+struct outcome {
+    double worst;  /* difference from the reference */
+    bool guards;   /* nothing written outside */
+    bool padding;  /* is zero */
+    bool sources;  /* unchanged */
+    bool failed;   /* some call */
+    bool negative; /* time */
+};
+
+/* The weights of a kernel, packed where runs are given them; else null. */
+static void *packed(struct bench *t, int kernel)
+{
+    int64_t bytes = t->session->kernels[kernel].packed_bytes;
+    void *memory = t->given && bytes > 0 ? t->session->ops->alloc(t->session, bytes) : NULL;
+
+    if (memory && t->session->ops->pack(&t->ctx, t->session, kernel, memory) == VBS_OK)
+        return memory;
+    t->session->ops->free(t->session, memory);
+    return NULL;
+}
+
+/* Runs kernel on the seeded inputs. */
+static void run_kernel(struct bench *t, int kernel, const float *want, struct outcome *o)
+{
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
+    int64_t out_bytes = k->batch * layer->out_bytes, count = k->batch * bench_elements(t, k->layer);
+    unsigned char *dst = guarded(t, out_bytes), *ws = guarded(t, k->ws_bytes);
+    float *got = malloc((size_t)count * sizeof *got);
+    void *weights = packed(t, kernel);
+    struct vbs_operands operands;
+    const void *src[16];
+    double time_us = -1;
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        src[i] = t->home[layer->inputs[i]];
+    if (layer->in_place && dst) {
+        memcpy(dst, src[0], (size_t)out_bytes);
+        src[0] = dst;
+    }
+    operands = (struct vbs_operands){.src = src, .dst = dst, .ws = ws, .weights = weights};
+    if (!dst || !ws || !got ||
+        t->session->ops->run(&t->ctx, t->session, kernel, &operands, &time_us) != VBS_OK ||
+        t->session->ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) != VBS_OK) {
+        o->failed = true;
+    } else {
+        o->worst = fmax(o->worst, difference(got, want, count));
+        o->guards &= guards_stand(dst, out_bytes) && guards_stand(ws, k->ws_bytes);
+        o->padding &=
+            non_zeros((const float *)(const void *)dst, out_bytes / 4) == non_zeros(got, count);
+        o->negative |= !(time_us >= 0 && time_us < 1e9);
+    }
+    t->session->ops->free(t->session, dst);
+    t->session->ops->free(t->session, ws);
+    t->session->ops->free(t->session, weights);
+    free(got);
+}
+
+/* MAX_BATCH samples of layer's output by the definition. */
+float *bench_reference(struct bench *t, int layer)
+{
+    const struct vbs_layer *l = &t->network->layers[layer];
+    int64_t n = bench_elements(t, layer);
+    float *all = malloc((size_t)(MAX_BATCH * n) * sizeof *all);
+
+    for (int s = 0; all && s < MAX_BATCH; s++) {
+        const float *inputs[16];
+        float *one;
+
+        for (int i = 0; i < l->n_inputs; i++)
+            inputs[i] = t->plain[l->inputs[i]] + s * bench_elements(t, l->inputs[i]);
+        one = reference_layer(t->network, layer, inputs);
+        if (!one) {
+            free(all);
+            return NULL;
+        }
+        memcpy(all + s * n, one, (size_t)n * sizeof *one);
+        free(one);
+    }
+    return all;
+}
+
+static bool sources_unchanged(struct bench *t, const struct vbs_profile_layer *layer)
+{
+    for (int i = 0; i < layer->n_inputs; i++) {
+        int tensor = layer->inputs[i];
+        int64_t n = MAX_BATCH * bench_elements(t, tensor);
+        float *now = malloc((size_t)n * sizeof *now);
+        bool same = now &&
+                    t->session->ops->read(&t->ctx, t->session, tensor, MAX_BATCH, t->home[tensor],
+                                          now) == VBS_OK &&
+                    memcmp(now, t->plain[tensor], (size_t)n * sizeof *now) == 0;
+
+        free(now);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* One algorithm of one layer at all batches. */
+static void check_algorithm(struct bench *t, int first, const float *want, bench_report *report)
+{
+    const struct vbs_session *s = t->session;
+    const char *algorithm = s->kernels[first].algorithm;
+    int layer = s->kernels[first].layer;
+    struct outcome o = {.guards = true, .padding = true};
+    char name[300], detail[400];
+    int n = 0;
+
+    for (int i = first; i < s->n_kernels && s->kernels[i].layer == layer; i++)
+        if (strcmp(s->kernels[i].algorithm, algorithm) == 0) {
+            run_kernel(t, i, want, &o);
+            n++;
+        }
+    o.sources = sources_unchanged(t, &s->layers[layer]);
+    snprintf(name, sizeof name, "%.120s: '%.80s' by %.64s at %d batches", t->name,
+             s->layers[layer].name, algorithm, n);
+    snprintf(detail, sizeof detail,
+             "differs by %.3g, calls %s, guards %d, padding %d, sources %d: %.200s", o.worst,
+             o.failed ? "failed" : "worked", o.guards, o.padding, o.sources, vbs_detail(&t->ctx));
+    report(!o.failed && o.guards && o.padding && o.sources && !o.negative &&
+               o.worst <= tolerance(algorithm),
+           name, detail);
+}
+
+static bool seen_before(const struct vbs_session *s, int kernel)
+{
+    for (int i = kernel - 1; i >= 0 && s->kernels[i].layer == s->kernels[kernel].layer; i--)
+        if (strcmp(s->kernels[i].algorithm, s->kernels[kernel].algorithm) == 0)
+            return true;
+    return false;
+}
+
+static void check_kernels(struct bench *t, bench_report *report)
+{
+    float *want = NULL;
+    int layer = 0;
+
+    for (int i = 0; i < t->session->n_kernels; i++) {
+        if (t->session->kernels[i].layer != layer) {
+            free(want);
+            layer = t->session->kernels[i].layer;
+            want = bench_reference(t, layer);
+            if (!want) {
+                report(false, t->name, "out of memory");
+                return;
+            }
+        }
+        if (!seen_before(t->session, i))
+            check_algorithm(t, i, want, report);
+    }
+    free(want);
+}
+
+/* What measuring and profiles rely on. */
+static bool session_is_sound(const struct bench *t)
+{
+    const struct vbs_session *s = t->session;
+    int batch = 0, layer = 0;
+
+    for (int k = 1; k <= s->n_layers; k++) {
+        int64_t in_bytes = 0;
+
+        for (int i = 0; i < s->layers[k].n_inputs; i++) {
+            if (s->layers[k].inputs[i] >= k)
+                return false;
+            in_bytes += s->layers[s->layers[k].inputs[i]].out_bytes;
+        }
+        if (in_bytes != s->layers[k].in_bytes || s->layers[k].out_bytes < 4 * bench_elements(t, k))
+            return false;
+    }
+    for (int i = 0; i < s->n_kernels; i++) {
+        const struct vbs_kernel *k = &s->kernels[i];
+        bool next_batch = k->layer == layer && (k->batch == batch || k->batch == batch + 1);
+        bool next_layer = k->layer == layer + 1 && k->batch == 1 && (layer == 0 || batch == 3);
+
+        if (!(next_batch || next_layer) || k->ws_bytes < 0 || strpbrk(k->algorithm, " ,;\""))
+            return false;
+        layer = k->layer;
+        batch = k->batch;
+    }
+    return layer == s->n_layers && batch == 3;
+}
+
+/* Checks an opened session and closes it. */
+static void check(struct bench *t, bool opened, bench_report *report)
+{
+    char name[300];
+
+    if (!opened || !bench_tensors(t)) {
+        report(false, t->name, vbs_detail(&t->ctx));
+    } else {
+        snprintf(name, sizeof name, "%.200s: its layers and kernels are in order", t->name);
+        report(session_is_sound(t), name, "");
+        check_kernels(t, report);
+    }
+    bench_close(t);
+}
+
+void bench_check(const struct backend_case *c, bench_report *report)
+{
+    struct bench t;
+    bool opened = bench_open(&t, c, "onednn", 0);
+
+    check(&t, opened, report);
+}
+
+void bench_check_operator(const struct operator_case *c, bench_report *report)
+{
+    struct bench t;
+    bool opened = bench_open_operator(&t, c, "onednn", false);
+
+    check(&t, opened, report);
+}
+
+void bench_check_given(const struct operator_case *c, bench_report *report)
+{
+    struct bench t;
+    bool opened = bench_open_operator(&t, c, "onednn", true);
+
+    check(&t, opened, report);
+}
+
+bool bench_passes_on(char *program, const char *isa)
+{
+    char *arguments[] = {program, NULL};
+    int status = -1;
+    pid_t child;
+
+    if (getenv("DNNL_MAX_CPU_ISA"))
+        return true;
+    child = fork();
+    if (child == 0) {
+        if (setenv("DNNL_MAX_CPU_ISA", isa, 1) == 0 && freopen("/dev/null", "w", stdout))
+            execv(program, arguments);
+        _exit(127);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,59 @@
+/* A session under test: every kernel that a backend offers for a small network computes what the
+ * definition says, stays within its memory, leaves its inputs alone and keeps padding zero. */
+#ifndef TESTS_BACKEND_BENCH_H
+#define TESTS_BACKEND_BENCH_H
+
+#include "vbslab/vbslab.h"
+
+#include "support/backend_cases.h"
+
+#define MAX_BATCH 3
+
+/* Takes the outcome of a check, its name, and what there is to say of it where it failed. */
+typedef void bench_report(bool passed, const char *name, const char *detail);
+
+/* A case under test. */
+struct bench {
+    struct vbs_ctx ctx;
+    const char *name;
+    struct vbs_network *network;
+    struct vbs_session *session;
+    float **plain; /* by tensor: MAX_BATCH samples in plain order, seeded */
+    void **home;   /* the same as the session keeps them */
+    float low, high;
+    bool given; /* runs are given their weights, packed for each */
+};
+
+/* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. To be closed either way. */
+bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads);
+bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
+                         bool given);
+void bench_close(struct bench *t);
+
+/* Makes the tensors, MAX_BATCH samples each. */
+bool bench_tensors(struct bench *t);
+
+/* Values of one sample of a tensor in plain order. */
+int64_t bench_elements(const struct bench *t, int tensor);
+
+/* MAX_BATCH samples of layer's output by the definition; the caller frees them. */
+float *bench_reference(struct bench *t, int layer);
+
+/* Checks of all kernels of a case, on onednn. */
+void bench_check(const struct backend_case *c, bench_report *report);
+void bench_check_operator(const struct operator_case *c, bench_report *report);
+
+/* The same where every run is given its weights. */
+void bench_check_given(const struct operator_case *c, bench_report *report);
+
+/* Whether this program, which is restarted without output, passes as on a machine with narrower
+ * vectors: other blocks, other kernels. True also where it is such a restart itself. */
+bool bench_passes_on(char *program, const char *isa);
+
+/* Largest difference as part of the largest value. */
+double difference(const float *got, const float *want, int64_t n);
+
+/* Non-zero floats: as many in what a tensor holds as in its plain form, because padding is 0. */
+int64_t non_zeros(const float *values, int64_t n);
+
+#endif

@@ -1,0 +1,162 @@
+#include "support/exec_case.h"
+
+#include "fake/exec.h"
+
+#include "vbslab/replay.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+VBS_PRINTF(2, 3) static bool fail(struct exec_case *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(c->why, sizeof c->why, format, args);
+    va_end(args);
+    return false;
+}
+
+struct outputs {
+    int n;
+    int64_t *sizes; /* values of all samples */
+    float **values;
+};
+
+static bool outputs_new(const struct vbs_network *network, int64_t request, struct outputs *outputs)
+{
+    outputs->n = network->n_outputs;
+    outputs->sizes = calloc((size_t)outputs->n, sizeof *outputs->sizes);
+    outputs->values = calloc((size_t)outputs->n, sizeof *outputs->values);
+    for (int i = 0; i < outputs->n && outputs->sizes && outputs->values; i++) {
+        outputs->sizes[i] = request * vbs_shape_elements(&network->outputs[i].shape);
+        outputs->values[i] = calloc((size_t)outputs->sizes[i], sizeof **outputs->values);
+        if (!outputs->values[i])
+            return false;
+    }
+    return outputs->sizes && outputs->values;
+}
+
+static void outputs_free(struct outputs *outputs)
+{
+    for (int i = 0; i < outputs->n && outputs->values; i++)
+        free(outputs->values[i]);
+    free(outputs->values);
+    free(outputs->sizes);
+}
+
+static bool compare(struct exec_case *c, const struct outputs *got, const struct outputs *want,
+                    int run)
+{
+    for (int i = 0; i < want->n; i++)
+        for (int64_t j = 0; j < want->sizes[i]; j++)
+            if (!(got->values[i][j] == want->values[i][j]))
+                return fail(c, "run %d: output %d differs at value %" PRId64 " of %" PRId64, run, i,
+                            j, want->sizes[i]);
+    return true;
+}
+
+static bool run_times(struct exec_case *c, struct vbs_exec *exec, const struct outputs *want,
+                      struct outputs *got)
+{
+    struct vbs_ctx ctx = {0};
+
+    for (int run = 0; run < (c->n_runs ? c->n_runs : 2); run++) {
+        for (int i = 0; i < got->n; i++)
+            for (int64_t j = 0; j < got->sizes[i]; j++)
+                got->values[i][j] = (float)NAN;
+        if (vbs_exec_run(&ctx, exec, NULL, got->values, &c->report) != VBS_OK)
+            return fail(c, "run %d: %s", run, vbs_detail(&ctx));
+        if (exec_fake.n_wrong > 0)
+            return fail(c, "run %d: %d wrong, first %s", run, exec_fake.n_wrong, exec_fake.why);
+        /* Values of tensors without bytes are never written. */
+        for (int i = 0; i < got->n; i++)
+            for (int64_t j = 0; j < got->sizes[i]; j++)
+                if (isnan(got->values[i][j]) && want->values[i][j] == 0)
+                    got->values[i][j] = 0;
+        if (!compare(c, got, want, run))
+            return false;
+    }
+    return true;
+}
+
+/* In the replay's peak; where that is not found, in what is asked for. */
+static enum vbs_status open_case(struct exec_case *c, struct vbs_ctx *ctx,
+                                 const struct vbs_network *network, int64_t peak_bytes,
+                                 struct vbs_exec **exec)
+{
+    struct vbs_exec_options options = c->options;
+    enum vbs_status status;
+
+    if (options.memory_bytes == 0)
+        options.memory_bytes = peak_bytes > 0 ? peak_bytes : 1;
+    status = vbs_exec_new(ctx, network, &exec_fake_backend, c->profile, c->schedule, &options,
+                          &c->placement, exec);
+    c->exact = status == VBS_OK;
+    for (int i = 0; i < 3 && status == VBS_INFEASIBLE && c->options.memory_bytes == 0; i++) {
+        struct vbs_exec_placement again;
+
+        options.memory_bytes = c->placement.placed_bytes * (20 + i) / 20;
+        status = vbs_exec_new(ctx, network, &exec_fake_backend, c->profile, c->schedule, &options,
+                              &again, exec);
+    }
+    return status;
+}
+
+static bool check_bytes(struct exec_case *c, int64_t peak_bytes)
+{
+    if (c->placement.live_bytes != peak_bytes)
+        return fail(c, "%" PRId64 " bytes live, the replay says %" PRId64, c->placement.live_bytes,
+                    peak_bytes);
+    if (c->placement.placed_bytes < c->placement.load_bytes)
+        return fail(c, "placed in %" PRId64 " bytes what takes %" PRId64, c->placement.placed_bytes,
+                    c->placement.load_bytes);
+    return true;
+}
+
+static bool try_case(struct exec_case *c, const struct vbs_network *network, int64_t peak_bytes,
+                     struct outputs *want, struct outputs *got)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_exec *exec = NULL;
+    bool done;
+
+    if (!outputs_new(network, c->schedule->request, want) ||
+        !outputs_new(network, c->schedule->request, got) ||
+        !exec_fake_reference(c->profile, network, c->schedule->request, NULL, want->values))
+        return fail(c, "out of memory");
+    if (open_case(c, &ctx, network, peak_bytes, &exec) != VBS_OK)
+        return fail(c, "%s", vbs_detail(&ctx));
+    done = check_bytes(c, peak_bytes) && run_times(c, exec, want, got);
+    vbs_exec_free(exec);
+    return done;
+}
+
+bool exec_case_run(struct exec_case *c)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_network *network = exec_fake_network(c->profile);
+    struct vbs_replay *replay = NULL;
+    struct outputs want = {0}, got = {0};
+    bool done;
+
+    exec_fake_reset(c->profile);
+    exec_fake.less = c->less;
+    exec_fake.jitter_us = c->jitter_us;
+    if (!network || vbs_replay_run(&ctx, c->profile, c->schedule, -1, false, &replay) != VBS_OK) {
+        exec_fake_network_free(network);
+        return fail(c, "no replay: %s", vbs_detail(&ctx));
+    }
+    done = try_case(c, network, replay->peak_bytes, &want, &got);
+    if (done && exec_fake.n_open != 0)
+        done = fail(c, "%d sessions left open", exec_fake.n_open);
+    vbs_replay_free(replay);
+    exec_fake_network_free(network);
+    outputs_free(&want);
+    outputs_free(&got);
+    return done;
+}

@@ -1,0 +1,68 @@
+#include "support/fault.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+struct faults allocation_faults;
+
+bool fault_strikes(struct faults *faults)
+{
+    if (faults->countdown == 0)
+        return false;
+    if (faults->countdown == 1) {
+        faults->hit = true;
+        faults->countdown = faults->lasting;
+        if (!faults->stop)
+            return true;
+        *faults->stop = 1;
+        return false;
+    }
+    faults->countdown--;
+    return false;
+}
+
+/* ---- What the linker puts between the library and libc ---- */
+
+/* Weak, because tests that make nothing fail are linked with this file too. */
+#define REAL __attribute__((weak))
+
+REAL void *__real_malloc(size_t size);
+REAL void *__real_calloc(size_t count, size_t size);
+REAL void *__real_realloc(void *memory, size_t size);
+REAL void *__real_aligned_alloc(size_t alignment, size_t size);
+REAL char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+
+void *__wrap_malloc(size_t size)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_realloc(memory, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fault_strikes(&allocation_faults) ? NULL : __real_strdup(text);
+}
+
+void fault_jansson(bool among)
+{
+    json_set_alloc_funcs(among ? __wrap_malloc : __real_malloc, free);
+}

@@ -1,0 +1,292 @@
+#include "support/fault_help.h"
+
+#include "support/profile_help.h"
+#include "support/store_help.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- tasks ---- */
+
+static enum vbs_status build(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_profile *profile = NULL;
+    struct vbs_circumstances circumstances = {.model = "built", .threads = 1};
+    enum vbs_status status;
+
+    (void)place;
+    if (!builder)
+        return VBS_NO_MEMORY;
+    status = vbs_profile_builder_circumstances(ctx, builder, &circumstances);
+    for (int i = 1; i <= 4 && status == VBS_OK; i++)
+        status = vbs_profile_builder_copy(ctx, builder, i % 2 ? "odd" : "even",
+                                          &(struct vbs_copy_row){.bytes = i, .time_us = i});
+    for (int id = 1; id <= 70 && status == VBS_OK; id++) {
+        struct vbs_profile_layer layer = {
+            .name = "l", .kind = "k", .n_inputs = 1, .inputs = (const int[]){id - 1}};
+
+        status = vbs_profile_builder_layer(ctx, builder, &layer);
+        for (int batch = 1; batch <= 5 && status == VBS_OK; batch++)
+            status = vbs_profile_builder_row(ctx, builder, id, batch, batch % 2 ? "odd" : "even",
+                                             &(struct vbs_profile_row){.time_us = batch});
+    }
+    if (status == VBS_OK)
+        status = vbs_profile_builder_finish(ctx, builder, &profile);
+    vbs_profile_builder_free(builder);
+    vbs_profile_free(profile);
+    return status;
+}
+
+static enum vbs_status read_csv(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status = vbs_profile_read_csv(ctx, place->csv, &profile);
+
+    vbs_profile_free(profile);
+    return status;
+}
+
+static enum vbs_status parse_csv(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    static const char TEXT[] =
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place\n1,\"L\"\"1\",conv,0,1,default,4,1,1,1,0,0\n";
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status = vbs_profile_parse_csv(ctx, "text", TEXT, strlen(TEXT), &profile);
+
+    (void)place;
+    vbs_profile_free(profile);
+    return status;
+}
+
+static enum vbs_status write_csv(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    return vbs_profile_write_csv(ctx, place->profile, place->csv);
+}
+
+static enum vbs_status make_store(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->fresh, VBS_STORE_WRITE, &store);
+    int64_t id;
+
+    if (status == VBS_OK)
+        status = vbs_store_save(ctx, store, place->profile, &id);
+    vbs_store_close(store);
+    return status;
+}
+
+static enum vbs_status save(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
+    int64_t id;
+
+    if (status == VBS_OK)
+        status = vbs_store_save(ctx, store, place->profile, &id);
+    vbs_store_close(store);
+    return status;
+}
+
+static enum vbs_status load(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_READ, &store);
+    int64_t id;
+
+    if (status == VBS_OK)
+        status = vbs_store_newest(ctx, store, "first", &id);
+    if (status == VBS_OK)
+        status = vbs_store_load(ctx, store, id, &profile);
+    vbs_profile_free(profile);
+    vbs_store_close(store);
+    return status;
+}
+
+static enum vbs_status list(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    struct vbs_store_list *entries = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_READ, &store);
+    int64_t id;
+
+    if (status == VBS_OK)
+        status = vbs_store_profiles(ctx, store, &entries);
+    if (status == VBS_OK && vbs_store_newest(ctx, store, "frist", &id) != VBS_NOT_FOUND)
+        status = ctx->status;
+    vbs_store_list_free(entries);
+    vbs_store_close(store);
+    return status;
+}
+
+/* The samples of the first row of profile id, of which there must be so many. */
+static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                    int n_expected)
+{
+    struct vbs_store_samples *samples = NULL;
+    const struct vbs_sample_source *source;
+    const double *times_us;
+    enum vbs_status status = vbs_store_samples_open(ctx, store, id, &samples);
+    int n = 0;
+
+    if (status != VBS_OK)
+        return status;
+    source = vbs_store_samples_source(samples);
+    status = source->times(ctx, source->self, 1, 1, "direct", &times_us, &n);
+    vbs_store_samples_free(samples);
+    return status == VBS_OK && n != n_expected ? VBS_N_STATUS : status;
+}
+
+/* Resumes the broken-off run, adds, finishes and reads the samples back. */
+static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    struct vbs_store *store = NULL;
+    struct vbs_store_run *run = NULL;
+    enum vbs_status status = VBS_NO_MEMORY;
+    int64_t id;
+
+    if (!plain)
+        return status;
+    status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
+    if (status == VBS_OK)
+        status = vbs_store_run_begin(ctx, store, 9, &plain->session, &run);
+    if (status == VBS_OK)
+        status = feed(ctx, run, 4, 70);
+    if (status == VBS_OK)
+        status = feed_copies(ctx, run, 3);
+    if (status == VBS_OK)
+        status = vbs_store_run_finish(ctx, run, "notes", &id);
+    if (status == VBS_OK)
+        status = read_samples(ctx, store, id, 71);
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    plain_session_free(plain);
+    return status;
+}
+
+const struct fault_task FAULT_TASKS[] = {
+    {"building a profile", build, false},
+    {"reading a CSV file", read_csv, false},
+    {"parsing CSV", parse_csv, false},
+    {"writing a CSV file", write_csv, false},
+    {"making a store", make_store, true},
+    {"saving a profile", save, true},
+    {"loading a profile", load, true},
+    {"listing profiles", list, true},
+    {"resuming, finishing and reading a measurement", measure, true},
+    {0},
+};
+
+/* ---- the place ---- */
+
+/* Two complete profiles, and a run of four kernels with one sample each. */
+static void fill_store(const struct fault_place *place)
+{
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, place->store, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    int64_t id;
+
+    if (vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
+        vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
+        vbs_store_run_begin(&ctx, store, 9, &plain->session, &run) != VBS_OK ||
+        feed(&ctx, run, 4, 1) != VBS_OK || feed_copies(&ctx, run, 1) != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    plain_session_free(plain);
+}
+
+struct fault_place *fault_place_new(const char *folder)
+{
+    struct fault_place *place = calloc(1, sizeof *place);
+    struct vbs_ctx ctx = {0};
+
+    place->store = path_in(folder, "store.sqlite");
+    place->csv = path_in(folder, "profile.csv");
+    place->fresh = path_in(folder, "fresh/store.sqlite");
+    place->profile = example("first");
+    fill_store(place);
+    place->pristine = read_text(place->store, &place->n_pristine);
+    if (vbs_profile_write_csv(&ctx, place->profile, place->csv) != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    return place;
+}
+
+void fault_place_free(struct fault_place *place)
+{
+    vbs_profile_free(place->profile);
+    free(place->store);
+    free(place->csv);
+    free(place->fresh);
+    free(place->pristine);
+    free(place);
+}
+
+/* A store and the files that SQLite keeps beside it. */
+static void remove_store(const char *path)
+{
+    static const char *const ENDINGS[] = {"", "-wal", "-shm", "-journal"};
+
+    for (int i = 0; i < 4; i++) {
+        char name[4096];
+
+        snprintf(name, sizeof name, "%s%s", path, ENDINGS[i]);
+        unlink(name);
+    }
+}
+
+void fault_place_reset(const struct fault_place *place)
+{
+    char folder[4096];
+
+    remove_store(place->store);
+    remove_store(place->fresh);
+    snprintf(folder, sizeof folder, "%s", place->fresh);
+    *strrchr(folder, '/') = '\0';
+    rmdir(folder);
+    write_text(place->store, place->pristine, place->n_pristine);
+}
+
+const char *fault_place_damage(const struct fault_place *place)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, place->store, VBS_STORE_WRITE);
+    struct vbs_profile *csv = NULL;
+    char where[80];
+    bool same = store != NULL;
+
+    for (int64_t id = 1; id <= FAULT_SAVED && same; id++) {
+        struct vbs_profile *profile = NULL;
+
+        same = vbs_store_load(&ctx, store, id, &profile) == VBS_OK &&
+               !profile_difference(place->profile, profile, where, sizeof where);
+        vbs_profile_free(profile);
+    }
+    vbs_store_close(store);
+    if (!same)
+        return "a complete profile";
+    if (query(place->store, "SELECT count(*) FROM pragma_integrity_check "
+                            "WHERE integrity_check = 'ok'") != 1 ||
+        query(place->store, "SELECT count(*) FROM pragma_foreign_key_check") != 0)
+        return "the database";
+    if (query(place->store, "SELECT count(*) FROM profile WHERE id > 2 AND completed NOTNULL AND "
+                            "EXISTS (SELECT 1 FROM kernel WHERE profile = profile.id AND time_us "
+                            "IS NULL)") != 0)
+        return "a complete profile without times";
+    if (query(place->store, "SELECT count(*) FROM (SELECT 1 FROM sample GROUP BY kernel "
+                            "HAVING count(*) <> max(number) + 1)") != 0 ||
+        query(place->store, "SELECT count(*) FROM (SELECT 1 FROM copy_sample GROUP BY copy "
+                            "HAVING count(*) <> max(number) + 1)") != 0)
+        return "the numbering of samples";
+    same = vbs_profile_read_csv(&ctx, place->csv, &csv) == VBS_OK &&
+           !profile_difference(place->profile, csv, where, sizeof where);
+    vbs_profile_free(csv);
+    return same ? NULL : "the CSV file";
+}

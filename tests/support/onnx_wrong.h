@@ -1,0 +1,19 @@
+/* Graphs of ONNX that are wrong, or ask for what is not supported, and what is said of each. */
+#ifndef TESTS_ONNX_WRONG_H
+#define TESTS_ONNX_WRONG_H
+
+#include "vbslab/status.h"
+
+#include "support/onnx_bytes.h"
+
+struct onnx_case {
+    const char *what;
+    void (*fill)(struct bytes *graph); /* from onnx_usual_graph; may begin anew */
+    enum vbs_status status;
+    const char *why; /* the detail behind the path; null: not compared */
+};
+
+/* Ends with a null what. Some want a file short.bin of 100 bytes beside the model. */
+extern const struct onnx_case onnx_cases[];
+
+#endif

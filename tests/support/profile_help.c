@@ -1,0 +1,441 @@
+#include "support/profile_help.h"
+
+#include "support/random_profile.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- comparing ---- */
+
+static const char *differ_in_layers(const struct vbs_profile *a, const struct vbs_profile *b,
+                                    char *buffer, size_t size)
+{
+    for (int i = 0; i <= a->n_layers; i++) {
+        const struct vbs_profile_layer *x = &a->layers[i], *y = &b->layers[i];
+
+        if (strcmp(x->name, y->name) != 0 || strcmp(x->kind, y->kind) != 0 ||
+            x->n_inputs != y->n_inputs || x->in_bytes != y->in_bytes ||
+            x->out_bytes != y->out_bytes || x->weight_bytes != y->weight_bytes ||
+            x->in_place != y->in_place || x->channels != y->channels) {
+            snprintf(buffer, size, "layer %d", i);
+            return buffer;
+        }
+        for (int j = 0; j < x->n_inputs; j++)
+            if (x->inputs[j] != y->inputs[j]) {
+                snprintf(buffer, size, "layer %d input %d", i, j);
+                return buffer;
+            }
+    }
+    return NULL;
+}
+
+static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_row *y)
+{
+    return x->algorithm == y->algorithm && x->ws_bytes == y->ws_bytes && x->n_runs == y->n_runs &&
+           memcmp(&x->time_us, &y->time_us, sizeof x->time_us) == 0 &&
+           memcmp(&x->mad_us, &y->mad_us, sizeof x->mad_us) == 0 &&
+           memcmp(&x->low_us, &y->low_us, sizeof x->low_us) == 0 &&
+           memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0 &&
+           x->weight_bytes == y->weight_bytes && x->form == y->form && x->parts == y->parts;
+}
+
+static bool same_double(double x, double y)
+{
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+static bool same_copy(const struct vbs_copy *x, const struct vbs_copy *y)
+{
+    if (strcmp(x->source, y->source) != 0 || strcmp(x->channel.source, y->channel.source) != 0 ||
+        x->n_rows != y->n_rows || !same_double(x->channel.latency_us, y->channel.latency_us) ||
+        !same_double(x->channel.bytes_per_us, y->channel.bytes_per_us) ||
+        !same_double(x->error_percent, y->error_percent))
+        return false;
+    for (int i = 0; i < x->n_rows; i++) {
+        const struct vbs_copy_row *a = &x->rows[i], *b = &y->rows[i];
+
+        if (a->bytes != b->bytes || a->n_runs != b->n_runs ||
+            !same_double(a->time_us, b->time_us) || !same_double(a->mad_us, b->mad_us) ||
+            !same_double(a->low_us, b->low_us) || !same_double(a->high_us, b->high_us))
+            return false;
+    }
+    return true;
+}
+
+static const char *differ_in_copies(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    bool same = a->n_copies == b->n_copies;
+
+    for (int i = 0; i < a->n_copies && same; i++)
+        same = same_copy(&a->copies[i], &b->copies[i]);
+    return same ? NULL : "copies";
+}
+
+static const char *differ_in_rows(const struct vbs_profile *a, const struct vbs_profile *b,
+                                  char *buffer, size_t size)
+{
+    for (int layer = 1; layer <= a->n_layers; layer++)
+        for (int batch = 0; batch < a->n_batches; batch++) {
+            int n, m;
+            const struct vbs_profile_row *x = vbs_profile_rows(a, layer, batch, &n);
+            const struct vbs_profile_row *y = vbs_profile_rows(b, layer, batch, &m);
+            bool same = n == m;
+
+            for (int i = 0; i < n && same; i++)
+                same = same_row(&x[i], &y[i]);
+            if (!same) {
+                snprintf(buffer, size, "rows of layer %d batch %d", layer, a->batches[batch]);
+                return buffer;
+            }
+        }
+    return NULL;
+}
+
+const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,
+                               char *buffer, size_t size)
+{
+    const char *where;
+
+    if (a->n_layers != b->n_layers || a->n_batches != b->n_batches ||
+        a->n_algorithms != b->n_algorithms)
+        return "counts";
+    if (memcmp(a->batches, b->batches, (size_t)a->n_batches * sizeof *a->batches) != 0)
+        return "batches";
+    for (int i = 0; i < a->n_algorithms; i++)
+        if (strcmp(a->algorithms[i], b->algorithms[i]) != 0)
+            return "algorithms";
+    if (a->circumstances.threads != b->circumstances.threads)
+        return "threads";
+    where = differ_in_layers(a, b, buffer, size);
+    if (!where)
+        where = differ_in_rows(a, b, buffer, size);
+    if (!where)
+        where = differ_in_copies(a, b);
+#define DIFFER(member)                                                                             \
+    if (!where && strcmp(a->circumstances.member, b->circumstances.member) != 0)                   \
+        where = #member;
+    VBS_CIRCUMSTANCE_TEXTS(DIFFER)
+#undef DIFFER
+    return where;
+}
+
+/* ---- hostile profiles ---- */
+
+static const char *const HOSTILE[] = {
+    "",
+    "plain",
+    "a,b;c",
+    "\"quoted\"",
+    "say \"\"twice\"\"",
+    "line\nbreak",
+    "carriage\r\nreturn\r",
+    "`touch hostile-file`",
+    "$(touch hostile-file)",
+    "'; DROP TABLE profile; --",
+    "\xe5\x90\x8d\xe5\x89\x8d \xc3\xa9 \xf0\x9f\x98\x80",
+    " blank at both ends ",
+    "\ttab\t",
+    "# hash: no comment",
+    "\x1b[31mred\x1b[0m\x07\x7f",
+    "%s%n%d",
+    "C:\\new\\x41\\",
+    "=1+1",
+    "\"",
+    "\\",
+    "\xef\xbb\xbfmark",
+    "\xc2\x85next\xe2\x80\xa8line",
+};
+
+int hostile_count(void)
+{
+    return (int)(sizeof HOSTILE / sizeof HOSTILE[0]);
+}
+
+const char *hostile_text(int index)
+{
+    return HOSTILE[index];
+}
+
+static const char *any_text(gsl_rng *rng)
+{
+    return HOSTILE[random_int(rng, 0, hostile_count() - 1)];
+}
+
+/* Any double from 0 to 1e18: whole, decimal, of any exponent, or the least of all. */
+static double any_time(gsl_rng *rng)
+{
+    switch (random_int(rng, 0, 4)) {
+    case 0:
+        return random_int(rng, 0, 1000);
+    case 1:
+        return random_int(rng, 0, 1000000) / 1000.0;
+    case 2:
+        return ldexp(gsl_rng_uniform(rng), random_int(rng, -1070, 59));
+    case 3:
+        return 5e-324;
+    default:
+        return 1e18 * gsl_rng_uniform(rng);
+    }
+}
+
+static struct vbs_profile_row any_row(gsl_rng *rng, bool measured)
+{
+    struct vbs_profile_row row = {.time_us = any_time(rng), .ws_bytes = random_int(rng, 0, 100)};
+
+    if (random_once_in(rng, 4))
+        row.ws_bytes = INT64_MAX / 2;
+    if (measured && !random_once_in(rng, 5)) {
+        row.n_runs = random_int(rng, 1, 1 << 30);
+        row.mad_us = any_time(rng);
+        row.low_us = row.time_us * gsl_rng_uniform(rng);
+        row.high_us = row.time_us < 1e17 ? row.time_us * 2 : row.time_us;
+    }
+    return row;
+}
+
+/* Weights of a form are the layer's, or more by the number of the form. */
+static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
+{
+    row->form = random_int(rng, 0, VBS_MAX_FORMS - 1);
+    row->weight_bytes = row->form % 3 ? 1000 + row->form : 0;
+    row->parts = random_int(rng, 0, 1);
+}
+
+#define MAX_HOSTILE_LAYERS 12
+
+static enum vbs_status add_layers(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                  gsl_rng *rng, int n_layers, bool packed)
+{
+    int64_t out[MAX_HOSTILE_LAYERS + 1] = {0};
+
+    for (int id = 1; id <= n_layers; id++) {
+        int inputs[3];
+        struct vbs_profile_layer layer = {.name = any_text(rng),
+                                          .kind = any_text(rng),
+                                          .inputs = inputs,
+                                          .n_inputs = random_int(rng, 1, 3),
+                                          .in_place = random_once_in(rng, 3)};
+        enum vbs_status status;
+
+        for (int i = 0; i < layer.n_inputs; i++) {
+            inputs[i] = id == 1 ? 0 : random_int(rng, 0, id - 1);
+            layer.in_bytes += inputs[i] ? out[inputs[i]] : random_int(rng, 0, 100);
+        }
+        layer.out_bytes = out[id] =
+            random_once_in(rng, 5) ? INT64_C(1) << 40 : random_int(rng, 0, 100);
+        layer.weight_bytes = random_once_in(rng, 5) ? INT64_C(1) << 50 : random_int(rng, 0, 100);
+        layer.channels = packed && random_once_in(rng, 2) ? random_int(rng, 0, 1 << 30) : 0;
+        if ((status = vbs_profile_builder_layer(ctx, builder, &layer)))
+            return status;
+    }
+    return VBS_OK;
+}
+
+static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                gsl_rng *rng, int n_layers, bool measured, bool packed)
+{
+    int n_batches = random_int(rng, 1, 6), step = random_int(rng, 1, 800);
+
+    for (int layer = n_layers; layer >= 1; layer--)
+        for (int b = 0; b < n_batches; b++) {
+            int first = random_int(rng, 1, hostile_count() - 1);
+
+            for (int a = random_int(rng, 0, 3); a >= 0; a--) {
+                struct vbs_profile_row row = any_row(rng, measured);
+                enum vbs_status status;
+
+                if (packed)
+                    pack_row(rng, &row);
+                status =
+                    vbs_profile_builder_row(ctx, builder, layer, 1 + b * step,
+                                            HOSTILE[1 + (first + a) % (hostile_count() - 1)], &row);
+
+                if (status != VBS_OK)
+                    return status;
+            }
+        }
+    return VBS_OK;
+}
+
+static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
+                                  gsl_rng *rng, bool measured)
+{
+    int n_rows = random_int(rng, 0, 60), first = random_int(rng, 0, hostile_count() - 2);
+
+    for (int i = 0; i < n_rows; i++) {
+        struct vbs_profile_row times = any_row(rng, measured);
+        struct vbs_copy_row row = {.bytes =
+                                       ((int64_t)i << random_int(rng, 0, 40)) * 64 + 1 + i % 64,
+                                   .time_us = times.time_us,
+                                   .mad_us = times.mad_us,
+                                   .low_us = times.low_us,
+                                   .high_us = times.high_us,
+                                   .n_runs = times.n_runs};
+        const char *source = HOSTILE[1 + (first + i / 8) % (hostile_count() - 1)];
+        enum vbs_status status;
+
+        if (row.time_us < 1e-3)
+            continue;
+        status = vbs_profile_builder_copy(ctx, builder, source, &row);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured)
+{
+    struct vbs_profile_builder *builder = vbs_profile_builder_new();
+    struct vbs_circumstances circumstances = {.threads = random_int(rng, 0, 4)};
+    int n_layers = random_int(rng, 1, MAX_HOSTILE_LAYERS);
+    bool packed = random_once_in(rng, 2);
+    struct vbs_profile *profile = NULL;
+
+    if (!builder)
+        return NULL;
+#define SET(member) circumstances.member = random_once_in(rng, 8) ? NULL : any_text(rng);
+    VBS_CIRCUMSTANCE_TEXTS(SET)
+#undef SET
+    if (vbs_profile_builder_circumstances(ctx, builder, &circumstances) != VBS_OK ||
+        add_layers(ctx, builder, rng, n_layers, packed) != VBS_OK ||
+        add_rows(ctx, builder, rng, n_layers, measured, packed) != VBS_OK ||
+        (packed && add_copies(ctx, builder, rng, measured) != VBS_OK) ||
+        vbs_profile_builder_finish(ctx, builder, &profile) != VBS_OK)
+        profile = NULL;
+    vbs_profile_builder_free(builder);
+    return profile;
+}
+
+/* ---- sessions ---- */
+
+struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algorithms)
+{
+    static const char *const ALGORITHMS[] = {"direct", "winograd", "gemm"};
+    static const struct vbs_session_ops NOTHING = {0};
+    struct plain_session *plain = calloc(1, sizeof *plain);
+    int n_kernels = n_layers * n_batches * n_algorithms;
+
+    if (!plain)
+        return NULL;
+    plain->layers = calloc((size_t)n_layers + 1, sizeof *plain->layers);
+    plain->kernels = calloc((size_t)n_kernels, sizeof *plain->kernels);
+    plain->inputs = calloc((size_t)n_layers + 1, sizeof *plain->inputs);
+    if (!plain->layers || !plain->kernels || !plain->inputs) {
+        plain_session_free(plain);
+        return NULL;
+    }
+    plain->layers[0] = (struct vbs_profile_layer){.name = "", .kind = "", .out_bytes = 100};
+    for (int i = 1; i <= n_layers; i++) {
+        plain->inputs[i] = i - 1;
+        plain->layers[i] = (struct vbs_profile_layer){.name = "layer",
+                                                      .kind = "conv",
+                                                      .n_inputs = 1,
+                                                      .inputs = &plain->inputs[i],
+                                                      .in_bytes = 100,
+                                                      .out_bytes = 100,
+                                                      .weight_bytes = 10};
+    }
+    for (int i = 0; i < n_kernels; i++)
+        plain->kernels[i] = (struct vbs_kernel){.layer = 1 + i / (n_batches * n_algorithms),
+                                                .batch = 1 + i / n_algorithms % n_batches,
+                                                .algorithm = ALGORITHMS[i % n_algorithms],
+                                                .ws_bytes = 10 * i,
+                                                .weight_bytes = 10};
+    plain->session = (struct vbs_session){
+        .ops = &NOTHING,
+        .n_layers = n_layers,
+        .layers = plain->layers,
+        .n_kernels = n_kernels,
+        .kernels = plain->kernels,
+        .circumstances = {.model = "plain",
+                          .input = "1x5x5",
+                          .backend = "test",
+                          .library = "none 1.0",
+                          .device = "this one",
+                          .vbslab = "0",
+                          .notes = "",
+                          .threads = 2},
+    };
+    return plain;
+}
+
+void plain_session_free(struct plain_session *session)
+{
+    if (!session)
+        return;
+    free(session->layers);
+    free(session->kernels);
+    free(session->inputs);
+    free(session);
+}
+
+/* ---- files ---- */
+
+char *read_text(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    long size;
+
+    if (!file)
+        return NULL;
+    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 &&
+        (text = malloc((size_t)size + 1))) {
+        rewind(file);
+        *length = fread(text, 1, (size_t)size, file);
+        text[*length] = '\0';
+    }
+    fclose(file);
+    return text;
+}
+
+int write_text(const char *path, const void *data, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    int done;
+
+    if (!file)
+        return 0;
+    done = fwrite(data, 1, length, file) == length;
+    return fclose(file) == 0 && done;
+}
+
+char *temporary_folder(void)
+{
+    const char *const bases[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"}; /* memory is faster */
+
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+        char *folder = bases[i] && bases[i][0] ? path_in(bases[i], "vbslab-test-XXXXXX") : NULL;
+
+        if (folder && mkdtemp(folder))
+            return folder;
+        free(folder);
+    }
+    perror("cannot make a temporary folder");
+    exit(1);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    (void)info;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+void remove_folder(char *folder)
+{
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    free(folder);
+}
+
+char *path_in(const char *folder, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}

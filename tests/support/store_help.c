@@ -1,0 +1,120 @@
+#include "support/store_help.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode)
+{
+    struct vbs_store *store = NULL;
+
+    if (vbs_store_open(ctx, path, mode, &store) != VBS_OK)
+        printf("# %s\n", ctx->detail);
+    return store;
+}
+
+const char *run_sql(const char *path, const char *sql)
+{
+    static char message[200];
+    char *error = NULL;
+    sqlite3 *db;
+
+    message[0] = '\0';
+    if (sqlite3_open(path, &db) != SQLITE_OK ||
+        sqlite3_exec(db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, sql, NULL, NULL, &error) != SQLITE_OK)
+        snprintf(message, sizeof message, "%s", error ? error : sqlite3_errmsg(db));
+    sqlite3_free(error);
+    sqlite3_close(db);
+    return message[0] ? message : NULL;
+}
+
+static int take_number(void *self, int n, char **values, char **names)
+{
+    (void)names;
+    if (n == 1 && values[0])
+        *(int64_t *)self = strtoll(values[0], NULL, 10);
+    return 0;
+}
+
+int64_t query(const char *path, const char *sql)
+{
+    int64_t number = -1;
+    sqlite3 *db;
+
+    if (sqlite3_open(path, &db) == SQLITE_OK)
+        sqlite3_exec(db, sql, take_number, &number, NULL);
+    sqlite3_close(db);
+    return number;
+}
+
+struct vbs_profile *example(const char *model)
+{
+    static const char ROWS[] =
+        "# copy: page-cache,65536,10\n# copy: disk,65536,100,1,90,110,7\n"
+        "# copy: disk,262144,400,1,390,410,7\n"
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place,channels,packed_bytes,form\n1,L1,conv,0,1,default,4,1,1,1,9,0,3,10,0\n"
+        "1,L1,conv,0,1,other,4,1,1,1,9,0,3,12,1\n2,L2,conv,1;0,1,default,4,2,1,4,0,1,0,0,0\n";
+    struct vbs_profile *profile = NULL;
+    struct vbs_ctx ctx = {0};
+    char text[1000];
+
+    snprintf(text, sizeof text, "# model: %s\n%s", model, ROWS);
+    if (vbs_profile_parse_csv(&ctx, "example", text, strlen(text), &profile) != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    return profile;
+}
+
+int64_t save_example(const char *path, const char *model)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_profile *profile = example(model);
+    int64_t id = 0;
+
+    if (!store || vbs_store_save(&ctx, store, profile, &id) != VBS_OK)
+        printf("# %s\n", ctx.detail);
+    vbs_store_close(store);
+    vbs_profile_free(profile);
+    return id;
+}
+
+enum vbs_status try_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status;
+
+    *ctx = (struct vbs_ctx){0};
+    status = vbs_store_open(ctx, path, mode, &store);
+    vbs_store_close(store);
+    return status;
+}
+
+enum vbs_status feed(struct vbs_ctx *ctx, struct vbs_store_run *run, int n_kernels, int n)
+{
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+    enum vbs_status status = VBS_OK;
+
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n_kernels && status == VBS_OK; i++)
+            status = sink->add(ctx, sink->self, i, k, 100 + i + k / 16.0);
+    return status;
+}
+
+enum vbs_status feed_copies(struct vbs_ctx *ctx, struct vbs_store_run *run, int n)
+{
+    const struct vbs_sample_sink *sink = vbs_store_run_sink(run);
+    enum vbs_status status = VBS_OK;
+
+    for (int k = 0; k < n; k++) {
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "page-cache", 65536, 10 + k / 16.0);
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "page-cache", 262144, 40 + k / 16.0);
+        if (status == VBS_OK)
+            status = sink->add_copy(ctx, sink->self, "disk", 65536, 100 + k / 16.0);
+    }
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * Properties checked many times on random subjects: counted, each becoming one line of TAP, with
+ * the first few failures described as comments.
+ */
+#ifndef TESTS_TALLY_H
+#define TESTS_TALLY_H
+
+#include "support/tap.h"
+
+#include <stdbool.h>
+
+#define TALLY_MAX_PROPERTIES 64
+#define TALLY_MAX_SHOWN      3 /* failures of one property */
+
+struct tally {
+    int n_properties;
+    const char *const *texts;           /* [n_properties] what holds */
+    void (*describe)(const void *self); /* prints which subject it is, without a line end */
+    const void *self;
+    int checked[TALLY_MAX_PROPERTIES], failed[TALLY_MAX_PROPERTIES];
+};
+
+/* PROPERTY_LIST(X) with X(NAME, "text") becomes the properties' numbers and texts. */
+#define TALLY_NAME(name, text)  name,
+#define TALLY_TEXT(name, text)  text,
+#define TALLY_ENUM(LIST, count) LIST(TALLY_NAME) count
+#define TALLY_TEXTS(LIST)       LIST(TALLY_TEXT)
+
+static inline void tally_check(struct tally *tally, int property, bool holds)
+{
+    tally->checked[property]++;
+    if (holds || tally->failed[property]++ >= TALLY_MAX_SHOWN)
+        return;
+    printf("# ");
+    tally->describe(tally->self);
+    printf(": not so: %s\n", tally->texts[property]);
+}
+
+/* One check for each property that came up; of those that must, also when they did not. */
+static inline void tally_report(const struct tally *tally, const char *name)
+{
+    for (int p = 0; p < tally->n_properties; p++)
+        ok(tally->checked[p] > 0 && tally->failed[p] == 0, "%s: %s (%d of %d)", name,
+           tally->texts[p], tally->checked[p] - tally->failed[p], tally->checked[p]);
+}
+
+#endif

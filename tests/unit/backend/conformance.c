@@ -1,0 +1,571 @@
+/*
+ * The official conformance cases of ONNX (Debian's libonnx-testdata: node, pytorch-converted,
+ * pytorch-operator, simple) whose operators vbslab claims, on the onednn backend: a model, its
+ * inputs and the outputs that it must give, within the tolerance of ONNX's own runner.
+ *
+ * A network has one input, so all inputs but one are bound to their values as constants. A case
+ * that carries a batch runs with it, layer by layer, each by the first algorithm that the backend
+ * offers.
+ *
+ *   --table         prints the table of operators as Markdown and nothing else
+ *   --reference     runs the slow definitions of tests/reference_ops.c instead of the backend
+ *   NAME            only cases with NAME in their path, with the reason of each that does not pass
+ */
+#include "vbslab/backend.h"
+
+#include "model/onnx/onnx.h"
+#include "model/onnx/file.h"
+
+#include "reference/ops.h"
+#include "support/tap.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RTOL 1e-3 /* those of ONNX's runner */
+#define ATOL 1e-7
+
+#define MAX_FILES  64 /* inputs or outputs of a case */
+#define MAX_ROWS   256
+#define MAX_NAME   64
+#define FLOAT_TYPE 1 /* TensorProto.FLOAT */
+
+static const char *const SUITES[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
+
+struct options {
+    bool table, reference;
+    const char *only;
+};
+
+/* How one case ended, and why. */
+enum result { PASSED, OUT_OF_SCOPE, FAILED };
+
+struct row {
+    char name[MAX_NAME]; /* of an operator, or of a reason */
+    int count[3];        /* by enum result */
+};
+
+struct tally {
+    struct row operators[MAX_ROWS], reasons[MAX_ROWS];
+    int n_operators, n_reasons;
+    int total[3];
+    int by_suite[4][3];
+};
+
+struct one_case {
+    char folder[700];
+    char operator[MAX_NAME]; /* the only one in the model, or "several" */
+    char why[300];
+    int n_inputs, n_outputs;
+    struct vbs_onnx_tensor_file input, output[MAX_FILES]; /* input: the one that is not bound */
+};
+
+static struct row *row_of(struct row *rows, int *n, const char *name)
+{
+    int i = 0;
+
+    while (i < *n && strcmp(rows[i].name, name) != 0)
+        i++;
+    if (i == *n && i < MAX_ROWS - 1)
+        snprintf(rows[(*n)++].name, MAX_NAME, "%s", name);
+    return &rows[i];
+}
+
+static enum result out_of_scope(struct one_case *c, const char *why)
+{
+    snprintf(c->why, sizeof c->why, "%s", why);
+    return OUT_OF_SCOPE;
+}
+
+static enum result failed(struct one_case *c, const char *what, const char *why)
+{
+    snprintf(c->why, sizeof c->why, "%s: %.250s", what, why);
+    return FAILED;
+}
+
+/* ---- what a case is ---- */
+
+static char *data_path(const struct one_case *c, const char *kind, int index, char *path)
+{
+    snprintf(path, 800, "%s/test_data_set_0/%s_%d.pb", c->folder, kind, index);
+    return path;
+}
+
+/* *layer: it may become one. */
+static bool is_claimed(const Onnx__NodeProto *node, bool *layer)
+{
+    const char *name;
+
+    *layer = false;
+    if (node->domain && node->domain[0])
+        return false;
+    for (int i = 0; (name = vbs_onnx_operator(i, layer)); i++)
+        if (strcmp(name, node->op_type) == 0)
+            return true;
+    return false;
+}
+
+static bool trains(const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (strcmp(node->attribute[i]->name, "training_mode") == 0 && node->attribute[i]->i)
+            return true;
+    return strcmp(node->op_type, "Dropout") == 0 && node->n_input == 3;
+}
+
+/* The operators of a model; a reason when one of them is not claimed. */
+static enum result read_operators(struct one_case *c, const Onnx__GraphProto *graph)
+{
+    bool layer, any = false;
+
+    snprintf(c->operator, sizeof c->operator, "%s",
+             graph->n_node ? graph->node[0]->op_type : "none");
+    for (size_t i = 1; i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op_type, graph->node[0]->op_type) != 0)
+            strcpy(c->operator, "several");
+    for (size_t i = 0; i < graph->n_node; i++) {
+        if (!is_claimed(graph->node[i], &layer))
+            return out_of_scope(c, "operators that are not claimed");
+        any |= layer;
+    }
+    if (!any)
+        return out_of_scope(c, "operators that are claimed for constants only");
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (trains(graph->node[i]))
+            return out_of_scope(c, "training");
+    return PASSED;
+}
+
+static enum result read_model(struct one_case *c)
+{
+    struct vbs_source *source = vbs_source_new();
+    struct vbs_onnx_file file;
+    struct vbs_ctx ctx = {0};
+    enum result result;
+    char path[800];
+
+    snprintf(path, sizeof path, "%s/model.onnx", c->folder);
+    if (!source || vbs_onnx_file_read(&ctx, source, path, false, &file) != VBS_OK)
+        result = failed(c, "reading the model", vbs_detail(&ctx));
+    else
+        result = read_operators(c, file.model->graph);
+    vbs_source_free(source);
+    return result;
+}
+
+/* Reads a tensor; false when the file holds none that is a float tensor with elements. */
+static bool read_floats(struct one_case *c, const char *kind, int index,
+                        struct vbs_onnx_tensor_file *tensor)
+{
+    char path[800];
+
+    if (vbs_onnx_read_tensor(NULL, data_path(c, kind, index, path), tensor) != VBS_OK)
+        return false;
+    if (tensor->type == FLOAT_TYPE && vbs_shape_elements(&tensor->shape) > 0)
+        return true;
+    free(tensor->values);
+    tensor->values = NULL;
+    return false;
+}
+
+static int count_files(const struct one_case *c, const char *kind)
+{
+    char path[800];
+    int n = 0;
+
+    while (n < MAX_FILES && access(data_path(c, kind, n, path), F_OK) == 0)
+        n++;
+    return n;
+}
+
+static enum result read_outputs(struct one_case *c)
+{
+    c->n_inputs = count_files(c, "input");
+    c->n_outputs = 0;
+    if (c->n_inputs == 0)
+        return out_of_scope(c, "no inputs");
+    for (int n = count_files(c, "output"); c->n_outputs < n; c->n_outputs++)
+        if (!read_floats(c, "output", c->n_outputs, &c->output[c->n_outputs]))
+            return out_of_scope(c, "outputs other than float32 tensors with elements");
+    return PASSED;
+}
+
+static void clear_case(struct one_case *c)
+{
+    for (int i = 0; i < c->n_outputs; i++)
+        free(c->output[i].values);
+    free(c->input.values);
+}
+
+/* ---- running it ---- */
+
+/* Every input but one bound. */
+static enum vbs_status load(struct vbs_ctx *ctx, const struct one_case *c, int left_free,
+                            struct vbs_network **network)
+{
+    static char paths[MAX_FILES][800];
+    struct vbs_onnx_binding bindings[MAX_FILES];
+    char path[800];
+    int n = 0;
+
+    for (int i = 0; i < c->n_inputs; i++)
+        if (i != left_free)
+            bindings[n++] = (struct vbs_onnx_binding){i, data_path(c, "input", i, paths[i])};
+    snprintf(path, sizeof path, "%s/model.onnx", c->folder);
+    return vbs_onnx_load(ctx, path, NULL, bindings, n, network);
+}
+
+/* The first input is left free; another where the outputs do not depend on that. */
+static enum result load_case(struct one_case *c, struct vbs_network **network)
+{
+    struct vbs_ctx ctx = {0};
+
+    for (int i = 0; i < c->n_inputs; i++) {
+        if (!read_floats(c, "input", i, &c->input))
+            return out_of_scope(c, "inputs other than float32 tensors with elements");
+        if (load(&ctx, c, i, network) == VBS_OK)
+            return PASSED;
+        free(c->input.values);
+        c->input.values = NULL;
+        if (!strstr(vbs_detail(&ctx), "depend"))
+            return failed(c, "loading", vbs_detail(&ctx));
+    }
+    return out_of_scope(c, "outputs that depend on no input, or on different ones");
+}
+
+static bool is_close(float got, float want)
+{
+    if (isnan(want) || isinf(want))
+        return isnan(want) ? isnan(got) : got == want;
+    return fabs((double)got - want) <= ATOL + RTOL * fabs((double)want);
+}
+
+/* got: the samples of output number i. */
+static enum result compare(struct one_case *c, const struct vbs_network *network, int samples,
+                           int i, const float *got)
+{
+    int64_t n = samples * vbs_shape_elements(&network->outputs[i].shape);
+    char text[128];
+
+    if (n != vbs_shape_elements(&c->output[i].shape))
+        return failed(c, "comparing", "an output has another number of elements");
+    for (int64_t k = 0; k < n; k++)
+        if (!is_close(got[k], c->output[i].values[k])) {
+            snprintf(text, sizeof text, "output %d, element %lld: %.9g instead of %.9g", i,
+                     (long long)k, got[k], c->output[i].values[k]);
+            return failed(c, "comparing", text);
+        }
+    return PASSED;
+}
+
+/* What runs the layers of a network: a session, with its tensors, or the definitions. */
+struct run {
+    struct vbs_ctx ctx;
+    const struct vbs_network *network;
+    int samples;
+    struct vbs_session *session;
+    void **home;   /* session: by tensor */
+    float **plain; /* by tensor, in plain order */
+};
+
+static int64_t elements(const struct run *r, int tensor)
+{
+    const struct vbs_network *n = r->network;
+
+    return vbs_shape_elements(tensor == 0 ? &n->input : &n->layers[tensor].shape);
+}
+
+static bool start(struct run *r, const struct one_case *c, bool reference)
+{
+    size_t n = (size_t)r->network->n_layers + 1;
+    int batches[] = {1, r->samples};
+    struct vbs_backend_options options = {
+        .batches = batches, .n_batches = r->samples > 1 ? 2 : 1, .threads = 1};
+    const struct vbs_backend *backend;
+
+    r->home = calloc(n, sizeof *r->home);
+    r->plain = calloc(n, sizeof *r->plain);
+    if (!r->home || !r->plain)
+        return false;
+    for (int k = 0; k < (int)n; k++) {
+        r->plain[k] = malloc((size_t)(r->samples * elements(r, k)) * sizeof(float));
+        if (!r->plain[k])
+            return false;
+    }
+    memcpy(r->plain[0], c->input.values, (size_t)(r->samples * elements(r, 0)) * sizeof(float));
+    if (reference)
+        return true;
+    if (vbs_backend_find(&r->ctx, "onednn", &backend) != VBS_OK ||
+        backend->open(&r->ctx, r->network, &options, &r->session) != VBS_OK)
+        return false;
+    for (int k = 0; k < (int)n; k++) {
+        r->home[k] =
+            r->session->ops->alloc(r->session, r->samples * r->session->layers[k].out_bytes);
+        if (!r->home[k])
+            return false;
+    }
+    return r->session->ops->write(&r->ctx, r->session, 0, r->samples, r->plain[0], r->home[0]) ==
+           VBS_OK;
+}
+
+static void stop(struct run *r)
+{
+    for (int k = 0; r->network && k <= r->network->n_layers; k++) {
+        if (r->home && r->session)
+            r->session->ops->free(r->session, r->home[k]);
+        if (r->plain)
+            free(r->plain[k]);
+    }
+    free(r->home);
+    free(r->plain);
+    if (r->session)
+        r->session->ops->close(r->session);
+}
+
+/* Layer k by its definition, sample by sample. */
+static bool define(struct run *r, int k)
+{
+    const struct vbs_layer *l = &r->network->layers[k];
+    const float **inputs = calloc((size_t)l->n_inputs, sizeof *inputs);
+
+    for (int s = 0; inputs && s < r->samples; s++) {
+        float *one;
+
+        for (int i = 0; i < l->n_inputs; i++)
+            inputs[i] = r->plain[l->inputs[i]] + s * elements(r, l->inputs[i]);
+        one = reference_layer(r->network, k, inputs);
+        if (!one) {
+            free(inputs);
+            return false;
+        }
+        memcpy(r->plain[k] + s * elements(r, k), one, (size_t)elements(r, k) * sizeof *one);
+        free(one);
+    }
+    free(inputs);
+    return inputs != NULL;
+}
+
+/* The first kernel of layer at the number of samples, or -1. */
+static int kernel_of(const struct run *r, int layer)
+{
+    for (int i = 0; i < r->session->n_kernels; i++)
+        if (r->session->kernels[i].layer == layer && r->session->kernels[i].batch == r->samples &&
+            r->session->kernels[i].parts <= 1)
+            return i;
+    return -1;
+}
+
+static bool compute(struct run *r, int k)
+{
+    const struct vbs_profile_layer *layer = &r->session->layers[k];
+    int kernel = kernel_of(r, k);
+    const void **src = calloc((size_t)layer->n_inputs, sizeof *src);
+    struct vbs_operands operands = {.src = src, .dst = r->home[k]};
+    double time_us;
+    void *ws = NULL;
+    bool worked = src && kernel >= 0;
+
+    if (worked) {
+        ws = r->session->ops->alloc(r->session, r->session->kernels[kernel].ws_bytes + 64);
+        operands.ws = ws;
+        for (int i = 0; i < layer->n_inputs; i++)
+            src[i] = r->home[layer->inputs[i]];
+        if (layer->in_place) {
+            memcpy(r->home[k], src[0], (size_t)(r->samples * layer->out_bytes));
+            src[0] = r->home[k];
+        }
+        worked =
+            ws && r->session->ops->run(&r->ctx, r->session, kernel, &operands, &time_us) == VBS_OK;
+    }
+    r->session->ops->free(r->session, ws);
+    free(src);
+    return worked && r->session->ops->read(&r->ctx, r->session, k, r->samples, r->home[k],
+                                           r->plain[k]) == VBS_OK;
+}
+
+static enum result run_network(struct one_case *c, const struct vbs_network *network,
+                               bool reference)
+{
+    int64_t given = vbs_shape_elements(&c->input.shape), one = vbs_shape_elements(&network->input);
+    struct run r = {.network = network, .samples = (int)(given / one)};
+    enum result result = PASSED;
+
+    if (r.samples < 1 || r.samples * one != given || network->n_outputs != c->n_outputs)
+        return failed(c, "running", "inputs or outputs have other sizes or are not as many");
+    if (!start(&r, c, reference))
+        result = failed(c, "opening the backend", vbs_detail(&r.ctx));
+    for (int k = 1; k <= network->n_layers && result == PASSED; k++)
+        if (!(reference ? define(&r, k) : compute(&r, k)))
+            result = failed(c, vbs_op_word(network->layers[k].op), vbs_detail(&r.ctx));
+    for (int i = 0; i < network->n_outputs && result == PASSED; i++)
+        result = compare(c, network, r.samples, i, r.plain[network->outputs[i].layer]);
+    stop(&r);
+    return result;
+}
+
+static enum result try_case(struct one_case *c, bool reference)
+{
+    struct vbs_network *network = NULL;
+    enum result result = read_model(c);
+
+    if (result == PASSED)
+        result = read_outputs(c);
+    if (result == PASSED)
+        result = load_case(c, &network);
+    if (result == PASSED)
+        result = run_network(c, network, reference);
+    vbs_network_free(network);
+    clear_case(c);
+    return result;
+}
+
+/* ---- all of them ---- */
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void count(struct tally *tally, int suite, const struct one_case *c, enum result result)
+{
+    row_of(tally->operators, &tally->n_operators, c->operator)->count[result]++;
+    if (result == OUT_OF_SCOPE)
+        row_of(tally->reasons, &tally->n_reasons, c->why)->count[result]++;
+    tally->total[result]++;
+    tally->by_suite[suite][result]++;
+}
+
+static void try_suite(struct tally *tally, const char *root, int suite, const struct options *o)
+{
+    static const char *const WORDS[] = {"passed", "out of scope", "FAILED"};
+    struct dirent **entries = NULL;
+    char folder[600];
+    int n;
+
+    snprintf(folder, sizeof folder, "%s/%s", root, SUITES[suite]);
+    n = scandir(folder, &entries, NULL, by_name);
+    for (int i = 0; i < n; i++) {
+        struct one_case c = {.n_inputs = 0};
+        enum result result;
+
+        snprintf(c.folder, sizeof c.folder, "%s/%.90s", folder, entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.' && (!o->only || strstr(c.folder, o->only))) {
+            result = try_case(&c, o->reference);
+            count(tally, suite, &c, result);
+            if (!o->table && (result == FAILED || o->only))
+                printf("# %s: %s: %s\n", WORDS[result], c.folder + strlen(root) + 1, c.why);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+/* Where the package has its data, or null. */
+static const char *find_data(char *path, size_t size)
+{
+    FILE *list = popen("dpkg-query -L libonnx-testdata 2> /dev/null", "r");
+    const char *given = getenv("VBS_ONNX_TESTDATA");
+    bool found = false;
+
+    if (given)
+        snprintf(path, size, "%s", given);
+    while (list && fgets(path, (int)size, list) && !found) {
+        size_t length = strcspn(path, "\n");
+
+        path[length] = '\0';
+        found = length > 5 && strcmp(path + length - 5, "/data") == 0;
+        if (found)
+            break;
+    }
+    if (list)
+        pclose(list);
+    if (given)
+        snprintf(path, size, "%s", given);
+    return given || found ? path : NULL;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+static void print_claimed(const char *lead)
+{
+    const char *name;
+    bool layer;
+
+    printf("%sOperators that become layers or nothing:", lead);
+    for (int i = 0; (name = vbs_onnx_operator(i, &layer)); i++)
+        if (layer)
+            printf(" %s", name);
+    printf("\n%sOf constants and shapes only:", lead);
+    for (int i = 0; (name = vbs_onnx_operator(i, &layer)); i++)
+        if (!layer)
+            printf(" %s", name);
+    printf("\n");
+}
+
+static void print_table(struct tally *t, bool markdown)
+{
+    const char *lead = markdown ? "" : "# ";
+
+    qsort(t->operators, (size_t)t->n_operators, sizeof t->operators[0], compare_rows);
+    printf(markdown ? "| operator | passed | out of scope | failed |\n| --- | --- | --- | --- |\n"
+                    : "# %-28s %6s %12s %6s\n",
+           "operator", "passed", "out of scope", "failed");
+    for (int i = 0; i < t->n_operators; i++) {
+        const struct row *r = &t->operators[i];
+
+        if (r->count[PASSED] + r->count[FAILED] == 0 && markdown)
+            continue;
+        printf(markdown ? "| %s | %d | %d | %d |\n" : "# %-28s %6d %12d %6d\n", r->name,
+               r->count[PASSED], r->count[OUT_OF_SCOPE], r->count[FAILED]);
+    }
+    printf("%s\n", lead);
+    for (int s = 0; s < 4; s++)
+        printf("%s%s: %d passed, %d out of scope, %d failed%s\n", lead, SUITES[s],
+               t->by_suite[s][PASSED], t->by_suite[s][OUT_OF_SCOPE], t->by_suite[s][FAILED],
+               markdown ? "  " : "");
+    printf("%sin all: %d passed, %d out of scope, %d failed\n", lead, t->total[PASSED],
+           t->total[OUT_OF_SCOPE], t->total[FAILED]);
+    for (int i = 0; i < t->n_reasons; i++)
+        printf("%sout of scope: %d with %s\n", lead, t->reasons[i].count[OUT_OF_SCOPE],
+               t->reasons[i].name);
+    print_claimed(lead);
+}
+
+int main(int n_arguments, char **arguments)
+{
+    static struct tally tally;
+    struct options o = {.table = false};
+    char path[512];
+    const char *root;
+
+    for (int i = 1; i < n_arguments; i++) {
+        if (strcmp(arguments[i], "--table") == 0)
+            o.table = true;
+        else if (strcmp(arguments[i], "--reference") == 0)
+            o.reference = true;
+        else
+            o.only = arguments[i];
+    }
+    root = find_data(path, sizeof path);
+    if (!root || access(root, R_OK) != 0) {
+        skip("conformance cases", "libonnx-testdata is not installed");
+        return done_testing();
+    }
+    for (int s = 0; s < 4; s++)
+        try_suite(&tally, root, s, &o);
+    print_table(&tally, o.table);
+    if (o.table)
+        return tally.total[FAILED] > 0;
+    for (int i = 0; i < tally.n_operators; i++)
+        if (tally.operators[i].count[PASSED] + tally.operators[i].count[FAILED] > 0)
+            ok(tally.operators[i].count[FAILED] == 0, "%s: %d cases", tally.operators[i].name,
+               tally.operators[i].count[PASSED] + tally.operators[i].count[FAILED]);
+    ok(o.only || tally.total[PASSED] >= 200, "%d cases pass", tally.total[PASSED]);
+    return done_testing();
+}

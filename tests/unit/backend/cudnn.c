@@ -1,0 +1,325 @@
+/*
+ * The cudnn backend on a fake of CUDA and cuDNN: every kernel that it offers computes what the
+ * definition says, within its memory, and nothing is left behind. What the fake thinks of the calls
+ * (ranges, order, streams, descriptors) is checked each time.
+ */
+#include "vbslab/vbslab.h"
+
+#include "support/backend_bench.h"
+#include "fake/cuda.h"
+#include "support/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- what the fake says ---- */
+
+static void check_fake(const char *name)
+{
+    bool clean = fake_cuda_violations() == 0 && fake_cuda_live() == 0;
+
+    if (ok(clean, "%s: calls are as they must be, all is given back", name))
+        return;
+    for (int i = 0; i < 3 && fake_cuda_violation(i); i++)
+        printf("# %s\n", fake_cuda_violation(i));
+    printf("# alive: %s\n", fake_cuda_live_text());
+}
+
+/* ---- kernels ---- */
+
+/* The weights of a kernel on the device, where runs are given them. */
+static void *packed(struct bench *t, int kernel, bool *failed)
+{
+    int64_t bytes = t->session->kernels[kernel].packed_bytes;
+    const struct vbs_device_ops *device = t->session->ops->device;
+    void *host, *memory;
+
+    if (!t->given || bytes == 0)
+        return NULL;
+    host = device->host_alloc(t->session, bytes);
+    memory = t->session->ops->alloc(t->session, bytes);
+    *failed |= !host || !memory ||
+               t->session->ops->pack(&t->ctx, t->session, kernel, host) != VBS_OK ||
+               device->begin_copy(t->session, 0, memory, host, bytes) != 0 ||
+               device->end_copy(t->session, 0) != 0;
+    device->host_free(t->session, host);
+    return memory;
+}
+
+/* Difference from the reference; infinite where a call failed. */
+static double run_kernel(struct bench *t, int kernel, const float *want)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    const struct vbs_kernel *k = &t->session->kernels[kernel];
+    const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
+    int64_t out_bytes = k->batch * layer->out_bytes, count = out_bytes / 4;
+    float *got = malloc((size_t)out_bytes);
+    void *dst = ops->alloc(t->session, out_bytes);
+    void *ws = k->ws_bytes > 0 ? ops->alloc(t->session, k->ws_bytes) : NULL;
+    bool failed = !got || !dst;
+    void *weights = packed(t, kernel, &failed);
+    const void *src[16];
+    const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws, .weights = weights};
+    double time_us = -1, result = INFINITY;
+
+    for (int i = 0; i < layer->n_inputs; i++)
+        src[i] = t->home[layer->inputs[i]];
+    if (layer->in_place) {
+        failed |= ops->device->move(&t->ctx, t->session, dst, src[0], out_bytes) != VBS_OK;
+        src[0] = dst;
+    }
+    if (!failed && ops->run(&t->ctx, t->session, kernel, &operands, &time_us) == VBS_OK &&
+        ops->read(&t->ctx, t->session, k->layer, k->batch, dst, got) == VBS_OK && time_us > 0)
+        result = difference(got, want, count);
+    ops->free(t->session, dst);
+    ops->free(t->session, ws);
+    ops->free(t->session, weights);
+    free(got);
+    return result;
+}
+
+/* All kernels of a session; the name of the one that is furthest off. */
+static double run_all(struct bench *t, const char **name)
+{
+    double worst = 0;
+    float *want = NULL;
+    int layer = 0;
+
+    for (int i = 0; i < t->session->n_kernels; i++) {
+        double off;
+
+        if (t->session->kernels[i].layer != layer) {
+            free(want);
+            layer = t->session->kernels[i].layer;
+            want = bench_reference(t, layer);
+        }
+        off = want ? run_kernel(t, i, want) : INFINITY;
+        if (!(off <= worst)) {
+            worst = off;
+            *name = t->session->kernels[i].algorithm;
+        }
+    }
+    free(want);
+    return worst;
+}
+
+struct count {
+    int n_cases, n_supported, n_kernels;
+};
+
+static void check_bench(struct bench *t, const char *name, bool opened, struct count *count)
+{
+    const char *algorithm = "";
+    double worst;
+
+    count->n_cases++;
+    if (!opened && strstr(vbs_detail(&t->ctx), "the cudnn backend has no")) {
+        bench_close(t);
+        check_fake(name);
+        return;
+    }
+    if (!ok(opened && bench_tensors(t), "%s: a session opens", name)) {
+        printf("# %s\n", vbs_detail(&t->ctx));
+        bench_close(t);
+        return;
+    }
+    count->n_supported++;
+    count->n_kernels += t->session->n_kernels;
+    worst = run_all(t, &algorithm);
+    if (!ok(worst < 1e-5, "%s: %d kernels compute what the definition says", name,
+            t->session->n_kernels))
+        printf("# off by %g with %s; %s\n", worst, algorithm, vbs_detail(&t->ctx));
+    bench_close(t);
+    check_fake(name);
+}
+
+static void check_cases(unsigned order)
+{
+    struct count count = {0};
+    struct bench t;
+
+    for (const struct backend_case *c = backend_cases; c->name; c++) {
+        bool opened;
+
+        fake_cuda_reset();
+        fake_cuda_order(order);
+        opened = bench_open(&t, c, "cudnn", 0);
+        check_bench(&t, c->name, opened, &count);
+    }
+    for (int i = 0; operator_case_at(i); i++) {
+        bool opened;
+
+        fake_cuda_reset();
+        fake_cuda_order(order);
+        opened = bench_open_operator(&t, operator_case_at(i), "cudnn", i % 2 == 1);
+        check_bench(&t, operator_case_at(i)->name, opened, &count);
+    }
+    printf("# order %u: %d of %d cases, %d kernels\n", order, count.n_supported, count.n_cases,
+           count.n_kernels);
+    ok(count.n_supported * 3 > count.n_cases, "a third of the cases and more can be run");
+}
+
+/* ---- what cuDNN refuses when it is run ---- */
+
+static const struct backend_case FUSED = {"fused", "input 3x9x9\n"
+                                                   "conv c out=4 kernel=3\n"
+                                                   "relu r\n"
+                                                   "maxpool p kernel=2 stride=2\n"};
+
+static int kernels_with(const char *function, double *worst)
+{
+    const char *algorithm = "";
+    struct bench t;
+    int n = 0;
+
+    fake_cuda_reset();
+    for (int i = 1; function && i <= 3; i++)
+        fake_cuda_fail(function, i, 3000); /* CUDNN_STATUS_NOT_SUPPORTED */
+    if (bench_open(&t, &FUSED, "cudnn", 0) && bench_tensors(&t)) {
+        n = t.session->n_kernels;
+        *worst = run_all(&t, &algorithm);
+    } else
+        printf("# %s\n", vbs_detail(&t.ctx));
+    bench_close(&t);
+    check_fake(function ? function : "all");
+    return n;
+}
+
+static void check_refusals(void)
+{
+    double off = 1;
+    int n = kernels_with(NULL, &off);
+
+    ok(n > 6 && off < 1e-5, "%d kernels where nothing is refused", n);
+    off = 1;
+    is_int(kernels_with("cudnnConvolutionBiasActivationForward", &off), n,
+           "a fused call that is refused is taken apart");
+    ok(off < 1e-5 && fake_cuda_calls("cudnnAddTensor") > 0, "and computes the same");
+    is_int(kernels_with("cudnnPoolingForward", &off), 0,
+           "a layer that no call can run is not supported");
+}
+
+/* ---- parts ---- */
+
+static const struct backend_case DIVIDED = {"divided", "input 3x9x9\n"
+                                                       "conv c out=8 kernel=3\n"
+                                                       "relu r\n"};
+
+/* The session's kernels one after the other into one output. */
+static double run_parts(struct bench *t, const float *want)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    int64_t bytes = 2 * t->session->layers[1].out_bytes;
+    const void *src[1] = {t->home[0]};
+    float *got = malloc((size_t)bytes);
+    void *dst = ops->alloc(t->session, bytes);
+    bool failed = !got || !dst;
+    double result = INFINITY, us;
+
+    for (int i = 0; i < t->session->n_kernels && !failed; i++) {
+        void *ws = ops->alloc(t->session, t->session->kernels[i].ws_bytes);
+        void *weights = packed(t, i, &failed);
+        const struct vbs_operands operands = {.src = src, .dst = dst, .ws = ws, .weights = weights};
+
+        failed |= ops->run(&t->ctx, t->session, i, &operands, &us) != VBS_OK;
+        ops->free(t->session, ws);
+        ops->free(t->session, weights);
+    }
+    if (!failed && ops->read(&t->ctx, t->session, 1, 2, dst, got) == VBS_OK)
+        result = difference(got, want, bytes / 4);
+    ops->free(t->session, dst);
+    free(got);
+    return result;
+}
+
+/* Parts are kernels of their own, on pieces of the whole's packed weights. */
+static void check_parts(int parts, bool given)
+{
+    static const int first_batch[] = {1};
+    char name[32];
+    struct vbs_wanted_kernel wanted[8];
+    struct vbs_backend_options options = {.batches = first_batch,
+                                          .n_batches = 1,
+                                          .wanted = wanted,
+                                          .n_wanted = parts,
+                                          .weights_given = given};
+    const struct vbs_backend *backend;
+    struct bench t = {.name = DIVIDED.name, .given = given};
+    float *want = NULL;
+    int64_t packed_bytes = 0;
+
+    fake_cuda_reset();
+    snprintf(name, sizeof name, "precomp-gemm/%d", parts);
+    for (int i = 0; i < parts; i++)
+        wanted[i] = (struct vbs_wanted_kernel){
+            .layer = 1, .batch = 2, .part = i + 1, .parts = parts, .algorithm = name};
+    if (!ok(backend_case_network(&t.ctx, &DIVIDED, &t.network) == VBS_OK &&
+                vbs_backend_find(&t.ctx, "cudnn", &backend) == VBS_OK &&
+                backend->open(&t.ctx, t.network, &options, &t.session) == VBS_OK &&
+                bench_tensors(&t) && (want = bench_reference(&t, 1)),
+            "%d parts", parts))
+        printf("# %s\n", vbs_detail(&t.ctx));
+    else {
+        for (int i = 0; i < parts; i++)
+            packed_bytes += t.session->kernels[i].packed_bytes;
+        is_int(packed_bytes, 4 * vbs_weight_count(t.network, 1), "their weights are all there are");
+        ok(run_parts(&t, want) < 1e-5, "and they compute the whole, weights %s",
+           given ? "given" : "kept");
+    }
+    free(want);
+    bench_close(&t);
+    check_fake("parts");
+}
+
+/* ---- moves ---- */
+
+/* Moves n values by some, with ranges that overlap; how many are wrong afterwards. */
+static int64_t wrong_after_move(struct bench *t, int64_t n, int64_t by)
+{
+    const struct vbs_session_ops *ops = t->session->ops;
+    int samples = (int)(n / bench_elements(t, 0));
+    int64_t first = by < 0 ? -by : 0, n_moved = n - (by < 0 ? -by : by), n_wrong = -1;
+    float *values = malloc((size_t)n * sizeof *values);
+    float *memory = ops->alloc(t->session, n * 4);
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = (float)(i % 8191);
+    if (ops->write(&t->ctx, t->session, 0, samples, values, memory) == VBS_OK &&
+        ops->device->move(&t->ctx, t->session, memory + first + by, memory + first, n_moved * 4) ==
+            VBS_OK &&
+        ops->read(&t->ctx, t->session, 0, samples, memory, values) == VBS_OK)
+        for (int64_t i = n_wrong = 0; i < n_moved; i++)
+            n_wrong += values[first + by + i] != (float)((first + i) % 8191);
+    ops->free(t->session, memory);
+    free(values);
+    return n_wrong;
+}
+
+static void check_moves(void)
+{
+    struct bench t;
+    int64_t n;
+
+    fake_cuda_reset();
+    if (!ok(bench_open(&t, &DIVIDED, "cudnn", 0), "a session for moves"))
+        return;
+    n = 3000 * bench_elements(&t, 0); /* 2.8 MiB, more than is moved at once */
+    is_int(wrong_after_move(&t, n, 100), 0, "a move upwards onto itself");
+    is_int(wrong_after_move(&t, n, -100), 0, "a move downwards onto itself");
+    is_int(wrong_after_move(&t, n, n - 50), 0, "a move beside itself");
+    is_int(wrong_after_move(&t, n, 0), 0, "a move to where it is");
+    bench_close(&t);
+    check_fake("moves");
+}
+
+int main(void)
+{
+    check_cases(0);
+    check_cases(7);
+    check_refusals();
+    check_moves();
+    check_parts(2, false);
+    check_parts(2, true);
+    check_parts(8, true);
+    return done_testing();
+}

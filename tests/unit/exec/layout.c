@@ -1,0 +1,136 @@
+/*
+ * Layouts with and without moves, of random schedules in as little memory as there is: valid by a
+ * checker that knows what every byte holds.
+ */
+#include "fake/exec.h"
+#include "reference/layout_check.h"
+#include "support/random_transfer.h"
+#include "support/random_weights.h"
+#include "support/tap.h"
+
+#include <stdlib.h>
+
+#define SEED    77
+#define PLACE_S 0.3
+
+struct tally {
+    int n, n_refused, n_faults, n_moved, n_delayed;
+    double worst_loss, sum_loss;
+};
+
+/* Within what lives; where nothing is found, within what the refusal says. */
+static enum vbs_status fit_schedule(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
+                                    const struct vbs_exec_walk *walk, int64_t *room_bytes)
+{
+    struct vbs_exec_room room = {
+        .bytes = walk->live_bytes, .piece_alignment = 64, .limit_s = PLACE_S};
+    enum vbs_status status = vbs_exec_fit(ctx, fit, walk, &room);
+
+    for (int i = 0; i < 3 && status == VBS_INFEASIBLE; i++) {
+        room.bytes = fit->placement.placed_bytes * (20 + i) / 20;
+        vbs_exec_fit_clear(fit);
+        status = vbs_exec_fit(ctx, fit, walk, &room);
+    }
+    *room_bytes = room.bytes;
+    return status;
+}
+
+static void count_fit(struct tally *tally, const struct vbs_exec_fit *fit, int64_t room_bytes)
+{
+    const char *fault = layout_fault(fit, room_bytes);
+    double live = (double)fit->placement.live_bytes;
+    double loss = live > 0 ? (double)fit->placement.placed_bytes / live - 1 : 0;
+
+    if (!fault && fit->layout.height_bytes > room_bytes)
+        fault = "higher than it says";
+    if (fault && tally->n_faults++ < 5)
+        printf("# %s\n", fault);
+    tally->n_moved += fit->layout.moves.n > 0;
+    tally->n_delayed += fit->placement.n_delayed > 0;
+    tally->sum_loss += loss;
+    tally->worst_loss = loss > tally->worst_loss ? loss : tally->worst_loss;
+}
+
+static void try_schedule(struct tally *tally, const struct vbs_profile *profile,
+                         const struct vbs_schedule *schedule)
+{
+    struct vbs_ctx ctx = {0};
+    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_fit fit = {0};
+    enum vbs_status status = vbs_exec_walk_init(&ctx, &walk, profile, schedule);
+    int64_t room_bytes;
+
+    if (status == VBS_OK)
+        status = fit_schedule(&ctx, &fit, &walk, &room_bytes);
+    tally->n++;
+    if (status == VBS_OK)
+        count_fit(tally, &fit, room_bytes);
+    else if (tally->n_refused++ < 5)
+        printf("# %s\n", vbs_detail(&ctx));
+    vbs_exec_fit_clear(&fit);
+    vbs_exec_walk_clear(&walk);
+}
+
+static void report(const struct tally *tally, const char *what)
+{
+    ok(2 * tally->n_refused < tally->n && tally->n_faults == 0,
+       "%s: %d layouts, %d with moves, %d with later loads, %d not found in time", what, tally->n,
+       tally->n_moved, tally->n_delayed, tally->n_refused);
+    printf("# placed above live: mean %.2f %%, worst %.1f %%\n",
+           100 * tally->sum_loss / (tally->n ? tally->n : 1), 100 * tally->worst_loss);
+}
+
+static void try_paths(gsl_rng *rng, enum vbs_io io, int n)
+{
+    struct tally tally = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct vbs_profile *draft =
+            random_profile(rng, (enum random_graph)(i % RANDOM_N_GRAPHS), RANDOM_MAX_LAYERS);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
+        struct vbs_schedule *schedule =
+            profile ? random_schedule(rng, profile, random_int(rng, 1, 16), io) : NULL;
+
+        if (schedule)
+            try_schedule(&tally, profile, schedule);
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
+    report(&tally, io == VBS_IO_RESIDENT ? "random paths, io resident" : "random paths");
+}
+
+static void try_transfers(gsl_rng *rng, enum vbs_io io, int n)
+{
+    struct tally tally = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct vbs_profile *draft = random_transfer_profile(rng, 4, 6);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 1) : NULL;
+        struct vbs_schedule *schedule =
+            profile ? random_transfer_schedule(rng, profile, random_int(rng, 1, 4), io, 4) : NULL;
+
+        if (schedule) {
+            schedule->copy = (struct vbs_channel){"given", 1, 100};
+            try_schedule(&tally, profile, schedule);
+            schedule->copy = (struct vbs_channel){0};
+        }
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
+    report(&tally, io == VBS_IO_RESIDENT ? "random transfers, io resident" : "random transfers");
+}
+
+int main(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+
+    gsl_rng_set(rng, SEED);
+    for (int io = 0; io < 2; io++) {
+        try_paths(rng, (enum vbs_io)io, 60);
+        try_transfers(rng, (enum vbs_io)io, 100);
+    }
+    gsl_rng_free(rng);
+    return done_testing();
+}

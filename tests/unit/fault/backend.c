@@ -1,0 +1,166 @@
+/*
+ * Every allocation of wanted kernels, of packing their weights and of copying tensors fails once,
+ * and then also every one from it on: the call says that memory is out, leaves nothing behind
+ * (AddressSanitizer looks), and the same session then goes on.
+ */
+#include "support/fault.h"
+#include "support/tap.h"
+
+#include "vbslab/backend.h"
+
+#include <stdlib.h>
+
+#define MAX_WANTED 8
+#define MAX_SHOWN  5
+
+static const char TEXT[] = "model parts\n"
+                           "input 32x8x8\n"
+                           "conv a out=64 kernel=3 pad=1\n"
+                           "relu r\n"
+                           "conv b out=32 kernel=3 pad=1 groups=2\n"
+                           "maxpool p kernel=2\n"
+                           "fc f out=128\n";
+
+struct subject {
+    const struct vbs_backend *backend;
+    struct vbs_network *network;
+    struct vbs_wanted_kernel wanted[MAX_WANTED];
+    char measured[64]; /* an algorithm that is measured in parts; empty: there is none */
+    int n_wanted;
+    float *plain;
+    void *src, *dst, *ws, *weights;
+};
+
+/* Algorithm number index of a layer at batch 1, or the last. */
+static const char *algorithm_of(const struct vbs_session *session, int layer, int index)
+{
+    const char *found = "";
+
+    for (int i = 0; i < session->n_kernels && index >= 0; i++)
+        if (session->kernels[i].layer == layer && session->kernels[i].batch == 1) {
+            found = session->kernels[i].algorithm;
+            index--;
+        }
+    return found;
+}
+
+static void want(struct subject *s, struct vbs_wanted_kernel kernel)
+{
+    s->wanted[s->n_wanted++] = kernel;
+}
+
+/* Whether the machine has an algorithm, in parts if it says so. */
+static bool exists(const struct subject *s, const char *algorithm)
+{
+    const struct vbs_wanted_kernel one = {1, 2, 1, 2, algorithm};
+    struct vbs_backend_options options = {.wanted = &one, .n_wanted = 1, .threads = 1};
+    struct vbs_session *session = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (s->backend->open(&ctx, s->network, &options, &session) != VBS_OK)
+        return false;
+    session->ops->close(session);
+    return true;
+}
+
+static bool choose(struct subject *s, struct vbs_session *session)
+{
+    for (int i = 1; i < 8 && !s->measured[0]; i++) {
+        snprintf(s->measured, sizeof s->measured, "%s/2", algorithm_of(session, 1, i));
+        if (!exists(s, s->measured))
+            s->measured[0] = '\0';
+    }
+    want(s, (struct vbs_wanted_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_wanted_kernel){2, 2, 2, 2, algorithm_of(session, 2, 0)});
+    want(s, (struct vbs_wanted_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_wanted_kernel){3, 1, 0, 0, algorithm_of(session, 3, 0)});
+    want(s, (struct vbs_wanted_kernel){4, 2, 1, 2, algorithm_of(session, 4, 0)});
+    want(s, (struct vbs_wanted_kernel){4, 1, 0, 0, algorithm_of(session, 4, 1)});
+    if (s->measured[0])
+        want(s, (struct vbs_wanted_kernel){1, 2, 1, 2, s->measured});
+    s->plain = malloc(1 << 16);
+    s->src = aligned_alloc(64, 1 << 16);
+    s->dst = aligned_alloc(64, 1 << 16);
+    s->ws = aligned_alloc(64, 1 << 24);
+    s->weights = aligned_alloc(64, 1 << 22);
+    return s->plain && s->src && s->dst && s->ws && s->weights;
+}
+
+/* Opens the wanted kernels, packs, copies in, runs and copies out. */
+static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool given)
+{
+    struct vbs_backend_options options = {
+        .wanted = s->wanted, .n_wanted = s->n_wanted, .weights_given = given, .threads = 1};
+    struct vbs_session *session = NULL;
+    enum vbs_status status = s->backend->open(ctx, s->network, &options, &session);
+
+    if (status != VBS_OK)
+        return session ? VBS_N_STATUS : status;
+    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
+        const struct vbs_kernel *k = &session->kernels[i];
+        const void *src = s->src;
+        struct vbs_operands operands = {
+            .src = &src, .dst = s->dst, .ws = s->ws, .weights = given ? s->weights : NULL};
+        double time_us;
+
+        vbs_tensor_values(0, 0, 1 << 12, s->plain);
+        status = session->ops->write(ctx, session, session->layers[k->layer].inputs[0], k->batch,
+                                     s->plain, s->src);
+        if (status == VBS_OK)
+            status = session->ops->pack(ctx, session, i, s->weights);
+        if (status == VBS_OK)
+            status = session->ops->run(ctx, session, i, &operands, &time_us);
+        if (status == VBS_OK)
+            status = session->ops->read(ctx, session, k->layer, k->batch, s->dst, s->plain);
+    }
+    session->ops->close(session);
+    return status;
+}
+
+static void try_it(const struct subject *s, bool given, bool lasting)
+{
+    enum vbs_status status;
+    int n_wrong = 0, n_faults = 0;
+
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
+        status = use(&ctx, s, given);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        if (status == VBS_NO_MEMORY && ctx.status == status)
+            continue;
+        if (n_wrong++ < MAX_SHOWN)
+            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
+    }
+    ok(n_faults > 0 && n_wrong == 0 && status == VBS_OK, "weights %s: %d allocations, %s",
+       given ? "given" : "the session's", n_faults,
+       lasting ? "all from one on fail" : "each fails once");
+}
+
+int main(void)
+{
+    static const int BATCHES[] = {1};
+    struct vbs_backend_options all = {.batches = BATCHES, .n_batches = 1, .threads = 1};
+    struct vbs_session *session = NULL;
+    struct vbs_ctx ctx = {0};
+    struct subject s = {0};
+
+    if (vbs_backend_find(&ctx, "onednn", &s.backend) == VBS_OK &&
+        vbs_network_parse(&ctx, "parts", TEXT, strlen(TEXT), NULL, &s.network) == VBS_OK &&
+        s.backend->open(&ctx, s.network, &all, &session) == VBS_OK && choose(&s, session)) {
+        printf("# %d kernels are wanted, measured in parts: %s\n", s.n_wanted, s.measured);
+        for (int i = 0; i < 4; i++)
+            try_it(&s, i % 2, i / 2);
+    } else {
+        ok(false, "a session opens: %s", ctx.detail);
+    }
+    free(s.plain), free(s.src), free(s.dst), free(s.ws), free(s.weights);
+    if (session)
+        session->ops->close(session);
+    vbs_network_free(s.network);
+    return done_testing();
+}

@@ -1,0 +1,254 @@
+/*
+ * Every allocation of networks, sessions of backends and measuring fails once, and then also every
+ * one from it on: the call says that memory is out, leaves its output as it was and nothing behind
+ * (AddressSanitizer looks), and the same call then succeeds.
+ */
+#include "support/fault.h"
+#include "support/tap.h"
+
+#include "vbslab/backend.h"
+
+#include "model/onnx/onnx.h"
+#include "vbslab/units.h"
+
+#include <stdlib.h>
+
+#define MAX_SHOWN 5 /* faults of one task */
+
+static const char TEXT[] = "model tiny\n"
+                           "about every kind of layer\n"
+                           "input 4x9x9\n"
+                           "conv c1 out=8 kernel=3 pad=1\n"
+                           "batchnorm b1\n"
+                           "scale s1\n"
+                           "relu r1\n"
+                           "lrn n1 size=5 alpha=1e-4 beta=0.75\n"
+                           "conv c2 out=8 kernel=1 bias=no\n"
+                           "conv c3 out=8 kernel=3 pad=1 groups=2 from=n1\n"
+                           "concat k1 from=c2,c3\n"
+                           "conv c4 out=16 kernel=1\n"
+                           "add a1 from=k1,c4\n"
+                           "maxpool p1 kernel=3 stride=2\n"
+                           "avgpool p2 kernel=global\n"
+                           "fc f1 out=5\n"
+                           "softmax m1\n";
+
+struct task {
+    const char *name;
+    /* VBS_N_STATUS: a promise was broken. */
+    enum vbs_status (*run)(struct vbs_ctx *ctx);
+    enum vbs_status expected; /* when nothing fails */
+};
+
+static char untouched; /* where outputs point before a call */
+
+static enum vbs_status failed(enum vbs_status status, const void *output)
+{
+    return output == &untouched ? status : VBS_N_STATUS;
+}
+
+static enum vbs_status load(struct vbs_ctx *ctx, const char *model, const struct vbs_shape *input)
+{
+    struct vbs_network *network = (void *)&untouched;
+    enum vbs_status status = vbs_network_load(ctx, model, input, &network);
+
+    if (status != VBS_OK)
+        return failed(status, network);
+    vbs_network_free(network);
+    return VBS_OK;
+}
+
+static enum vbs_status load_built_in(struct vbs_ctx *ctx)
+{
+    return load(ctx, "googlenet", NULL);
+}
+
+static enum vbs_status load_reshaped(struct vbs_ctx *ctx)
+{
+    return load(ctx, "c3d", &(struct vbs_shape){.n_dims = 4, .dim = {3, 32, 240, 320}});
+}
+
+static enum vbs_status parse(struct vbs_ctx *ctx)
+{
+    struct vbs_network *network = (void *)&untouched;
+    enum vbs_status status = vbs_network_parse(ctx, "tiny.net", TEXT, strlen(TEXT), NULL, &network);
+
+    if (status != VBS_OK)
+        return failed(status, network);
+    vbs_network_free(network);
+    return VBS_OK;
+}
+
+static enum vbs_status parse_wrong(struct vbs_ctx *ctx)
+{
+    static const char WRONG[] = "model x\ninput 1x2x2\nconv c out=1 kernel=1\nadd a from=c,d\n";
+    struct vbs_network *network = (void *)&untouched;
+
+    return failed(vbs_network_parse(ctx, "wrong.net", WRONG, strlen(WRONG), NULL, &network),
+                  network);
+}
+
+/* ---- ONNX files ---- */
+
+static enum vbs_status load_onnx(struct vbs_ctx *ctx)
+{
+    enum vbs_status status = load(ctx, "tests/data/onnx/segment.onnx", NULL);
+
+    return status == VBS_OK ? load(ctx, "tests/data/onnx/normals.onnx", NULL) : status;
+}
+
+static enum vbs_status load_onnx_twice_tried(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/whole.onnx", NULL);
+}
+
+static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
+{
+    return load(ctx, "tests/data/onnx/light_zfnet512.onnx",
+                &(struct vbs_shape){.n_dims = 3, .dim = {3, 100, 100}});
+}
+
+/* All weights of a network whose matrices are stored transposed, in a file of their own. */
+static enum vbs_status read_external(struct vbs_ctx *ctx)
+{
+    struct vbs_network *network = (void *)&untouched;
+    enum vbs_status status = vbs_network_load(ctx, "tests/data/onnx/external.onnx", NULL, &network);
+    float values[16 * 256];
+
+    if (status != VBS_OK)
+        return failed(status, network);
+    for (int k = 1; k <= network->n_layers && status == VBS_OK; k++)
+        status = vbs_parameter_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, 0,
+                                      vbs_weight_count(network, k), values);
+    vbs_network_free(network);
+    return status;
+}
+
+static enum vbs_status read_tensor(struct vbs_ctx *ctx)
+{
+    struct vbs_onnx_tensor_file tensor = {.values = (void *)&untouched};
+    enum vbs_status status = vbs_onnx_read_tensor(ctx, "tests/data/onnx/segment_in.pb", &tensor);
+
+    if (status != VBS_OK)
+        return failed(status, tensor.values);
+    free(tensor.values);
+    return VBS_OK;
+}
+
+static enum vbs_status parse_batches(struct vbs_ctx *ctx)
+{
+    int *batches = (void *)&untouched, n;
+    enum vbs_status status = vbs_parse_batches(ctx, "1-4,8", &batches, &n);
+
+    if (status != VBS_OK)
+        return failed(status, batches);
+    free(batches);
+    return n == 5 ? VBS_OK : VBS_N_STATUS;
+}
+
+/* ---- Sessions ---- */
+
+static enum vbs_status nothing_stored(struct vbs_ctx *ctx, void *self, int kernel,
+                                      const double **times_us, int *n_times)
+{
+    (void)ctx, (void)self, (void)kernel, (void)times_us;
+    *n_times = 0;
+    return VBS_OK;
+}
+
+static enum vbs_status drop(struct vbs_ctx *ctx, void *self, int kernel, int round, double time_us)
+{
+    (void)ctx, (void)self, (void)kernel, (void)round, (void)time_us;
+    return VBS_OK;
+}
+
+static enum vbs_status measure(struct vbs_ctx *ctx, const char *name)
+{
+    static const int BATCHES[] = {1, 2};
+    const struct vbs_backend_options prepare = {.batches = BATCHES, .n_batches = 2, .threads = 1};
+    const struct vbs_measure_options options = {.time_limit_s = 1e-3, .min_runs = 2};
+    const struct vbs_sample_sink sink = {.stored = nothing_stored, .add = drop};
+    struct vbs_session *session = (void *)&untouched;
+    struct vbs_network *network = NULL;
+    struct vbs_measure_report report;
+    const struct vbs_backend *backend;
+    enum vbs_status status = vbs_backend_find(ctx, name, &backend);
+
+    if (status == VBS_OK)
+        status = vbs_network_parse(ctx, "tiny.net", TEXT, strlen(TEXT), NULL, &network);
+    if (status == VBS_OK)
+        status = backend->open(ctx, network, &prepare, &session);
+    if (status == VBS_OK) {
+        status = vbs_measure(ctx, session, &options, &sink, &report);
+        session->ops->close(session);
+    } else {
+        status = failed(status, session);
+    }
+    vbs_network_free(network);
+    return status;
+}
+
+static enum vbs_status measure_analytic(struct vbs_ctx *ctx)
+{
+    return measure(ctx, "analytic");
+}
+
+static enum vbs_status measure_onednn(struct vbs_ctx *ctx)
+{
+    return measure(ctx, "onednn");
+}
+
+static const struct task TASKS[] = {
+    {"a built-in network", load_built_in, VBS_OK},
+    {"a network of another input shape", load_reshaped, VBS_OK},
+    {"a model text", parse, VBS_OK},
+    {"a model text that is wrong", parse_wrong, VBS_FORMAT},
+    {"ONNX files", load_onnx, VBS_OK},
+    {"an ONNX file that is tried in two ways", load_onnx_twice_tried, VBS_OK},
+    {"an ONNX file with an input that does not suit it", load_onnx_reshaped, VBS_USAGE},
+    {"weights from a file", read_external, VBS_OK},
+    {"a tensor file", read_tensor, VBS_OK},
+    {"a list of batches", parse_batches, VBS_OK},
+    {"measuring with analytic", measure_analytic, VBS_OK},
+    {"measuring with onednn", measure_onednn, VBS_OK},
+};
+
+static bool works_again(const struct task *task)
+{
+    struct vbs_ctx ctx = {0};
+
+    return task->run(&ctx) == task->expected;
+}
+
+static void try_task(const struct task *task, bool lasting)
+{
+    enum vbs_status status;
+    int n_wrong = 0, n_faults = 0;
+
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
+        status = task->run(&ctx);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        if (((status == VBS_NO_MEMORY && ctx.status == status) || status == task->expected) &&
+            (n_faults % 8 || works_again(task)))
+            continue;
+        if (n_wrong++ < MAX_SHOWN)
+            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
+    }
+    ok(n_faults > 0 && n_wrong == 0 && status == task->expected, "%s: %d allocations, %s",
+       task->name, n_faults, lasting ? "all from one on fail" : "each fails once");
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof TASKS / sizeof TASKS[0]; i++) {
+        try_task(&TASKS[i], false);
+        try_task(&TASKS[i], true);
+    }
+    return done_testing();
+}

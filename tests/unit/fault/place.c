@@ -1,0 +1,226 @@
+/* Every allocation of a placement, of a layout with moves, and of reading and writing its CSV,
+ * fails once, and then also every one after it: the calls say so and leave nothing behind. */
+#include "fake/exec.h"
+#include "support/fault.h"
+#include "support/place_schedules.h"
+#include "support/random_profile.h"
+#include "support/tap.h"
+
+#include "exec/layout/fit.h"
+#include "vbslab/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SEED 11
+
+/* Some searches, so that all of them allocate. */
+static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .step_limit = 60000};
+
+static char written[] = "/tmp/vbslab-place-XXXXXX";
+
+typedef enum vbs_status task(struct vbs_ctx *ctx, const struct vbs_place_problem *problem);
+
+static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem)
+{
+    struct vbs_place_result *result = NULL;
+    enum vbs_status status = vbs_place_lowest(ctx, problem, &OPTIONS, &result);
+
+    vbs_place_free(result);
+    return status;
+}
+
+static enum vbs_status read_and_write(struct vbs_ctx *ctx, const struct vbs_place_problem *problem)
+{
+    struct vbs_place_csv *csv;
+    struct vbs_place_result result = {0};
+    enum vbs_status status = vbs_place_csv_read(ctx, "tests/data/placement/gaps.csv", &csv);
+
+    (void)problem;
+    if (status != VBS_OK)
+        return status;
+    result.n_items = vbs_place_csv_problem(csv)->n_items;
+    result.offsets = calloc((size_t)result.n_items, sizeof *result.offsets);
+    status = result.offsets ? vbs_place_csv_write(ctx, csv, &result, written) : VBS_NO_MEMORY;
+    free(result.offsets);
+    vbs_place_csv_free(csv);
+    return status;
+}
+
+static void test_allocations(task *run, const struct vbs_place_problem *problem, const char *name,
+                             bool lasting)
+{
+    int n_faults = 0, n_wrong = 0;
+    enum vbs_status status;
+
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
+        status = run(&ctx, problem);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        if (status != VBS_NO_MEMORY) {
+            n_wrong++;
+            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
+        }
+    }
+    ok(n_faults > 3 && n_wrong == 0 && status == VBS_OK, "%s: %d allocations, %s", name, n_faults,
+       lasting ? "all from one on fail" : "each fails once");
+}
+
+/* ---- layouts with moves ---- */
+
+static enum vbs_status fit(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                           const struct vbs_schedule *schedule, int *n_moves)
+{
+    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_fit fit = {0};
+    struct vbs_exec_room room = {.piece_alignment = 64, .limit_s = 10};
+    enum vbs_status status = vbs_exec_walk_init(ctx, &walk, profile, schedule);
+
+    room.bytes = walk.live_bytes;
+    if (status == VBS_OK)
+        status = vbs_exec_fit(ctx, &fit, &walk, &room);
+    *n_moves = fit.layout.moves.n;
+    vbs_exec_fit_clear(&fit);
+    vbs_exec_walk_clear(&walk);
+    return status;
+}
+
+/* There are thousands of allocations: the first ones fail, and of the others fewer and fewer. */
+static void fail_fits(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    int n_faults = 0, n_wrong = 0, n_moves = 0;
+    enum vbs_status status = VBS_NO_MEMORY;
+
+    for (int at = 1;; at += 1 + at / 10) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = at};
+        status = fit(&ctx, profile, schedule, &n_moves);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        n_wrong += status != VBS_NO_MEMORY;
+    }
+    ok(n_faults > 30 && n_wrong == 0 && status == VBS_OK && n_moves > 0,
+       "a layout with %d moves: %d allocations, each fails once", n_moves, n_faults);
+}
+
+static void test_fits(gsl_rng *rng)
+{
+    for (int n_moves = 0; n_moves == 0;) {
+        struct vbs_profile *draft = random_profile(rng, RANDOM_BRANCHED, 8);
+        struct vbs_profile *profile = draft ? exec_fake_profile(draft, 64) : NULL;
+        struct vbs_schedule *schedule =
+            profile ? random_schedule(rng, profile, 8, VBS_IO_RESIDENT) : NULL;
+        struct vbs_ctx ctx = {0};
+
+        if (schedule && fit(&ctx, profile, schedule, &n_moves) == VBS_OK && n_moves > 0)
+            fail_fits(profile, schedule);
+        vbs_schedule_free(schedule);
+        vbs_profile_free(profile);
+        vbs_profile_free(draft);
+    }
+}
+
+/* At each allocation the caller asks to stop. */
+static void test_interruptions(const struct vbs_place_problem *problem)
+{
+    volatile sig_atomic_t stop = 0;
+    int n_stops = 0, n_wrong = 0;
+
+    for (;;) {
+        struct vbs_ctx ctx = {.cancel = &stop};
+        enum vbs_status status;
+
+        stop = 0;
+        allocation_faults = (struct faults){.countdown = n_stops + 1, .stop = &stop};
+        status = place(&ctx, problem);
+        allocation_faults.countdown = 0;
+        if (!allocation_faults.hit)
+            break;
+        n_stops++;
+        n_wrong += status != VBS_INTERRUPTED;
+    }
+    ok(n_stops > 10 && n_wrong <= 2, "stopped at each of %d allocations (%d)", n_stops, n_wrong);
+}
+
+/* Stacks that no fixed order places well, and not all of one part. */
+static struct place_schedule make_stacks(gsl_rng *rng)
+{
+    for (;;) {
+        struct place_schedule stacks = place_schedule_make(rng, 12, 12);
+        struct vbs_place_result *result;
+        struct vbs_ctx ctx = {0};
+        bool suits = vbs_place_lowest(&ctx, &stacks.problem, &OPTIONS, &result) == VBS_OK &&
+                     result->height_bytes < result->greedy_height_bytes;
+
+        vbs_place_free(result);
+        if (suits)
+            return stacks;
+        place_schedule_clear(&stacks);
+    }
+}
+
+#define N_BUFFERS 50
+
+/* Plain buffers of which the best placement is not found, so that every search is asked. */
+static struct vbs_place_problem make_buffers(gsl_rng *rng, struct vbs_place_item *items,
+                                             struct vbs_place_rect *rects)
+{
+    struct vbs_place_problem problem = {.n_items = N_BUFFERS,
+                                        .items = items,
+                                        .n_rects = N_BUFFERS,
+                                        .rects = rects,
+                                        .capacity = INT64_MAX};
+
+    for (bool suits = false; !suits;) {
+        struct vbs_place_result *result;
+        struct vbs_ctx ctx = {0};
+
+        for (int i = 0; i < N_BUFFERS; i++) {
+            int64_t lower = (int64_t)gsl_rng_uniform_int(rng, 20);
+
+            items[i] = (struct vbs_place_item){.first_rect = i, .n_rects = 1};
+            rects[i] =
+                (struct vbs_place_rect){lower, lower + 1 + (int64_t)gsl_rng_uniform_int(rng, 12), 0,
+                                        1 + (int64_t)gsl_rng_uniform_int(rng, 1000)};
+        }
+        suits = vbs_place_lowest(&ctx, &problem, &OPTIONS, &result) == VBS_OK &&
+                result->height_bytes > result->bound_bytes;
+        vbs_place_free(result);
+    }
+    return problem;
+}
+
+int main(void)
+{
+    struct vbs_place_item items[N_BUFFERS];
+    struct vbs_place_rect rects[N_BUFFERS];
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    struct vbs_place_problem buffers;
+    struct place_schedule stacks;
+
+    gsl_rng_set(rng, SEED);
+    stacks = make_stacks(rng);
+    buffers = make_buffers(rng, items, rects);
+    close(mkstemp(written));
+    for (int lasting = 0; lasting < 2; lasting++) {
+        test_allocations(place, &stacks.problem, "stacks", lasting);
+        test_allocations(place, &buffers, "buffers", lasting);
+        test_allocations(read_and_write, NULL, "CSV", lasting);
+    }
+    test_interruptions(&stacks.problem);
+    test_interruptions(&buffers);
+    test_fits(rng);
+    unlink(written);
+    place_schedule_clear(&stacks);
+    gsl_rng_free(rng);
+    return done_testing();
+}

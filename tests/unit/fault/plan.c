@@ -1,0 +1,516 @@
+/*
+ * Every allocation of planning, schedules, replay and comparison fails once, and then also every
+ * one from it on: the call says that memory is out, leaves its outputs and files as they were and
+ * nothing behind (AddressSanitizer looks), and the same call then succeeds with the same result.
+ */
+#include "support/fault.h"
+#include "support/profile_help.h"
+#include "support/random_profile.h"
+#include "support/tap.h"
+
+#include "vbslab/replay.h"
+#include "vbslab/report.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+#define SEED       7
+#define MAX_TRIES  1000 /* profiles looked at for one that has it all */
+#define MIN_LAYERS 11
+#define REQUEST    5
+#define PLANNER    3 /* whose schedule is written, read, replayed */
+#define MAX_SHOWN  5 /* faults of one task */
+
+/* What the calls are made on, all of it made while nothing fails. */
+struct subject {
+    struct vbs_profile *profile;
+    struct vbs_problem problem;
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver, *late; /* the latter with a latency that no budget keeps */
+    struct vbs_schedule *schedule;
+    struct vbs_frontier *frontier;
+    struct vbs_replay *replay;
+    struct vbs_compare *compare;
+    struct vbs_byte_range budgets, few; /* the default ones, and three of them */
+    char *folder, *json, *trace;        /* a folder with two files */
+    char *json_text, *trace_text, *texts[3];
+    size_t n_json, n_trace;
+};
+
+struct task {
+    const char *name;
+    /* VBS_OK when it went well and gave what it gave before; VBS_N_STATUS when it broke a promise.
+     */
+    enum vbs_status (*run)(struct vbs_ctx *ctx, const struct subject *subject);
+    enum vbs_status expected; /* when nothing fails */
+    bool of_planner;          /* to be run for each */
+    /* jansson's lexer overlooks an allocation that fails once, and takes one that fails in a word
+     * for a malformed word. */
+    bool by_lexer;
+};
+
+static char untouched; /* where outputs point before a call */
+
+/* The status of a failed call, or VBS_N_STATUS when it wrote to its output. */
+static enum vbs_status failed(enum vbs_status status, const void *output)
+{
+    return output == &untouched ? status : VBS_N_STATUS;
+}
+
+static bool same_file(const char *path, const char *text, size_t length)
+{
+    size_t n = 0;
+    char *found = read_text(path, &n);
+    bool same = found && n == length && memcmp(found, text, length) == 0;
+
+    free(found);
+    return same;
+}
+
+/* Ends the faults once the call under test has returned: what follows is the test's own. */
+static void end_faults(void)
+{
+    allocation_faults.countdown = 0;
+}
+
+static int count_files(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static bool same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    for (int64_t i = 0; a->n_steps == b->n_steps && i < a->n_steps; i++)
+        if (a->steps[i].layer != b->steps[i].layer || a->steps[i].batch != b->steps[i].batch ||
+            strcmp(a->algorithms[a->steps[i].algorithm], b->algorithms[b->steps[i].algorithm]) != 0)
+            return false;
+    return a->n_steps == b->n_steps && a->predicted.time_us == b->predicted.time_us &&
+           a->predicted.peak_bytes == b->predicted.peak_bytes &&
+           a->bound.time_us == b->bound.time_us;
+}
+
+/* ---- Planning ---- */
+
+static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_solver *solver = (void *)&untouched;
+    enum vbs_status status =
+        vbs_solver_new(ctx, subject->planner, &subject->problem, NULL, &solver);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, solver);
+    same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver);
+    vbs_solver_free(solver);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *schedule = (void *)&untouched;
+    enum vbs_status status =
+        vbs_solver_plan(ctx, subject->solver, subject->schedule->memory_bytes, &schedule);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, schedule);
+    same = same_steps(schedule, subject->schedule);
+    vbs_schedule_free(schedule);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status plan_too_little(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *schedule = (void *)&untouched;
+
+    return failed(vbs_solver_plan(ctx, subject->solver, vbs_solver_least_bytes(subject->solver) - 1,
+                                  &schedule),
+                  schedule);
+}
+
+static enum vbs_status explain_solver(struct vbs_ctx *ctx, struct vbs_solver *solver)
+{
+    struct vbs_certificate certificate = {.least_bytes = -5};
+    enum vbs_status status = vbs_solver_explain(ctx, solver, &certificate);
+
+    if (status != VBS_OK)
+        return certificate.least_bytes == -5 ? status : VBS_N_STATUS;
+    return certificate.least_bytes == vbs_solver_least_bytes(solver) ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status explain(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return explain_solver(ctx, subject->solver);
+}
+
+static enum vbs_status explain_late(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return explain_solver(ctx, subject->late);
+}
+
+static enum vbs_status frontier(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_frontier *found = (void *)&untouched;
+    const struct vbs_frontier *want = subject->frontier;
+    enum vbs_status status = vbs_solver_frontier(ctx, subject->solver, &found);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, found);
+    same = found->n_points == want->n_points;
+    for (int i = 0; same && i < want->n_points; i++)
+        same = found->points[i].memory_bytes == want->points[i].memory_bytes &&
+               found->points[i].time_us == want->points[i].time_us;
+    vbs_frontier_free(found);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status bound(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    double time_us = -1;
+    enum vbs_status status =
+        vbs_bound_us(ctx, &subject->problem, subject->schedule->memory_bytes, &time_us);
+
+    if (status != VBS_OK)
+        return time_us == -1 ? status : VBS_N_STATUS;
+    return time_us >= subject->schedule->bound.time_us ? VBS_OK : VBS_N_STATUS;
+}
+
+/* ---- Schedules as files ---- */
+
+static enum vbs_status copy_schedule(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *copy = (void *)&untouched;
+    enum vbs_status status = vbs_schedule_copy(ctx, subject->schedule, &copy);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, copy);
+    same = same_steps(copy, subject->schedule);
+    vbs_schedule_free(copy);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status write_schedule(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    enum vbs_status status = vbs_schedule_write_json(ctx, subject->schedule, subject->json);
+
+    end_faults();
+    return same_file(subject->json, subject->json_text, subject->n_json) ? status : VBS_N_STATUS;
+}
+
+static enum vbs_status read_schedule(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *schedule = (void *)&untouched;
+    enum vbs_status status = vbs_schedule_read_json(ctx, subject->json, &schedule);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, schedule);
+    same = same_steps(schedule, subject->schedule);
+    vbs_schedule_free(schedule);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+/* ---- Replay ---- */
+
+static enum vbs_status replay(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_replay *found = (void *)&untouched;
+    enum vbs_status status =
+        vbs_replay_run(ctx, subject->profile, subject->schedule, -1, true, &found);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, found);
+    same = found->time_us == subject->replay->time_us &&
+           found->peak_bytes == subject->replay->peak_bytes && found->steps;
+    vbs_replay_free(found);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status write_trace(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    enum vbs_status status = vbs_replay_write_csv(ctx, subject->profile, subject->schedule,
+                                                  subject->replay, subject->trace);
+
+    end_faults();
+    return same_file(subject->trace, subject->trace_text, subject->n_trace) ? status : VBS_N_STATUS;
+}
+
+/* ---- Comparison ---- */
+
+static enum vbs_status choose_budgets(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_byte_range range = {.from_bytes = -1};
+    enum vbs_status status = vbs_compare_default_budgets(ctx, &subject->problem, &range);
+
+    if (status != VBS_OK)
+        return range.from_bytes == -1 ? status : VBS_N_STATUS;
+    return memcmp(&range, &subject->budgets, sizeof range) == 0 ? VBS_OK : VBS_N_STATUS;
+}
+
+/* fbs-best is not among the planners, so that the baseline is planned beside them. */
+static enum vbs_status compare(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    const struct vbs_planner *planners[] = {vbs_planner_at(0), vbs_planner_at(2),
+                                            vbs_planner_at(3)};
+    struct vbs_compare_options options = {
+        .budgets = &subject->few, .planners = planners, .n_planners = 3};
+    struct vbs_compare *found = (void *)&untouched;
+    enum vbs_status status = vbs_compare_run(ctx, &subject->problem, &options, &found);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, found);
+    same = found->n_budgets == subject->compare->n_budgets &&
+           found->rows[0].per_sample_us == subject->compare->rows[0].per_sample_us;
+    vbs_compare_free(found);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+enum { TABLE, JSON, CSV };
+
+static enum vbs_status print_form(struct vbs_ctx *ctx, const struct subject *subject, int form,
+                                  char **text)
+{
+    const struct vbs_compare *const compares[] = {subject->compare, subject->compare};
+
+    if (form == TABLE)
+        return vbs_compare_table(ctx, subject->compare, true, text);
+    return form == JSON ? vbs_compare_json(ctx, compares, 2, text)
+                        : vbs_compare_csv(ctx, compares, 2, text);
+}
+
+static enum vbs_status try_form(struct vbs_ctx *ctx, const struct subject *subject, int form)
+{
+    char *text = &untouched;
+    enum vbs_status status = print_form(ctx, subject, form, &text);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, text);
+    same = strcmp(text, subject->texts[form]) == 0;
+    free(text);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status print_table(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return try_form(ctx, subject, TABLE);
+}
+
+static enum vbs_status print_json(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return try_form(ctx, subject, JSON);
+}
+
+static enum vbs_status print_csv(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    return try_form(ctx, subject, CSV);
+}
+
+static const struct task TASKS[] = {
+    {.name = "making a solver", .run = make_solver, .of_planner = true},
+    {.name = "a plan", .run = plan, .of_planner = true},
+    {.name = "a plan for too little memory",
+     .run = plan_too_little,
+     .expected = VBS_INFEASIBLE,
+     .of_planner = true},
+    {.name = "the certificate of a budget", .run = explain, .of_planner = true},
+    {.name = "the certificate of a latency", .run = explain_late, .of_planner = true},
+    {.name = "a frontier", .run = frontier, .of_planner = true},
+    {.name = "a lower bound", .run = bound},
+    {.name = "copying a schedule", .run = copy_schedule},
+    {.name = "writing a schedule", .run = write_schedule},
+    {.name = "reading a schedule", .run = read_schedule, .by_lexer = true},
+    {.name = "a replay with its trace", .run = replay},
+    {.name = "writing a trace", .run = write_trace},
+    {.name = "choosing budgets", .run = choose_budgets},
+    {.name = "a comparison", .run = compare},
+    {.name = "the table of a comparison", .run = print_table},
+    {.name = "the JSON of a comparison", .run = print_json},
+    {.name = "the CSV of a comparison", .run = print_csv},
+};
+
+/* ---- Trying them ---- */
+
+/* The call once more, now that nothing fails. */
+static bool works_again(const struct task *task, const struct subject *subject)
+{
+    struct vbs_ctx ctx = {0};
+
+    return task->run(&ctx, subject) == task->expected && count_files(subject->folder) == 2;
+}
+
+/* Success as well, where a result is right without what could not be had. */
+static bool is_allowed(const struct task *task, enum vbs_status status, bool lasting)
+{
+    return status == VBS_NO_MEMORY || status == task->expected ||
+           (status == VBS_FORMAT && task->by_lexer && lasting);
+}
+
+static void try_task(const struct task *task, const struct subject *subject, bool lasting)
+{
+    enum vbs_status status;
+    int n_wrong = 0, n_faults = 0;
+
+    fault_jansson(!task->by_lexer || lasting);
+    for (;;) {
+        struct vbs_ctx ctx = {0};
+
+        allocation_faults = (struct faults){.countdown = n_faults + 1, .lasting = lasting};
+        status = task->run(&ctx, subject);
+        end_faults();
+        if (!allocation_faults.hit)
+            break;
+        n_faults++;
+        if (is_allowed(task, status, lasting) && (status == VBS_OK || ctx.status == status) &&
+            works_again(task, subject))
+            continue;
+        if (n_wrong++ < MAX_SHOWN)
+            printf("# allocation %d: status %d (%s)\n", n_faults, (int)status, ctx.detail);
+    }
+    ok(n_faults > 0 && n_wrong == 0 && status == task->expected, "%s%s%s: %d allocations, %s",
+       task->name, task->of_planner ? " of " : "",
+       task->of_planner ? vbs_planner_name(subject->planner) : "", n_faults,
+       lasting ? "all from one on fail" : "each fails once");
+}
+
+/* ---- The subject ---- */
+
+static void bail_out(const char *why)
+{
+    printf("Bail out! %s\n", why);
+    exit(1);
+}
+
+static bool has_branches(const struct vbs_profile *profile)
+{
+    for (int k = 1; k <= profile->n_layers; k++)
+        if (profile->layers[k].n_inputs > 1)
+            return profile->n_algorithms > 1 && profile->n_batches > 2;
+    return false;
+}
+
+/* Layers that branch and join, several batches and algorithms. */
+static struct vbs_profile *branched_profile(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    struct vbs_profile *profile = NULL;
+
+    gsl_rng_set(rng, SEED);
+    for (int i = 0; i < MAX_TRIES && !profile; i++) {
+        profile = random_profile(rng, RANDOM_BRANCHED, RANDOM_MAX_LAYERS);
+        if (profile && (profile->n_layers < MIN_LAYERS || !has_branches(profile))) {
+            vbs_profile_free(profile);
+            profile = NULL;
+        }
+    }
+    gsl_rng_free(rng);
+    if (!profile)
+        bail_out("no profile with branches");
+    return profile;
+}
+
+/* Solver, plan at twice the least memory, frontier. */
+static void set_planner(struct subject *subject, const struct vbs_planner *planner)
+{
+    struct vbs_problem late = subject->problem;
+
+    vbs_frontier_free(subject->frontier);
+    vbs_schedule_free(subject->schedule);
+    vbs_solver_free(subject->solver);
+    vbs_solver_free(subject->late);
+    subject->planner = planner;
+    late.latency_us = 1;
+    if (vbs_solver_new(NULL, planner, &subject->problem, NULL, &subject->solver) != VBS_OK ||
+        vbs_solver_plan(NULL, subject->solver, 2 * vbs_solver_least_bytes(subject->solver),
+                        &subject->schedule) != VBS_OK ||
+        vbs_solver_frontier(NULL, subject->solver, &subject->frontier) != VBS_OK ||
+        vbs_solver_new(NULL, planner, &late, NULL, &subject->late) != VBS_OK ||
+        vbs_solver_least_bytes(subject->late) != INT64_MAX)
+        bail_out("no plan");
+}
+
+static void set_files(struct subject *subject)
+{
+    subject->folder = temporary_folder();
+    subject->json = path_in(subject->folder, "plan.json");
+    subject->trace = path_in(subject->folder, "trace.csv");
+    if (vbs_schedule_write_json(NULL, subject->schedule, subject->json) != VBS_OK ||
+        vbs_replay_write_csv(NULL, subject->profile, subject->schedule, subject->replay,
+                             subject->trace) != VBS_OK)
+        bail_out("no files");
+    subject->json_text = read_text(subject->json, &subject->n_json);
+    subject->trace_text = read_text(subject->trace, &subject->n_trace);
+}
+
+static void subject_init(struct subject *subject)
+{
+    *subject = (struct subject){.profile = branched_profile()};
+    subject->problem = (struct vbs_problem){.profile = subject->profile, .request = REQUEST};
+    set_planner(subject, vbs_planner_at(PLANNER));
+    if (vbs_replay_run(NULL, subject->profile, subject->schedule, -1, true, &subject->replay) !=
+            VBS_OK ||
+        vbs_compare_default_budgets(NULL, &subject->problem, &subject->budgets) != VBS_OK)
+        bail_out("no replay");
+    subject->few = subject->budgets;
+    subject->few.to_bytes = subject->few.from_bytes + 2 * subject->few.step_bytes;
+    if (vbs_compare_run(NULL, &subject->problem,
+                        &(struct vbs_compare_options){.budgets = &subject->few},
+                        &subject->compare) != VBS_OK)
+        bail_out("no comparison");
+    for (int form = TABLE; form <= CSV; form++)
+        if (print_form(NULL, subject, form, &subject->texts[form]) != VBS_OK)
+            bail_out("no table");
+    set_files(subject);
+}
+
+static void subject_clear(struct subject *subject)
+{
+    for (int form = TABLE; form <= CSV; form++)
+        free(subject->texts[form]);
+    free(subject->json_text);
+    free(subject->trace_text);
+    free(subject->json);
+    free(subject->trace);
+    remove_folder(subject->folder);
+    vbs_compare_free(subject->compare);
+    vbs_replay_free(subject->replay);
+    vbs_frontier_free(subject->frontier);
+    vbs_schedule_free(subject->schedule);
+    vbs_solver_free(subject->solver);
+    vbs_solver_free(subject->late);
+    vbs_profile_free(subject->profile);
+}
+
+int main(void)
+{
+    struct subject subject;
+
+    subject_init(&subject);
+    printf("# a profile of %d layers, seed %d\n", subject.profile->n_layers, SEED);
+    for (size_t i = 0; i < sizeof TASKS / sizeof TASKS[0]; i++) {
+        for (int p = 0; vbs_planner_at(p); p++) {
+            if (!TASKS[i].of_planner && p != PLANNER)
+                continue;
+            if (vbs_planner_transfers(vbs_planner_at(p)))
+                continue; /* with weights included only: t_fault_weights.c */
+            if (strcmp(vbs_planner_name(vbs_planner_at(p)), "optimal") == 0)
+                continue; /* takes too long for so many layers: t_fault_optimal.c */
+            set_planner(&subject, vbs_planner_at(p));
+            try_task(&TASKS[i], &subject, false);
+            try_task(&TASKS[i], &subject, true);
+        }
+    }
+    subject_clear(&subject);
+    return done_testing();
+}

@@ -1,0 +1,249 @@
+/*
+ * Every allocation of planning with weights inside the budget fails once, and then also every one
+ * from it on, or asks to stop: the call says so, leaves its outputs as they were and nothing behind
+ * (AddressSanitizer looks), and the same call then succeeds with the same result.
+ */
+#include "support/fault.h"
+#include "support/random_weights.h"
+#include "support/tap.h"
+
+#include "vbslab/plan.h"
+
+#include <stdlib.h>
+
+#define SEED       90
+#define N_LAYERS   3
+#define REQUEST    2
+#define MAX_TRIES  1000
+#define MAX_SHOWN  5
+#define MAX_FAULTS 300 /* tried of one task; of more, some */
+
+/* What the calls are made on. */
+struct subject {
+    struct vbs_profile *profile;
+    struct vbs_problem problem;
+    const struct vbs_planner *planner;
+    struct vbs_solver *solver;
+    int64_t budget;
+    double time_us, bound_us;
+    int n_points;
+};
+
+static char untouched; /* where outputs point before a call */
+
+static enum vbs_status failed(enum vbs_status status, const void *output)
+{
+    return output == &untouched ? status : VBS_N_STATUS;
+}
+
+static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_solver *solver = (void *)&untouched;
+    enum vbs_status status =
+        vbs_solver_new(ctx, subject->planner, &subject->problem, NULL, &solver);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, solver);
+    same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver);
+    vbs_solver_free(solver);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *schedule = (void *)&untouched;
+    enum vbs_status status = vbs_solver_plan(ctx, subject->solver, subject->budget, &schedule);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, schedule);
+    same = schedule->predicted.time_us == subject->time_us;
+    vbs_schedule_free(schedule);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status plan_too_little(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_schedule *schedule = (void *)&untouched;
+    enum vbs_status status = vbs_solver_plan(
+        ctx, subject->solver, vbs_solver_least_bytes(subject->solver) - 1, &schedule);
+
+    return failed(status, schedule);
+}
+
+static enum vbs_status frontier(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    struct vbs_frontier *found = (void *)&untouched;
+    enum vbs_status status = vbs_solver_frontier(ctx, subject->solver, &found);
+    bool same;
+
+    if (status != VBS_OK)
+        return failed(status, found);
+    same = found->n_points == subject->n_points;
+    vbs_frontier_free(found);
+    return same ? VBS_OK : VBS_N_STATUS;
+}
+
+static enum vbs_status bound(struct vbs_ctx *ctx, const struct subject *subject)
+{
+    double time_us = -1;
+    enum vbs_status status = vbs_bound_us(ctx, &subject->problem, subject->budget, &time_us);
+
+    if (status != VBS_OK)
+        return time_us == -1 ? status : VBS_N_STATUS;
+    return time_us == subject->bound_us ? VBS_OK : VBS_N_STATUS;
+}
+
+struct task {
+    const char *name;
+    /* VBS_OK when it went well and gave what it gave before; VBS_N_STATUS when it broke a promise.
+     */
+    enum vbs_status (*run)(struct vbs_ctx *ctx, const struct subject *subject);
+    enum vbs_status expected; /* when nothing fails */
+    bool allocates;           /* of its own, whatever the planner */
+};
+
+static const struct task TASKS[] = {
+    {"making a solver", make_solver, VBS_OK, true},
+    {"a plan", plan, VBS_OK, true},
+    {"a plan for too little memory", plan_too_little, VBS_INFEASIBLE, false},
+    {"a frontier", frontier, VBS_OK, true},
+    {"a lower bound", bound, VBS_OK, true},
+};
+
+enum way { ONCE, FROM_THEN_ON, STOP, N_WAYS };
+static const char *const WAYS[] = {"each fails once", "all from one on fail", "stopped at each"};
+
+/* How many allocations the task makes. */
+static long count_allocations(const struct task *task, const struct subject *subject)
+{
+    const long many = 1L << 40;
+    struct vbs_ctx ctx = {0};
+    long left;
+
+    allocation_faults = (struct faults){.countdown = many};
+    (void)task->run(&ctx, subject);
+    left = allocation_faults.countdown;
+    allocation_faults.countdown = 0;
+    return many - left;
+}
+
+/* Whether allocation n failing, or asking to stop, ends as it should. */
+static bool try_fault(const struct task *task, const struct subject *subject, enum way way, long n)
+{
+    volatile sig_atomic_t stop = 0;
+    struct vbs_ctx ctx = {.cancel = &stop};
+    enum vbs_status status, want = way == STOP ? VBS_INTERRUPTED : VBS_NO_MEMORY;
+
+    allocation_faults = (struct faults){
+        .countdown = n, .lasting = way == FROM_THEN_ON, .stop = way == STOP ? &stop : NULL};
+    status = task->run(&ctx, subject);
+    allocation_faults.countdown = 0;
+    /* A wish to stop that comes too late is not heard, and some are not needed for a right result.
+     */
+    if ((status == want && ctx.status == want) || status == task->expected)
+        return true;
+    printf("# allocation %ld: status %d (%s)\n", n, (int)status, ctx.detail);
+    return false;
+}
+
+static void try_task(const struct task *task, const struct subject *subject, enum way way)
+{
+    long n = count_allocations(task, subject), step = n / MAX_FAULTS + 1;
+    int n_wrong = 0;
+    struct vbs_ctx ctx = {0};
+
+    for (long at = 1; at <= n && n_wrong < MAX_SHOWN; at += step)
+        n_wrong += !try_fault(task, subject, way, at);
+    ok((n > 0 || !task->allocates) && n_wrong == 0 && task->run(&ctx, subject) == task->expected,
+       "%s of %s: %ld allocations, %s", task->name, vbs_planner_name(subject->planner), n,
+       WAYS[way]);
+}
+
+static void bail_out(const char *why)
+{
+    printf("Bail out! %s\n", why);
+    exit(1);
+}
+
+/* A layer with channels, one with two forms, one without weights. */
+static bool has_all(const struct vbs_profile *profile)
+{
+    bool has_channels = false, has_forms = false, has_none = false;
+
+    for (int k = 1; k <= profile->n_layers; k++) {
+        int n_rows;
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, 0, &n_rows);
+
+        has_channels = has_channels ||
+                       (profile->layers[k].channels > 1 && profile->layers[k].weight_bytes > 20);
+        has_none = has_none || profile->layers[k].weight_bytes == 0;
+        for (int a = 0; a < n_rows; a++)
+            has_forms = has_forms || rows[a].form > 0;
+    }
+    return profile->n_layers == N_LAYERS && profile->n_batches > 1 && has_channels && has_forms &&
+           has_none;
+}
+
+static struct vbs_profile *find_profile(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    struct vbs_profile *profile = NULL;
+
+    gsl_rng_set(rng, SEED);
+    for (int i = 0; i < MAX_TRIES && !profile; i++) {
+        profile = random_weights_profile(rng, RANDOM_BRANCHED, N_LAYERS, true);
+        if (profile && !has_all(profile)) {
+            vbs_profile_free(profile);
+            profile = NULL;
+        }
+    }
+    gsl_rng_free(rng);
+    if (!profile)
+        bail_out("no profile that has it all");
+    return profile;
+}
+
+static void set_planner(struct subject *subject, const char *name)
+{
+    struct vbs_frontier *points = NULL;
+    struct vbs_schedule *schedule = NULL;
+
+    vbs_solver_free(subject->solver);
+    subject->solver = NULL;
+    if (vbs_planner_find(NULL, name, &subject->planner) != VBS_OK ||
+        vbs_solver_new(NULL, subject->planner, &subject->problem, NULL, &subject->solver) !=
+            VBS_OK ||
+        vbs_solver_frontier(NULL, subject->solver, &points) != VBS_OK)
+        bail_out("no solver");
+    subject->n_points = points->n_points;
+    subject->budget = points->points[points->n_points / 2].memory_bytes;
+    vbs_frontier_free(points);
+    if (vbs_solver_plan(NULL, subject->solver, subject->budget, &schedule) != VBS_OK ||
+        vbs_bound_us(NULL, &subject->problem, subject->budget, &subject->bound_us) != VBS_OK)
+        bail_out("no plan");
+    subject->time_us = schedule->predicted.time_us;
+    vbs_schedule_free(schedule);
+}
+
+int main(void)
+{
+    static const char *const PLANNERS[] = {"fbs", "dp-vbs+", "mmcnn", "vdnn", "joint"};
+    struct subject subject = {.profile = find_profile()};
+
+    subject.problem = (struct vbs_problem){.profile = subject.profile,
+                                           .request = REQUEST,
+                                           .weights = VBS_WEIGHTS_INCLUDED,
+                                           .copy = {"given", 1, 10}};
+    printf("# a profile of %d layers, seed %d\n", subject.profile->n_layers, SEED);
+    for (size_t p = 0; p < sizeof PLANNERS / sizeof PLANNERS[0]; p++) {
+        set_planner(&subject, PLANNERS[p]);
+        for (size_t t = 0; t < sizeof TASKS / sizeof TASKS[0]; t++)
+            for (int way = ONCE; way < N_WAYS; way++)
+                try_task(&TASKS[t], &subject, (enum way)way);
+    }
+    vbs_solver_free(subject.solver);
+    vbs_profile_free(subject.profile);
+    return done_testing();
+}

@@ -1,0 +1,416 @@
+/* Networks from ONNX files: nine known ones without weights, small ones in the words of several
+ * exporters and versions, computed by the slow definitions; weights that stay in their file. */
+#include "vbslab/model.h"
+
+#include "model/onnx/onnx.h"
+
+#include "support/onnx_bytes.h"
+#include "reference/ops.h"
+#include "support/tap.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Parameters (without running statistics) and multiply-accumulates as onnx's own shape inference
+ * and the shapes of the initialisers give them. */
+static const struct {
+    const char *name;
+    int64_t parameters, macs;
+    int n_layers;
+} LIGHT[] = {
+    {"light_bvlc_alexnet", 60965224, 654560384, 14},
+    {"light_densenet121", 8062504, 2834161664, 242},
+    {"light_inception_v1", 6998552, 1431556352, 84},
+    {"light_inception_v2", 11214888, 2018851840, 94},
+    {"light_resnet50", 25557032, 4089184256, 73},
+    {"light_shufflenet", 1393320, 124664528, 88},
+    {"light_squeezenet", 1235496, 349151936, 39},
+    {"light_vgg19", 143667240, 19632062464, 25},
+    {"light_zfnet512", 87250536, 1481727008, 14},
+};
+
+static struct vbs_network *load(const char *name, const struct vbs_shape *input)
+{
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    char path[300];
+
+    snprintf(path, sizeof path, "tests/data/onnx/%s.onnx", name);
+    if (vbs_network_load(&ctx, path, input, &network) == VBS_OK)
+        return network;
+    printf("# %s\n", vbs_detail(&ctx));
+    return NULL;
+}
+
+static int count_ops(const struct vbs_network *network, enum vbs_op op)
+{
+    int n = 0;
+
+    for (int k = 1; k <= network->n_layers; k++)
+        n += network->layers[k].op == op;
+    return n;
+}
+
+static void check_light(int i)
+{
+    struct vbs_network *network = load(LIGHT[i].name, NULL);
+    int64_t parameters = 0, macs = 0;
+
+    ok(network != NULL, "%s is read", LIGHT[i].name);
+    if (!network)
+        return;
+    for (int k = 1; k <= network->n_layers; k++) {
+        parameters += network->layers[k].parameters;
+        macs += network->layers[k].macs;
+    }
+    is_str(network->name, LIGHT[i].name, "its name is the file's");
+    is_int(parameters, LIGHT[i].parameters, "its parameters");
+    is_int(macs, LIGHT[i].macs, "its multiply-accumulates");
+    is_int(network->n_layers, LIGHT[i].n_layers, "its layers");
+    is_int(vbs_network_stored(network), 0, "its weights are seeded");
+    ok(!network->whole && network->input.n_dims == 3 && network->n_outputs == 1 &&
+           vbs_shape_elements(&network->outputs[0].shape) == 1000,
+       "one image in, 1000 classes out");
+    ok(count_ops(network, VBS_OP_SCALE) + count_ops(network, VBS_OP_BATCHNORM) <=
+               2 * count_ops(network, VBS_OP_CONCAT) + 1 &&
+           count_ops(network, VBS_OP_TRANSPOSE) == 0,
+       "nothing but channels of concats is normalised apart");
+    if (strcmp(LIGHT[i].name, "light_shufflenet") == 0)
+        is_int(count_ops(network, VBS_OP_SHUFFLE), 16, "its shuffles are one layer each");
+    vbs_network_free(network);
+}
+
+/* ---- small networks, computed ---- */
+
+static const struct {
+    const char *name;
+    const char *layers; /* their words, bundled ones behind a + */
+} SMALL[] = {
+    {"torch_flatten_11", "conv+batchnorm+relu maxpool fc softmax"},
+    {"torch_flatten_14", "conv+batchnorm+relu maxpool fc softmax"},
+    {"torch_gates", "conv+swish conv+hardswish conv+mish avgpool conv+hardsigmoid mul+gelu shuffle "
+                    "avgpool fc logsoftmax"},
+    {"keras_nhwc", "transpose conv+clip conv+scale+leakyrelu avgpool fc softmax"},
+    {"segment", "conv+elu pad avgpool conv instancenorm prelu deconv pad slice concat slice slice "
+                "slice pow max add add resize conv+sigmoid dropout concat transpose"},
+    {"outputs", "fc relu dropout concat dropout concat sub dropout dropout"},
+    {"whole", "fc transpose matmul softmax+scale reducemax"},
+    {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
+                "transpose transpose instancenorm scale gather+gelu reducel2"},
+    {"later", "mish+gelu avgpool pad slice slice concat resize leakyrelu reducel1 mul instancenorm "
+              "scale reducelogsumexp"},
+    {"external", "conv+relu fc"},
+    {"opset_07", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_09", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_10", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_11", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_13", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_18", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_21", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+};
+
+static void describe(const struct vbs_network *network, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int k = 1; k <= network->n_layers && used < size; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+
+        used += (size_t)snprintf(text + used, size - used, "%s%s", k > 1 ? " " : "",
+                                 vbs_op_word(l->op));
+        for (int i = 0; i < l->n_bundled && used < size; i++)
+            used +=
+                (size_t)snprintf(text + used, size - used, "+%s", vbs_op_word(l->bundled[i].op));
+    }
+}
+
+static bool read_pb(const char *name, const char *what, struct vbs_onnx_tensor_file *tensor)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "tests/data/onnx/%s_%s.pb", name, what);
+    return vbs_onnx_read_tensor(NULL, path, tensor) == VBS_OK;
+}
+
+/* All tensors of one sample; null: out of memory. */
+static float **compute(const struct vbs_network *network, const float *input)
+{
+    float **tensors = calloc((size_t)network->n_layers + 1, sizeof *tensors);
+    size_t bytes = (size_t)vbs_shape_elements(&network->input) * sizeof(float);
+
+    if (!tensors)
+        return NULL;
+    tensors[0] = malloc(bytes);
+    if (tensors[0])
+        memcpy(tensors[0], input, bytes);
+    for (int k = 1; k <= network->n_layers && tensors[k - 1]; k++) {
+        const float *inputs[16];
+
+        for (int i = 0; i < network->layers[k].n_inputs; i++)
+            inputs[i] = tensors[network->layers[k].inputs[i]];
+        tensors[k] = reference_layer(network, k, inputs);
+    }
+    return tensors;
+}
+
+static void free_tensors(const struct vbs_network *network, float **tensors)
+{
+    for (int k = 0; tensors && k <= network->n_layers; k++)
+        free(tensors[k]);
+    free(tensors);
+}
+
+/* Largest difference of sample number s from the outputs that the file has, relative to 1. */
+static double difference(const char *name, const struct vbs_network *network, int s,
+                         float *const *tensors)
+{
+    double most = 0;
+
+    for (int i = 0; i < network->n_outputs; i++) {
+        int64_t n = vbs_shape_elements(&network->outputs[i].shape);
+        const float *got = tensors[network->outputs[i].layer];
+        struct vbs_onnx_tensor_file want;
+        char what[20];
+
+        snprintf(what, sizeof what, "out%d", i);
+        if (!got || !read_pb(name, what, &want))
+            return INFINITY;
+        for (int64_t k = 0; k < n; k++) {
+            double d = fabs((double)got[k] - want.values[s * n + k]);
+
+            most = d <= most ? most : isnan(d) ? INFINITY : d;
+        }
+        free(want.values);
+    }
+    return most;
+}
+
+static void check_small(int i)
+{
+    const char *name = SMALL[i].name;
+    struct vbs_network *network = load(name, NULL);
+    struct vbs_onnx_tensor_file input = {.values = NULL};
+    double most = 0;
+    char text[400];
+
+    ok(network && read_pb(name, "in", &input), "%s is read", name);
+    if (network && input.values) {
+        int64_t each = vbs_shape_elements(&network->input);
+
+        describe(network, text, sizeof text);
+        is_str(text, SMALL[i].layers, "its layers");
+        ok(vbs_network_stored(network) > 0, "its weights are the file's");
+        ok(network->whole == (strcmp(name, "whole") == 0), "its samples");
+        for (int s = 0; s < vbs_shape_elements(&input.shape) / each; s++) {
+            float **tensors = compute(network, input.values + s * each);
+
+            most = fmax(most, tensors ? difference(name, network, s, tensors) : INFINITY);
+            free_tensors(network, tensors);
+        }
+        ok(most < 1e-4, "its outputs are those of onnx's definitions (%.1g)", most);
+    }
+    free(input.values);
+    vbs_network_free(network);
+}
+
+static void check_outputs(void)
+{
+    struct vbs_network *network = load("outputs", NULL);
+    static const char *const NAMES[] = {"gemm_3", "relu_5", "wide", "y", "same"};
+    bool named = network && network->n_outputs == 5;
+
+    for (int i = 0; named && i < 5; i++)
+        named &= strcmp(network->outputs[i].name, NAMES[i]) == 0;
+    ok(named, "outputs have the file's names and order");
+    ok(network && network->outputs[2].shape.n_dims == 2 &&
+           network->layers[network->outputs[2].layer].shape.n_dims == 1,
+       "an output is seen in the file's shape");
+    vbs_network_free(network);
+}
+
+/* ---- input shapes ---- */
+
+static void check_shapes(void)
+{
+    const struct vbs_shape larger = {3, {3, 227, 227}}, wrong = {3, {3, 100, 100}},
+                           flat = {2, {224, 224}};
+    struct vbs_network *network = load("light_squeezenet", &larger);
+    struct vbs_ctx ctx = {0};
+
+    ok(network && vbs_shape_elements(&network->input) == 3 * 227 * 227 &&
+           network->layers[1].shape.dim[1] == 113,
+       "another input shape, where nothing is fixed");
+    vbs_network_free(network);
+    network = NULL;
+    ok(vbs_network_load(&ctx, "tests/data/onnx/light_zfnet512.onnx", &wrong, &network) == VBS_USAGE,
+       "an input shape that the file's constants do not allow is the caller's mistake");
+    is_str(
+        vbs_detail(&ctx),
+        "input 3x100x100 does not suit the model: tests/data/onnx/light_zfnet512.onnx: node 'n15' "
+        "(Reshape): 2048 elements do not fit the new shape",
+        "and said where");
+    ok(vbs_network_load(&ctx, "tests/data/onnx/light_zfnet512.onnx", &flat, &network) == VBS_USAGE,
+       "so are too few dimensions");
+}
+
+/* ---- weights that stay in their file ---- */
+
+#define FAR_BYTES ((int64_t)400 << 20)
+
+static long resident_kib(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* A file of a fully-connected layer [25600, 4096] whose weights are a hole in the file but for the
+ * last one, which is 2. */
+static bool write_large(const char *path)
+{
+    struct bytes graph = {0}, model = {0}, value = onnx_value("x", 1, 2, (int64_t[]){0, 25600});
+    struct bytes node = onnx_node("MatMul", "x w", "y"), import = {0}, tensor;
+    const float last = 2;
+    FILE *file;
+    bool written;
+
+    bytes_put(&graph, ONNX_INPUT, &value);
+    value = onnx_value("y", 1, 0, NULL);
+    bytes_put(&graph, ONNX_OUTPUT, &value);
+    bytes_put(&graph, ONNX_NODE, &node);
+    tensor = onnx_tensor("w", 1, 2, (int64_t[]){25600, 4096});
+    bytes_varint(&tensor, 9 << 3 | 2);
+    bytes_varint(&tensor, (uint64_t)FAR_BYTES);
+    bytes_varint(&graph, ONNX_INITIALIZER << 3 | 2);
+    bytes_varint(&graph, tensor.length + (uint64_t)FAR_BYTES);
+    bytes_add(&graph, tensor.data, tensor.length);
+    bytes_int(&import, 2, 13);
+    bytes_put(&model, 8, &import);
+    bytes_varint(&model, 7 << 3 | 2);
+    bytes_varint(&model, graph.length + (uint64_t)FAR_BYTES);
+    bytes_add(&model, graph.data, graph.length);
+    file = fopen(path, "wb");
+    written = file && fwrite(model.data, 1, model.length, file) == model.length &&
+              fseeko(file, FAR_BYTES - (off_t)sizeof last, SEEK_CUR) == 0 &&
+              fwrite(&last, sizeof last, 1, file) == 1;
+    bytes_clear(&tensor);
+    bytes_clear(&graph);
+    bytes_clear(&model);
+    return (!file || fclose(file) == 0) && written;
+}
+
+static void check_lazy(void)
+{
+    char path[] = "/tmp/t_onnx.XXXXXX.onnx";
+    int file = mkstemps(path, 5);
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    float row[25600];
+    long before;
+    bool loaded;
+
+    if (file < 0 || !write_large(path)) {
+        skip("a file of 400 MiB", "no room for it");
+    } else {
+        before = resident_kib();
+        loaded = vbs_network_load(&ctx, path, NULL, &network) == VBS_OK;
+        ok(loaded && resident_kib() - before < 8192,
+           "loading a file of 400 MiB takes %ld KiB of memory", resident_kib() - before);
+        ok(loaded &&
+               vbs_parameter_values(&ctx, network, 1, -1, VBS_PARAMETER_WEIGHTS,
+                                    (int64_t)4095 * 25600, 25600, row) == VBS_OK &&
+               row[25599] == 2 && row[25598] == 0,
+           "and its weights are read where they are, transposed");
+        vbs_network_free(network);
+    }
+    if (file >= 0)
+        close(file);
+    unlink(path);
+}
+
+/* A chain of nodes of these names. */
+static struct vbs_network *load_named(const char *const *names, int n)
+{
+    char path[] = "/tmp/t_onnx.XXXXXX.onnx", inputs[20] = "x", outputs[20];
+    int file = mkstemps(path, 5);
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct bytes node;
+
+        snprintf(outputs, sizeof outputs, i + 1 < n ? "v%d" : "y", i);
+        node = onnx_node("MaxPool", inputs, outputs);
+        onnx_attribute_ints(&node, "kernel_shape", 2, (int64_t[]){1, 1});
+        bytes_text(&node, 3, names[i]);
+        onnx_add_node(&graph, node);
+        strcpy(inputs, outputs);
+    }
+    model = onnx_model(13, &graph);
+    if (file < 0 || !bytes_write(&model, path) ||
+        vbs_network_load(&ctx, path, NULL, &network) != VBS_OK)
+        printf("# %s\n", vbs_detail(&ctx));
+    bytes_clear(&model);
+    if (file >= 0)
+        close(file);
+    unlink(path);
+    return network;
+}
+
+static void check_layer_names(void)
+{
+    static char longest[400];
+    const char *const names[] = {"input", "pool", "pool",      "pool",  "a\x1b[2Jb", "\xff\xfe",
+                                 "",      "n12",  "p\xc3\xa4", longest, longest};
+    const char *const want[] = {"input.1", "pool", "pool.3",    "pool.4", "a_[2Jb", "__",
+                                "v6",      "n12",  "p\xc3\xa4", NULL,     NULL};
+    const int n = sizeof names / sizeof names[0];
+    struct vbs_network *network;
+    bool unique = true;
+
+    memset(longest, 'l', sizeof longest - 1);
+    network = load_named(names, n);
+    ok(network && network->n_layers == n, "layers of any names");
+    for (int k = 1; network && k <= n; k++) {
+        if (want[k - 1])
+            is_str(network->layers[k].name, want[k - 1], "a layer's name");
+        unique &= strlen(network->layers[k].name) < VBS_MAX_NAME;
+        for (int i = 1; i < k; i++)
+            unique &= strcmp(network->layers[i].name, network->layers[k].name) != 0;
+    }
+    ok(unique, "all differ, and none is too long");
+    vbs_network_free(network);
+}
+
+static void check_names(void)
+{
+    static const struct {
+        const char *path, *name;
+    } CASES[] = {{"a/b/net.onnx", "net"},
+                 {"net.onnx", "net"},
+                 {"x.onnx.onnx", "x.onnx"},
+                 {"a\tb.onnx", "a_b"}};
+    char name[VBS_MAX_NAME];
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        is_str(vbs_onnx_name(CASES[i].path, name), CASES[i].name, "the name of a file");
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof LIGHT / sizeof LIGHT[0]; i++)
+        check_light((int)i);
+    for (size_t i = 0; i < sizeof SMALL / sizeof SMALL[0]; i++)
+        check_small((int)i);
+    check_outputs();
+    check_shapes();
+    check_lazy();
+    check_names();
+    check_layer_names();
+    return done_testing();
+}

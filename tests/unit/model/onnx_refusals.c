@@ -1,0 +1,272 @@
+/* ONNX files that are wrong, or ask for what is not supported: one clear line each, which names the
+ * file and the node or tensor; and any file that is cut off or damaged is refused or read. */
+#include "vbslab/model.h"
+
+#include "model/onnx/onnx.h"
+
+#include "support/onnx_wrong.h"
+#include "support/tap.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FLOAT 1
+
+static char folder[] = "/tmp/t_onnx_refusals.XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[200];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static enum vbs_status load(struct vbs_ctx *ctx, const char *path)
+{
+    struct vbs_network *network = NULL;
+    enum vbs_status status = vbs_network_load(ctx, path, NULL, &network);
+
+    if (status == VBS_OK)
+        vbs_network_free(network);
+    return status;
+}
+
+static void check_case(size_t i)
+{
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_ctx ctx = {0};
+    char want[600];
+    enum vbs_status status;
+
+    onnx_cases[i].fill(&graph);
+    model = onnx_model(13, &graph);
+    if (!bytes_write(&model, path_of("m.onnx")))
+        ok(false, "the file is written");
+    bytes_clear(&model);
+    status = load(&ctx, path_of("m.onnx"));
+    ok(status == onnx_cases[i].status, "%s", onnx_cases[i].what);
+    snprintf(want, sizeof want, "%s: %s", path_of("m.onnx"),
+             onnx_cases[i].why ? onnx_cases[i].why : "");
+    if (onnx_cases[i].why)
+        is_str(vbs_detail(&ctx), want, "is said");
+    else if (status == VBS_IO)
+        ok(strstr(vbs_detail(&ctx), "none.bin") != NULL, "is said: %s", vbs_detail(&ctx));
+}
+
+/* Operators may mean something else in versions to come. */
+static void check_opsets(void)
+{
+    static const struct {
+        int64_t opset;
+        enum vbs_status status;
+    } CASES[] = {{7, VBS_OK},           {24, VBS_OK},
+                 {25, VBS_UNSUPPORTED}, {INT64_MAX, VBS_UNSUPPORTED},
+                 {0, VBS_UNSUPPORTED},  {-1, VBS_UNSUPPORTED}};
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct bytes graph = onnx_usual_graph(), model;
+        struct vbs_ctx ctx = {0};
+        enum vbs_status status;
+
+        onnx_add_node(&graph, onnx_node("Relu", "x", "y"));
+        model = onnx_model(CASES[i].opset, &graph);
+        bytes_write(&model, path_of("m.onnx"));
+        bytes_clear(&model);
+        status = load(&ctx, path_of("m.onnx"));
+        ok(status == CASES[i].status, "opset %lld: %s", (long long)CASES[i].opset,
+           vbs_detail(&ctx));
+    }
+}
+
+/* ---- bytes that are no such file ---- */
+
+static void check_bytes(const char *what, const void *data, size_t length, enum vbs_status status,
+                        const char *why)
+{
+    struct bytes file = {0};
+    struct vbs_ctx ctx = {0};
+    char want[300];
+
+    bytes_add(&file, data, length);
+    bytes_write(&file, path_of("m.onnx"));
+    bytes_clear(&file);
+    ok(load(&ctx, path_of("m.onnx")) == status, "%s", what);
+    snprintf(want, sizeof want, "%s: %s", path_of("m.onnx"), why);
+    is_str(vbs_detail(&ctx), want, "is said");
+}
+
+static void check_wire(void)
+{
+    struct bytes file = {0};
+
+    check_bytes("an empty file", "", 0, VBS_FORMAT,
+                "no graph; this is no ONNX file, or an empty one");
+    check_bytes("a text", "model alexnet\n", 14, VBS_FORMAT,
+                "byte 8: no field of a protocol buffer; this is no ONNX file");
+    check_bytes("a picture", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16, VBS_FORMAT,
+                "byte 11: no field of a protocol buffer; this is no ONNX file");
+    check_bytes("a number without end", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11,
+                VBS_FORMAT, "byte 11: a number has more than ten bytes");
+    check_bytes("a key that is cut off", "\x08", 1, VBS_FORMAT, "byte 1: a field is cut off");
+    check_bytes("two graphs", "\x3a\0\x3a\0", 4, VBS_FORMAT, "byte 3: a second 'graph'");
+    check_bytes("a field of 2 GB", "\x3a\xff\xff\xff\xff\x07xx", 8, VBS_FORMAT,
+                "byte 6: a field of 2147483647 bytes where 2 are left; the file is cut off or "
+                "damaged");
+    check_bytes("a field of 2^64 bytes", "\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xx", 13,
+                VBS_FORMAT,
+                "byte 11: a field of 18446744073709551615 bytes where 2 are left; the file is cut "
+                "off or damaged");
+    check_bytes("sparse initialisers", "\x3a\x02\x7a\0", 4, VBS_UNSUPPORTED,
+                "sparse initialisers are not read");
+    check_bytes("a field of another type", "\x3a\x02\x08\x05", 4, VBS_FORMAT,
+                "the graph has no outputs");
+    for (int i = 0; i < 70000; i++)
+        bytes_add(&file, "x", 1);
+    {
+        struct bytes model = {0};
+
+        bytes_data(&model, 2, file.data, file.length);
+        check_bytes("a long name", model.data, model.length, VBS_FORMAT,
+                    "byte 4: a text of more than 64 KiB");
+        bytes_clear(&model);
+    }
+    bytes_clear(&file);
+}
+
+/* Nodes by the hundred thousand in a small file. */
+static void check_many(void)
+{
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_ctx ctx = {0};
+
+    for (int i = 0; i < 1100000; i++)
+        bytes_add(&graph, "\x0a\0", 2);
+    model = onnx_model(13, &graph);
+    bytes_write(&model, path_of("m.onnx"));
+    bytes_clear(&model);
+    ok(load(&ctx, path_of("m.onnx")) == VBS_FORMAT &&
+           strstr(vbs_detail(&ctx), "more than 2^20 fields beside the weights"),
+       "more nodes than a network can have: %s", vbs_detail(&ctx));
+}
+
+/* ---- any damage ---- */
+
+static unsigned char *read_whole(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char *data = malloc(1 << 20);
+
+    *length = file && data ? fread(data, 1, 1 << 20, file) : 0;
+    if (file)
+        fclose(file);
+    return data;
+}
+
+/* 0, or 1 where loading ends in another way than it may. */
+static int try_bytes(const unsigned char *data, size_t length)
+{
+    struct vbs_ctx ctx = {0};
+    struct bytes file = {0};
+    enum vbs_status status;
+
+    bytes_add(&file, data, length);
+    bytes_write(&file, path_of("m.onnx"));
+    bytes_clear(&file);
+    status = load(&ctx, path_of("m.onnx"));
+    return !(status == VBS_OK ||
+             ((status == VBS_FORMAT || status == VBS_UNSUPPORTED || status == VBS_USAGE ||
+               status == VBS_IO) &&
+              ctx.status == status && ctx.detail[0] && !strpbrk(ctx.detail, "\n\r")));
+}
+
+static void check_damage(const char *path)
+{
+    size_t length;
+    unsigned char *data = read_whole(path, &length);
+    int wrong_cut = 0, wrong_bits = 0, n = 0;
+    unsigned seed = 9;
+
+    for (size_t cut = 0; cut < length; cut += 1 + cut / 200) {
+        wrong_cut += try_bytes(data, cut);
+        n++;
+    }
+    ok(length > 0 && wrong_cut == 0, "%s cut off at %d places", path, n);
+    for (int i = 0; i < 500 && length > 0; i++) {
+        size_t at = (seed = seed * 1103515245 + 12345) / 7 % length;
+        unsigned char kept = data[at];
+
+        data[at] ^= (unsigned char)(1 << (seed >> 28) % 8);
+        wrong_bits += try_bytes(data, length);
+        if (i % 4)
+            data[at] = kept; /* else it stays */
+    }
+    ok(wrong_bits == 0, "%s with single bits changed", path);
+    free(data);
+}
+
+static void check_values(void)
+{
+    struct bytes graph = onnx_usual_graph(), model;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+    float values[108];
+
+    onnx_add_tensor(&graph, onnx_floats("conv1.weight", NAN, 4, (int64_t[]){4, 3, 3, 3}));
+    onnx_add_node(&graph, onnx_node("Conv", "x conv1.weight", "y"));
+    model = onnx_model(13, &graph);
+    bytes_write(&model, path_of("m.onnx"));
+    bytes_clear(&model);
+    ok(vbs_network_load(&ctx, path_of("m.onnx"), NULL, &network) == VBS_OK &&
+           vbs_parameter_values(&ctx, network, 1, -1, VBS_PARAMETER_WEIGHTS, 0, 108, values) ==
+               VBS_FORMAT,
+       "weights that are no numbers are refused when they are read");
+    is_str(vbs_detail(&ctx), "parameter 'conv1.weight': value 0 is no number", "by name");
+    vbs_network_free(network);
+}
+
+static void check_tensors(void)
+{
+    struct bytes tensor = onnx_floats("t", NAN, 2, (int64_t[]){2, 3});
+    struct vbs_onnx_tensor_file read = {.values = NULL};
+    struct vbs_ctx ctx = {0};
+
+    bytes_write(&tensor, path_of("t.pb"));
+    ok(vbs_onnx_read_tensor(&ctx, path_of("t.pb"), &read) == VBS_OK && read.type == FLOAT &&
+           read.shape.n_dims == 2 && isnan(read.values[5]),
+       "a tensor file is read as it is");
+    free(read.values);
+    tensor.length -= 4;
+    bytes_write(&tensor, path_of("t.pb"));
+    ok(vbs_onnx_read_tensor(&ctx, path_of("t.pb"), &read) == VBS_FORMAT, "not when it is cut off");
+    bytes_clear(&tensor);
+    ok(vbs_onnx_read_tensor(&ctx, path_of("none.pb"), &read) == VBS_IO, "nor when it is not there");
+}
+
+int main(void)
+{
+    struct bytes hundred = {0};
+
+    if (!mkdtemp(folder))
+        return 1;
+    for (int i = 0; i < 100; i++)
+        bytes_add(&hundred, "x", 1);
+    bytes_write(&hundred, path_of("short.bin"));
+    bytes_clear(&hundred);
+    for (size_t i = 0; onnx_cases[i].what; i++)
+        check_case(i);
+    check_opsets();
+    check_wire();
+    check_many();
+    check_values();
+    check_tensors();
+    check_damage("tests/data/onnx/opset_18.onnx");
+    check_damage("tests/data/onnx/segment.onnx");
+    check_damage("tests/data/onnx/normals.onnx");
+    unlink(path_of("m.onnx"));
+    unlink(path_of("t.pb"));
+    unlink(path_of("short.bin"));
+    rmdir(folder);
+    return done_testing();
+}

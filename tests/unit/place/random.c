@@ -1,0 +1,249 @@
+/* Tiny random problems: the planner's heights are those of trying everything, its bounds too. */
+#include "reference/place_check.h"
+#include "support/tap.h"
+
+#include "place/internal.h"
+
+#include <gsl/gsl_rng.h>
+#include <stdlib.h>
+
+#define SEED      5
+#define MAX_ITEMS 16 /* of tight buffers */
+#define FEW_ITEMS 6  /* of others */
+#define MAX_RECTS 4
+#define LIMIT     64 /* of heights */
+
+enum kind { TIGHT, BUFFERS, ALIGNED, FIXED, STACKS, ALL, N_KINDS };
+
+static const char *const KIND_NAMES[N_KINDS] = {"tight buffers", "buffers", "aligned buffers",
+                                                "fixed buffers", "stacks",  "all kinds together"};
+
+struct problem {
+    struct vbs_place_item items[MAX_ITEMS];
+    struct vbs_place_rect rects[MAX_ITEMS * MAX_RECTS];
+    struct vbs_place_problem problem;
+};
+
+static int64_t below(gsl_rng *rng, int64_t n)
+{
+    return (int64_t)gsl_rng_uniform_int(rng, (unsigned long)n);
+}
+
+/* One rectangle, or a stack of some that follow each other in space, some with room between. */
+static void add_item(gsl_rng *rng, struct problem *to, bool stack)
+{
+    struct vbs_place_item *item = &to->items[to->problem.n_items++];
+    int64_t n = stack ? 1 + below(rng, MAX_RECTS) : 1, offset = 0;
+
+    *item = (struct vbs_place_item){.first_rect = to->problem.n_rects, .n_rects = n};
+    for (int64_t r = 0; r < n; r++) {
+        int64_t lower = below(rng, 8) - 3, size = below(rng, 4) + (r == 0);
+
+        if (stack)
+            offset += below(rng, 8) == 0;
+        to->rects[to->problem.n_rects++] =
+            (struct vbs_place_rect){lower, lower + 1 + below(rng, 5), offset, size};
+        offset += size;
+    }
+}
+
+#define TIGHT_STEPS 7
+
+/* As many plain buffers as a load of some bytes lets in: some of these need more than their load.
+ */
+static void add_tight(gsl_rng *rng, struct problem *to)
+{
+    int64_t room[TIGHT_STEPS], load = 5 + below(rng, 3);
+
+    for (int s = 0; s < TIGHT_STEPS; s++)
+        room[s] = load;
+    for (int tries = 0; tries < 200 && to->problem.n_items < MAX_ITEMS; tries++) {
+        int64_t lower = below(rng, TIGHT_STEPS), upper = lower + 1 + below(rng, 4);
+        int64_t size = 1 + below(rng, 3), least = load;
+
+        if (upper > TIGHT_STEPS)
+            continue;
+        for (int64_t s = lower; s < upper; s++)
+            least = room[s] < least ? room[s] : least;
+        if (least < size)
+            continue;
+        for (int64_t s = lower; s < upper; s++)
+            room[s] -= size;
+        to->rects[to->problem.n_rects] = (struct vbs_place_rect){lower, upper, 0, size};
+        to->items[to->problem.n_items++] =
+            (struct vbs_place_item){.first_rect = to->problem.n_rects++, .n_rects = 1};
+    }
+}
+
+static void make_problem(gsl_rng *rng, enum kind kind, struct problem *to)
+{
+    int64_t n = 1 + below(rng, FEW_ITEMS);
+
+    to->problem =
+        (struct vbs_place_problem){.items = to->items, .rects = to->rects, .capacity = INT64_MAX};
+    if (kind == TIGHT) {
+        add_tight(rng, to);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        struct vbs_place_item *item = &to->items[i];
+
+        add_item(rng, to, kind == STACKS || kind == ALL);
+        if (kind == ALIGNED || kind == ALL)
+            item->alignment = (int64_t)1 << below(rng, 3);
+        if ((kind == FIXED || kind == ALL) && below(rng, 4) == 0) {
+            int64_t align = item->alignment > 1 ? item->alignment : 1;
+
+            item->fixed = true;
+            item->fixed_offset = below(rng, 10) / align * align;
+        }
+    }
+}
+
+/* Whether one that is fixed is in the way of another, by trying only these. */
+static bool is_contradiction(const struct vbs_place_problem *problem)
+{
+    struct vbs_place_item items[MAX_ITEMS];
+    struct vbs_place_problem fixed = *problem;
+
+    fixed.items = items;
+    fixed.n_items = 0;
+    for (int64_t i = 0; i < problem->n_items; i++)
+        if (problem->items[i].fixed)
+            items[fixed.n_items++] = problem->items[i];
+    fixed.n_rects = 0; /* no load */
+    return place_brute_height(&fixed, LIMIT) > LIMIT;
+}
+
+/* The lowest placement has the height that trying gives, and is proven. */
+static bool check_lowest(const struct vbs_place_problem *problem, int64_t want)
+{
+    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1};
+    struct vbs_place_result *result = NULL;
+    struct vbs_ctx ctx = {0};
+    enum vbs_status status = vbs_place_lowest(&ctx, problem, &OPTIONS, &result);
+    int64_t height = -1;
+    const char *fault = status ? ctx.detail : place_fault(problem, result->offsets, &height);
+    bool good = !fault && height == want && result->height_bytes == want &&
+                result->bound_bytes == want && result->load_bytes == place_load(problem) &&
+                result->greedy_height_bytes >= want;
+
+    if (!good)
+        printf("# lowest: %s, height %lld, bound %lld, want %lld\n", fault ? fault : "valid",
+               (long long)height, result ? (long long)result->bound_bytes : -1, (long long)want);
+    vbs_place_free(result);
+    return good;
+}
+
+/* With that capacity it fits, with a byte less it is proven not to. */
+static bool check_capacity(const struct vbs_place_problem *problem, int64_t want)
+{
+    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .seed = 9};
+    struct vbs_place_problem limited = *problem;
+    struct vbs_place_result *result = NULL;
+    struct vbs_ctx ctx = {0};
+    int64_t height = -1;
+    bool good;
+
+    limited.capacity = want;
+    good = vbs_place(&ctx, &limited, &OPTIONS, &result) == VBS_OK &&
+           !place_fault(problem, result->offsets, &height) && height <= want;
+    vbs_place_free(result);
+    if (good && want > 0) {
+        limited.capacity = want - 1;
+        good = vbs_place(&ctx, &limited, &OPTIONS, &result) == VBS_INFEASIBLE &&
+               !place_fault(problem, result->offsets, &height) && height == want &&
+               result->bound_bytes == want;
+        vbs_place_free(result);
+    }
+    if (!good)
+        printf("# capacity %lld: %s\n", (long long)want, ctx.detail);
+    return good;
+}
+
+typedef enum vbs_status search(struct placing *placing, struct placing_part *part, int64_t target,
+                               int64_t n_steps, enum placing_answer *answer);
+typedef bool suits(const struct placing *placing, const struct placing_part *part);
+
+/* A search by itself: it refutes what is a unit below the least height of a part, and finds that.
+ * Parts are told apart by whether they matter for the height. */
+static bool check_search(const struct vbs_place_problem *problem, suits *suits_it, search *ask,
+                         int64_t want)
+{
+    struct placing placing = {.end_s = HUGE_VAL};
+    bool good = vbs_placing_prepare(&placing, problem) == VBS_OK, refuted = want == 0;
+
+    for (int p = 0; good && p < placing.n_parts; p++) {
+        struct placing_part *part = &placing.parts[p];
+        enum placing_answer answer = PLACING_FOUND;
+        int64_t below_it = (want - 1) / placing.unit;
+
+        if (!suits_it(&placing, part)) {
+            refuted = true;
+            continue;
+        }
+        good = vbs_placing_greedy(&placing, part, 0) == VBS_OK;
+        if (below_it < part->load) {
+            refuted = true;
+            continue;
+        }
+        part->height = INT64_MAX;
+        good = good && ask(&placing, part, below_it, INT64_MAX / 4, &answer) == VBS_OK &&
+               answer != PLACING_UNKNOWN;
+        refuted = refuted || answer == PLACING_REFUTED;
+        if (good && answer == PLACING_REFUTED)
+            good = ask(&placing, part, want / placing.unit, INT64_MAX / 4, &answer) == VBS_OK &&
+                   answer == PLACING_FOUND && part->height * placing.unit <= want;
+    }
+    vbs_placing_clear(&placing);
+    return good && refuted;
+}
+
+static void test_kind(gsl_rng *rng, enum kind kind, int n)
+{
+    int n_wrong = 0, n_done = 0, n_refused = 0, n_above_load = 0;
+
+    while (n_done < n) {
+        struct problem made;
+        const struct vbs_place_problem *problem = &made.problem;
+        int64_t want;
+        bool good;
+
+        make_problem(rng, kind, &made);
+        if (is_contradiction(problem)) {
+            struct vbs_place_result *result;
+            struct vbs_ctx ctx = {0};
+
+            n_refused++;
+            n_wrong += vbs_place(&ctx, problem, NULL, &result) != VBS_USAGE;
+            continue;
+        }
+        want = place_brute_height(problem, LIMIT);
+        good = check_lowest(problem, want) && check_capacity(problem, want) &&
+               check_search(problem, vbs_placing_stack_suits, vbs_placing_stack, want) &&
+               check_search(problem, vbs_placing_orient_suits, vbs_placing_orient, want);
+        if (!good)
+            printf("# problem %d of %s: least height %lld\n", n_done, KIND_NAMES[kind],
+                   (long long)want);
+        n_wrong += !good;
+        n_above_load += want > place_load(problem);
+        n_done++;
+    }
+    ok(n_wrong == 0, "%d problems of %s (%d higher than their load, %d refused)", n,
+       KIND_NAMES[kind], n_above_load, n_refused);
+}
+
+int main(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+
+    gsl_rng_set(rng, SEED);
+    test_kind(rng, TIGHT, 3000);
+    test_kind(rng, BUFFERS, 500);
+    test_kind(rng, ALIGNED, 1500);
+    test_kind(rng, FIXED, 1500);
+    test_kind(rng, STACKS, 1500);
+    test_kind(rng, ALL, 1500);
+    gsl_rng_free(rng);
+    return done_testing();
+}

@@ -1,0 +1,404 @@
+/*
+ * The transfers of streams: what they say against the walk and the replay, and the places of their
+ * loads against all others.
+ */
+#include "support/random_weights.h"
+#include "support/tap.h"
+
+#include "plan/weights/stream.h"
+#include "vbslab/replay.h"
+
+#include <stdlib.h>
+
+#define SEED        4711
+#define N_STREAMS   400
+#define MAX_LAYERS  4
+#define MAX_REQUEST 3
+#define MAX_SLOTS   64
+#define MAX_LOADS   6     /* moved about */
+#define MAX_PLACES  20000 /* combinations of them */
+#define ROUNDING    1e-9
+
+/* A stream of random steps, cut at random. */
+struct subject {
+    struct vbs_profile *profile;
+    struct vbs_problem problem;
+    struct vbs_task task;
+    struct vbs_arena arena;
+    struct vbs_schedule *path;
+    struct vbs_cutting cutting;
+    struct vbs_stream stream;
+};
+
+static bool choose_cutting(gsl_rng *rng, struct subject *subject)
+{
+    const struct vbs_profile *profile = subject->profile;
+
+    if (vbs_cutting_init(NULL, &subject->task, &subject->arena, &subject->cutting) != VBS_OK)
+        return false;
+    for (int k = 1; k <= profile->n_layers; k++)
+        for (int f = 0; f < subject->cutting.n_forms; f++) {
+            int limit = vbs_part_limit(&profile->layers[k], vbs_profile_form_bytes(profile, k, f));
+
+            subject->cutting.parts[k * subject->cutting.n_forms + f] =
+                random_int(rng, 0, limit < 4 ? limit : 4);
+        }
+    return true;
+}
+
+static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
+{
+    *subject =
+        (struct subject){.profile = random_weights_profile(
+                             rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), max_layers, true)};
+    if (random_once_in(rng, 3))
+        subject->profile = say_parts(rng, subject->profile, false);
+    if (!subject->profile)
+        return false;
+    subject->problem =
+        (struct vbs_problem){.profile = subject->profile,
+                             .request = random_int(rng, 1, MAX_REQUEST),
+                             .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
+                             .weights = VBS_WEIGHTS_INCLUDED,
+                             .copy = random_channel(rng)};
+    subject->path =
+        random_schedule(rng, subject->profile, (int)subject->problem.request, subject->problem.io);
+    return subject->path && vbs_task_init(NULL, &subject->task, &subject->problem) == VBS_OK &&
+           choose_cutting(rng, subject) &&
+           vbs_stream_init(NULL, &subject->task, subject->path->steps, subject->path->n_steps,
+                           &subject->cutting, random_once_in(rng, 2), &subject->stream) == VBS_OK;
+}
+
+static void subject_clear(struct subject *subject)
+{
+    vbs_stream_clear(&subject->stream);
+    vbs_arena_clear(&subject->arena);
+    vbs_task_clear(&subject->task);
+    vbs_schedule_free(subject->path);
+    vbs_profile_free(subject->profile);
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= ROUNDING * (1 + fabs(b));
+}
+
+struct tally {
+    int n_streams, n_plans, n_infeasible, n_streamed, n_moved;
+    int not_walked, not_replayed, over, below_least, kept_anyway, too_early, not_all_kept,
+        placed_better, faster_when_held;
+};
+
+/* The replay's word on the steps. */
+static bool is_replayed(const struct subject *subject, const struct vbs_step_list *steps,
+                        int64_t memory_bytes, const struct vbs_streamed *streamed)
+{
+    const struct vbs_profile *profile = subject->profile;
+    const struct vbs_schedule schedule = {.model = "",
+                                          .planner = "",
+                                          .request = subject->problem.request,
+                                          .memory_bytes = memory_bytes,
+                                          .io = subject->problem.io,
+                                          .weights = VBS_WEIGHTS_INCLUDED,
+                                          .copy = subject->problem.copy,
+                                          .n_algorithms = profile->n_algorithms,
+                                          .algorithms = profile->algorithms,
+                                          .n_steps = steps->n_steps,
+                                          .steps = steps->steps};
+    struct vbs_replay *replay = NULL;
+    struct vbs_ctx ctx = {0};
+    bool same = vbs_replay_run(&ctx, profile, &schedule, -1, false, &replay) == VBS_OK;
+
+    if (!same)
+        printf("# %s\n", vbs_detail(&ctx));
+    same = same && replay->fits && replay->peak_bytes == streamed->peak_bytes &&
+           near(replay->time_us, streamed->time_us);
+    vbs_replay_free(replay);
+    return same;
+}
+
+/* A load as a schedule has it: before slot at, first read by the step in slot needed, dropped
+ * before slot end, and not to stand before slot from. */
+struct placed {
+    int at, needed, end, from;
+    int64_t bytes;
+    double copy_us;
+};
+
+struct places {
+    const struct vbs_stream *stream;
+    int64_t memory_bytes;
+    int n, n_slots;
+    struct placed loads[MAX_LOADS];
+    int64_t others[MAX_SLOTS]; /* bytes during each step without these loads */
+    int tried;
+};
+
+static bool same_piece(const struct vbs_step *a, const struct vbs_step *b)
+{
+    return a->layer == b->layer && a->form == b->form && a->part == b->part;
+}
+
+static bool reads(const struct vbs_stream *stream, int slot, const struct vbs_step *load)
+{
+    for (int v = 0; v < stream->n_visits; v++) {
+        const struct vbs_piece *piece = &stream->pieces[stream->visits[v].piece];
+
+        if (stream->visits[v].slot == slot && piece->layer == load->layer &&
+            piece->form == load->form && piece->part == load->part)
+            return true;
+    }
+    return false;
+}
+
+/* How load s of the schedule stands. */
+static struct placed find_place(const struct vbs_stream *stream, const struct vbs_step_list *steps,
+                                int64_t s)
+{
+    const struct vbs_step *load = &steps->steps[s];
+    struct placed placed = {.bytes = load->bytes, .end = (int)stream->computes.n_steps};
+    int slot = 0;
+
+    for (int64_t i = 0; i < s; i++) {
+        slot += steps->steps[i].op == VBS_STEP_COMPUTE;
+        if (steps->steps[i].op == VBS_STEP_DROP && same_piece(&steps->steps[i], load))
+            placed.from = slot;
+    }
+    placed.at = placed.needed = slot;
+    while (!reads(stream, placed.needed, load))
+        placed.needed++;
+    for (int64_t i = s; i < steps->n_steps; i++) {
+        slot += steps->steps[i].op == VBS_STEP_COMPUTE;
+        if (steps->steps[i].op == VBS_STEP_DROP && same_piece(&steps->steps[i], load)) {
+            placed.end = slot;
+            break;
+        }
+    }
+    placed.copy_us = vbs_task_copy_us(stream->task, load->bytes);
+    return placed;
+}
+
+/* False: too many loads or slots. */
+static bool find_places(const struct vbs_stream *stream, const struct vbs_step_list *steps,
+                        int64_t memory_bytes, struct places *places)
+{
+    int64_t there = 0;
+    int slot = 0;
+
+    *places = (struct places){
+        .stream = stream, .memory_bytes = memory_bytes, .n_slots = (int)stream->computes.n_steps};
+    if (places->n_slots > MAX_SLOTS)
+        return false;
+    for (int64_t s = 0; s < steps->n_steps; s++) {
+        const struct vbs_step *step = &steps->steps[s];
+
+        if (step->op == VBS_STEP_COMPUTE) {
+            places->others[slot] = stream->step_bytes[slot] + there;
+            slot++;
+            continue;
+        }
+        there += step->op == VBS_STEP_LOAD ? step->bytes : -step->bytes;
+        if (step->op == VBS_STEP_DROP || step->resident)
+            continue;
+        if (places->n == MAX_LOADS)
+            return false;
+        places->loads[places->n++] = find_place(stream, steps, s);
+    }
+    for (int i = 0; i < places->n; i++)
+        for (int s = places->loads[i].at; s < places->loads[i].end; s++)
+            places->others[s] -= places->loads[i].bytes;
+    return true;
+}
+
+/* The end of the last step where the loads stand, HUGE_VAL where they do not fit. */
+static double time_placed(const struct places *places, const int *at)
+{
+    double compute_us = 0, copy_us = 0, ready_us[MAX_LOADS];
+
+    for (int s = 0; s < places->n_slots; s++) {
+        int64_t bytes = places->others[s];
+
+        for (int i = 0; i < places->n; i++)
+            if (at[i] <= s && s < places->loads[i].end)
+                bytes += places->loads[i].bytes;
+        if (bytes > places->memory_bytes)
+            return HUGE_VAL;
+        for (int i = 0; i < places->n; i++)
+            if (at[i] == s)
+                ready_us[i] = copy_us = fmax(copy_us, compute_us) + places->loads[i].copy_us;
+        for (int i = 0; i < places->n; i++)
+            if (places->loads[i].needed == s)
+                compute_us = fmax(compute_us, ready_us[i]);
+        compute_us += places->stream->step_us[s];
+    }
+    return compute_us;
+}
+
+/* The least time over all places of loads i.. on. */
+static double best_placed(struct places *places, int *at, int i)
+{
+    double best_us = HUGE_VAL;
+    int from;
+
+    if (i == places->n) {
+        places->tried++;
+        return time_placed(places, at);
+    }
+    from = places->loads[i].from;
+    if (i > 0 && at[i - 1] > from)
+        from = at[i - 1];
+    for (at[i] = from; at[i] <= places->loads[i].needed && places->tried < MAX_PLACES; at[i]++)
+        best_us = fmin(best_us, best_placed(places, at, i + 1));
+    return best_us;
+}
+
+/* No places of the same loads in the same order end earlier. */
+static void check_places(const struct vbs_stream *stream, const struct vbs_step_list *steps,
+                         int64_t memory_bytes, double time_us, struct tally *tally)
+{
+    struct places places;
+    int at[MAX_LOADS];
+    double best_us;
+
+    if (!find_places(stream, steps, memory_bytes, &places) || places.n == 0)
+        return;
+    best_us = best_placed(&places, at, 0);
+    if (places.tried >= MAX_PLACES)
+        return;
+    tally->n_moved += places.tried > 1;
+    tally->placed_better += !near(best_us, time_us);
+    if (!near(best_us, time_us))
+        printf("# %d loads end at %.17g instead of %.17g\n", places.n, time_us, best_us);
+}
+
+/* The first steps of the schedule before which nothing was to stand. */
+static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
+                       int64_t memory_bytes, double free_us, struct tally *tally)
+{
+    const struct vbs_stream *stream = &subject->stream;
+    int *earliest = calloc((size_t)stream->n_visits + 1, sizeof *earliest);
+    struct vbs_stream_rule rule = {.keeps = keeps, .earliest = earliest};
+    struct vbs_step_list steps = {0};
+    struct vbs_streamed streamed;
+    int slot = 0, visit = 0;
+
+    for (int v = 0; v < stream->n_visits; v++)
+        earliest[v] = random_int(rng, 0, stream->visits[v].slot);
+    if (vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps) == VBS_OK) {
+        tally->not_replayed += !is_replayed(subject, &steps, memory_bytes, &streamed);
+        tally->faster_when_held += streamed.time_us < free_us * (1 - ROUNDING);
+        for (int64_t s = 0; s < steps.n_steps; s++) {
+            const struct vbs_step *step = &steps.steps[s];
+
+            slot += step->op == VBS_STEP_COMPUTE;
+            if (step->op != VBS_STEP_LOAD || step->resident)
+                continue;
+            while (!(stream->visits[visit].slot >= slot &&
+                     stream->pieces[stream->visits[visit].piece].layer == step->layer &&
+                     stream->pieces[stream->visits[visit].piece].form == step->form &&
+                     stream->pieces[stream->visits[visit].piece].part ==
+                         (step->part > 0 ? step->part : 1)))
+                visit++;
+            tally->too_early += slot < earliest[visit++];
+        }
+    }
+    vbs_step_list_clear(&steps);
+    free(earliest);
+}
+
+static bool keeps_none(const struct vbs_stream *stream, const struct vbs_walked *walked)
+{
+    int64_t bytes = 0;
+
+    for (int p = 0; p < stream->n_pieces; p++)
+        bytes += stream->pieces[p].bytes;
+    return walked->resident_bytes == 0 && walked->copied_bytes >= bytes;
+}
+
+static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memory_bytes,
+                       struct tally *tally)
+{
+    const struct vbs_stream *stream = &subject->stream;
+    struct vbs_stream_rule rule = {.keeps = !random_once_in(rng, 4),
+                                   .aside_bytes = random_int(rng, 0, 1) * random_int(rng, 0, 50)};
+    struct vbs_step_list steps = {0};
+    struct vbs_streamed streamed = {0};
+    struct vbs_walked walked = {0};
+    enum vbs_status status = vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps);
+
+    tally->below_least += memory_bytes < stream->least_bytes && status != VBS_INFEASIBLE;
+    tally->n_plans++;
+    tally->n_infeasible += status == VBS_INFEASIBLE;
+    if (status == VBS_OK && vbs_walk_all(NULL, &subject->task, &steps, &walked) == VBS_OK) {
+        tally->n_streamed += walked.copied_bytes > 0;
+        tally->not_walked +=
+            walked.peak_bytes != streamed.peak_bytes || !near(walked.time_us, streamed.time_us);
+        tally->over += streamed.peak_bytes > memory_bytes;
+        tally->not_replayed += !is_replayed(subject, &steps, memory_bytes, &streamed);
+        tally->kept_anyway += !rule.keeps && !keeps_none(stream, &walked);
+        check_places(stream, &steps, memory_bytes, streamed.time_us, tally);
+        if (rule.aside_bytes == 0)
+            check_held(rng, subject, rule.keeps, memory_bytes, streamed.time_us, tally);
+    }
+    vbs_step_list_clear(&steps);
+}
+
+/* With room for all of them pieces stay, and nothing is waited for. */
+static void check_all_kept(const struct subject *subject, struct tally *tally)
+{
+    const struct vbs_stream *stream = &subject->stream;
+    struct vbs_step_list steps = {0};
+    struct vbs_streamed streamed = {0};
+    struct vbs_walked walked = {0};
+
+    tally->not_all_kept += vbs_stream_plan(NULL, stream, &(struct vbs_stream_rule){.keeps = true},
+                                           (int64_t)1 << 40, &streamed, &steps) != VBS_OK ||
+                           vbs_walk_all(NULL, &subject->task, &steps, &walked) != VBS_OK ||
+                           walked.copied_bytes > 0 || !near(streamed.time_us, stream->compute_us);
+    vbs_step_list_clear(&steps);
+}
+
+static void test_streams(gsl_rng *rng)
+{
+    struct tally tally = {0};
+
+    for (int i = 0; i < N_STREAMS; i++) {
+        struct subject subject;
+
+        if (subject_init(rng, random_int(rng, 1, MAX_LAYERS), &subject)) {
+            tally.n_streams++;
+            check_plan(rng, &subject, subject.stream.least_bytes - 1, &tally);
+            check_plan(rng, &subject, subject.stream.least_bytes, &tally);
+            for (int b = 0; b < 3; b++)
+                check_plan(rng, &subject, subject.stream.least_bytes + random_int(rng, 1, 300),
+                           &tally);
+            check_all_kept(&subject, &tally);
+        }
+        subject_clear(&subject);
+    }
+    is_int(tally.n_streams, N_STREAMS, "random streams are made");
+    ok(tally.n_streamed > N_STREAMS && tally.n_moved > N_STREAMS / 4,
+       "  of %d plans %d copy, and the loads of %d can be elsewhere", tally.n_plans,
+       tally.n_streamed, tally.n_moved);
+    is_int(tally.below_least, 0, "below the least budget nothing is planned");
+    is_int(tally.over, 0, "peaks are within the budget");
+    is_int(tally.not_walked, 0, "peak and time are those of the walk");
+    is_int(tally.not_replayed, 0, "  and of the replay");
+    is_int(tally.kept_anyway, 0, "where nothing is to be kept, all is loaded");
+    is_int(tally.not_all_kept, 0, "with room for all nothing is loaded");
+    is_int(tally.placed_better, 0, "no places of the same loads in the same order end earlier");
+    is_int(tally.too_early, 0, "no load stands before the earliest place that it is given");
+    is_int(tally.faster_when_held, 0, "  which makes no plan faster");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+
+    printf("# seed %lu\n", seed);
+    gsl_rng_set(rng, seed);
+    test_streams(rng);
+    gsl_rng_free(rng);
+    return done_testing();
+}

@@ -1,0 +1,161 @@
+/* Replay with weights included against the definition, event by event, on random schedules. */
+#include "reference/brute_transfer.h"
+#include "support/random_profile.h"
+#include "support/random_transfer.h"
+#include "support/random_weights.h"
+#include "support/tap.h"
+
+#include "vbslab/replay.h"
+
+#include <stdlib.h>
+
+#define SEED        60521
+#define N_PROFILES  5000
+#define N_SCHEDULES 4 /* of each */
+
+/* What the random schedules had in them, so that none of it is missing. */
+struct met {
+    int loads, drops, residents, parts, stalls, beside;
+};
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+static bool agrees_with_events(const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                               const struct brute_event *events)
+{
+    int64_t peak = -1, peak_step = -1;
+    double time_us = 0;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_replay_step *at = &replay->steps[i];
+
+        if (!near(at->start_us, events[i].start_us) || !near(at->end_us, events[i].end_us) ||
+            at->memory_bytes != events[i].memory_bytes) {
+            printf("# step %" PRId64 " of %" PRId64 ": %g to %g in %" PRId64
+                   ", by the definition %g to %g in %" PRId64 "\n",
+                   i + 1, schedule->n_steps, at->start_us, at->end_us, at->memory_bytes,
+                   events[i].start_us, events[i].end_us, events[i].memory_bytes);
+            return false;
+        }
+        time_us = events[i].end_us > time_us ? events[i].end_us : time_us;
+        if (events[i].memory_bytes > peak) {
+            peak = events[i].memory_bytes;
+            peak_step = i;
+        }
+    }
+    return near(replay->time_us, time_us) && replay->peak_bytes == peak &&
+           replay->peak_step == peak_step;
+}
+
+/* The longest time between the ends of chunks: there every layer has done the same, whole. */
+static double longest_chunk_us(const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule,
+                               const struct brute_event *events)
+{
+    struct brute_progress progress = brute_progress_start();
+    double begin_us = 0, longest_us = 0;
+
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+        int parts = step->parts > 1 ? step->parts : 1, done;
+        bool level = true;
+
+        if (step->op != VBS_STEP_COMPUTE)
+            continue;
+        done = brute_progress_least(&progress, step->layer);
+        if (progress.parts[step->layer] != parts)
+            for (int p = 0; p < parts; p++)
+                progress.done[step->layer][p] = done;
+        progress.parts[step->layer] = parts;
+        progress.done[step->layer][parts > 1 ? step->part - 1 : 0] += step->batch;
+        done = brute_progress_least(&progress, 1);
+        for (int k = 1; k <= profile->n_layers; k++)
+            level = level && brute_progress_least(&progress, k) == done &&
+                    brute_progress_most(&progress, k) == done;
+        if (!level || (schedule->io == VBS_IO_RESIDENT && done < schedule->request))
+            continue;
+        longest_us = fmax(longest_us, events[i].end_us - begin_us);
+        begin_us = events[i].end_us;
+    }
+    return longest_us;
+}
+
+static void note(const struct vbs_schedule *schedule, const struct vbs_replay *replay,
+                 struct met *met)
+{
+    for (int64_t i = 0; i < schedule->n_steps; i++) {
+        const struct vbs_step *step = &schedule->steps[i];
+
+        met->loads += step->op == VBS_STEP_LOAD && !step->resident;
+        met->drops += step->op == VBS_STEP_DROP;
+        met->residents += step->resident;
+        met->parts += step->op == VBS_STEP_COMPUTE && step->parts > 1;
+    }
+    met->stalls += replay->time_us > replay->compute_us + 1e-6;
+    met->beside += replay->time_us < replay->compute_us + replay->copy_us - 1e-6;
+}
+
+static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, struct met *met)
+{
+    int request = random_int(rng, 1, BRUTE_REQUEST);
+    enum vbs_io io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL;
+    struct vbs_schedule *schedule = random_transfer_schedule(rng, profile, request, io, 4);
+    struct brute_event *events = NULL;
+    struct vbs_replay *replay = NULL;
+    struct vbs_ctx ctx = {0};
+    bool same = false;
+
+    if (schedule) {
+        schedule->copy = (struct vbs_channel){.source = "given",
+                                              .latency_us = random_int(rng, 0, 3),
+                                              .bytes_per_us = random_int(rng, 1, 8) / 4.0};
+        events = calloc((size_t)schedule->n_steps, sizeof *events);
+        same = events && vbs_replay_run(&ctx, profile, schedule, random_int(rng, 0, 100), true,
+                                        &replay) == VBS_OK;
+        if (!same)
+            printf("# %s\n", vbs_detail(&ctx));
+    }
+    if (same) {
+        same = brute_transfer_events(profile, schedule, &schedule->copy, events) &&
+               agrees_with_events(schedule, replay, events) &&
+               near(replay->latency_us, longest_chunk_us(profile, schedule, events));
+        note(schedule, replay, met);
+    }
+    vbs_replay_free(replay);
+    vbs_schedule_free(schedule);
+    free(events);
+    return same;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    struct met met = {0};
+    int n_refused = 0, n_wrong = 0;
+
+    printf("# seed %lu\n", seed);
+    gsl_rng_set(rng, seed);
+    for (int i = 0; i < N_PROFILES && n_wrong < 3; i++) {
+        struct vbs_profile *profile = random_transfer_profile(rng, BRUTE_LAYERS, 4);
+
+        if (i % 3 == 2)
+            profile = say_parts(rng, profile, true);
+        n_refused += !profile;
+        for (int n = 0; profile && n < N_SCHEDULES; n++)
+            n_wrong += !schedule_agrees(rng, profile, &met);
+        vbs_profile_free(profile);
+    }
+    gsl_rng_free(rng);
+    is_int(n_refused, 0, "random networks are profiles");
+    ok(n_wrong == 0, "%d random schedules agree with the definition, event by event",
+       N_PROFILES * N_SCHEDULES);
+    ok(met.loads > 10000 && met.drops > 3000 && met.residents > 1000 && met.parts > 3000 &&
+           met.stalls > 1000 && met.beside > 1000,
+       "%d loads, %d drops, %d residents, %d steps in parts; %d waited, %d copied beside computing",
+       met.loads, met.drops, met.residents, met.parts, met.stalls, met.beside);
+    return done_testing();
+}

@@ -1,0 +1,484 @@
+/*
+ * The store of one process: what is saved comes back, a measurement becomes a profile, and what is
+ * complete stays as it is. Files that are refused: t_store_refusals.c; several processes:
+ * t_store_processes.c.
+ */
+#include "support/profile_help.h"
+#include "store/owner.h"
+#include "support/store_help.h"
+#include "support/tap.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- saving and loading ---- */
+
+static void saved_profiles_come_back_to_the_bit(const char *folder, gsl_rng *rng)
+{
+    char *path = path_in(folder, "new/folders/round.sqlite");
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    int n_same = 0;
+
+    for (int i = 0; i < 60 && store; i++) {
+        struct vbs_profile *profile = hostile_profile(&ctx, rng, i % 2), *back = NULL;
+        char where[80];
+        const char *difference = "not saved";
+        int64_t id;
+
+        if (profile && vbs_store_save(&ctx, store, profile, &id) == VBS_OK && id == i + 1 &&
+            vbs_store_load(&ctx, store, id, &back) == VBS_OK)
+            difference = profile_difference(profile, back, where, sizeof where);
+        if (difference)
+            printf("# %s: %s\n", difference, ctx.detail);
+        n_same += !difference;
+        vbs_profile_free(profile);
+        vbs_profile_free(back);
+    }
+    is_int(n_same, 60, "profiles with hostile texts are saved and loaded unchanged, ids 1, 2, ...");
+    vbs_store_close(store);
+    is_int(query(path, "PRAGMA user_version"), 3, "user_version");
+    is_int(query(path, "PRAGMA application_id"), 0x5642534C, "application_id is VBSL");
+    is_int(query(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, "no dangling rows");
+    ok(query(path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
+                   "'sqlite_%' AND sql NOT LIKE '%STRICT%'") == 0,
+       "every table is strict");
+    free(path);
+}
+
+static void profiles_are_listed_newest_last(const char *folder)
+{
+    char *path = path_in(folder, "list.sqlite");
+    struct plain_session *plain = plain_session_new(2, 3, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_profile *a = example("alexnet"), *g = example("goo'gle`net`");
+    struct vbs_store_run *run = NULL;
+    struct vbs_store_list *list = NULL;
+    int64_t id = 0;
+
+    ok(vbs_store_profiles(&ctx, store, &list) == VBS_OK && list->n_entries == 0, "an empty store");
+    vbs_store_list_free(list);
+    ok(vbs_store_run_begin(&ctx, store, 1, &plain->session, &run) == VBS_OK &&
+           vbs_store_save(&ctx, store, a, &id) == VBS_OK &&
+           vbs_store_save(&ctx, store, g, &id) == VBS_OK &&
+           vbs_store_save(&ctx, store, a, &id) == VBS_OK,
+       "one unfinished profile and three that are complete");
+    if (ok(vbs_store_profiles(&ctx, store, &list) == VBS_OK && list->n_entries == 4, "four")) {
+        const struct vbs_store_entry *e = list->entries;
+
+        ok(e[0].id == 2 && e[1].id == 3 && e[2].id == 4 && e[3].id == 1, "in order of completion");
+        ok(e[2].complete && !e[3].complete, "the unfinished one is told apart");
+        is_str(e[1].circumstances.model, "goo'gle`net`", "model");
+        ok(e[3].n_layers == 2 && e[3].n_batches == 3 && e[3].max_batch == 3 && e[3].n_rows == 12,
+           "counts of the unfinished one");
+        is_str(e[3].batches, "1,2,3", "its batches");
+        ok(e[0].n_layers == 2 && e[0].n_batches == 1 && e[0].n_rows == 3, "counts of another");
+        ok(strlen(e[3].circumstances.date) == 20 && e[3].circumstances.date[19] == 'Z',
+           "it was begun at %s", e[3].circumstances.date);
+        vbs_store_list_free(list);
+    }
+    ok(vbs_store_newest(&ctx, store, "alexnet", &id) == VBS_OK && id == 4, "newest of a model");
+    ok(vbs_store_newest(&ctx, store, "goo'gle`net`", &id) == VBS_OK && id == 3, "... of another");
+    ok(vbs_store_newest(&ctx, store, "alexnett", &id) == VBS_NOT_FOUND &&
+           strstr(ctx.detail, "did you mean 'alexnet'?"),
+       "a wrong name gets a suggestion");
+    ok(vbs_store_newest(&ctx, store, "' OR 1=1 --", &id) == VBS_NOT_FOUND, "SQL is only a name");
+    ok(vbs_store_newest(&ctx, store, "plain", &id) == VBS_NOT_FOUND &&
+           strstr(ctx.detail, "only an unfinished profile of 'plain'"),
+       "a model with only an unfinished profile");
+    ok(vbs_store_load(&ctx, store, 1, &a) == VBS_STORE && strstr(ctx.detail, "unfinished"),
+       "an unfinished profile is not loaded");
+    ok(vbs_store_load(&ctx, store, 99, &a) == VBS_NOT_FOUND && strstr(ctx.detail, "no profile 99"),
+       "nor one that is not there");
+    vbs_store_run_free(run);
+    ok(query(path, "SELECT count(*) FROM profile") == 3, "a run without samples leaves nothing");
+    vbs_store_close(store);
+    vbs_profile_free(a);
+    vbs_profile_free(g);
+    plain_session_free(plain);
+    free(path);
+}
+
+/* ---- a measurement ---- */
+
+static void a_finished_measurement_is_a_profile(const char *folder)
+{
+    char *path = path_in(folder, "run.sqlite");
+    struct plain_session *plain = plain_session_new(3, 2, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_profile_row expected = {0};
+    struct vbs_store_run *run = NULL;
+    struct vbs_profile *profile = NULL;
+    double times[7];
+    int64_t id = 0;
+    int n;
+
+    if (!ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK, "begun"))
+        return;
+    ok(!vbs_store_run_resumed(run), "anew");
+    ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_STORE &&
+           strstr(ctx.detail, "layer 1 batch 1 algorithm 'direct' has no sample yet"),
+       "without samples it cannot be finished");
+    ok(feed(&ctx, run, 12, 7) == VBS_OK, "seven samples of each kernel");
+    ok(vbs_store_run_finish(&ctx, run, "a 'note'\n", &id) == VBS_OK && id == 1, "finished");
+    ok(feed(&ctx, run, 1, 1) == VBS_STORE, "then it takes no more samples");
+    ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_STORE, "nor is it finished twice");
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT count(*) FROM sample"), 84, "the raw samples stay");
+    for (int k = 0; k < 7; k++)
+        times[k] = 100 + 6 + k / 16.0;
+    vbs_measure_summary(times, 7, &expected);
+    if (ok(vbs_store_load(&ctx, store, id, &profile) == VBS_OK, "loaded")) {
+        const struct vbs_profile_row *rows = vbs_profile_rows(profile, 2, 1, &n);
+        int direct = vbs_profile_algorithm(profile, "direct");
+
+        rows = n == 2 && rows[0].algorithm == direct ? rows : rows + 1;
+        ok(n == 2 && rows->algorithm == direct, "layer 2 batch 2 has both algorithms");
+        expected.time_us += 0; /* kernel 6 is layer 2 batch 2 direct */
+        ok(rows->time_us == expected.time_us && rows->mad_us == expected.mad_us &&
+               rows->low_us == expected.low_us && rows->high_us == expected.high_us &&
+               rows->n_runs == 7 && rows->ws_bytes == 60,
+           "its statistics are those of its samples");
+        is_str(profile->circumstances.notes, "a 'note'\n", "notes");
+        is_str(profile->circumstances.device, "this one", "device");
+        is_int(profile->circumstances.threads, 2, "threads");
+        is_int((int64_t)strlen(profile->circumstances.date), 20, "date");
+        vbs_profile_free(profile);
+    }
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
+/* ---- samples ---- */
+
+static bool has_samples(struct vbs_ctx *ctx, const struct vbs_sample_source *source, int layer,
+                        int batch, const char *algorithm, const double *want_us, int n_want)
+{
+    const double *times_us = NULL;
+    int n = -1;
+
+    return source->times(ctx, source->self, layer, batch, algorithm, &times_us, &n) == VBS_OK &&
+           n == n_want && (n == 0 || memcmp(times_us, want_us, (size_t)n * sizeof *times_us) == 0);
+}
+
+/* 100 samples a row are more than the reader has room for at first. */
+static void samples_of_a_profile_come_back(const char *folder)
+{
+    char *path = path_in(folder, "samples.sqlite");
+    struct plain_session *plain = plain_session_new(3, 2, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_profile *imported = example("imported");
+    struct vbs_store_run *run = NULL;
+    struct vbs_store_samples *samples = NULL, *none = NULL;
+    const struct vbs_sample_source *source;
+    int64_t id = 0, imported_id = 0;
+    double times_us[100];
+
+    for (int k = 0; k < 100; k++)
+        times_us[k] = 100 + 6 + k / 16.0; /* of kernel 6: layer 2 batch 2 direct */
+    if (!ok(vbs_store_save(&ctx, store, imported, &imported_id) == VBS_OK &&
+                vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+                feed(&ctx, run, 12, 100) == VBS_OK &&
+                vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK &&
+                vbs_store_samples_open(&ctx, store, id, &samples) == VBS_OK &&
+                vbs_store_samples_open(&ctx, store, imported_id, &none) == VBS_OK,
+            "a measured and an imported profile: %s", ctx.detail))
+        return;
+    source = vbs_store_samples_source(samples);
+    ok(has_samples(&ctx, source, 2, 2, "direct", times_us, 100), "samples are as they were taken");
+    for (int k = 0; k < 100; k++)
+        times_us[k] += 1;
+    ok(has_samples(&ctx, source, 2, 2, "winograd", times_us, 100), "of each algorithm its own");
+    for (int k = 0; k < 100; k++)
+        times_us[k] -= 1;
+    ok(has_samples(&ctx, source, 2, 2, "direct", times_us, 100), "and again");
+    ok(has_samples(&ctx, source, 2, 2, "gemm", NULL, 0) &&
+           has_samples(&ctx, source, 2, 3, "direct", NULL, 0) &&
+           has_samples(&ctx, source, 4, 1, "direct", NULL, 0) &&
+           has_samples(&ctx, source, 2, 2, "' OR 1 --", NULL, 0),
+       "a row that is not there has none");
+    ok(has_samples(&ctx, vbs_store_samples_source(none), 1, 1, "default", NULL, 0),
+       "neither has one that was imported");
+    ok(!run_sql(path, "DELETE FROM profile WHERE completed = 2"), "another process deletes it");
+    ok(has_samples(&ctx, source, 2, 2, "direct", NULL, 0), "then there are none");
+    vbs_store_samples_free(samples);
+    vbs_store_samples_free(none);
+    vbs_store_samples_free(NULL);
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    vbs_profile_free(imported);
+    plain_session_free(plain);
+    free(path);
+}
+
+static void a_session_that_makes_no_profile_is_refused_at_the_start(const char *folder)
+{
+    char *path = path_in(folder, "bad-session.sqlite");
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+
+    plain->session.n_kernels = 3;
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_FORMAT &&
+           strstr(ctx.detail, "layer 2 ('layer') has no row for batch 2"),
+       "a session whose kernels lack a batch");
+    is_int(query(path, "SELECT count(*) FROM profile"), 0, "nothing was stored");
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
+static void samples_are_committed_after_20_ms_or_256(const char *folder)
+{
+    char *path = path_in(folder, "commit.sqlite");
+    struct plain_session *plain = plain_session_new(1, 1, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    const struct vbs_sample_sink *sink;
+    struct vbs_store_run *run = NULL;
+
+    if (vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) != VBS_OK)
+        return;
+    sink = vbs_store_run_sink(run);
+    ok(sink->add(&ctx, sink->self, 0, 0, 19999) == VBS_OK, "19.999 ms");
+    is_int(query(path, "SELECT count(*) FROM sample"), 0, "... wait");
+    ok(sink->add(&ctx, sink->self, 0, 1, 1) == VBS_OK, "0.001 ms more");
+    is_int(query(path, "SELECT count(*) FROM sample"), 2, "... are committed together");
+    ok(sink->add(&ctx, sink->self, 0, 2, 1e6) == VBS_OK, "one long sample");
+    is_int(query(path, "SELECT count(*) FROM sample"), 3, "... is committed at once");
+    for (int i = 0; i < 255; i++)
+        if (sink->add(&ctx, sink->self, 0, 3 + i, 0.5) != VBS_OK)
+            printf("# %s\n", ctx.detail);
+    is_int(query(path, "SELECT count(*) FROM sample"), 3, "255 short ones wait");
+    ok(sink->add(&ctx, sink->self, 0, 300, 0.5) == VBS_OK, "the 256th");
+    is_int(query(path, "SELECT count(*) FROM sample"), 259, "... is committed with them");
+    ok(sink->add(&ctx, sink->self, 0, 301, NAN) == VBS_STORE &&
+           sink->add(&ctx, sink->self, 1, 301, 1) == VBS_STORE &&
+           sink->add(&ctx, sink->self, 0, 301, -1) == VBS_STORE,
+       "what is no sample is refused");
+    ok(sink->add(&ctx, sink->self, 0, 301, 7) == VBS_OK, "a last one");
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT count(*) FROM sample"), 260, "... is committed when the run ends");
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
+static void a_broken_off_run_is_resumed_only_by_the_same_measurement(const char *folder)
+{
+    char *path = path_in(folder, "key.sqlite");
+    struct plain_session *plain = plain_session_new(2, 2, 1);
+    struct vbs_circumstances original = plain->session.circumstances, *c;
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    const struct vbs_sample_sink *sink;
+    const double *times;
+    int n_times = 0, n_fresh = 0;
+    int64_t id;
+
+    c = &plain->session.circumstances;
+    if (vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) != VBS_OK ||
+        feed(&ctx, run, 4, 3) != VBS_OK)
+        return;
+    vbs_store_run_free(run);
+    for (int change = 0; change < 10; change++) {
+        *c = original;
+        c->model = change == 0 ? "other" : c->model;
+        c->input = change == 1 ? "3x5x5" : c->input;
+        c->backend = change == 2 ? "other" : c->backend;
+        c->library = change == 3 ? "none 1.1" : c->library;
+        c->device = change == 4 ? "that one" : c->device;
+        c->vbslab = change == 5 ? "1" : c->vbslab;
+        c->threads = change == 6 ? 3 : c->threads;
+        plain->kernels[1].ws_bytes += change == 7;
+        plain->layers[1].out_bytes += change == 8;
+        if (vbs_store_run_begin(&ctx, store, change == 9 ? 6 : 5, &plain->session, &run) != VBS_OK)
+            return;
+        n_fresh += !vbs_store_run_resumed(run);
+        vbs_store_run_free(run);
+        plain->kernels[1].ws_bytes -= change == 7;
+        plain->layers[1].out_bytes -= change == 8;
+    }
+    is_int(n_fresh, 10,
+           "another model, input, backend, library, device, version, thread count, "
+           "kernel, layer or network begins anew");
+    *c = original;
+    c->notes = "other notes";
+    if (!ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+                vbs_store_run_resumed(run),
+            "the same measurement resumes"))
+        return;
+    sink = vbs_store_run_sink(run);
+    ok(sink->stored(&ctx, sink->self, 3, &times, &n_times) == VBS_OK && n_times == 3 &&
+           times[0] == 103 && times[1] == 103 + 1 / 16.0 && times[2] == 103 + 2 / 16.0,
+       "its samples are there in their order");
+    ok(feed(&ctx, run, 4, 2) == VBS_OK, "two more of each");
+    ok(sink->stored(&ctx, sink->self, 3, &times, &n_times) == VBS_OK && n_times == 3,
+       "what this process adds is not among the stored");
+    ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1, "finished under its id");
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT count(*) FROM sample"), 20, "five samples of each of four kernels");
+    is_int(query(path, "SELECT count(DISTINCT round) FROM sample"), 5, "in five rounds");
+    is_int(query(path, "SELECT min(n_runs) FROM kernel"), 5, "all of them count");
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           !vbs_store_run_resumed(run),
+       "a complete profile is not resumed");
+    vbs_store_run_free(run);
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
+static void a_run_whose_profile_was_taken_over_is_told(const char *folder)
+{
+    char *path = path_in(folder, "robbed.sqlite");
+    struct plain_session *plain = plain_session_new(1, 1, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    const struct vbs_sample_sink *sink;
+    int64_t id;
+
+    if (vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) != VBS_OK)
+        return;
+    sink = vbs_store_run_sink(run);
+    ok(sink->add(&ctx, sink->self, 0, 0, 30000) == VBS_OK, "a sample of its own");
+    run_sql(path, "UPDATE profile SET owner = 'someone else'");
+    ok(sink->add(&ctx, sink->self, 0, 0, 30000) == VBS_STORE &&
+           strstr(ctx.detail, "taken over by another process"),
+       "another owner is noticed");
+    ok(vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_STORE, "nothing can be finished");
+    vbs_store_run_free(run);
+    is_int(query(path, "SELECT count(*) FROM sample"), 1, "nothing was written any more");
+    is_int(query(path, "SELECT count(*) FROM profile WHERE owner = 'someone else'"), 1,
+           "and the other's ownership stands");
+    vbs_store_close(store);
+    plain_session_free(plain);
+    free(path);
+}
+
+static void owners_are_told_from_the_dead(void)
+{
+    char self[VBS_OWNER_SIZE], changed[VBS_OWNER_SIZE + 8];
+    char boot[64], space[64];
+    unsigned long long start;
+    int pid, status;
+    pid_t child;
+
+    vbs_owner_self(self);
+    if (!ok(sscanf(self, "%63s %63s %d %llu", boot, space, &pid, &start) == 4 && start > 0 &&
+                pid == (int)getpid(),
+            "this process is '%s'", self))
+        return;
+    ok(vbs_owner_is_alive(self, 1 << 30), "it is alive, however long it was silent");
+    snprintf(changed, sizeof changed, "%s %s %d %llu", boot, space, pid, start + 1);
+    ok(!vbs_owner_is_alive(changed, 0), "another process that had its id is not");
+    snprintf(changed, sizeof changed, "x%s %s %d %llu", boot + 1, space, pid, start);
+    ok(!vbs_owner_is_alive(changed, 0), "nor is any of another boot");
+    snprintf(changed, sizeof changed, "%s pid:[1] %d %llu", boot, pid, start);
+    ok(vbs_owner_is_alive(changed, 599) && !vbs_owner_is_alive(changed, 601),
+       "one that cannot be seen from here is for ten minutes");
+    ok(!vbs_owner_is_alive("", 0) && !vbs_owner_is_alive("a b c d", 0) &&
+           !vbs_owner_is_alive("a b -1 1", 0),
+       "what is no owner is not");
+    child = fork();
+    if (child == 0)
+        pause();
+    snprintf(changed, sizeof changed, "%s %s %d 0", boot, space, (int)child);
+    ok(vbs_owner_is_alive(changed, 0), "a process whose start is unknown is alive");
+    kill(child, SIGKILL);
+    waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT);
+    ok(!vbs_owner_is_alive(changed, 0), "a killed one is not, though nobody has waited for it");
+    waitpid(child, &status, 0);
+    ok(!vbs_owner_is_alive(changed, 0), "nor afterwards");
+}
+
+/* ---- complete profiles stay as they are ---- */
+
+static void complete_profiles_cannot_be_changed(const char *folder)
+{
+    static const char *const CHANGES[] = {
+        "UPDATE profile SET device = 'better' WHERE id = 1",
+        "UPDATE profile SET completed = NULL WHERE id = 1",
+        "UPDATE layer SET out_bytes = 0 WHERE profile = 1",
+        "UPDATE layer SET profile = 2 WHERE profile = 1",
+        "UPDATE layer_input SET source = 0",
+        "UPDATE kernel SET time_us = 0.5 WHERE profile = 1",
+        "UPDATE sample SET time_us = 0.5",
+        "DELETE FROM layer WHERE profile = 1",
+        "DELETE FROM layer_input WHERE profile = 1",
+        "DELETE FROM kernel WHERE profile = 1",
+        "DELETE FROM sample",
+        "INSERT INTO layer VALUES (1, 9, '', '', 0, 0, 0, 0, 0)",
+        "INSERT INTO layer_input VALUES (1, 1, 9, 0)",
+        "INSERT INTO kernel SELECT 99, 1, 99, 1, 9, 'x', 0, 0, 0, 0, 0, 0, 1, 0, 0",
+        "UPDATE copy SET time_us = 0.5",
+        "UPDATE copy_sample SET time_us = 0.5",
+        "DELETE FROM copy WHERE profile = 1",
+        "DELETE FROM copy_sample",
+        "INSERT INTO copy VALUES (99, 1, 99, 'tape', 1, 1, 0, 0, 0, 0)",
+        "INSERT INTO copy_sample SELECT id, 99, 0.5 FROM copy WHERE profile = 1 LIMIT 1",
+        "INSERT INTO sample SELECT id, 99, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
+        "INSERT OR REPLACE INTO sample SELECT id, 0, 0, 0.5 FROM kernel WHERE profile = 1 LIMIT 1",
+    };
+    char *path = path_in(folder, "final.sqlite");
+    struct plain_session *plain = plain_session_new(2, 1, 1);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+    int64_t id;
+
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_OK &&
+           feed(&ctx, run, 2, 3) == VBS_OK && feed_copies(&ctx, run, 2) == VBS_OK &&
+           vbs_store_run_finish(&ctx, run, NULL, &id) == VBS_OK && id == 1,
+       "a measured profile");
+    vbs_store_run_free(run);
+    for (size_t i = 0; i < sizeof CHANGES / sizeof CHANGES[0]; i++) {
+        const char *error = run_sql(path, CHANGES[i]);
+
+        ok(error && strcmp(error, "a complete profile cannot be changed") == 0, "refused: %s",
+           CHANGES[i]);
+        if (!error || strcmp(error, "a complete profile cannot be changed") != 0)
+            printf("#  got %s\n", error ? error : "no error");
+    }
+    ok(!run_sql(path, "DELETE FROM profile WHERE id = 1"), "it can be deleted as a whole");
+    is_int(query(path, "SELECT (SELECT count(*) FROM layer) + (SELECT count(*) FROM layer_input) "
+                       "+ (SELECT count(*) FROM kernel) + (SELECT count(*) FROM sample) "
+                       "+ (SELECT count(*) FROM copy) + (SELECT count(*) FROM copy_sample)"),
+           0, "with all its rows");
+    vbs_store_close(store);
+    is_int(save_example(path, "next"), 2, "its id is not given again");
+    plain_session_free(plain);
+    free(path);
+}
+
+int main(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
+    unsigned long seed = getenv("SEED") ? strtoul(getenv("SEED"), NULL, 10) : 20170328;
+    char *folder = temporary_folder();
+
+    printf("# SEED=%lu\n", seed);
+    gsl_rng_set(rng, seed);
+    saved_profiles_come_back_to_the_bit(folder, rng);
+    profiles_are_listed_newest_last(folder);
+    a_finished_measurement_is_a_profile(folder);
+    samples_of_a_profile_come_back(folder);
+    a_session_that_makes_no_profile_is_refused_at_the_start(folder);
+    samples_are_committed_after_20_ms_or_256(folder);
+    a_broken_off_run_is_resumed_only_by_the_same_measurement(folder);
+    a_run_whose_profile_was_taken_over_is_told(folder);
+    owners_are_told_from_the_dead();
+    complete_profiles_cannot_be_changed(folder);
+    remove_folder(folder);
+    gsl_rng_free(rng);
+    return done_testing();
+}
