@@ -114,7 +114,7 @@ END {
         "schedule.\n\n", cases[kinds[1]]
     random_table()
     printf "\nOn chains with irregular times dp-vbs is slower or has no plan in one case of %.0f " \
-        "(DESIGN 5: five),\ndp-vbs+ in one of %.0f (forty).\n", \
+        "(expected: five),\ndp-vbs+ in one of %.0f (forty).\n", \
         one_in("linear,irregular", "dp-vbs"), one_in("linear,irregular", "dp-vbs+")
     printf "\n### Measured networks\n\n"
     print "Budgets from 10 to 40 MiB at which there is a schedule. At how many the planner is"

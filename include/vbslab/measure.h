@@ -2,7 +2,7 @@
  * vbslab/measure.h - measuring a network in place: layers in order, samples into a sink.
  *
  * Measuring knows neither the libraries that run layers nor the store. It drives a session (what a
- * backend opens) and hands every sample to a sink (what the store implements). DESIGN 4.
+ * backend opens) and hands every sample to a sink (what the store implements).
  */
 #ifndef VBSLAB_MEASURE_H
 #define VBSLAB_MEASURE_H

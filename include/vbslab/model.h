@@ -3,9 +3,10 @@
  *
  * A network is a directed acyclic graph of layers 1..n in topological order; id 0 is the network's
  * input. Operators that work value by value, BatchNorm, Scale and Dropout run in place and are
- * bundled: they are not layers but belong to the layer before them (VBS IV; DESIGN 3). Shapes are
- * per sample, without the batch: [C], [C, L], [C, H, W], [C, D, H, W], or any other up to
- * VBS_MAX_DIMS. All data is 32-bit floats, row-major where nothing else is said.
+ * bundled: they are not layers but belong to the layer before them (VBS, section IV;
+ * docs/accounting.md). Shapes are per sample, without the batch: [C], [C, L], [C, H, W], [C, D, H,
+ * W], or any other up to VBS_MAX_DIMS. All data is 32-bit floats, row-major where nothing else is
+ * said.
  *
  * Sources of networks: built-in ones (text files of models/, compiled in), text files of the same
  * format (models/README.md), ONNX files. All are untrusted: sizes, counts and products are checked.
@@ -290,7 +291,7 @@ int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer);
 /* Bytes of one sample of all of layer's inputs together. */
 int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
 
-/* Number and names of the built-in networks, in the order of INTERFACE.md. */
+/* Number and names of the built-in networks, in the order in which 'vbslab models' lists them. */
 int vbs_model_count(void);
 const char *vbs_model_name(int index);
 /* The text of a built-in network (models/NAME.net), terminated with a zero. */

@@ -1,7 +1,7 @@
 /*
  * vbslab/place.h - the placement planner: offsets for buffers whose lives are known beforehand.
  *
- * Offline dynamic storage allocation (DESIGN 7), with stacks. An item is a rigid stack of
+ * Offline dynamic storage allocation, with stacks. An item is a rigid stack of
  * rectangles: each lives through the steps [lower, upper) and takes the bytes
  * [offset, offset + size) of the item. A plain buffer is an item of one rectangle at offset 0; the
  * samples of a tensor that must lie side by side, but begin and end to live at different steps, are

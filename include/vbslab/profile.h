@@ -166,7 +166,7 @@ struct vbs_sample_source {
 
 /*
  * Building a profile: layers in topological order, then rows in any order, then finish. All is
- * checked (DESIGN 4, INTERFACE "Profile, CSV") and what is wrong is named with its layer and batch:
+ * checked and what is wrong is named with its layer and batch:
  * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
  * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
  * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
@@ -209,8 +209,8 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
                                            struct vbs_profile **profile) VBS_MUST_CHECK;
 
 /*
- * CSV (INTERFACE.md). Lines "# key: value" before the header carry the circumstances and come back
- * on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
+ * CSV (docs/formats.md). Lines "# key: value" before the header carry the circumstances and come
+ * back on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
  * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
  * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
  * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together, and

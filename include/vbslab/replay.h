@@ -1,7 +1,7 @@
 /*
  * vbslab/replay.h - the simulator that judges schedules. It knows no planner.
  *
- * Replays a schedule on the lattice of progress (DESIGN 2, 3, 7): live samples per tensor, the
+ * Replays a schedule on the lattice of progress (docs/accounting.md): live samples per tensor, the
  * memory of every step to the byte, the clock, the wait of the samples. Shares no code with
  * anything that plans.
  */

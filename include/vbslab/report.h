@@ -33,7 +33,7 @@ enum vbs_noise_verdict {
     VBS_NOISE_WITHIN,
 };
 
-/* One planner at one budget (INTERFACE "Compare, JSON"). Where it is not feasible all numbers but
+/* One planner at one budget. Where it is not feasible all numbers but
  * memory_bytes and the least ones are 0, gap_percent too: a 0 there is no measurement, ask feasible
  * first. Times come from the replay of the schedule, not from the planner. */
 struct vbs_compare_row {
@@ -165,7 +165,7 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  * VBS_NO_MEMORY can happen.
  *
  * The table is for people: at most 100 columns, control characters of names made visible; colour
- * adds ANSI sequences. JSON is INTERFACE's object for one comparison and an array of them for
+ * adds ANSI sequences. JSON is an object for one comparison and an array of them for
  * several; CSV has its fields, the outer ones repeated in each line. Numbers there are exact;
  * what is not known, or of an infeasible row (gains, intervals, noise, a least budget where none
  * helps), is null or empty. An infeasible row keeps 0 for its other numbers, as struct

@@ -3,7 +3,7 @@
  * weights.
  *
  * The one output of every planner and the one input of replay and executor. Immutable data; JSON
- * form in INTERFACE.md ("vbslab-schedule-1").
+ * form "vbslab-schedule-1" in docs/formats.md.
  *
  * Two clocks. With weights included, computing and copying each take their steps in the order of
  * the list, side by side:
@@ -43,7 +43,7 @@ extern "C" {
 #define VBS_MAX_STEPS 16777216 /* of one schedule; more is refused as VBS_USAGE or VBS_FORMAT */
 #define VBS_MAX_PARTS 1048576  /* of one layer */
 
-/* Where the request's own inputs and final outputs live (DESIGN 3). */
+/* Where the request's own inputs and final outputs live: outside the budget, or inside it. */
 enum vbs_io { VBS_IO_EXTERNAL, VBS_IO_RESIDENT };
 
 /* "external", "resident"; never null. */

@@ -1,9 +1,10 @@
 /*
  * A replay under way: what its files share. Internal to the room.
  *
- * The simulator walks a schedule over the lattice of progress (DESIGN 2) and counts what DESIGN 3
- * defines. All that changes in a compute step is the progress of one layer, so a step touches the
- * tensor that it writes and the tensors that it reads, and one running total holds all live bytes.
+ * The simulator walks a schedule over the lattice of progress and counts what
+ * docs/accounting.md defines. All that changes in a compute step is the progress of one layer, so a
+ * step touches the tensor that it writes and the tensors that it reads, and one running total holds
+ * all live bytes.
  */
 #ifndef VBS_REPLAY_SIM_H
 #define VBS_REPLAY_SIM_H

@@ -1,6 +1,6 @@
 /*
- * Schedules as JSON, "vbslab-schedule-1" (INTERFACE.md). Written by hand so that a step takes one
- * line; read with jansson, every member checked.
+ * Schedules as JSON, "vbslab-schedule-1" (docs/formats.md). Written by hand so that a step takes
+ * one line; read with jansson, every member checked.
  */
 #include "vbslab/schedule.h"
 

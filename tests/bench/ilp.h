@@ -4,7 +4,7 @@
  * A schedule fills slots s = 1, 2, ... with one step each. Binaries x[s, q]: slot s runs step q,
  * one row of the profile (layer k, batch b, algorithm). Continuous p[s, k]: samples layer k has
  * done behind slot s. Continuous m[s, t]: at most what every reader of tensor t has done; where
- * there is one reader its p serves. All times and all bytes are those of DESIGN 2 and 3:
+ * there is one reader its p serves. All times and all bytes are those of docs/accounting.md:
  *
  *   least    sum time[q] x[s, q]
  *   one      sum over q of x[s, q] <= 1, and no less in a slot than in the next

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What INTERFACE promises and other programs rely on: commands, units, ways to name a profile, "-",
+# What other programs rely on: commands, units, ways to name a profile, "-",
 # members of JSON, columns of CSV, and that one command's numbers are another's. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 

@@ -105,7 +105,7 @@ member()
     tr '{}[],' '\n\n\n\n\n' <"$1" | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
 }
 
-# The example of VBS III, as INTERFACE.md has it.
+# The example of VBS III, as docs/formats.md has it.
 write_example()
 {
     cat <<END

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* Bytes of all samples that are live between steps in the state done[1..n] (samples finished per
- * layer): DESIGN 3, sample by sample. */
+ * layer): the definition of docs/accounting.md, sample by sample. */
 int64_t brute_live_bytes(const struct vbs_problem *problem, const int *done);
 
 /* Bytes during a step of layer on batch samples in that state, its scratch left out. */

@@ -1,4 +1,4 @@
-/* The definition of DESIGN 3, sample by sample, and that of the latency. */
+/* Live bytes and latency as docs/accounting.md defines them, sample by sample. */
 #include "reference/brute_parts.h"
 
 #include <math.h>

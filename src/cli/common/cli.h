@@ -89,9 +89,9 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 /* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
-/* PROFILE of INTERFACE.md: an id of the store, a .csv file ("-": standard input), or the name of a
- * model (its newest profile), also as its .net or .onnx file. *id is 0 for a file. VBS_STORE when
- * the store has no such profile; the detail says what makes one. */
+/* The PROFILE of a command line: an id of the store, a .csv file ("-": standard input), or the name
+ * of a model (its newest profile), also as its .net or .onnx file. *id is 0 for a file. VBS_STORE
+ * when the store has no such profile; the detail says what makes one. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 

@@ -339,7 +339,8 @@ static bool reads_outside(const struct walker *w, int layer)
     return reads;
 }
 
-/* The accounting of DESIGN 3, and what happens to its terms in parts (schedule.h). */
+/* The memory of a step (docs/accounting.md), and what happens to its terms in parts (schedule.h).
+ */
 static enum vbs_status count_step(struct walker *w, int64_t i, int done,
                                   const struct vbs_profile_row *row)
 {

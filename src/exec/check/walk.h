@@ -55,7 +55,7 @@ struct vbs_exec_walk {
     bool *shares;       /* [n_layers + 1] in place, and every step is the last reader of all of the
                            first input that it reads: output and input can be one */
     int n_residents;    /* resident loads, with which the schedule begins */
-    int64_t live_bytes; /* the peak by the accounting of DESIGN 3 */
+    int64_t live_bytes; /* the peak as docs/accounting.md defines it */
     struct vbs_arena arena;
 };
 

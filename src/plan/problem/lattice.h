@@ -1,5 +1,5 @@
 /*
- * Walking the lattice of progress (DESIGN 2, 3): memory of each step by the exact accounting.
+ * Walking the lattice of progress: memory of each step as docs/accounting.md defines it.
  *
  * For planners only; the replay has its own. A walk starts at the state in which no layer has done
  * any sample; steps must be possible (their inputs exist), which is the caller's care. Weights are

@@ -2,7 +2,7 @@
  * Positions: how far one sample can be in the network, and what it keeps alive there.
  *
  * A sample has finished a set of layers that holds, with each layer, all that it reads (an ideal of
- * the DAG). Samples pass every layer in order, so that a state of the lattice (DESIGN 2) is a
+ * the DAG). Samples pass every layer in order, so that a state of the lattice is a
  * descending chain of r such sets, and the live bytes of the state are the sum over its samples:
  * sample s keeps tensor t alive while t is among its finished layers (or the input) and some reader
  * is not. A state is an array of r positions; a chain network of n layers has n + 1 positions.

@@ -1,5 +1,5 @@
 /*
- * optimal: the shortest path through the lattice of progress (DESIGN 2), for any DAG and any io.
+ * optimal: the shortest path through the lattice of progress, for any DAG and any io.
  *
  * It starts from the best guillotine cutting without regard to the structure of the network
  * (guillotine.h), improves it and proves a bound (prove.h) until both meet or the time limit is

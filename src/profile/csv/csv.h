@@ -8,9 +8,9 @@
 
 #define CSV_MAX_BYTES ((size_t)256 << 20) /* a larger file is refused */
 
-/* X(column): first those that must be there, in the order of INTERFACE.md, then those of measured
- * profiles, then those of profiles that say how weights are packed, then of those that say how
- * layers can be divided. */
+/* X(column): first those that must be there, in the order of docs/formats.md, then those of
+ * measured profiles, then those of profiles that say how weights are packed, then of those that say
+ * how layers can be divided. */
 #define CSV_COLUMNS(X)                                                                             \
     X(layer)                                                                                       \
     X(name)                                                                                        \

@@ -1,5 +1,5 @@
 /*
- * Measuring in place (DESIGN 4): the loop.
+ * Measuring in place, layer after layer as inference runs them: the loop.
  *
  * A pass runs all layers in network order at one batch, one algorithm each, so that each layer
  * finds caches and weights as inference leaves them. A round visits in shuffled order every batch

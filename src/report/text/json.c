@@ -1,5 +1,5 @@
-/* "vbslab-compare-1" of INTERFACE.md. What is no number (a gain over an infeasible baseline) is
- * null; one comparison is an object, several are an array of them. */
+/* A comparison as JSON, "vbslab-compare-1" (docs/formats.md). What is no number (a gain over an
+ * infeasible baseline) is null; one comparison is an object, several are an array of them. */
 #include "base/fail.h"
 #include "base/json.h"
 #include "report/text/form.h"

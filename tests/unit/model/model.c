@@ -96,7 +96,7 @@ static void check_published(void)
         struct vbs_network *network = load(PUBLISHED[i].name, NULL);
 
         is_str(vbs_model_name(i), PUBLISHED[i].name,
-               "built-in networks stand in INTERFACE's order");
+               "built-in networks stand in their documented order");
         if (!ok(network != NULL, "%s loads", PUBLISHED[i].name))
             continue;
         is_str(network->name, PUBLISHED[i].name, "and is called so");

@@ -12,7 +12,7 @@
 static const char HEADER[] = "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,"
                              "ws_bytes,weight_bytes,in_place\n";
 
-/* INTERFACE.md: the example of VBS III. */
+/* The example of VBS III (docs/formats.md). */
 static const char WORKED_EXAMPLE[] = "1,L1,conv,0,1,default,4,1,1,1,0,0\n"
                                      "1,L1,conv,0,2,default,6,2,2,2,0,0\n"
                                      "2,L2,conv,1,1,default,4,1,1,4,0,0\n"

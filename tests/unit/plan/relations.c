@@ -1,8 +1,9 @@
 /*
- * Relations between the planners (DESIGN 5) on random networks that are too large for the slow
- * references: 8 to 40 layers, requests of up to 12 samples, with and without a bound of the
- * latency; optimal has so little time that it seldom comes to an end. Times are any fractions, so
- * that equal ones may differ by rounding. Arguments: number of profiles per kind of graph, seed.
+ * Relations between the planners (who is never slower than whom) on random networks that are too
+ * large for the slow references: 8 to 40 layers, requests of up to 12 samples, with and without a
+ * bound of the latency; optimal has so little time that it seldom comes to an end. Times are any
+ * fractions, so that equal ones may differ by rounding. Arguments: number of profiles per kind of
+ * graph, seed.
  */
 #include "support/random_profile.h"
 #include "reference/rivals.h"
