@@ -301,4 +301,7 @@ uninstall: ##: takes back what install put under PREFIX
 clean: ##: removes everything that was made, the store excepted
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-fuzz
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# Only of sources that are there: what depends on one that is gone is made anew.
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
+         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/*/*.c tests/*/*/*.c)) \
+         $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d

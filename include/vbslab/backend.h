@@ -22,10 +22,10 @@ struct vbs_backend_info {
 
 /* A kernel that somebody wants to run: layer in parts, this part (schedule.h; parts 0 or 1: the
  * whole), on batch samples. */
-struct vbs_wanted_kernel {
+struct vbs_requested_kernel {
     int layer; /* 1..n_layers */
     int batch;
-    int part, parts;
+    int slice, n_slices;
     const char *algorithm; /* as in a profile of this backend */
 };
 
@@ -34,14 +34,14 @@ struct vbs_backend_options {
     const int *batches; /* ascending, batches[0] == 1 */
     int n_batches;
     int threads; /* 0: as many as this process may use */
-    /* Or, where wanted is not null, only these, in this order: session->kernels[i] is wanted[i].
-     * The same one twice costs nothing. VBS_NOT_FOUND names the algorithm that this library on this
-     * machine does not have, or not in these parts; VBS_INVALID a layer, batch or part that cannot
-     * be. What a part writes, and where, is the same as what the whole writes there, to the bit
-     * where the library's sums do not depend on the number of channels (oneDNN 2.6: none seen
-     * that do). */
-    const struct vbs_wanted_kernel *wanted;
-    int n_wanted;
+    /* Or, where requested is not null, only these, in this order: session->kernels[i] is
+     * requested[i]. The same one twice costs nothing. VBS_NOT_FOUND names the algorithm that this
+     * library on this machine does not have, or not in these parts; VBS_INVALID a layer, batch or
+     * part that cannot be. What a part writes, and where, is the same as what the whole writes
+     * there, to the bit where the library's sums do not depend on the number of channels
+     * (oneDNN 2.6: none seen that do). */
+    const struct vbs_requested_kernel *requested;
+    int n_requested;
     /* Weights are given to every run (struct vbs_operands) and the session keeps none of those that
      * kernels count in packed_bytes. */
     bool weights_given;

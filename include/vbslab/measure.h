@@ -23,11 +23,11 @@ struct vbs_kernel {
     /* As in struct vbs_profile_row: kernels of a layer with the same form read the same packed
      * weights. Numbers go by first use, so they mean something within one session or profile only:
      * a row's form is that of the session's kernel of its layer, algorithm and batch. */
-    int form;
-    int part, parts; /* the part of the layer that it computes; 0: the whole */
-    int row_parts;   /* as struct vbs_profile_row's parts */
+    int format;
+    int slice, n_slices; /* the slice of the layer that it computes; 0: the whole */
+    int row_slices;      /* as struct vbs_profile_row's n_slices */
     /* Of weight_bytes, those that a run can be given (struct vbs_operands): the weights proper. The
-     * rest (biases, bundled parameters) stays with the session. */
+     * rest (biases, fused parameters) stays with the session. */
     int64_t packed_bytes;
 };
 
@@ -52,7 +52,7 @@ struct vbs_session {
     const struct vbs_profile_layer *layers; /* as in a profile: [0] is the network's input */
     int n_kernels;
     const struct vbs_kernel *kernels; /* ascending by (layer, batch), offered order within */
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
     bool modelled; /* times are computed, not taken: one sample says all, buffers are not touched */
 };
 
@@ -76,11 +76,11 @@ struct vbs_device_ops {
     enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
     /*
      * Points, 0 .. n - 1, made once: what was put on the one list so far is the point's; what is
-     * put on the other list after wait_point waits for that. 0, or what explain turns into words.
+     * put on the other list after wait_event waits for that. 0, or what explain turns into words.
      */
-    enum vbs_status (*make_points)(struct vbs_ctx *ctx, struct vbs_session *session, int n);
-    int (*set_point)(struct vbs_session *session, int point, bool computed /* or copied */);
-    int (*wait_point)(struct vbs_session *session, int point, bool computing /* or copying */);
+    enum vbs_status (*make_events)(struct vbs_ctx *ctx, struct vbs_session *session, int n);
+    int (*record_event)(struct vbs_session *session, int event, bool computed /* or copied */);
+    int (*wait_event)(struct vbs_session *session, int event, bool computing /* or copying */);
     /* Memory of the host that the device can copy from by itself; null: out of memory. */
     void *(*host_alloc)(struct vbs_session *session, int64_t bytes);
     void (*host_free)(struct vbs_session *session, void *memory);

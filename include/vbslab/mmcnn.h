@@ -6,7 +6,7 @@
  * Table 4. It divides bytes, not channels or rows, so what it says need not be executable: the
  * planner "mmcnn" is. It needs the shapes only, one sample at a time (batch 1) in 32-bit floats.
  *
- * Rows: the network's data, then each layer, and each ReLU that a layer bundles as a row of its own
+ * Rows: the network's data, then each layer, and each ReLU that a layer fuses as a row of its own
  * behind it. Batchnorm and scale stay with their layer, their parameters too. Dropout, which does
  * nothing in inference, and softmax have no row: the 24 layers of the paper's AlexNet are 21 rows.
  *
@@ -48,7 +48,7 @@ extern "C" {
 struct vbs_mmcnn_row {
     const char *name;     /* of the layer or ReLU; "data" */
     enum vbs_op op;       /* VBS_N_OPS: data */
-    int layer;            /* of the network; of a ReLU: that which bundles it; 0: data */
+    int layer;            /* of the network; of a ReLU: that which fuses it; 0: data */
     int64_t self_number;  /* sn: parts in which the row runs */
     int64_t conv_number;  /* cn: it prefetches a cn-th of its segment's weights; 0: none */
     int64_t maps_bytes;   /* maps */

@@ -3,7 +3,7 @@
  *
  * A network is a directed acyclic graph of layers 1..n in topological order; id 0 is the network's
  * input. Operators that work value by value, BatchNorm, Scale and Dropout run in place and are
- * bundled: they are not layers but belong to the layer before them (VBS, section IV;
+ * fused: they are not layers but belong to the layer before them (VBS, section IV;
  * docs/accounting.md). Shapes are per sample, without the batch: [C], [C, L], [C, H, W], [C, D, H,
  * W], or any other up to VBS_MAX_DIMS. All data is 32-bit floats, row-major where nothing else is
  * said.
@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define VBS_MAX_LAYERS     4096
-#define VBS_MAX_OPERATORS  (1 << 16) /* layers and what is bundled with them */
+#define VBS_MAX_OPERATORS  (1 << 16) /* layers and what is fused with them */
 #define VBS_MAX_DIMS       8         /* of a sample */
 #define VBS_MAX_SPATIAL    3
 #define VBS_MAX_MODEL_TEXT ((size_t)1 << 20) /* bytes of a model text */
@@ -41,9 +41,9 @@ extern "C" {
 #define VBS_INPUT_NAME "input"
 
 /*
- * Operators, X(NAME, word, CLASS, fewest inputs, most inputs, bundled).
+ * Operators, X(NAME, word, CLASS, fewest inputs, most inputs, fused).
  * word: in model texts, in profiles and in `models show`. Most inputs 0: any number.
- * bundled: 1 when it runs in place and joins the layer before it.
+ * fused: 1 when it runs in place and joins the layer before it.
  *
  * Classes: UNARY works value by value; BINARY combines two inputs, or one and a constant, with
  * numpy's broadcasting of the shapes (aligned at the last dimension); REDUCE folds the dimensions
@@ -135,7 +135,7 @@ extern "C" {
 
 #define VBS_N_TEXT_OPS 12
 
-#define VBS_OP_ENUM(name, word, class, low, high, bundled) VBS_OP_##name,
+#define VBS_OP_ENUM(name, word, class, low, high, fused) VBS_OP_##name,
 enum vbs_op { VBS_OP_LIST(VBS_OP_ENUM) VBS_N_OPS };
 #undef VBS_OP_ENUM
 
@@ -234,8 +234,8 @@ struct vbs_attributes {
     struct vbs_shape target; /* resize, expand: the output's shape; gather: of the indices */
 };
 
-/* A bundled operator, in the order in which it is applied. */
-struct vbs_bundled {
+/* A fused operator, in the order in which it is applied. */
+struct vbs_fused {
     enum vbs_op op;
     const char *name;
     struct vbs_attributes attributes;
@@ -244,7 +244,7 @@ struct vbs_bundled {
 
 struct vbs_layer {
     enum vbs_op op;
-    const char *name; /* unique in the network, bundled operators' included */
+    const char *name; /* unique in the network, fused operators' included */
     int n_inputs;
     const int *inputs; /* distinct layer ids less than this one's, 0 = the network's input */
     /* [n_inputs] the shape in which the layer reads each input: as many elements as the tensor has,
@@ -255,9 +255,9 @@ struct vbs_layer {
     struct vbs_shape operand;
     struct vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
-    int n_bundled;
-    const struct vbs_bundled *bundled;
-    int64_t parameters; /* weights and biases, bundled operators' too; no running statistics */
+    int n_fused;
+    const struct vbs_fused *fused;
+    int64_t parameters; /* weights and biases, fused operators' too; no running statistics */
     int64_t macs;       /* multiply-accumulates per sample: conv, deconv, fc and matmul; others 0 */
 };
 
@@ -358,11 +358,11 @@ enum vbs_parameter {
 /* Number of weights of a conv, deconv or fc, 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
-/* Values first..first+count-1 of a parameter of layer's own operator (bundled < 0), or of its
- * bundled operator number bundled. Stored ones are read from their file now: VBS_IO, VBS_FORMAT (a
+/* Values first..first+count-1 of a parameter of layer's own operator (fused < 0), or of its
+ * fused operator number fused. Stored ones are read from their file now: VBS_IO, VBS_FORMAT (a
  * value that is not finite; it is named). Linear in count. */
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                     int layer, int bundled, enum vbs_parameter what, int64_t first,
+                                     int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
 
 /* Number of parameters (conv weights count as one, and so on) that a file brings. 0: all seeded. */

@@ -34,7 +34,7 @@ struct vbs_problem {
      * in what is left.
      */
     enum vbs_weights weights;
-    struct vbs_channel copy;
+    struct vbs_link copy;
 };
 
 /* How a solver works; {0} gives the defaults. */
@@ -90,7 +90,7 @@ int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
  * least ones: with the change that is named it works, with a byte less it does not. Latencies
  * likewise, to a billionth.
  */
-struct vbs_certificate {
+struct vbs_infeasibility {
     int64_t least_bytes; /* vbs_solver_least_bytes; INT64_MAX: see least_latency_us */
     /* The largest step of the plan at least_bytes. What it takes and what the planner sets aside
      * beyond that are least_bytes together. */
@@ -115,12 +115,12 @@ struct vbs_certificate {
  * keeps up to a fortieth: about a second. */
 #define VBS_EXPLAIN_EFFORT 4000000
 
-/* Fills *certificate. Solves the problem anew for each thing that could be different, mostly
+/* Fills *infeasibility. Solves the problem anew for each thing that could be different, mostly
  * without times or bytes, which is fast; optimal is not asked what it could do instead, nor what it
  * could do with a change and a latency. VBS_USAGE (more than VBS_MAX_STEPS), VBS_NO_MEMORY,
  * VBS_INTERRUPTED. */
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
-                                   struct vbs_certificate *certificate) VBS_MUST_CHECK;
+                                   struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
 /* Bytes that the solver held at most so far: curves, tables, states. */
 size_t vbs_solver_peak_bytes(const struct vbs_solver *solver);

@@ -45,12 +45,12 @@ struct vbs_profile_row {
      * with the same form read the same packed weights, and have the same weight_bytes; another form
      * is another copy. A builder takes 0 for the layer's weight_bytes. */
     int64_t weight_bytes;
-    int form; /* 0, 1, ... < VBS_MAX_FORMS */
+    int format; /* 0, 1, ... < VBS_MAX_FORMATS */
     /* In how many parts the layer can run (schedule.h), each in its share of the time: 0: in any
      * number that vbs_profile_divisible allows; 1: never; n > 1: whole or in n parts, as it was
      * measured: time_us is that of all parts, ws_bytes of one. n divides channels, if these are
      * known. A profile in which any row says other than 0 says it of all. */
-    int parts;
+    int n_slices;
     /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
     double mad_us, low_us, high_us;
     int n_runs;
@@ -58,14 +58,14 @@ struct vbs_profile_row {
 
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
 #define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
-#define VBS_MAX_FORMS      64   /* of one layer */
+#define VBS_MAX_FORMATS    64   /* of one layer */
 #define VBS_MAX_ROW_PARTS  4096 /* that a row was measured in */
 #define VBS_MAX_COPIES     16   /* sources of one profile */
 #define VBS_MAX_COPY_ROWS  256  /* of one source */
 
 /* How fast weights come into the memory that the budget bounds: one copy after another, each in
  * latency_us + bytes / bytes_per_us. */
-struct vbs_channel {
+struct vbs_link {
     const char *source; /* "page-cache", "disk", ...; "given": not measured */
     double latency_us;
     double bytes_per_us; /* 0: nothing can be copied */
@@ -86,12 +86,12 @@ struct vbs_copy {
     const struct vbs_copy_row *rows; /* bytes ascending */
     /* Least squares of the relative errors through rows (GSL), no latency below 0; of one row its
      * rate without latency. */
-    struct vbs_channel channel;
-    double error_percent; /* largest distance of a row's time from channel */
+    struct vbs_link link;
+    double error_percent; /* largest distance of a row's time from link */
 };
 
-/* Under what circumstances the times were taken; every text may be empty, none is null. */
-struct vbs_circumstances {
+/* Under what provenance the times were taken; every text may be empty, none is null. */
+struct vbs_provenance {
     const char *model;   /* name of the network, "" when unknown */
     const char *input;   /* its input shape, "3x227x227" */
     const char *backend; /* "onednn", "analytic", ... */
@@ -103,7 +103,7 @@ struct vbs_circumstances {
     int threads;         /* 0 when unknown */
 };
 
-/* The texts of struct vbs_circumstances, X(member): also the keys in CSV and the store's columns.
+/* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns.
  */
 #define VBS_CIRCUMSTANCE_TEXTS(X)                                                                  \
     X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
@@ -119,7 +119,7 @@ struct vbs_profile {
     const char *const *algorithms; /* names, ascending by their bytes */
     int n_copies;
     const struct vbs_copy *copies; /* in the order of the builder: the first is the default */
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
 };
 
 /* The rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >= 1.
@@ -139,7 +139,7 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
 
 /* Bytes of a layer's weights as the rows with form pack them; the layer's weight_bytes where no row
  * has that form. O(rows of the layer). */
-int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int form);
+int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format);
 
 /* True where layer can run row in any number of parts, each in its share of the row's time. Not in
  * place, and not where the row says otherwise (parts); also not where the algorithm transforms its
@@ -199,17 +199,17 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
                                          const char *source,
                                          const struct vbs_copy_row *row) VBS_MUST_CHECK;
 
-/* Copies the circumstances (optional; texts may be null). */
-enum vbs_status vbs_profile_builder_circumstances(
+/* Copies the provenance (optional; texts may be null). */
+enum vbs_status vbs_profile_builder_provenances(
     struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
-    const struct vbs_circumstances *circumstances) VBS_MUST_CHECK;
+    const struct vbs_provenance *provenance) VBS_MUST_CHECK;
 
 /* Checks and makes the profile; the builder stays the caller's and can only be freed then. */
 enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                            struct vbs_profile **profile) VBS_MUST_CHECK;
 
 /*
- * CSV (docs/formats.md). Lines "# key: value" before the header carry the circumstances and come
+ * CSV (docs/formats.md). Lines "# key: value" before the header carry the provenance and come
  * back on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
  * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
  * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any

@@ -76,10 +76,10 @@ struct vbs_compare {
     enum vbs_io io;
     double latency_bound_us; /* of the problem, 0: none */
     enum vbs_weights weights;
-    struct vbs_channel copy; /* of the problem; weights excluded: {0} */
-    int64_t weight_bytes;    /* of all layers of the profile planned on, whatever the packing */
+    struct vbs_link copy; /* of the problem; weights excluded: {0} */
+    int64_t weight_bytes; /* of all layers of the profile planned on, whatever the packing */
     /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
-    struct vbs_circumstances circumstances, judge;
+    struct vbs_provenance provenance, judge;
     bool self_judged;
     enum vbs_intervals intervals;
     int n_budgets, n_planners;

@@ -58,21 +58,21 @@ const char *vbs_weights_word(enum vbs_weights weights);
 enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word,
                                   enum vbs_weights *weights) VBS_MUST_CHECK;
 
-enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_DROP };
+enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_EVICT };
 
 /* "compute", "load", "drop"; never null. */
 const char *vbs_step_word(enum vbs_step_op op);
 
 struct vbs_step {
-    int layer;     /* 1..n */
-    int batch;     /* compute: samples, >= 1; else 0 */
-    int algorithm; /* compute: index into the schedule's algorithms; else 0 */
-    int part;      /* 1..parts */
-    int parts;     /* 0: the whole, as 1 of 1 */
-    uint8_t op;    /* enum vbs_step_op */
-    uint8_t form;  /* load, drop: of the packed weights, as in the profile's rows */
-    bool resident; /* load: there from the request before */
-    int64_t bytes; /* load, drop: of the part */
+    int layer;      /* 1..n */
+    int batch;      /* compute: samples, >= 1; else 0 */
+    int algorithm;  /* compute: index into the schedule's algorithms; else 0 */
+    int slice;      /* 1..n_slices */
+    int n_slices;   /* 0: the whole, as 1 of 1 */
+    uint8_t op;     /* enum vbs_step_op */
+    uint8_t format; /* load, drop: of the packed weights, as in the profile's rows */
+    bool resident;  /* load: there from the request before */
+    int64_t bytes;  /* load, drop: of the part */
 };
 
 struct vbs_schedule {
@@ -82,8 +82,8 @@ struct vbs_schedule {
     int64_t memory_bytes; /* the budget it was planned for */
     enum vbs_io io;
     enum vbs_weights weights;
-    struct vbs_channel copy; /* weights included: what it was planned for; else {0} */
-    double latency_us;       /* the bound it was planned for, 0: none */
+    struct vbs_link copy; /* weights included: what it was planned for; else {0} */
+    double latency_us;    /* the bound it was planned for, 0: none */
     struct {
         double time_us;         /* of the request: the end of its last step */
         int64_t peak_bytes;     /* by the exact accounting */

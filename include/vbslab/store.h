@@ -5,7 +5,7 @@
  * (db/schema.sql and db/migration-*.sql are compiled in). Any number of processes may use a store
  * at once: writers wait for each other and never fail as "locked". What a killed process had
  * handed to the store is there; an unfinished profile is taken up by the next measurement of the
- * same thing under the same circumstances once its owner is gone.
+ * same thing under the same provenance once its owner is gone.
  */
 #ifndef VBSLAB_STORE_H
 #define VBSLAB_STORE_H
@@ -39,7 +39,7 @@ struct vbs_store_entry {
     int max_batch; /* the largest of the batches */
     int64_t n_rows;
     const char *batches; /* "1,2,4": ascending */
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
 };
 
 struct vbs_store_list {
@@ -78,7 +78,7 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /*
  * A measurement under way: begin finds an unfinished profile of the same model and network (hash),
- * input, layers, kernels (batches, algorithms, scratch, weights) and circumstances (backend,
+ * input, layers, kernels (batches, algorithms, scratch, weights) and provenance (backend,
  * library, device, threads, vbslab version) whose owner no longer runs, and takes it over, or
  * starts a new one; both at once, so that two processes never share one. A process that was taken
  * for gone, but was not, is told so by the next add.

@@ -196,7 +196,7 @@ static bool describe(const struct vbs_network *network, const struct vbs_layer *
     if (algorithm == WINOGRAD) {
         kernel->packed_bytes = weights / 9 * 16;
         kernel->weight_bytes += kernel->packed_bytes - weights;
-        kernel->form = 1;
+        kernel->format = 1;
         return winograd_bytes(l, l->views[0].dim[0], kernel->batch, &kernel->ws_bytes);
     }
     return true;
@@ -211,8 +211,8 @@ static bool is_free(const struct vbs_layer *l)
     for (int d = 0; d < l->attributes.axis; d++)
         if (l->shape.dim[d] > 1)
             return false;
-    for (int i = 0; i < l->n_bundled; i++)
-        if (l->bundled[i].op != VBS_OP_DROPOUT)
+    for (int i = 0; i < l->n_fused; i++)
+        if (l->fused[i].op != VBS_OP_DROPOUT)
             return false;
     return true;
 }
@@ -364,36 +364,37 @@ static int find_algorithm(const char *name)
     return N_ALGORITHMS;
 }
 
-/* A wanted kernel; its parts take their shares of weights and time. */
-static enum vbs_status add_wanted(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                  struct analytic_session *s,
-                                  const struct vbs_wanted_kernel *wanted)
+/* A requested kernel; its parts take their shares of weights and time. */
+static enum vbs_status add_requested(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                     struct analytic_session *s,
+                                     const struct vbs_requested_kernel *requested)
 {
     struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
-    int a = find_algorithm(wanted->algorithm), channels;
+    int a = find_algorithm(requested->algorithm), channels;
     double share = 1;
 
-    if (wanted->layer < 1 || wanted->layer > s->base.n_layers || wanted->batch < 1)
-        return vbs_fail(ctx, VBS_INVALID, "there is no layer %d at batch %d", wanted->layer,
-                        wanted->batch);
-    *kernel = (struct vbs_kernel){.layer = wanted->layer, .batch = wanted->batch};
-    if (a == N_ALGORITHMS || !offers(s->source[wanted->layer], a) ||
-        !describe(network, s->source[wanted->layer], a, kernel))
+    if (requested->layer < 1 || requested->layer > s->base.n_layers || requested->batch < 1)
+        return vbs_fail(ctx, VBS_INVALID, "there is no layer %d at batch %d", requested->layer,
+                        requested->batch);
+    *kernel = (struct vbs_kernel){.layer = requested->layer, .batch = requested->batch};
+    if (a == N_ALGORITHMS || !offers(s->source[requested->layer], a) ||
+        !describe(network, s->source[requested->layer], a, kernel))
         return vbs_fail(ctx, VBS_NOT_FOUND, "layer '%s': there is no algorithm '%s' at batch %d",
-                        s->layers[wanted->layer].name, wanted->algorithm, wanted->batch);
-    channels = s->layers[wanted->layer].channels;
-    if (wanted->parts > 1 &&
-        (wanted->part < 1 || wanted->part > wanted->parts || wanted->parts > channels))
+                        s->layers[requested->layer].name, requested->algorithm, requested->batch);
+    channels = s->layers[requested->layer].channels;
+    if (requested->n_slices > 1 &&
+        (requested->slice < 1 || requested->slice > requested->n_slices ||
+         requested->n_slices > channels))
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d",
-                        s->layers[wanted->layer].name, wanted->part, wanted->parts);
+                        s->layers[requested->layer].name, requested->slice, requested->n_slices);
     s->times_us[s->base.n_kernels++] =
-        kernel_time_us(&s->layers[wanted->layer], s->source[wanted->layer], a, kernel);
-    if (wanted->parts <= 1)
+        kernel_time_us(&s->layers[requested->layer], s->source[requested->layer], a, kernel);
+    if (requested->n_slices <= 1)
         return VBS_OK;
-    kernel->part = wanted->part;
-    kernel->parts = wanted->parts;
-    share = (double)((int64_t)wanted->part * channels / wanted->parts -
-                     (int64_t)(wanted->part - 1) * channels / wanted->parts) /
+    kernel->slice = requested->slice;
+    kernel->n_slices = requested->n_slices;
+    share = (double)((int64_t)requested->slice * channels / requested->n_slices -
+                     (int64_t)(requested->slice - 1) * channels / requested->n_slices) /
             channels;
     kernel->weight_bytes -= kernel->packed_bytes;
     kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);
@@ -402,19 +403,19 @@ static enum vbs_status add_wanted(struct vbs_ctx *ctx, const struct vbs_network 
     return VBS_OK;
 }
 
-static enum vbs_status init_wanted(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                   const struct vbs_backend_options *options,
-                                   struct analytic_session *s)
+static enum vbs_status init_requested(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                      const struct vbs_backend_options *options,
+                                      struct analytic_session *s)
 {
     enum vbs_status status = VBS_OK;
 
-    s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1, sizeof *s->kernels);
-    s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_wanted + 1, sizeof *s->times_us);
+    s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->kernels);
+    s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->times_us);
     if (!s->kernels || !s->times_us)
         return vbs_no_memory(ctx);
     s->base.kernels = s->kernels;
-    for (int i = 0; i < options->n_wanted && status == VBS_OK; i++)
-        status = add_wanted(ctx, network, s, &options->wanted[i]);
+    for (int i = 0; i < options->n_requested && status == VBS_OK; i++)
+        status = add_requested(ctx, network, s, &options->requested[i]);
     return status;
 }
 
@@ -512,13 +513,13 @@ static void probe(struct vbs_backend_info *info)
     snprintf(info->device, sizeof info->device, "%s", device_text);
 }
 
-static enum vbs_status init_circumstances(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                          struct analytic_session *s)
+static enum vbs_status init_provenances(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        struct analytic_session *s)
 {
-    struct vbs_circumstances *c = &s->base.circumstances;
+    struct vbs_provenance *c = &s->base.provenance;
     char input[64];
 
-    *c = (struct vbs_circumstances){
+    *c = (struct vbs_provenance){
         .model = vbs_arena_strdup(&s->arena, network->name),
         .input =
             vbs_arena_strdup(&s->arena, vbs_shape_format(&network->input, input, sizeof input)),
@@ -543,12 +544,12 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
         return vbs_no_memory(ctx);
     s->base.ops = &ops;
     s->base.modelled = true;
-    status = init_circumstances(ctx, network, s);
+    status = init_provenances(ctx, network, s);
     if (status == VBS_OK)
         status = init_layers(ctx, network, s);
     if (status == VBS_OK)
-        status = options->wanted ? init_wanted(ctx, network, options, s)
-                                 : init_kernels(ctx, network, options, s);
+        status = options->requested ? init_requested(ctx, network, options, s)
+                                    : init_kernels(ctx, network, options, s);
     if (status != VBS_OK) {
         close_session(&s->base);
         return status;

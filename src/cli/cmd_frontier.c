@@ -98,10 +98,10 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
 {
     const struct vbs_problem *problem = curve->problem;
     struct vbs_text text = {0};
-    json_t *json = json_pack("{s:s, s:s, s:s, s:I, s:s}", "format", "vbslab-frontier-1", "model",
-                             problem->profile->circumstances.model, "planner",
-                             vbs_planner_name(curve->planner), "request",
-                             (json_int_t)problem->request, "io", vbs_io_word(problem->io));
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:I, s:s}", "format", "vbslab-frontier-1", "model",
+                  problem->profile->provenance.model, "planner", vbs_planner_name(curve->planner),
+                  "request", (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
     cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
     cli_json_put(json, "latency_us",
@@ -119,7 +119,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
 static void print_head(const struct curve *curve)
 {
     const struct vbs_problem *problem = curve->problem;
-    const char *model = problem->profile->circumstances.model;
+    const char *model = problem->profile->provenance.model;
     char number[32];
 
     cli_print_name(model);

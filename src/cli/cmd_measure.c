@@ -195,7 +195,7 @@ static enum vbs_status measure(struct cli *cli, const struct task *task,
         cli_progress_end(cli);
     }
     if (status == VBS_OK) {
-        const char *before = session->circumstances.notes;
+        const char *before = session->provenance.notes;
 
         describe(session, &options, &report, what, sizeof what);
         snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,

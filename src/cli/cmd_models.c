@@ -107,15 +107,15 @@ static json_t *inputs_json(const struct vbs_layer *layer, bool *failed)
     return inputs;
 }
 
-static json_t *bundled_json(const struct vbs_layer *layer, bool *failed)
+static json_t *fused_json(const struct vbs_layer *layer, bool *failed)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < layer->n_bundled; i++) {
+    for (int i = 0; i < layer->n_fused; i++) {
         json_t *item = json_object();
 
-        cli_json_put(item, "name", json_string(layer->bundled[i].name), failed);
-        cli_json_put(item, "kind", json_string(vbs_op_word(layer->bundled[i].op)), failed);
+        cli_json_put(item, "name", json_string(layer->fused[i].name), failed);
+        cli_json_put(item, "kind", json_string(vbs_op_word(layer->fused[i].op)), failed);
         cli_json_append(list, item, failed);
     }
     return list;
@@ -135,7 +135,7 @@ static json_t *layer_json(const struct vbs_network *network, int k, bool *failed
     cli_json_put(object, "out_bytes", json_integer(vbs_network_out_bytes(network, k)), failed);
     cli_json_put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
     cli_json_put(object, "macs", json_integer(layer->macs), failed);
-    cli_json_put(object, "bundled", bundled_json(layer, failed), failed);
+    cli_json_put(object, "fused", fused_json(layer, failed), failed);
     return object;
 }
 
@@ -188,11 +188,11 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
     return cli_json_print(cli, root, failed);
 }
 
-/* Words of what is bundled, or ids of inputs, with a separator between. */
-static void add_bundled(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
+/* Words of what is fused, or ids of inputs, with a separator between. */
+static void add_fused(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
 {
-    for (int i = 0; i < layer->n_bundled; i++)
-        vbs_text_addf(text, "%s%s", i ? separator : "", vbs_op_word(layer->bundled[i].op));
+    for (int i = 0; i < layer->n_fused; i++)
+        vbs_text_addf(text, "%s%s", i ? separator : "", vbs_op_word(layer->fused[i].op));
 }
 
 static void add_inputs(struct vbs_text *text, const struct vbs_layer *layer, const char *separator)
@@ -214,7 +214,7 @@ static void add_layer_csv(struct vbs_text *text, const struct vbs_network *netwo
         text, ",%s,%lld,%lld,%lld,%lld,", vbs_shape_format(&layer->shape, shape, sizeof shape),
         (long long)vbs_network_in_bytes(network, k), (long long)vbs_network_out_bytes(network, k),
         (long long)weight_bytes(layer->parameters), (long long)layer->macs);
-    add_bundled(text, layer, ";");
+    add_fused(text, layer, ";");
     vbs_text_add(text, "\n");
 }
 
@@ -223,7 +223,7 @@ static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *netwo
     struct vbs_text text = {0};
 
     vbs_text_add(&text, "layer,name,kind,inputs,shape,in_bytes,out_bytes,weight_bytes,macs,"
-                        "bundled\n");
+                        "fused\n");
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_csv(&text, network, k);
     return print_text(cli, &text);
@@ -256,7 +256,7 @@ static void add_layer_row(struct cli_table *table, const struct vbs_network *net
     add_bytes(table, vbs_network_out_bytes(network, k));
     add_bytes(table, weight_bytes(layer->parameters));
     add_count(table, layer->macs);
-    add_list(table, layer, "+", add_bundled);
+    add_list(table, layer, "+", add_fused);
 }
 
 static void add_total_row(struct cli_table *table, const struct vbs_network *network)
@@ -297,7 +297,7 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
 {
     static const struct cli_column COLUMNS[] = {
         {"layer", true}, {"name", false}, {"kind", false},   {"inputs", false}, {"output", true},
-        {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"bundled", false},
+        {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"fused", false},
     };
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
     enum vbs_status status;

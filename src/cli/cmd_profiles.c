@@ -19,13 +19,12 @@ static void add_bytes(struct cli_table *table, int64_t bytes)
 
 /* ---- JSON ---- */
 
-static void put_circumstances(json_t *object, const struct vbs_circumstances *circumstances,
-                              bool *failed)
+static void put_provenances(json_t *object, const struct vbs_provenance *provenance, bool *failed)
 {
-#define PUT(member) cli_json_put(object, #member, json_string(circumstances->member), failed);
+#define PUT(member) cli_json_put(object, #member, json_string(provenance->member), failed);
     VBS_CIRCUMSTANCE_TEXTS(PUT)
 #undef PUT
-    cli_json_put(object, "threads", json_integer(circumstances->threads), failed);
+    cli_json_put(object, "threads", json_integer(provenance->threads), failed);
 }
 
 /* ---- profiles ---- */
@@ -41,7 +40,7 @@ static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *l
 
         cli_json_put(object, "id", json_integer(entry->id), &failed);
         cli_json_put(object, "complete", json_boolean(entry->complete), &failed);
-        put_circumstances(object, &entry->circumstances, &failed);
+        put_provenances(object, &entry->provenance, &failed);
         cli_json_put(object, "n_layers", json_integer(entry->n_layers), &failed);
         cli_json_put(object, "n_batches", json_integer(entry->n_batches), &failed);
         cli_json_put(object, "max_batch", json_integer(entry->max_batch), &failed);
@@ -109,20 +108,20 @@ static int day_length(const char *date)
 
 static void add_entry(struct cli_table *table, const struct vbs_store_entry *entry)
 {
-    const struct vbs_circumstances *circumstances = &entry->circumstances;
+    const struct vbs_provenance *provenance = &entry->provenance;
 
     cli_table_add(table, "%lld", (long long)entry->id);
-    cli_table_add(table, "%s", circumstances->model);
-    cli_table_add(table, "%s", circumstances->input);
-    cli_table_add(table, "%s", circumstances->backend);
-    cli_table_add(table, "%.*s", (int)strcspn(circumstances->device, ","), circumstances->device);
-    if (circumstances->threads)
-        cli_table_add(table, "%d", circumstances->threads);
+    cli_table_add(table, "%s", provenance->model);
+    cli_table_add(table, "%s", provenance->input);
+    cli_table_add(table, "%s", provenance->backend);
+    cli_table_add(table, "%.*s", (int)strcspn(provenance->device, ","), provenance->device);
+    if (provenance->threads)
+        cli_table_add(table, "%d", provenance->threads);
     else
         cli_table_add(table, "-");
     add_batches(table, entry->batches);
     cli_table_add(table, "%lld", (long long)entry->n_rows);
-    cli_table_add(table, "%.*s", day_length(circumstances->date), circumstances->date);
+    cli_table_add(table, "%.*s", day_length(provenance->date), provenance->date);
     cli_table_add(table, "%s", entry->complete ? "complete" : "unfinished");
 }
 
@@ -179,8 +178,8 @@ static json_t *row_json(const struct vbs_profile *profile, int batch,
     cli_json_put(object, "time_us", json_real(row->time_us), failed);
     cli_json_put(object, "ws_bytes", json_integer(row->ws_bytes), failed);
     cli_json_put(object, "packed_bytes", json_integer(row->weight_bytes), failed);
-    cli_json_put(object, "form", json_integer(row->form), failed);
-    cli_json_put(object, "parts", json_integer(row->parts), failed);
+    cli_json_put(object, "form", json_integer(row->format), failed);
+    cli_json_put(object, "parts", json_integer(row->n_slices), failed);
     put_statistics(object, row->mad_us, row->low_us, row->high_us, row->n_runs, failed);
     return object;
 }
@@ -199,8 +198,8 @@ static json_t *copy_json(const struct vbs_copy *copy, bool *failed)
         cli_json_append(rows, item, failed);
     }
     cli_json_put(object, "source", json_string(copy->source), failed);
-    cli_json_put(object, "latency_us", json_real(copy->channel.latency_us), failed);
-    cli_json_put(object, "bytes_per_us", json_real(copy->channel.bytes_per_us), failed);
+    cli_json_put(object, "latency_us", json_real(copy->link.latency_us), failed);
+    cli_json_put(object, "bytes_per_us", json_real(copy->link.bytes_per_us), failed);
     cli_json_put(object, "error_percent", json_real(copy->error_percent), failed);
     cli_json_put(object, "rows", rows, failed);
     return object;
@@ -246,7 +245,7 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     for (int i = 0; i < profile->n_copies; i++)
         cli_json_append(copies, copy_json(&profile->copies[i], &failed), &failed);
     cli_json_put(root, "id", json_integer(id), &failed);
-    put_circumstances(root, &profile->circumstances, &failed);
+    put_provenances(root, &profile->provenance, &failed);
     cli_json_put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
     cli_json_put(root, "batches", batches, &failed);
     cli_json_put(root, "copies", copies, &failed);
@@ -254,7 +253,7 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     return cli_json_print(cli, root, failed);
 }
 
-static void print_circumstance(const char *key, const char *value)
+static void print_provenance(const char *key, const char *value)
 {
     if (value[0] == '\0')
         return;
@@ -271,26 +270,26 @@ static void print_copies(const struct vbs_profile *profile)
 
         printf("%-8s ", "copies");
         cli_print_name(copy->source);
-        printf(": %.1f MB/s after %.1f us, within %.1f%%\n", copy->channel.bytes_per_us,
-               copy->channel.latency_us, copy->error_percent);
+        printf(": %.1f MB/s after %.1f us, within %.1f%%\n", copy->link.bytes_per_us,
+               copy->link.latency_us, copy->error_percent);
     }
 }
 
-static void print_circumstances(const struct vbs_profile *profile, int64_t id)
+static void print_provenances(const struct vbs_profile *profile, int64_t id)
 {
-    const struct vbs_circumstances *circumstances = &profile->circumstances;
+    const struct vbs_provenance *provenance = &profile->provenance;
     char number[32];
 
     if (id) {
         snprintf(number, sizeof number, "%lld", (long long)id);
-        print_circumstance("profile", number);
+        print_provenance("profile", number);
     }
-#define PRINT(member) print_circumstance(#member, circumstances->member);
+#define PRINT(member) print_provenance(#member, provenance->member);
     VBS_CIRCUMSTANCE_TEXTS(PRINT)
 #undef PRINT
-    if (circumstances->threads) {
-        snprintf(number, sizeof number, "%d", circumstances->threads);
-        print_circumstance("threads", number);
+    if (provenance->threads) {
+        snprintf(number, sizeof number, "%d", provenance->threads);
+        print_provenance("threads", number);
     }
     printf("%-8s %d:", "batches", profile->n_batches);
     for (int b = 0; b < profile->n_batches; b++)
@@ -393,7 +392,7 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
                                   last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
     snprintf(heading, sizeof heading, "us at %d", profile->batches[last]);
-    print_circumstances(profile, id);
+    print_provenances(profile, id);
     printf("out, us: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
            profile->batches[last]);
     for (int layer = 1; layer <= profile->n_layers; layer++) {

@@ -41,8 +41,8 @@ static const char *behind_layer(const struct vbs_step *step, char *buffer, size_
 
     if (step->op == VBS_STEP_COMPUTE)
         snprintf(batch, sizeof batch, " at batch %d", step->batch);
-    if (step->parts > 1)
-        snprintf(part, sizeof part, ", part %d of %d", step->part, step->parts);
+    if (step->n_slices > 1)
+        snprintf(part, sizeof part, ", part %d of %d", step->slice, step->n_slices);
     snprintf(buffer, size, "%s%s", batch, part);
     return buffer;
 }
@@ -260,10 +260,10 @@ static json_t *step_json(const struct judged *judged, int64_t index)
     else
         object = json_pack("{s:I, s:s, s:i, s:s, s:i, s:I}", "step", (json_int_t)index + 1, "op",
                            vbs_step_word((enum vbs_step_op)step->op), "layer", step->layer, "name",
-                           name, "form", step->form, "bytes", (json_int_t)step->bytes);
-    if (step->parts > 1) {
-        cli_json_put(object, "part", json_integer(step->part), &failed);
-        cli_json_put(object, "parts", json_integer(step->parts), &failed);
+                           name, "form", step->format, "bytes", (json_int_t)step->bytes);
+    if (step->n_slices > 1) {
+        cli_json_put(object, "part", json_integer(step->slice), &failed);
+        cli_json_put(object, "parts", json_integer(step->n_slices), &failed);
     }
     if (failed) {
         json_decref(object);
@@ -476,10 +476,10 @@ static enum vbs_status replay_file(struct cli *cli, const char *const *values,
     struct vbs_schedule *schedule = NULL;
     enum vbs_status status = vbs_schedule_read_json(&cli->ctx, path, &schedule);
 
-    if (status == VBS_OK && schedule->model[0] && profile->circumstances.model[0] &&
-        strcmp(schedule->model, profile->circumstances.model) != 0)
+    if (status == VBS_OK && schedule->model[0] && profile->provenance.model[0] &&
+        strcmp(schedule->model, profile->provenance.model) != 0)
         cli_warn(cli, "the schedule is for '%s', the profile of '%s'", schedule->model,
-                 profile->circumstances.model);
+                 profile->provenance.model);
     if (status == VBS_OK)
         status = judge(cli, values, profile, schedule, limits);
     vbs_schedule_free(schedule);

@@ -156,40 +156,41 @@ static enum vbs_status check_kernels(struct opening *o)
         if (kernel->image < 0)
             continue;
         image = &walk->images[kernel->image];
-        range = vbs_exec_range(image, kernel->wanted.part, kernel->wanted.parts);
+        range = vbs_exec_range(image, kernel->requested.slice, kernel->requested.n_slices);
         if (session->kernels[i].packed_bytes == range.packed_to - range.packed_from &&
             image->packed_bytes <= image->bytes)
             continue;
         return vbs_fail(o->ctx, VBS_INVALID,
                         "layer %d '%s' packs %" PRId64 " bytes of weights at batch %d with "
                         "algorithm '%s' here, not what the profile says of form %d: measure anew",
-                        kernel->wanted.layer, session->layers[kernel->wanted.layer].name,
-                        session->kernels[i].packed_bytes, kernel->wanted.batch,
-                        kernel->wanted.algorithm, image->form);
+                        kernel->requested.layer, session->layers[kernel->requested.layer].name,
+                        session->kernels[i].packed_bytes, kernel->requested.batch,
+                        kernel->requested.algorithm, image->form);
     }
     return VBS_OK;
 }
 
 static enum vbs_status open_session(struct opening *o)
 {
-    struct vbs_wanted_kernel *wanted = malloc((size_t)o->walk.n_kernels * sizeof *wanted + 1);
+    struct vbs_requested_kernel *requested =
+        malloc((size_t)o->walk.n_kernels * sizeof *requested + 1);
     int first_batch = 1;
     struct vbs_backend_options options = {.batches = &first_batch,
                                           .n_batches = 1,
                                           .threads = o->options.threads,
-                                          .wanted = wanted,
-                                          .n_wanted = o->walk.n_kernels,
+                                          .requested = requested,
+                                          .n_requested = o->walk.n_kernels,
                                           .weights_given =
                                               o->schedule->weights == VBS_WEIGHTS_INCLUDED};
     enum vbs_status status;
 
-    if (!wanted)
+    if (!requested)
         return vbs_no_memory(o->ctx);
     for (int i = 0; i < o->walk.n_kernels; i++)
-        wanted[i] = o->walk.kernels[i].wanted;
+        requested[i] = o->walk.kernels[i].requested;
     report(o, "making kernels");
     status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
-    free(wanted);
+    free(requested);
     if (status == VBS_OK && o->exec->session->ops->device && o->options.paranoid)
         status = vbs_fail(o->ctx, VBS_UNSUPPORTED,
                           "paranoid mode looks into the arena, which is on a device here");
@@ -295,7 +296,7 @@ static enum vbs_status make_program(struct opening *o)
     if (status == VBS_OK && o->options.paranoid)
         status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
     if (status == VBS_OK && exec->program.n_loads > 0 && exec->arena.session)
-        status = exec->session->ops->device->make_points(o->ctx, exec->session,
+        status = exec->session->ops->device->make_events(o->ctx, exec->session,
                                                          2 * exec->program.n_loads);
     if (status == VBS_OK && exec->program.n_loads > 0)
         status = vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,

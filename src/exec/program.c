@@ -224,7 +224,7 @@ static void add_run(struct programming *p, int64_t s, char *to, const void *cons
     if (walked->image >= 0) {
         const struct vbs_step *step = &p->walk->schedule->steps[s];
         struct vbs_exec_range range =
-            vbs_exec_range(&p->walk->images[walked->image], step->part, step->parts);
+            vbs_exec_range(&p->walk->images[walked->image], step->slice, step->n_slices);
 
         if (range.packed_from < range.packed_to)
             op->weights = weights_address(p, s, piece_step(p, s));
@@ -337,7 +337,7 @@ static void list_loads(struct programming *p, const struct vbs_exec_file *file, 
             continue;
         begin = p->fit->begins[n++];
         image = &p->walk->images[p->walk->steps[s].image];
-        range = vbs_exec_range(image, step->part, step->parts);
+        range = vbs_exec_range(image, step->slice, step->n_slices);
         load = (struct vbs_exec_load){.step = s,
                                       .after = 2 * begin + (marks || has_moves(p, begin)),
                                       .offset = file->offsets[p->walk->steps[s].image] +
@@ -415,7 +415,7 @@ static void add_steps(struct programming *p)
         add_all(p, 0, 0);
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         out->begin[s + 1] = out->n_ops;
-        if (schedule->steps[s].op == VBS_STEP_DROP)
+        if (schedule->steps[s].op == VBS_STEP_EVICT)
             add_step_wait(p, VBS_DO_DROP, s);
         add_moves(p, s);
         if (p->walk->steps[s].kernel < 0)

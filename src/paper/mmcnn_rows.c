@@ -38,8 +38,8 @@ static int count_rows(const struct vbs_network *network)
         const struct vbs_layer *layer = &network->layers[k];
 
         n += has_row(layer->op);
-        for (int i = 0; i < layer->n_bundled; i++)
-            n += layer->bundled[i].op == VBS_OP_RELU;
+        for (int i = 0; i < layer->n_fused; i++)
+            n += layer->fused[i].op == VBS_OP_RELU;
     }
     return n;
 }
@@ -77,9 +77,9 @@ static void add_rows(struct vbs_mmcnn_table *table, const struct vbs_network *ne
 
         if (has_row(layer->op))
             add_row(table, layer->name, layer->op, k, vbs_network_in_bytes(network, k) + out_bytes);
-        for (int i = 0; i < layer->n_bundled; i++)
-            if (layer->bundled[i].op == VBS_OP_RELU)
-                add_row(table, layer->bundled[i].name, VBS_OP_RELU, k, out_bytes);
+        for (int i = 0; i < layer->n_fused; i++)
+            if (layer->fused[i].op == VBS_OP_RELU)
+                add_row(table, layer->fused[i].name, VBS_OP_RELU, k, out_bytes);
     }
 }
 

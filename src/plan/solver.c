@@ -85,7 +85,7 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
 static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                      const struct vbs_problem *problem)
 {
-    const struct vbs_channel *copy = &problem->copy;
+    const struct vbs_link *copy = &problem->copy;
 
     if (planner->transfers && problem->weights == VBS_WEIGHTS_EXCLUDED)
         return vbs_fail(ctx, VBS_USAGE,
@@ -172,13 +172,13 @@ static struct vbs_opened_planner opened_by(const struct vbs_solver *solver)
 }
 
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
-                                   struct vbs_certificate *certificate)
+                                   struct vbs_infeasibility *infeasibility)
 {
     struct vbs_opened_planner opened = opened_by(solver);
 
     if (solver->task.problem.weights == VBS_WEIGHTS_INCLUDED)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "what would help is not known with weights included");
-    return vbs_explain(ctx, &opened, certificate);
+    return vbs_explain(ctx, &opened, infeasibility);
 }
 
 static bool includes_weights(const struct vbs_solver *solver)
@@ -247,7 +247,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     const struct vbs_task *task = &solver->task;
     const struct vbs_profile *profile = task->profile;
     struct vbs_schedule made = {
-        .model = profile->circumstances.model,
+        .model = profile->provenance.model,
         .planner = solver->name,
         .request = task->request,
         .memory_bytes = memory_bytes,

@@ -27,7 +27,7 @@ struct vbs_profile_builder *vbs_profile_builder_new(void)
         vbs_profile_builder_free(builder);
         return NULL;
     }
-    builder->circumstances = (struct vbs_circumstances){"", "", "", "", "", "", "", "", 0};
+    builder->provenance = (struct vbs_provenance){"", "", "", "", "", "", "", "", 0};
     return builder;
 }
 
@@ -269,11 +269,11 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
         (status = check_bytes(ctx, builder, layer, "ws_bytes", row->ws_bytes)) ||
         (status = check_bytes(ctx, builder, layer, "packed weight_bytes", row->weight_bytes)))
         return status;
-    if (row->form < 0 || row->form >= VBS_MAX_FORMS)
+    if (row->format < 0 || row->format >= VBS_MAX_FORMATS)
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: form %d is out of range; it goes from 0 to %d",
-                                layer, batch, row->form, VBS_MAX_FORMS - 1);
-    if ((status = check_parts(ctx, builder, layer, batch, row->parts)))
+                                layer, batch, row->format, VBS_MAX_FORMATS - 1);
+    if ((status = check_parts(ctx, builder, layer, batch, row->n_slices)))
         return status;
     if (row->n_runs < 0)
         return vbs_builder_fail(ctx, builder, builder->line,
@@ -338,21 +338,21 @@ static enum vbs_status copy_text(struct vbs_ctx *ctx, struct vbs_profile_builder
     return *copy ? VBS_OK : vbs_no_memory(ctx);
 }
 
-enum vbs_status vbs_profile_builder_circumstances(struct vbs_ctx *ctx,
-                                                  struct vbs_profile_builder *builder,
-                                                  const struct vbs_circumstances *circumstances)
+enum vbs_status vbs_profile_builder_provenances(struct vbs_ctx *ctx,
+                                                struct vbs_profile_builder *builder,
+                                                const struct vbs_provenance *provenance)
 {
-    struct vbs_circumstances copy = {.threads = circumstances->threads};
+    struct vbs_provenance copy = {.threads = provenance->threads};
     enum vbs_status status = VBS_OK;
 
-    if (circumstances->threads < 0)
-        return vbs_builder_fail(ctx, builder, 0, "threads is negative: %d", circumstances->threads);
+    if (provenance->threads < 0)
+        return vbs_builder_fail(ctx, builder, 0, "threads is negative: %d", provenance->threads);
 #define COPY(member)                                                                               \
     if (status == VBS_OK)                                                                          \
-        status = copy_text(ctx, builder, #member, circumstances->member, &copy.member);
+        status = copy_text(ctx, builder, #member, provenance->member, &copy.member);
     VBS_CIRCUMSTANCE_TEXTS(COPY)
 #undef COPY
     if (status == VBS_OK)
-        builder->circumstances = copy;
+        builder->provenance = copy;
     return status;
 }

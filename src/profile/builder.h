@@ -43,7 +43,7 @@ struct vbs_profile_builder {
     int *slots; /* hash table, open addressing: index into algorithms + 1, or 0 */
     struct builder_copy copies[VBS_MAX_COPIES]; /* in the order of their first use */
     int n_copies;
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
 };
 
 /* Hidden behind the public struct, which comes first. */

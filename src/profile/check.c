@@ -191,11 +191,11 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
 static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int id, size_t *next, int64_t *bytes)
 {
-    const struct builder_row *first[VBS_MAX_FORMS] = {0};
+    const struct builder_row *first[VBS_MAX_FORMATS] = {0};
 
     for (*bytes = 0; *next < builder->n_rows && builder->rows[*next].layer == id; ++*next) {
         struct builder_row *row = &builder->rows[*next];
-        const struct builder_row **same = &first[row->row.form];
+        const struct builder_row **same = &first[row->row.format];
 
         if (row->row.weight_bytes == 0)
             row->row.weight_bytes = builder->layers[id].layer.weight_bytes;
@@ -208,7 +208,7 @@ static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile
                 ctx, builder, row->line,
                 "layer %d batch %d: form %d takes %lld bytes of packed weights, but at batch %d "
                 "%lld; rows of one form read the same weights",
-                id, row->batch, row->row.form, (long long)row->row.weight_bytes, (*same)->batch,
+                id, row->batch, row->row.format, (long long)row->row.weight_bytes, (*same)->batch,
                 (long long)(*same)->row.weight_bytes);
         }
     }

@@ -172,8 +172,8 @@ static void fit(struct vbs_copy *copy)
     struct points p;
     double latency, slope, c00, c01, c11, chi2;
 
-    copy->channel = (struct vbs_channel){.source = copy->source,
-                                         .bytes_per_us = (double)last->bytes / last->time_us};
+    copy->link = (struct vbs_link){.source = copy->source,
+                                   .bytes_per_us = (double)last->bytes / last->time_us};
     if (n == 1)
         return;
     take_points(copy, &p);
@@ -185,8 +185,8 @@ static void fit(struct vbs_copy *copy)
     }
     if (!is_rate(p.unit_bytes / (slope * p.unit_us)))
         return;
-    copy->channel.latency_us = latency * p.unit_us;
-    copy->channel.bytes_per_us = p.unit_bytes / (slope * p.unit_us);
+    copy->link.latency_us = latency * p.unit_us;
+    copy->link.bytes_per_us = p.unit_bytes / (slope * p.unit_us);
 }
 
 static double largest_error_percent(const struct vbs_copy *copy)
@@ -195,8 +195,7 @@ static double largest_error_percent(const struct vbs_copy *copy)
 
     for (int i = 0; i < copy->n_rows; i++) {
         const struct vbs_copy_row *row = &copy->rows[i];
-        double fitted_us =
-            copy->channel.latency_us + (double)row->bytes / copy->channel.bytes_per_us;
+        double fitted_us = copy->link.latency_us + (double)row->bytes / copy->link.bytes_per_us;
 
         largest = fmax(largest, 100 * fabs(row->time_us - fitted_us) / row->time_us);
     }

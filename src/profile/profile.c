@@ -64,14 +64,14 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
     return NULL;
 }
 
-int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int form)
+int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int form)
 {
     for (int i = 0; i < profile->n_batches; i++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
 
         for (int a = 0; a < n_rows; a++)
-            if (rows[a].form == form)
+            if (rows[a].format == form)
                 return rows[a].weight_bytes;
     }
     return profile->layers[layer].weight_bytes;
@@ -79,15 +79,15 @@ int64_t vbs_profile_form_bytes(const struct vbs_profile *profile, int layer, int
 
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
 {
-    return row->parts == 0 && !layer->in_place &&
+    return row->n_slices == 0 && !layer->in_place &&
            row->weight_bytes - layer->weight_bytes <= layer->weight_bytes / 8;
 }
 
 bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                          int n)
 {
-    if (n <= 1 || row->parts > 0)
-        return n <= 1 || n == row->parts;
+    if (n <= 1 || row->n_slices > 0)
+        return n <= 1 || n == row->n_slices;
     return vbs_profile_divisible(layer, row) && (layer->channels == 0 || n <= layer->channels);
 }
 
@@ -156,8 +156,8 @@ static bool copy_rows(struct profile_body *body, const struct vbs_profile_builde
 
 static bool copy_names(struct profile_body *body, const struct vbs_profile_builder *builder)
 {
-    const struct vbs_circumstances *from = &builder->circumstances;
-    struct vbs_circumstances *to = &body->profile.circumstances;
+    const struct vbs_provenance *from = &builder->provenance;
+    struct vbs_provenance *to = &body->profile.provenance;
     const char **names =
         vbs_arena_alloc(&body->arena, (size_t)builder->n_algorithms, sizeof *names);
     bool complete = true;

@@ -58,7 +58,7 @@ static int count_forms(const struct vbs_profile *profile)
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                n_forms = rows[i].form >= n_forms ? rows[i].form + 1 : n_forms;
+                n_forms = rows[i].format >= n_forms ? rows[i].format + 1 : n_forms;
         }
     return n_forms;
 }
@@ -78,7 +78,7 @@ bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                loaded->packed[k * n_forms + rows[i].form].bytes = rows[i].weight_bytes;
+                loaded->packed[k * n_forms + rows[i].format].bytes = rows[i].weight_bytes;
         }
     return true;
 }

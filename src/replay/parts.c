@@ -14,11 +14,11 @@ static int64_t portion(int64_t whole, int64_t some, int64_t all)
 static enum vbs_status check_number(struct vbs_ctx *ctx, const struct sim *sim,
                                     const struct vbs_step *step)
 {
-    if (step->parts == 0
-            ? step->part == 0 || step->part == 1
-            : step->parts <= VBS_MAX_PARTS && step->part >= 1 && step->part <= step->parts)
+    if (step->n_slices == 0
+            ? step->slice == 0 || step->slice == 1
+            : step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 && step->slice <= step->n_slices)
         return VBS_OK;
-    (void)vbs_fail(ctx, VBS_INVALID, "there is no part %d of %d", step->part, step->parts);
+    (void)vbs_fail(ctx, VBS_INVALID, "there is no part %d of %d", step->slice, step->n_slices);
     return vbs_sim_refuse(ctx, sim, step);
 }
 
@@ -39,20 +39,20 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
 {
     int64_t channels = sim->profile->layers[step->layer].channels, first, end;
     /* Of these a part is made; where nothing is known, of as many as there are parts. */
-    int64_t pieces = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->parts;
+    int64_t pieces = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->n_slices;
     enum vbs_status status = check_number(ctx, sim, step);
 
     *slice = (struct slice){.weights = {0, weight_bytes}, .share = 1};
-    if (status != VBS_OK || step->parts <= 1)
+    if (status != VBS_OK || step->n_slices <= 1)
         return status;
-    if (step->parts > pieces)
+    if (step->n_slices > pieces)
         return refuse_empty(ctx, sim, step, weight_bytes);
-    first = portion(pieces, step->part - 1, step->parts);
-    end = portion(pieces, step->part, step->parts);
+    first = portion(pieces, step->slice - 1, step->n_slices);
+    end = portion(pieces, step->slice, step->n_slices);
     slice->weights.from = portion(weight_bytes, first, pieces);
     slice->weights.to = portion(weight_bytes, end, pieces);
     slice->share =
-        channels > 0 ? (double)(end - first) / (double)channels : 1 / (double)step->parts;
+        channels > 0 ? (double)(end - first) / (double)channels : 1 / (double)step->n_slices;
     if (weight_bytes > 0 && slice->weights.from == slice->weights.to)
         return refuse_empty(ctx, sim, step, weight_bytes);
     return VBS_OK;
@@ -89,7 +89,7 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
                                int64_t *done)
 {
     struct tensor *layer = &sim->tensors[step->layer];
-    int parts = step->parts > 1 ? step->parts : 1;
+    int parts = step->n_slices > 1 ? step->n_slices : 1;
 
     if (layer->divided && layer->division->parts != parts) {
         (void)vbs_fail(ctx, VBS_INVALID,
@@ -99,7 +99,7 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
     }
     if (!layer->divided && !begin_division(sim, layer, parts))
         return vbs_no_memory(ctx);
-    *done = layer->division->done[step->part - 1];
+    *done = layer->division->done[step->slice - 1];
     return VBS_OK;
 }
 
@@ -125,7 +125,7 @@ int64_t vbs_sim_move_part(struct sim *sim, const struct vbs_step *step)
 {
     struct tensor *layer = &sim->tensors[step->layer];
     struct division *division = layer->division;
-    int64_t *done = &division->done[step->part - 1], fresh = 0;
+    int64_t *done = &division->done[step->slice - 1], fresh = 0;
     bool was_last = *done == layer->done;
 
     *done += step->batch;

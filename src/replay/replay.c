@@ -224,9 +224,9 @@ static enum vbs_status refuse_parts(struct vbs_ctx *ctx, const struct sim *sim,
 {
     const char *algorithm = sim->profile->algorithms[row->algorithm];
 
-    if (row->parts > 1)
+    if (row->n_slices > 1)
         (void)vbs_fail(ctx, VBS_INVALID, "the layer runs whole or in %d parts with algorithm '%s'",
-                       row->parts, algorithm);
+                       row->n_slices, algorithm);
     else
         (void)vbs_fail(ctx, VBS_INVALID, "the layer cannot be taken in parts with algorithm '%s'",
                        algorithm);
@@ -243,12 +243,12 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     if (status != VBS_OK)
         return status;
     special->share = slice.share;
-    special->in_parts = step->parts > 1 || sim->tensors[step->layer].divided;
-    if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->parts))
+    special->in_parts = step->n_slices > 1 || sim->tensors[step->layer].divided;
+    if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->n_slices))
         return refuse_parts(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to)
         status =
-            vbs_sim_read_weights(ctx, sim, step, row->form, &slice.weights, &special->ready_us);
+            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->ready_us);
     if (status == VBS_OK && special->in_parts)
         status = vbs_sim_divide(ctx, sim, step, &special->done);
     return status;
@@ -266,7 +266,7 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
         return refuse_missing_row(ctx, sim, step);
     record->done_before = sim->tensors[step->layer].done;
     record->ws_bytes = row->ws_bytes;
-    if (sim->counts_weights || step->parts != 0 || sim->n_divided > 0) {
+    if (sim->counts_weights || step->n_slices != 0 || sim->n_divided > 0) {
         struct special special = {0};
 
         status = begin_special(ctx, sim, step, row, &special);
@@ -296,7 +296,7 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
 
     if (step->op == VBS_STEP_COMPUTE)
         return compute(ctx, sim, step, record);
-    if (step->op > VBS_STEP_DROP)
+    if (step->op > VBS_STEP_EVICT)
         return vbs_fail(
             ctx, VBS_INVALID, "step %" PRId64 " of %" PRId64 ": there is no operation %d",
             (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, step->op);

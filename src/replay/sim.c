@@ -85,12 +85,12 @@ static bool index_rows(struct sim *sim)
 /* Copies take what the profile measured, or else what the schedule was planned for. */
 static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
 {
-    const struct vbs_channel *planned = &sim->schedule->copy;
+    const struct vbs_link *planned = &sim->schedule->copy;
     const struct vbs_copy *copy =
         planned->source ? vbs_profile_copy(sim->profile, planned->source) : NULL;
 
     sim->counts_weights = true;
-    sim->channel = copy ? copy->channel : *planned;
+    sim->channel = copy ? copy->link : *planned;
     if (!vbs_loaded_init(&sim->loaded, &sim->arena, sim->profile))
         return vbs_no_memory(ctx);
     return VBS_OK;
@@ -133,8 +133,8 @@ enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
         snprintf(batch, sizeof batch, " at batch %d", step->batch);
     else
         snprintf(op, sizeof op, "%s of ", vbs_step_word((enum vbs_step_op)step->op));
-    if (step->parts > 1)
-        snprintf(part, sizeof part, ", part %d of %d", step->part, step->parts);
+    if (step->n_slices > 1)
+        snprintf(part, sizeof part, ", part %d of %d", step->slice, step->n_slices);
     snprintf(where, sizeof where, "step %" PRId64 " of %" PRId64 ", %slayer %d '%s'%s%s",
              (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, op, step->layer,
              sim->profile->layers[step->layer].name, batch, part);

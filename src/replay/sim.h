@@ -57,7 +57,7 @@ struct sim {
     bool counts_weights; /* weights included; what follows is for them */
     int64_t n_residents; /* resident loads, with which the schedule begins */
     struct loaded loaded;
-    struct vbs_channel channel;
+    struct vbs_link channel;
     double copy_clock_us; /* end of the last load */
 };
 

@@ -16,7 +16,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
 {
     const struct vbs_step *step = &schedule->steps[index];
     const struct vbs_replay_step *at = &replay->steps[index];
-    bool whole = step->parts <= 1;
+    bool whole = step->n_slices <= 1;
 
     vbs_text_addf(text, "%" PRId64 ",%d,", index + 1, step->layer);
     vbs_text_add_csv(text, profile->layers[step->layer].name);
@@ -36,7 +36,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                   at->memory_bytes > replay->memory_bytes, at->chunk);
     vbs_text_add_double(text, at->wait_us);
     vbs_text_addf(text, ",%s,%d,%d,%" PRId64 "\n", vbs_step_word((enum vbs_step_op)step->op),
-                  whole ? 1 : step->part, whole ? 1 : step->parts, at->weight_bytes);
+                  whole ? 1 : step->slice, whole ? 1 : step->n_slices, at->weight_bytes);
 }
 
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,

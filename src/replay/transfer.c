@@ -21,9 +21,9 @@ static enum vbs_status find_part(struct vbs_ctx *ctx, const struct sim *sim,
     enum vbs_status status;
     int64_t bytes;
 
-    *packed = vbs_loaded_packed(&sim->loaded, step->layer, step->form);
+    *packed = vbs_loaded_packed(&sim->loaded, step->layer, step->format);
     if (!*packed) {
-        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no weights of form %d", step->form);
+        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no weights of form %d", step->format);
         return vbs_sim_refuse(ctx, sim, step);
     }
     status = vbs_sim_slice(ctx, sim, step, (*packed)->bytes, slice);
@@ -41,7 +41,7 @@ static enum vbs_status find_part(struct vbs_ctx *ctx, const struct sim *sim,
 static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
                                  const struct vbs_step *step, double *time_us)
 {
-    const struct vbs_channel *channel = &sim->channel;
+    const struct vbs_link *channel = &sim->channel;
 
     if (!channel->source)
         return refuse(ctx, sim, step, "the schedule does not say where weights are copied from");
@@ -64,8 +64,8 @@ static enum vbs_status result_status(struct vbs_ctx *ctx, const struct sim *sim,
         return refuse(ctx, sim, step, "weights are loaded that are there");
     case LOADED_MISSING:
         return refuse(ctx, sim, step,
-                      step->op == VBS_STEP_DROP ? "weights are dropped that are not there"
-                                                : "its weights are not all there");
+                      step->op == VBS_STEP_EVICT ? "weights are dropped that are not there"
+                                                 : "its weights are not all there");
     case LOADED_TOO_MUCH:
         return vbs_sim_refuse_overflow(ctx, sim, step);
     case LOADED_NO_MEMORY:

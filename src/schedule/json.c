@@ -41,7 +41,7 @@ static bool includes_weights(const struct vbs_schedule *schedule)
     return schedule->weights == VBS_WEIGHTS_INCLUDED;
 }
 
-static void add_copy(struct vbs_text *text, const struct vbs_channel *copy)
+static void add_copy(struct vbs_text *text, const struct vbs_link *copy)
 {
     vbs_text_add(text, "  \"copy\": { \"source\": ");
     add_string(text, copy->source);
@@ -91,20 +91,20 @@ static void add_compute(struct vbs_text *text, const struct vbs_schedule *schedu
 {
     vbs_text_addf(text, "\"layer\": %d, \"batch\": %d, \"algorithm\": ", step->layer, step->batch);
     add_string(text, schedule->algorithms[step->algorithm]);
-    if (step->parts > 1)
-        vbs_text_addf(text, ", \"part\": %d, \"parts\": %d", step->part, step->parts);
+    if (step->n_slices > 1)
+        vbs_text_addf(text, ", \"part\": %d, \"parts\": %d", step->slice, step->n_slices);
 }
 
 static void add_transfer(struct vbs_text *text, const struct vbs_step *step)
 {
-    bool whole = step->parts <= 1;
+    bool whole = step->n_slices <= 1;
 
     vbs_text_addf(text,
                   "\"op\": \"%s\", \"layer\": %d, \"part\": %d, \"parts\": %d, \"bytes\": %lld",
-                  vbs_step_word((enum vbs_step_op)step->op), step->layer, whole ? 1 : step->part,
-                  whole ? 1 : step->parts, (long long)step->bytes);
-    if (step->form > 0)
-        vbs_text_addf(text, ", \"form\": %d", step->form);
+                  vbs_step_word((enum vbs_step_op)step->op), step->layer, whole ? 1 : step->slice,
+                  whole ? 1 : step->n_slices, (long long)step->bytes);
+    if (step->format > 0)
+        vbs_text_addf(text, ", \"form\": %d", step->format);
     if (step->resident)
         vbs_text_add(text, ", \"resident\": true");
 }
@@ -249,7 +249,7 @@ static enum vbs_status read_words(struct reader *reader, const json_t *root)
 
 static enum vbs_status read_copy(struct reader *reader, const json_t *object)
 {
-    struct vbs_channel *copy = &reader->draft.copy;
+    struct vbs_link *copy = &reader->draft.copy;
     enum vbs_status status = read_string(reader, object, "source", &copy->source);
 
     if (status == VBS_OK && !copy->source)
@@ -378,8 +378,8 @@ static enum vbs_status read_part(struct reader *reader, const json_t *object, st
         status = read_integer(reader, object, "part", given, 1, parts, &part);
     if (status != VBS_OK || parts <= 1)
         return status;
-    step->part = (int)part;
-    step->parts = (int)parts;
+    step->slice = (int)part;
+    step->n_slices = (int)parts;
     return VBS_OK;
 }
 
@@ -412,14 +412,14 @@ static enum vbs_status read_transfer(struct reader *reader, const json_t *object
         return wrong(reader, "op", "moves weights, but 'weights' is not \"included\"");
     status = read_integer(reader, object, "bytes", true, 1, VBS_MAX_BYTES, &step->bytes);
     if (status == VBS_OK)
-        status = read_integer(reader, object, "form", false, 0, VBS_MAX_FORMS - 1, &form);
+        status = read_integer(reader, object, "form", false, 0, VBS_MAX_FORMATS - 1, &form);
     if (status != VBS_OK)
         return status;
     if (resident && !json_is_boolean(resident))
         return wrong(reader, "resident", "is neither true nor false");
     if (json_is_true(resident) && step->op != VBS_STEP_LOAD)
         return wrong(reader, "resident", "is true of a step that is not a load");
-    step->form = (uint8_t)form;
+    step->format = (uint8_t)form;
     step->resident = json_is_true(resident);
     return VBS_OK;
 }
@@ -427,7 +427,7 @@ static enum vbs_status read_transfer(struct reader *reader, const json_t *object
 /* The operation of that name, or -1. */
 static int find_operation(const char *name)
 {
-    for (int op = VBS_STEP_COMPUTE; op <= VBS_STEP_DROP; op++)
+    for (int op = VBS_STEP_COMPUTE; op <= VBS_STEP_EVICT; op++)
         if (strcmp(name, vbs_step_word((enum vbs_step_op)op)) == 0)
             return op;
     return -1;

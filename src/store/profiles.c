@@ -41,7 +41,7 @@ static enum vbs_status add_entry(struct vbs_ctx *ctx, struct list_body *body, sq
         .batches = vbs_sql_text(&body->arena, stmt, 6),
     };
     enum vbs_status status =
-        entry.batches ? vbs_rows_circumstances(ctx, &body->arena, stmt, 7, &entry.circumstances)
+        entry.batches ? vbs_rows_provenances(ctx, &body->arena, stmt, 7, &entry.provenance)
                       : vbs_no_memory(ctx);
 
     if (status != VBS_OK)
@@ -180,7 +180,7 @@ static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *stor
     }
     for (int i = 0; i < list->n_entries; i++)
         if (list->entries[i].complete)
-            names[n_names++] = list->entries[i].circumstances.model;
+            names[n_names++] = list->entries[i].provenance.model;
     near = vbs_nearest_name(model, names, n_names);
     if (unfinished > 0)
         status = vbs_fail(ctx, VBS_NOT_FOUND,
@@ -242,7 +242,7 @@ static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store,
                     (int64_t)profile->batches[b], profile->algorithms[rows[i].algorithm],
                     rows[i].ws_bytes, rows[i].time_us, rows[i].mad_us, rows[i].low_us,
                     rows[i].high_us, (int64_t)rows[i].n_runs, rows[i].weight_bytes,
-                    (int64_t)rows[i].form, (int64_t)rows[i].parts);
+                    (int64_t)rows[i].format, (int64_t)rows[i].n_slices);
 
                 if (status == VBS_OK)
                     status = vbs_sql_finish(ctx, store, stmt);
@@ -259,7 +259,7 @@ static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
     sqlite3_stmt *stmt;
     enum vbs_status status;
 
-    if ((status = vbs_rows_insert_profile(ctx, store, &profile->circumstances, NULL, id)) ||
+    if ((status = vbs_rows_insert_profile(ctx, store, &profile->provenance, NULL, id)) ||
         (status = vbs_rows_insert_layers(ctx, store, *id, profile->n_layers, profile->layers)) ||
         (status = vbs_rows_insert_copies(ctx, store, *id, profile)) ||
         (status = vbs_sql_prepare(

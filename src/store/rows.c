@@ -15,10 +15,10 @@ int64_t vbs_rows_hash(uint64_t hash)
 }
 
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
-                                        const struct vbs_circumstances *circumstances,
+                                        const struct vbs_provenance *provenance,
                                         const struct vbs_run_key *key, int64_t *id)
 {
-    const struct vbs_circumstances *c = circumstances;
+    const struct vbs_provenance *c = provenance;
     enum vbs_status status =
         vbs_sql_run(ctx, store,
                     "INSERT INTO profile (model, input, backend, library, device, vbslab, date, "
@@ -85,18 +85,18 @@ enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, 
 
 /* ---- reading ---- */
 
-enum vbs_status vbs_rows_circumstances(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                       sqlite3_stmt *stmt, int column,
-                                       struct vbs_circumstances *circumstances)
+enum vbs_status vbs_rows_provenances(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                     sqlite3_stmt *stmt, int column,
+                                     struct vbs_provenance *provenance)
 {
     bool complete = true;
 
 #define READ(member)                                                                               \
-    circumstances->member = vbs_sql_text(arena, stmt, column++);                                   \
-    complete = complete && circumstances->member;
+    provenance->member = vbs_sql_text(arena, stmt, column++);                                      \
+    complete = complete && provenance->member;
     VBS_CIRCUMSTANCE_TEXTS(READ)
 #undef READ
-    circumstances->threads = vbs_sql_int(stmt, column);
+    provenance->threads = vbs_sql_int(stmt, column);
     return complete ? VBS_OK : vbs_no_memory(ctx);
 }
 
@@ -122,7 +122,7 @@ static enum vbs_status open_query(struct reading *reading, const char *sql, sqli
 
 static enum vbs_status read_head(struct reading *reading)
 {
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
     enum vbs_status status;
     sqlite3_stmt *stmt;
     bool row = false;
@@ -136,9 +136,9 @@ static enum vbs_status read_head(struct reading *reading)
         status = vbs_fail(reading->ctx, VBS_NOT_FOUND, "store '%s' has no profile %lld",
                           reading->store->shown, (long long)reading->id);
     if (status == VBS_OK)
-        status = vbs_rows_circumstances(reading->ctx, &reading->arena, stmt, 0, &circumstances);
+        status = vbs_rows_provenances(reading->ctx, &reading->arena, stmt, 0, &provenance);
     if (status == VBS_OK)
-        status = vbs_profile_builder_circumstances(reading->ctx, reading->builder, &circumstances);
+        status = vbs_profile_builder_provenances(reading->ctx, reading->builder, &provenance);
     sqlite3_finalize(stmt);
     return status;
 }
@@ -236,8 +236,8 @@ static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
         .high_us = sqlite3_column_double(stmt, 7),
         .n_runs = vbs_sql_int(stmt, 8),
         .weight_bytes = sqlite3_column_int64(stmt, 9), /* unknown: 0, the layer's */
-        .form = vbs_sql_int(stmt, 10),
-        .parts = vbs_sql_int(stmt, 11),
+        .format = vbs_sql_int(stmt, 10),
+        .n_slices = vbs_sql_int(stmt, 11),
     };
 
     if (!algorithm)

@@ -18,7 +18,7 @@ int64_t vbs_rows_hash(uint64_t hash);
 
 /* key: null for a profile that was measured elsewhere. */
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
-                                        const struct vbs_circumstances *circumstances,
+                                        const struct vbs_provenance *provenance,
                                         const struct vbs_run_key *key, int64_t *id) VBS_MUST_CHECK;
 
 /* layers[1..n_layers] with their inputs. */
@@ -45,9 +45,9 @@ enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *stor
 
 /* The profile's own texts and threads, copied into arena. columns: index of the first in stmt,
  * which selects VBS_ROWS_CIRCUMSTANCES. */
-enum vbs_status vbs_rows_circumstances(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                       sqlite3_stmt *stmt, int column,
-                                       struct vbs_circumstances *circumstances) VBS_MUST_CHECK;
+enum vbs_status vbs_rows_provenances(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                     sqlite3_stmt *stmt, int column,
+                                     struct vbs_provenance *provenance) VBS_MUST_CHECK;
 
 #define VBS_ROWS_COMMA(member) #member ", "
 #define VBS_ROWS_CIRCUMSTANCES VBS_CIRCUMSTANCE_TEXTS(VBS_ROWS_COMMA) "threads"

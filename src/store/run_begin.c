@@ -68,12 +68,12 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* The session's circumstances, begun now. */
-static struct vbs_circumstances circumstances_now(const struct vbs_session *session,
-                                                  char date[VBS_DATE_SIZE])
+/* The session's provenance, begun now. */
+static struct vbs_provenance provenances_now(const struct vbs_session *session,
+                                             char date[VBS_DATE_SIZE])
 {
-    struct vbs_circumstances now = {.threads = session->circumstances.threads};
-#define COPY(member) now.member = or_empty(session->circumstances.member);
+    struct vbs_provenance now = {.threads = session->provenance.threads};
+#define COPY(member) now.member = or_empty(session->provenance.member);
     VBS_CIRCUMSTANCE_TEXTS(COPY)
 #undef COPY
     vbs_date_now(date);
@@ -92,15 +92,15 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
 
     if (!builder)
         return vbs_no_memory(ctx);
-    status = vbs_profile_builder_circumstances(ctx, builder, &session->circumstances);
+    status = vbs_profile_builder_provenances(ctx, builder, &session->provenance);
     for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
         status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
         struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
                                       .weight_bytes = kernel->weight_bytes,
-                                      .form = kernel->form,
-                                      .parts = kernel->row_parts};
+                                      .format = kernel->format,
+                                      .n_slices = kernel->row_slices};
 
         status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
                                          kernel->algorithm, &row);
@@ -131,8 +131,8 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
 
         status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiiii", run->id, (int64_t)i,
                               (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
-                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->form,
-                              (int64_t)kernel->row_parts);
+                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->format,
+                              (int64_t)kernel->row_slices);
         if (status == VBS_OK)
             status = vbs_sql_finish(ctx, run->store, stmt);
         run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
@@ -142,12 +142,12 @@ static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run 
 }
 
 static enum vbs_status insert_new(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                  const struct vbs_circumstances *circumstances,
+                                  const struct vbs_provenance *provenance,
                                   const struct vbs_run_key *key)
 {
     enum vbs_status status;
 
-    if ((status = vbs_rows_insert_profile(ctx, run->store, circumstances, key, &run->id)) ||
+    if ((status = vbs_rows_insert_profile(ctx, run->store, provenance, key, &run->id)) ||
         (status = vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
                                          run->session->layers)))
         return status;
@@ -158,7 +158,7 @@ static enum vbs_status insert_new(struct vbs_ctx *ctx, struct vbs_store_run *run
 
 /* The oldest unfinished profile with the same key that nobody measures; 0: none. */
 static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                       const struct vbs_circumstances *c,
+                                       const struct vbs_provenance *c,
                                        const struct vbs_run_key *key, int64_t *id)
 {
     sqlite3_stmt *stmt;
@@ -294,8 +294,9 @@ static enum vbs_status update_forms(struct vbs_ctx *ctx, struct vbs_store_run *r
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
 
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->form,
-                              kernel->weight_bytes, (int64_t)kernel->row_parts, run->kernel_ids[i]);
+        status =
+            vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->format,
+                         kernel->weight_bytes, (int64_t)kernel->row_slices, run->kernel_ids[i]);
         if (status == VBS_OK)
             status = vbs_sql_finish(ctx, run->store, stmt);
     }
@@ -324,15 +325,15 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run 
                                       uint64_t network_hash)
 {
     char date[VBS_DATE_SIZE];
-    struct vbs_circumstances circumstances = circumstances_now(run->session, date);
+    struct vbs_provenance provenance = provenances_now(run->session, date);
     struct vbs_run_key key = {.network_hash = network_hash,
                               .kernels_hash = hash_session(run->session),
                               .owner = run->owner};
-    enum vbs_status status = find_unfinished(ctx, run, &circumstances, &key, &run->id);
+    enum vbs_status status = find_unfinished(ctx, run, &provenance, &key, &run->id);
 
     if (status != VBS_OK)
         return status;
-    return run->id ? take_over(ctx, run) : insert_new(ctx, run, &circumstances, &key);
+    return run->id ? take_over(ctx, run) : insert_new(ctx, run, &provenance, &key);
 }
 
 enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,

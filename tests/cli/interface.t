@@ -41,7 +41,7 @@ googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 mobilenet-v1 c3d " ]
 report $? "the built-in networks and their order"
 run models show googlenet --json
 keys=$(sed -n 's/^      "\([a-z_]*\)": .*/\1/p' out | sort | uniq -c | awk '{ printf "%s=%s ", $2, $1 }')
-[ $code -eq 0 ] && [ "$keys" = "bundled=84 in_bytes=84 inputs=84 kind=84 layer=84 macs=84 \
+[ $code -eq 0 ] && [ "$keys" = "fused=84 in_bytes=84 inputs=84 kind=84 layer=84 macs=84 \
 name=84 out_bytes=84 shape=84 weight_bytes=84 " ]
 report $? "every layer has every member"
 cat >mine.net <<'END'
@@ -56,7 +56,7 @@ run models show ./mine.net --json
 [ $code -eq 0 ] && [ "$(member out weight_bytes | tail -1)" = $((4 * (2 * 3 + 3 + 2 * 3 + 2 * 3))) ] &&
     [ "$(member out in_bytes)" = 128 ] && [ "$(member out out_bytes)" = 192 ] &&
     [ "$(member out macs | tail -1)" = 96 ]
-report $? "a network of one's own; weight_bytes counts what is bundled"
+report $? "a network of one's own; weight_bytes counts what is fused"
 run models show c3d --input 3x32x240x320 --json
 [ $code -eq 0 ] && [ "$(member out in_bytes | head -1)" = $((4 * 3 * 32 * 240 * 320)) ]
 report $? "another input shape"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --latency-us on the command line, and certificates of infeasible answers: what the one line says
+# --latency-us on the command line, and infeasibility reports of infeasible answers: what the one line says
 # would do, does, and a byte or a bit less does not. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
@@ -78,7 +78,7 @@ refuses "with nothing written" 3 "its least latency" \
 [ ! -e curve.csv ]
 report $? "no file"
 
-# --- certificates by hand ---
+# --- infeasibility reports by hand ---
 
 refuses "what binds, and what would help" 3 "no schedule of fbs fits 6 B; the least budget is 7 bytes, \
 where layer 'L2' binds: 3 bytes of tensors and 4 of workspace at batch 1; 4 bytes would do without that \
@@ -103,7 +103,7 @@ sed 's/,L2,/,"a name of more than sixty characters, which leaves little room for
 refuses "a long name is cut" 3 "where layer 'a name of more than sixty characters, which leaves little \
 ro...' binds: 2 bytes" plan long.csv --planner fbs --memory 5
 
-# --- certificates are true ---
+# --- infeasibility reports are true ---
 
 # works ARGUMENTS...: there is a plan, and it passes the replay.
 works()
@@ -135,7 +135,7 @@ least()
     [ $code -eq 3 ] || bad="$bad $what/less"
 }
 
-# true_budget PROFILE IO LATENCY PLANNER: all that the certificate of no memory names.
+# true_budget PROFILE IO LATENCY PLANNER: all that the infeasibility of no memory names.
 true_budget()
 {
     profile=$1 io=$2 planner=$4

@@ -40,7 +40,7 @@ prints "the list" ' 1  $(touch hostile) `x`                  a "CPU"        2   
 [ "$(wc -l <out)" -eq 3 ]
 report $? "a line for each"
 prints "names do not break a table" 'L1\x0a`touch hostile`' show 1
-prints "circumstances" 'notes    two\x0alines' show 1
+prints "provenance" 'notes    two\x0alines' show 1
 run show 1
 [ $code -eq 0 ] && grep -qE '^ +3  in all +- +12\.0 +9\.0$' out
 report $? "times are per sample"

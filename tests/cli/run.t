@@ -306,7 +306,7 @@ declines "a profile of no network" 2 'does not say of which network it is; --mod
     bare.csv --planner fbs --memory 1MiB
 declines "the profile of another network" 1 "its layer 1 'c1' is not in 'same'" \
     1 --model same.net --planner fbs --memory 1MiB
-succeeds "a profile without circumstances" 'mine: 12 samples' \
+succeeds "a profile without provenance" 'mine: 12 samples' \
     bare.csv --model mine.net --planner fbs --memory 1MiB
 # An ONNX file: MaxPool of an input [N, 3, H, W], whose sizes are open.
 printf %b '\0010\0010B\0004\0012\0000\0020\0015\0072\0136Z\0036\0012\0001x\0022\0031\0012\0027\0010\0001\0022\0023\0012' \

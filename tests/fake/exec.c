@@ -121,7 +121,7 @@ static void check_weights(const struct session *s, int index, const struct vbs_o
         return;
     }
     for (int64_t i = 0; weights && i < kernel->packed_bytes; i++)
-        if (weights[i] != weight_byte(kernel->layer, kernel->form, s->packed_from[index] + i)) {
+        if (weights[i] != weight_byte(kernel->layer, kernel->format, s->packed_from[index] + i)) {
             complain(kernel, "other weights");
             return;
         }
@@ -131,7 +131,8 @@ static void compute(const struct vbs_kernel *kernel, const struct vbs_operands *
 {
     const struct vbs_profile_layer *layers = exec_fake.profile->layers;
     const struct vbs_profile_layer *layer = &layers[kernel->layer];
-    int parts = kernel->parts > 0 ? kernel->parts : 1, part = kernel->parts > 0 ? kernel->part : 1;
+    int parts = kernel->n_slices > 0 ? kernel->n_slices : 1,
+        part = kernel->n_slices > 0 ? kernel->slice : 1;
     int64_t bytes = layer->out_bytes;
     int64_t from = share_of(bytes, layer->channels, part - 1, parts, parts);
     int64_t to = share_of(bytes, layer->channels, part, parts, parts);
@@ -200,7 +201,7 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
     if (exec_fake.n_packs++ == exec_fake.die_at)
         return vbs_fail(ctx, VBS_LIBRARY, "packing died");
     for (int64_t i = 0; i < kernel->packed_bytes; i++)
-        weights[i] = weight_byte(kernel->layer, kernel->form, s->packed_from[index] + i);
+        weights[i] = weight_byte(kernel->layer, kernel->format, s->packed_from[index] + i);
     return VBS_OK;
 }
 
@@ -250,42 +251,42 @@ static const struct vbs_session_ops OPS_WITHOUT_PACK = {
 
 /* ---- opening ---- */
 
-static const struct vbs_profile_row *find_row(const struct vbs_wanted_kernel *wanted)
+static const struct vbs_profile_row *find_row(const struct vbs_requested_kernel *requested)
 {
     const struct vbs_profile *profile = exec_fake.profile;
-    int n_rows, batch = vbs_profile_batch_index(profile, wanted->batch);
+    int n_rows, batch = vbs_profile_batch_index(profile, requested->batch);
     const struct vbs_profile_row *rows;
 
-    if (batch < 0 || wanted->layer < 1 || wanted->layer > profile->n_layers)
+    if (batch < 0 || requested->layer < 1 || requested->layer > profile->n_layers)
         return NULL;
-    rows = vbs_profile_rows(profile, wanted->layer, batch, &n_rows);
+    rows = vbs_profile_rows(profile, requested->layer, batch, &n_rows);
     for (int i = 0; i < n_rows; i++)
-        if (strcmp(profile->algorithms[rows[i].algorithm], wanted->algorithm) == 0)
+        if (strcmp(profile->algorithms[rows[i].algorithm], requested->algorithm) == 0)
             return &rows[i];
     return NULL;
 }
 
-static struct vbs_kernel make_kernel(const struct vbs_wanted_kernel *wanted,
+static struct vbs_kernel make_kernel(const struct vbs_requested_kernel *requested,
                                      const struct vbs_profile_row *row, int64_t *packed_from)
 {
-    int channels = exec_fake.profile->layers[wanted->layer].channels;
+    int channels = exec_fake.profile->layers[requested->layer].channels;
     int64_t less = row->weight_bytes / 8 < exec_fake.less ? row->weight_bytes / 8 : exec_fake.less;
     int64_t packed = row->weight_bytes - less, to = packed;
 
     *packed_from = 0;
-    if (wanted->parts > 0 && row->weight_bytes > 0) {
-        *packed_from =
-            share_of(packed, channels, wanted->part - 1, wanted->parts, row->weight_bytes);
-        to = share_of(packed, channels, wanted->part, wanted->parts, row->weight_bytes);
+    if (requested->n_slices > 0 && row->weight_bytes > 0) {
+        *packed_from = share_of(packed, channels, requested->slice - 1, requested->n_slices,
+                                row->weight_bytes);
+        to = share_of(packed, channels, requested->slice, requested->n_slices, row->weight_bytes);
     }
-    return (struct vbs_kernel){.layer = wanted->layer,
-                               .batch = wanted->batch,
-                               .algorithm = wanted->algorithm,
+    return (struct vbs_kernel){.layer = requested->layer,
+                               .batch = requested->batch,
+                               .algorithm = requested->algorithm,
                                .ws_bytes = row->ws_bytes + exec_fake.more_ws,
                                .weight_bytes = row->weight_bytes,
-                               .form = row->form,
-                               .part = wanted->part,
-                               .parts = wanted->parts,
+                               .format = row->format,
+                               .slice = requested->slice,
+                               .n_slices = requested->n_slices,
                                .packed_bytes = to - *packed_from};
 }
 
@@ -299,20 +300,21 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
     if (!s)
         return vbs_no_memory(ctx);
     exec_fake.n_open++;
-    s->kernels = calloc((size_t)options->n_wanted + 1, sizeof *s->kernels);
-    s->packed_from = calloc((size_t)options->n_wanted + 1, sizeof *s->packed_from);
+    s->kernels = calloc((size_t)options->n_requested + 1, sizeof *s->kernels);
+    s->packed_from = calloc((size_t)options->n_requested + 1, sizeof *s->packed_from);
     if (!s->kernels || !s->packed_from) {
         close_session(&s->base);
         return vbs_no_memory(ctx);
     }
-    for (int i = 0; i < options->n_wanted; i++) {
-        const struct vbs_profile_row *row = find_row(&options->wanted[i]);
+    for (int i = 0; i < options->n_requested; i++) {
+        const struct vbs_profile_row *row = find_row(&options->requested[i]);
 
         if (!row) {
             close_session(&s->base);
-            return vbs_fail(ctx, VBS_NOT_FOUND, "no algorithm '%s'", options->wanted[i].algorithm);
+            return vbs_fail(ctx, VBS_NOT_FOUND, "no algorithm '%s'",
+                            options->requested[i].algorithm);
         }
-        s->kernels[i] = make_kernel(&options->wanted[i], row, &s->packed_from[i]);
+        s->kernels[i] = make_kernel(&options->requested[i], row, &s->packed_from[i]);
         s->kernels[i].algorithm = exec_fake.profile->algorithms[row->algorithm];
     }
     s->weights_given = options->weights_given;
@@ -320,10 +322,10 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
         .ops = exec_fake.no_pack ? &OPS_WITHOUT_PACK : &OPS,
         .n_layers = exec_fake.profile->n_layers,
         .layers = exec_fake.profile->layers,
-        .n_kernels = options->n_wanted,
+        .n_kernels = options->n_requested,
         .kernels = s->kernels,
         .modelled = exec_fake.is_model,
-        .circumstances = {.backend = "fake", .library = "none", .device = "none", .threads = 1}};
+        .provenance = {.backend = "fake", .library = "none", .device = "none", .threads = 1}};
     *session = &s->base;
     return VBS_OK;
 }

@@ -213,7 +213,7 @@ struct fake *fake_new(int n_layers, int n_batches, int n_algorithms)
     fake->session.n_layers = n_layers;
     fake->session.layers = fake->layers;
     fake->session.kernels = fake->kernels;
-    fake->session.circumstances.model = "fake";
+    fake->session.provenance.model = "fake";
     fake->sink = (struct vbs_sample_sink){.self = fake, .stored = sink_stored, .add = sink_add};
     fake->clock = (struct vbs_measure_clock){
         .now_s = fake_now, .n_preemptions = fake_preemptions, .self = fake};

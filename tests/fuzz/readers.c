@@ -135,7 +135,7 @@ static const char *read_parameters(const struct vbs_network *network)
     int left = MAX_READS;
 
     for (int k = 1; k <= network->n_layers; k++)
-        for (int place = 0; place <= network->layers[k].n_bundled; place++)
+        for (int place = 0; place <= network->layers[k].n_fused; place++)
             for (int what = 0; what < VBS_N_PARAMETERS; what++) {
                 const struct vbs_values *stored = p->values[p->first[k] + place].of[what];
                 int64_t count = wanted_values(network, k, place, (enum vbs_parameter)what);

@@ -72,9 +72,9 @@ static bool add_ranges(const struct brute_best *best, int layer, int form, int64
             struct brute_part at = brute_transfer_part(best->of.profile, layer, bytes, p, n);
             struct brute_range range = {.step = {.op = VBS_STEP_LOAD,
                                                  .layer = layer,
-                                                 .form = (uint8_t)form,
-                                                 .part = p,
-                                                 .parts = n,
+                                                 .format = (uint8_t)form,
+                                                 .slice = p,
+                                                 .n_slices = n,
                                                  .bytes = at.to - at.from},
                                         .pieces = brute_pieces_in(weights, layer, form, &at)};
 

@@ -136,8 +136,8 @@ bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profi
 {
     if (parts <= 1)
         return true;
-    if (row->parts != 0)
-        return parts == row->parts;
+    if (row->n_slices != 0)
+        return parts == row->n_slices;
     return !layer->in_place && 8 * row->weight_bytes <= 9 * layer->weight_bytes;
 }
 
@@ -148,7 +148,7 @@ int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
         for (int i = 0; i < n_rows; i++)
-            if (rows[i].form == form)
+            if (rows[i].format == form)
                 return rows[i].weight_bytes;
     }
     return 0;
@@ -176,7 +176,7 @@ struct holders {
 struct simulation {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
-    const struct vbs_channel *channel;
+    const struct vbs_link *channel;
     struct brute_event *events;
     bool *ended;
     bool *awaited; /* [n_steps][n_steps]: does a compute step read what a load brings? */
@@ -185,11 +185,11 @@ struct simulation {
 static struct brute_part part_of(const struct vbs_profile *profile, const struct vbs_step *step,
                                  int form)
 {
-    bool whole = step->parts <= 1;
+    bool whole = step->n_slices <= 1;
 
     return brute_transfer_part(profile, step->layer,
                                brute_transfer_weights(profile, step->layer, form),
-                               whole ? 1 : step->part, whole ? 1 : step->parts);
+                               whole ? 1 : step->slice, whole ? 1 : step->n_slices);
 }
 
 /* Memory by the list alone: samples, and every byte that has a holder. False where a step reads a
@@ -207,14 +207,14 @@ static bool count_memory(struct simulation *simulation)
         const struct vbs_step *step = &schedule->steps[i];
         const struct vbs_profile_row *row =
             step->op == VBS_STEP_COMPUTE ? brute_transfer_row(of.profile, step) : NULL;
-        int form = row ? row->form : step->form, part = step->parts > 1 ? step->part : 1;
+        int form = row ? row->format : step->format, part = step->n_slices > 1 ? step->slice : 1;
         struct brute_part range = part_of(of.profile, step, form);
         int64_t *bytes = holders.of[step->layer][form];
 
-        if (row && progress.parts[step->layer] != (step->parts > 1 ? step->parts : 1)) {
+        if (row && progress.parts[step->layer] != (step->n_slices > 1 ? step->n_slices : 1)) {
             int done = brute_progress_least(&progress, step->layer);
 
-            progress.parts[step->layer] = step->parts > 1 ? step->parts : 1;
+            progress.parts[step->layer] = step->n_slices > 1 ? step->n_slices : 1;
             for (int p = 0; p < BRUTE_PARTS; p++)
                 progress.done[step->layer][p] = done;
         }
@@ -247,7 +247,7 @@ static double duration_us(const struct simulation *simulation, const struct vbs_
                               : simulation->channel->latency_us +
                                     (double)step->bytes / simulation->channel->bytes_per_us;
     row = brute_transfer_row(simulation->profile, step);
-    return row->time_us * part_of(simulation->profile, step, row->form).share;
+    return row->time_us * part_of(simulation->profile, step, row->format).share;
 }
 
 /* May step i begin, as far as others must have ended? */
@@ -282,7 +282,7 @@ static bool pass(struct simulation *simulation, double now_us)
         if (isnan(event->start_us) && may_begin(simulation, i)) {
             event->start_us = now_us;
             event->end_us =
-                now_us + (step->op == VBS_STEP_DROP ? 0 : duration_us(simulation, step));
+                now_us + (step->op == VBS_STEP_EVICT ? 0 : duration_us(simulation, step));
             moved = true;
         }
         if (!isnan(event->start_us) && !simulation->ended[i] && event->end_us <= now_us) {
@@ -294,7 +294,7 @@ static bool pass(struct simulation *simulation, double now_us)
 }
 
 bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                           const struct vbs_channel *channel, struct brute_event *events)
+                           const struct vbs_link *channel, struct brute_event *events)
 {
     size_t n = (size_t)schedule->n_steps;
     struct simulation simulation = {.profile = profile,

@@ -69,7 +69,7 @@ struct brute_event {
 /* The events of a valid schedule, one per step. False, and a line, where some step never starts:
  * then it is not valid. */
 bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                           const struct vbs_channel *channel, struct brute_event *events);
+                           const struct vbs_link *channel, struct brute_event *events);
 
 /*
  * The least time, from the start to the end of the last step on either clock, of all schedules with
@@ -87,8 +87,8 @@ bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_s
 struct brute_best {
     struct brute_request of;
     int64_t memory_bytes;
-    struct vbs_channel channel; /* bytes_per_us 0: nothing can be copied */
-    int max_parts;              /* 1..BRUTE_PARTS */
+    struct vbs_link channel; /* bytes_per_us 0: nothing can be copied */
+    int max_parts;           /* 1..BRUTE_PARTS */
     bool bands;
 };
 

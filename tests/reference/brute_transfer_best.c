@@ -93,7 +93,7 @@ static void find_least_times(struct search *search)
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++) {
-                search->too_many = search->too_many || rows[i].form >= BRUTE_FORMS;
+                search->too_many = search->too_many || rows[i].format >= BRUTE_FORMS;
                 search->sample_us[k] =
                     fmin(search->sample_us[k], rows[i].time_us / profile->batches[b]);
             }
@@ -242,7 +242,7 @@ static bool fits(const struct search *search, int from, int64_t memory_bytes)
     if (memory_bytes > search->best->memory_bytes)
         return false;
     for (const struct list *list = &search->lists[from];
-         list->before >= 0 && list->step.op == VBS_STEP_DROP; list = &search->lists[list->before])
+         list->before >= 0 && list->step.op == VBS_STEP_EVICT; list = &search->lists[list->before])
         if (memory_bytes + list->step.bytes <= search->best->memory_bytes)
             return false;
     return true;
@@ -261,7 +261,7 @@ static void extend_by_transfers(struct search *search, int from,
         list.before = from;
         list.step = range->step;
         if ((pieces & range->pieces) == range->pieces && !(range->pieces & list.unread)) {
-            list.step.op = VBS_STEP_DROP;
+            list.step.op = VBS_STEP_EVICT;
             enter(search, list, progress, pieces & ~range->pieces);
         }
         if (pieces & range->pieces || !is_wanted(search, progress, range) ||
@@ -299,17 +299,17 @@ static void extend_by_row(struct search *search, int from, const struct brute_pr
     const struct brute_best *best = search->best;
     const struct vbs_profile *profile = best->of.profile;
     struct brute_part range =
-        brute_transfer_part(profile, step->layer, row->weight_bytes, step->part, step->parts);
-    unsigned needed = brute_pieces_in(&search->weights, step->layer, row->form, &range);
+        brute_transfer_part(profile, step->layer, row->weight_bytes, step->slice, step->n_slices);
+    unsigned needed = brute_pieces_in(&search->weights, step->layer, row->format, &range);
     struct brute_progress after = *progress;
     struct list list = search->lists[from];
     double start_us = list.clock_us;
 
-    if (!brute_divides(&profile->layers[step->layer], row, step->parts) ||
-        step->parts > brute_most_parts(search->best, step->layer, row->weight_bytes) ||
+    if (!brute_divides(&profile->layers[step->layer], row, step->n_slices) ||
+        step->n_slices > brute_most_parts(search->best, step->layer, row->weight_bytes) ||
         (pieces & needed) != needed ||
         !fits(search, from,
-              brute_transfer_during(&best->of, progress, step->layer, step->part, step->batch) +
+              brute_transfer_during(&best->of, progress, step->layer, step->slice, step->batch) +
                   row->ws_bytes + brute_pieces_bytes(&search->weights, pieces)))
         return;
     for (int p = 0; p < search->weights.n_pieces; p++)
@@ -320,7 +320,7 @@ static void extend_by_row(struct search *search, int from, const struct brute_pr
     list.step.algorithm = row->algorithm;
     list.unread &= ~needed;
     list.clock_us = start_us + row->time_us * range.share;
-    after.done[step->layer][step->part - 1] += step->batch;
+    after.done[step->layer][step->slice - 1] += step->batch;
     enter(search, list, &after, pieces);
 }
 
@@ -335,8 +335,8 @@ static void extend_by_layer(struct search *search, int from, const struct brute_
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
             const struct vbs_step step = {.layer = layer,
                                           .batch = profile->batches[b],
-                                          .part = part,
-                                          .parts = progress->parts[layer]};
+                                          .slice = part,
+                                          .n_slices = progress->parts[layer]};
 
             if (inputs_there(search, progress, layer, progress->done[layer][part - 1] + step.batch))
                 for (int i = 0; i < n_rows; i++)

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-float *subject_values(const struct subject *s, int bundled, enum vbs_parameter what, int64_t n)
+float *subject_values(const struct subject *s, int fused, enum vbs_parameter what, int64_t n)
 {
     float *values = malloc((size_t)n * sizeof *values);
 
     if (values &&
-        vbs_parameter_values(NULL, s->network, s->layer, bundled, what, 0, n, values) == VBS_OK)
+        vbs_parameter_values(NULL, s->network, s->layer, fused, what, 0, n, values) == VBS_OK)
         return values;
     free(values);
     return NULL;
@@ -195,16 +195,15 @@ static double stable(const struct vbs_attributes *a, double variance)
     return variance + (a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON);
 }
 
-static bool affine(const struct subject *s, int bundled, const float *x, float *y)
+static bool affine(const struct subject *s, int fused, const float *x, float *y)
 {
     struct around v = around(&s->l->shape, 0);
-    float *gamma = subject_values(s, bundled, VBS_PARAMETER_GAMMA, v.n);
-    float *beta = subject_values(s, bundled, VBS_PARAMETER_BETA, v.n);
-    float *mean = subject_values(s, bundled, VBS_PARAMETER_MEAN, v.n);
-    float *variance = subject_values(s, bundled, VBS_PARAMETER_VARIANCE, v.n);
-    bool norm = (bundled < 0 ? s->l->op : s->l->bundled[bundled].op) == VBS_OP_BATCHNORM;
-    const struct vbs_attributes *a =
-        bundled < 0 ? &s->l->attributes : &s->l->bundled[bundled].attributes;
+    float *gamma = subject_values(s, fused, VBS_PARAMETER_GAMMA, v.n);
+    float *beta = subject_values(s, fused, VBS_PARAMETER_BETA, v.n);
+    float *mean = subject_values(s, fused, VBS_PARAMETER_MEAN, v.n);
+    float *variance = subject_values(s, fused, VBS_PARAMETER_VARIANCE, v.n);
+    bool norm = (fused < 0 ? s->l->op : s->l->fused[fused].op) == VBS_OP_BATCHNORM;
+    const struct vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
     bool made = gamma && beta && mean && variance;
 
     for (int64_t i = 0; made && i < v.n * v.behind; i++) {
@@ -249,15 +248,14 @@ static bool normalise(const struct subject *s, int64_t n, bool by_row, const flo
     return gamma && beta;
 }
 
-/* An operator that works in place; bundled < 0: the layer's own. */
-static bool elementwise(const struct subject *s, int bundled, const float *x, float *y)
+/* An operator that works in place; fused < 0: the layer's own. */
+static bool elementwise(const struct subject *s, int fused, const float *x, float *y)
 {
-    enum vbs_op op = bundled < 0 ? s->l->op : s->l->bundled[bundled].op;
-    const struct vbs_attributes *a =
-        bundled < 0 ? &s->l->attributes : &s->l->bundled[bundled].attributes;
+    enum vbs_op op = fused < 0 ? s->l->op : s->l->fused[fused].op;
+    const struct vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
 
     if (op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE)
-        return affine(s, bundled, x, y);
+        return affine(s, fused, x, y);
     for (int64_t i = 0; i < vbs_shape_elements(&s->l->shape); i++)
         y[i] = (float)reference_unary(op, a, x[i]);
     return true;
@@ -314,7 +312,7 @@ float *reference_layer(const struct vbs_network *network, int layer, const float
     float *y = malloc((size_t)vbs_shape_elements(&s.l->shape) * sizeof *y);
     bool made = y && compute(&s, inputs, y);
 
-    for (int i = 0; i < s.l->n_bundled && made; i++)
+    for (int i = 0; i < s.l->n_fused && made; i++)
         made = elementwise(&s, i, y, y);
     if (made)
         return y;

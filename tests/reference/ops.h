@@ -6,7 +6,7 @@
 #include "vbslab/backend.h"
 
 /*
- * One sample of layer with what is bundled, with the parameters of vbs_parameter_values. inputs:
+ * One sample of layer with what is fused, with the parameters of vbs_parameter_values. inputs:
  * one sample of each of the layer's inputs, in the network's order. The caller frees the result;
  * null: out of memory.
  */

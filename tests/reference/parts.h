@@ -11,9 +11,9 @@ struct subject {
     const struct vbs_layer *l;
 };
 
-/* All n values of a parameter, bundled < 0: the layer's own; the caller frees them. Null: out of
+/* All n values of a parameter, fused < 0: the layer's own; the caller frees them. Null: out of
  * memory. */
-float *subject_values(const struct subject *s, int bundled, enum vbs_parameter what, int64_t n);
+float *subject_values(const struct subject *s, int fused, enum vbs_parameter what, int64_t n);
 
 /* Position number i of a shape as indices, and back. */
 void indices_of(const struct vbs_shape *shape, int64_t i, int64_t *index);

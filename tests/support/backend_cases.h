@@ -1,5 +1,5 @@
 /* Small networks that together have every operator, in every situation that a backend may treat in
- * a way of its own: layouts, groups, padding, what is bundled, what is read by several. */
+ * a way of its own: layouts, groups, padding, what is fused, what is read by several. */
 #ifndef TESTS_BACKEND_CASES_H
 #define TESTS_BACKEND_CASES_H
 

@@ -14,13 +14,13 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct fault_place *plac
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *profile = NULL;
-    struct vbs_circumstances circumstances = {.model = "built", .threads = 1};
+    struct vbs_provenance provenance = {.model = "built", .threads = 1};
     enum vbs_status status;
 
     (void)place;
     if (!builder)
         return VBS_NO_MEMORY;
-    status = vbs_profile_builder_circumstances(ctx, builder, &circumstances);
+    status = vbs_profile_builder_provenances(ctx, builder, &provenance);
     for (int i = 1; i <= 4 && status == VBS_OK; i++)
         status = vbs_profile_builder_copy(ctx, builder, i % 2 ? "odd" : "even",
                                           &(struct vbs_copy_row){.bytes = i, .time_us = i});

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* An operator on values: as a layer, and bundled behind one that is not fused. */
+/* An operator on values: as a layer, and fused behind one that is not fused. */
 #define UNARY(word, op, a, b)                                                                      \
     {                                                                                              \
-        .name = word " on padded blocks, as a layer and bundled", .input = DIMS(20, 5, 4),         \
+        .name = word " on padded blocks, as a layer and fused", .input = DIMS(20, 5, 4),           \
         .nodes = {{op, "u", FROM(0), .attributes = {.alpha = a, .beta = b}},                       \
                   {VBS_OP_SHUFFLE, "s", FROM(0), .attributes = {.groups = 2}},                     \
                   {op, "v", FROM(2), .attributes = {.alpha = a, .beta = b}}},                      \
@@ -16,7 +16,7 @@
 /* The same where only some inputs have an outcome. */
 #define WITHIN(word, op, from, to)                                                                 \
     {                                                                                              \
-        .name = word " on padded blocks, as a layer and bundled", .input = DIMS(20, 5, 4),         \
+        .name = word " on padded blocks, as a layer and fused", .input = DIMS(20, 5, 4),           \
         .nodes = {{op, "u", FROM(0)},                                                              \
                   {VBS_OP_SHUFFLE, "s", FROM(0), .attributes = {.groups = 2}},                     \
                   {op, "v", FROM(2)}},                                                             \

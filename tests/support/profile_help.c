@@ -40,7 +40,8 @@ static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_r
            memcmp(&x->mad_us, &y->mad_us, sizeof x->mad_us) == 0 &&
            memcmp(&x->low_us, &y->low_us, sizeof x->low_us) == 0 &&
            memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0 &&
-           x->weight_bytes == y->weight_bytes && x->form == y->form && x->parts == y->parts;
+           x->weight_bytes == y->weight_bytes && x->format == y->format &&
+           x->n_slices == y->n_slices;
 }
 
 static bool same_double(double x, double y)
@@ -50,9 +51,9 @@ static bool same_double(double x, double y)
 
 static bool same_copy(const struct vbs_copy *x, const struct vbs_copy *y)
 {
-    if (strcmp(x->source, y->source) != 0 || strcmp(x->channel.source, y->channel.source) != 0 ||
-        x->n_rows != y->n_rows || !same_double(x->channel.latency_us, y->channel.latency_us) ||
-        !same_double(x->channel.bytes_per_us, y->channel.bytes_per_us) ||
+    if (strcmp(x->source, y->source) != 0 || strcmp(x->link.source, y->link.source) != 0 ||
+        x->n_rows != y->n_rows || !same_double(x->link.latency_us, y->link.latency_us) ||
+        !same_double(x->link.bytes_per_us, y->link.bytes_per_us) ||
         !same_double(x->error_percent, y->error_percent))
         return false;
     for (int i = 0; i < x->n_rows; i++) {
@@ -108,7 +109,7 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
     for (int i = 0; i < a->n_algorithms; i++)
         if (strcmp(a->algorithms[i], b->algorithms[i]) != 0)
             return "algorithms";
-    if (a->circumstances.threads != b->circumstances.threads)
+    if (a->provenance.threads != b->provenance.threads)
         return "threads";
     where = differ_in_layers(a, b, buffer, size);
     if (!where)
@@ -116,7 +117,7 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
     if (!where)
         where = differ_in_copies(a, b);
 #define DIFFER(member)                                                                             \
-    if (!where && strcmp(a->circumstances.member, b->circumstances.member) != 0)                   \
+    if (!where && strcmp(a->provenance.member, b->provenance.member) != 0)                         \
         where = #member;
     VBS_CIRCUMSTANCE_TEXTS(DIFFER)
 #undef DIFFER
@@ -200,9 +201,9 @@ static struct vbs_profile_row any_row(gsl_rng *rng, bool measured)
 /* Weights of a form are the layer's, or more by the number of the form. */
 static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
 {
-    row->form = random_int(rng, 0, VBS_MAX_FORMS - 1);
-    row->weight_bytes = row->form % 3 ? 1000 + row->form : 0;
-    row->parts = random_int(rng, 0, 1);
+    row->format = random_int(rng, 0, VBS_MAX_FORMATS - 1);
+    row->weight_bytes = row->format % 3 ? 1000 + row->format : 0;
+    row->n_slices = random_int(rng, 0, 1);
 }
 
 #define MAX_HOSTILE_LAYERS 12
@@ -290,17 +291,17 @@ static enum vbs_status add_copies(struct vbs_ctx *ctx, struct vbs_profile_builde
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
-    struct vbs_circumstances circumstances = {.threads = random_int(rng, 0, 4)};
+    struct vbs_provenance provenance = {.threads = random_int(rng, 0, 4)};
     int n_layers = random_int(rng, 1, MAX_HOSTILE_LAYERS);
     bool packed = random_once_in(rng, 2);
     struct vbs_profile *profile = NULL;
 
     if (!builder)
         return NULL;
-#define SET(member) circumstances.member = random_once_in(rng, 8) ? NULL : any_text(rng);
+#define SET(member) provenance.member = random_once_in(rng, 8) ? NULL : any_text(rng);
     VBS_CIRCUMSTANCE_TEXTS(SET)
 #undef SET
-    if (vbs_profile_builder_circumstances(ctx, builder, &circumstances) != VBS_OK ||
+    if (vbs_profile_builder_provenances(ctx, builder, &provenance) != VBS_OK ||
         add_layers(ctx, builder, rng, n_layers, packed) != VBS_OK ||
         add_rows(ctx, builder, rng, n_layers, measured, packed) != VBS_OK ||
         (packed && add_copies(ctx, builder, rng, measured) != VBS_OK) ||
@@ -351,14 +352,14 @@ struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algor
         .layers = plain->layers,
         .n_kernels = n_kernels,
         .kernels = plain->kernels,
-        .circumstances = {.model = "plain",
-                          .input = "1x5x5",
-                          .backend = "test",
-                          .library = "none 1.0",
-                          .device = "this one",
-                          .vbslab = "0",
-                          .notes = "",
-                          .threads = 2},
+        .provenance = {.model = "plain",
+                       .input = "1x5x5",
+                       .backend = "test",
+                       .library = "none 1.0",
+                       .device = "this one",
+                       .vbslab = "0",
+                       .notes = "",
+                       .threads = 2},
     };
     return plain;
 }

@@ -70,7 +70,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, gsl_rng *rng,
 
             if (a == 1 && choice->second_bytes > 0) {
                 row.weight_bytes = choice->second_bytes;
-                row.form = 1;
+                row.format = 1;
             }
             status = vbs_profile_builder_row(ctx, builder, k, b, a ? "second" : "first", &row);
         }
@@ -155,13 +155,13 @@ static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form
     walk->steps[walk->n_steps++] =
         (struct vbs_step){.op = (uint8_t)op,
                           .layer = layer,
-                          .form = (uint8_t)form,
-                          .part = parts == 1 && random_once_in(walk->rng, 2) ? 0 : part,
-                          .parts = parts,
+                          .format = (uint8_t)form,
+                          .slice = parts == 1 && random_once_in(walk->rng, 2) ? 0 : part,
+                          .n_slices = parts,
                           .resident = resident,
                           .bytes = range.to - range.from};
-    if (walk->steps[walk->n_steps - 1].part == 0)
-        walk->steps[walk->n_steps - 1].parts = 0;
+    if (walk->steps[walk->n_steps - 1].slice == 0)
+        walk->steps[walk->n_steps - 1].n_slices = 0;
 }
 
 static int random_parts(const struct walk *walk, int layer, int form)
@@ -241,15 +241,15 @@ static void random_compute(struct walk *walk)
         return;
     range = brute_transfer_part(walk->profile, layer, row->weight_bytes, part, parts);
     if (row->weight_bytes > 0)
-        bring(walk, layer, row->form, &range);
+        bring(walk, layer, row->format, &range);
     if (walk->n_steps == ROOM)
         return;
     walk->progress.done[layer][part - 1] += batch;
     walk->steps[walk->n_steps++] = (struct vbs_step){.layer = layer,
                                                      .batch = batch,
                                                      .algorithm = row->algorithm,
-                                                     .part = parts > 1 ? part : 0,
-                                                     .parts = parts > 1 ? parts : 0};
+                                                     .slice = parts > 1 ? part : 0,
+                                                     .n_slices = parts > 1 ? parts : 0};
 }
 
 static bool is_done(const struct walk *walk)
@@ -294,7 +294,7 @@ struct vbs_schedule *random_transfer_schedule(gsl_rng *rng, const struct vbs_pro
             break;
         case 1:
         case 2:
-            random_transfer(walk, VBS_STEP_DROP, false);
+            random_transfer(walk, VBS_STEP_EVICT, false);
             break;
         default:
             random_compute(walk);

@@ -53,7 +53,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, gsl_rng *rng,
         if (status != VBS_OK || choice->fast_bytes == 0 ||
             (!choice->always_fast && random_once_in(rng, 2)))
             continue;
-        fast.form = 1;
+        fast.format = 1;
         fast.weight_bytes = choice->fast_bytes;
         fast.time_us = random_once_in(rng, 6) ? fast.time_us + 1 : floor(fast.time_us / 2);
         status = vbs_profile_builder_row(ctx, builder, layer, profile->batches[i], "fast", &fast);
@@ -139,9 +139,9 @@ static enum vbs_status copy_with_parts(struct vbs_ctx *ctx, gsl_rng *rng,
         for (int a = 0; status == VBS_OK && a < n_rows; a++) {
             struct vbs_profile_row row = rows[a];
 
-            row.parts = !alike && random_once_in(rng, 6)
-                            ? random_parts(rng, &profile->layers[layer])
-                            : usual[row.algorithm % RANDOM_MAX_ALGORITHMS];
+            row.n_slices = !alike && random_once_in(rng, 6)
+                               ? random_parts(rng, &profile->layers[layer])
+                               : usual[row.algorithm % RANDOM_MAX_ALGORITHMS];
             status = vbs_profile_builder_row(ctx, builder, layer, profile->batches[i],
                                              profile->algorithms[row.algorithm], &row);
         }
@@ -174,9 +174,9 @@ struct vbs_profile *say_parts(gsl_rng *rng, struct vbs_profile *profile, bool al
     return said;
 }
 
-struct vbs_channel random_channel(gsl_rng *rng)
+struct vbs_link random_channel(gsl_rng *rng)
 {
-    struct vbs_channel channel = {.source = "given"};
+    struct vbs_link channel = {.source = "given"};
 
     if (random_once_in(rng, 2))
         channel.latency_us = random_int(rng, 1, 12) / 4.0;

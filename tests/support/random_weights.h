@@ -24,6 +24,6 @@ struct vbs_profile *say_parts(gsl_rng *rng, struct vbs_profile *profile, bool al
 struct vbs_profile *without_weights(const struct vbs_profile *profile);
 
 /* "given", with or without latency, of a low or a high rate, now and then 0 or next to it. */
-struct vbs_channel random_channel(gsl_rng *rng);
+struct vbs_link random_channel(gsl_rng *rng);
 
 #endif

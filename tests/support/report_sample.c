@@ -51,7 +51,7 @@ static void fill_row(struct vbs_compare_row *row, int b, int p)
 void report_sample_fill(struct report_sample *sample)
 {
     static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "dp-vbs"};
-    static const struct vbs_circumstances CIRCUMSTANCES = {
+    static const struct vbs_provenance CIRCUMSTANCES = {
         .model = "googlenet",
         .input = "3x224x224",
         .backend = "onednn",
@@ -68,7 +68,7 @@ void report_sample_fill(struct report_sample *sample)
                     .judge_id = 7,
                     .model = CIRCUMSTANCES.model,
                     .request = REQUEST,
-                    .circumstances = CIRCUMSTANCES,
+                    .provenance = CIRCUMSTANCES,
                     .judge = CIRCUMSTANCES,
                     .self_judged = true,
                     .intervals = VBS_INTERVALS_SAMPLES,

@@ -23,7 +23,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, struct vbs_profile_builder 
             struct vbs_profile_row row = {.time_us = b * TIME_US[k - 1],
                                           .weight_bytes =
                                               LAYERS[k - 1].weight_bytes * TENTHS[a] / 10,
-                                          .form = a};
+                                          .format = a};
 
             status = vbs_profile_builder_row(ctx, builder, k, b, ALGORITHMS[a], &row);
         }

@@ -32,15 +32,15 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     }
 #define RUN_PART(at, samples, p, n)                                                                \
     {                                                                                              \
-        .layer = (at), .batch = (samples), .part = (p), .parts = (n)                               \
+        .layer = (at), .batch = (samples), .slice = (p), .n_slices = (n)                           \
     }
 #define LOAD_PART(at, p, n, size)                                                                  \
     {                                                                                              \
-        .op = VBS_STEP_LOAD, .layer = (at), .part = (p), .parts = (n), .bytes = (size)             \
+        .op = VBS_STEP_LOAD, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size)         \
     }
 #define DROP_PART(at, p, n, size)                                                                  \
     {                                                                                              \
-        .op = VBS_STEP_DROP, .layer = (at), .part = (p), .parts = (n), .bytes = (size)             \
+        .op = VBS_STEP_EVICT, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size)        \
     }
 #define LOAD(at, size)                                                                             \
     {                                                                                              \
@@ -48,11 +48,11 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     }
 #define DROP(at, size)                                                                             \
     {                                                                                              \
-        .op = VBS_STEP_DROP, .layer = (at), .bytes = (size)                                        \
+        .op = VBS_STEP_EVICT, .layer = (at), .bytes = (size)                                       \
     }
 #define LOAD_FORM(at, of, size)                                                                    \
     {                                                                                              \
-        .op = VBS_STEP_LOAD, .layer = (at), .bytes = (size), .form = (of)                          \
+        .op = VBS_STEP_LOAD, .layer = (at), .bytes = (size), .format = (of)                        \
     }
 #define KEEP(at, size)                                                                             \
     {                                                                                              \
@@ -60,7 +60,7 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     }
 #define KEEP_PART(at, p, n, size)                                                                  \
     {                                                                                              \
-        .op = VBS_STEP_LOAD, .layer = (at), .part = (p), .parts = (n), .bytes = (size),            \
+        .op = VBS_STEP_LOAD, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size),        \
         .resident = true                                                                           \
     }
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))

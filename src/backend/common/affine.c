@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
-                           int bundled, int64_t n, float *factor, float *shift)
+                           int fused, int64_t n, float *factor, float *shift)
 {
     const struct vbs_layer *l = &network->layers[layer];
-    const struct vbs_attributes *a = bundled < 0 ? &l->attributes : &l->bundled[bundled].attributes;
+    const struct vbs_attributes *a = fused < 0 ? &l->attributes : &l->fused[fused].attributes;
     double epsilon = a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON;
     int64_t channels = l->shape.dim[0];
     float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
@@ -26,13 +26,13 @@ enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *networ
     if (!statistics)
         return vbs_no_memory(ctx);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == VBS_OK; i++)
-        status = vbs_parameter_values(ctx, network, layer, bundled, parts[i].what, 0, channels,
+        status = vbs_parameter_values(ctx, network, layer, fused, parts[i].what, 0, channels,
                                       parts[i].values);
     if (status != VBS_OK) {
         free(statistics);
         return status;
     }
-    if ((bundled < 0 ? l->op : l->bundled[bundled].op) == VBS_OP_BATCHNORM)
+    if ((fused < 0 ? l->op : l->fused[fused].op) == VBS_OP_BATCHNORM)
         for (int64_t c = 0; c < channels; c++) {
             double scale = factor[c] / sqrt(variance[c] + epsilon);
 

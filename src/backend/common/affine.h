@@ -4,9 +4,9 @@
 
 #include "vbslab/model.h"
 
-/* y = factor * x + shift of a BatchNorm or Scale: the layer's own (bundled < 0) or a bundled one.
+/* y = factor * x + shift of a BatchNorm or Scale: the layer's own (fused < 0) or a fused one.
  * n values each; those beyond the layer's channels are 0. */
 enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
-                           int bundled, int64_t n, float *factor, float *shift) VBS_MUST_CHECK;
+                           int fused, int64_t n, float *factor, float *shift) VBS_MUST_CHECK;
 
 #endif

@@ -49,7 +49,7 @@ struct image_conv {
     cudnnConvolutionDescriptor_t conv;
     cudnnTensorDescriptor_t x;
     cudnnActivationDescriptor_t fused; /* null: none */
-    int n_done;                        /* bundled operators that are folded or fused */
+    int n_done;                        /* fused operators that are folded or fused */
 };
 
 static struct cu_weights *weights_of(const struct cu_build *b)
@@ -120,7 +120,7 @@ static enum vbs_status find_fused(struct cu_build *b, struct image_conv *c)
     int next = w->n_folded;
 
     c->n_done = next;
-    if (!w->bias || next == b->l->n_bundled || b->l->bundled[next].op != VBS_OP_RELU)
+    if (!w->bias || next == b->l->n_fused || b->l->fused[next].op != VBS_OP_RELU)
         return VBS_OK;
     c->n_done = next + 1;
     return cu_activation(b, CUDNN_ACTIVATION_RELU, 0, CUDNN_NOT_PROPAGATE_NAN, &c->fused);
@@ -274,13 +274,13 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
 static struct piece kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
                                  int *n)
 {
-    const struct vbs_wanted *wanted = b->wanted;
+    const struct vbs_requested *requested = b->requested;
 
     *n = measured > 1 ? measured : 1;
-    if (!wanted || wanted->parts <= 1)
+    if (!requested || requested->parts <= 1)
         return piece_of(outputs, i + 1, *n);
     *n = 1;
-    return piece_of(outputs, wanted->part, wanted->parts);
+    return piece_of(outputs, requested->part, requested->parts);
 }
 
 static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, int algorithm,
@@ -306,7 +306,7 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
         status = add_piece(b, c, algorithm, &x, piece, first.first, &takes);
     }
     if (status == VBS_OK && takes)
-        status = cu_bundled(b, c->n_done, &fixed);
+        status = cu_fused(b, c->n_done, &fixed);
     if (status == VBS_OK && !takes)
         cu_kernel_undo(b);
     if (status != VBS_OK || !takes)
@@ -320,17 +320,18 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     return VBS_OK;
 }
 
-/* Whether what is wanted is this one. */
-static bool is_wanted(const struct cu_build *b, const char *name, int measured)
+/* Whether what is requested is this one. */
+static bool is_requested(const struct cu_build *b, const char *name, int measured)
 {
-    return !b->wanted || (strcmp(b->wanted->name, name) == 0 && b->wanted->measured == measured);
+    return !b->requested ||
+           (strcmp(b->requested->name, name) == 0 && b->requested->measured == measured);
 }
 
-/* Pieces can be made where channels are whole and nothing that is bundled needs all of them. */
+/* Pieces can be made where channels are whole and nothing that is fused needs all of them. */
 static bool can_divide(const struct cu_build *b, const struct image_conv *c)
 {
     return b->l->op != VBS_OP_CONV_TRANSPOSE && c->groups == 1 && !b->l->attributes.rows &&
-           c->n_done == b->l->n_bundled;
+           c->n_done == b->l->n_fused;
 }
 
 static enum vbs_status build_parts(struct cu_build *b, struct image_conv *c, int algorithm,
@@ -343,11 +344,11 @@ static enum vbs_status build_parts(struct cu_build *b, struct image_conv *c, int
     if (!can_divide(b, c))
         return VBS_OK;
     for (int n = 2; n <= VBS_MAX_ROW_PARTS && n_numbers < N_NUMBERS && status == VBS_OK; n *= 2) {
-        bool wanted = b->wanted && is_wanted(b, name, n);
+        bool requested = b->requested && is_requested(b, name, n);
 
-        if (weights_of(b)->outputs % n != 0 || (b->wanted && !wanted))
+        if (weights_of(b)->outputs % n != 0 || (b->requested && !requested))
             continue;
-        if (!wanted && (bytes / n > MOST_PIECE_BYTES || bytes / n <= LEAST_PIECE_BYTES))
+        if (!requested && (bytes / n > MOST_PIECE_BYTES || bytes / n <= LEAST_PIECE_BYTES))
             continue;
         status = build_kernel(b, c, algorithm, name, n);
         n_numbers++;
@@ -379,7 +380,7 @@ enum vbs_status cu_build_conv(struct cu_build *b)
     if (status == VBS_OK)
         status = find_fused(b, &c);
     for (int a = 0; a < N_FORWARD && status == VBS_OK; a++) {
-        if (is_wanted(b, FORWARD[a], 0))
+        if (is_requested(b, FORWARD[a], 0))
             status = build_kernel(b, &c, a, FORWARD[a], 0);
         if (status == VBS_OK)
             status = build_parts(b, &c, a, FORWARD[a]);
@@ -396,7 +397,7 @@ enum vbs_status cu_build_deconv(struct cu_build *b)
         return cu_unsupported(b, "transposed convolutions that pad unevenly");
     c.n_done = weights_of(b)->n_folded;
     for (int a = 0; a < N_BACKWARD && status == VBS_OK; a++)
-        if (is_wanted(b, BACKWARD[a], 0))
+        if (is_requested(b, BACKWARD[a], 0))
             status = build_kernel(b, &c, a, BACKWARD[a], 0);
     return status;
 }

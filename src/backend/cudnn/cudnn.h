@@ -3,7 +3,7 @@
  *
  * Every tensor lies plain, [samples, C, spatial...] of floats, in memory of the device. A kernel is
  * a list of steps, each a call of cuDNN or a copy, on descriptors made once at open; running it
- * gives them their pointers. The first steps make the output, those of bundled operators change it
+ * gives them their pointers. The first steps make the output, those of fused operators change it
  * where it lies.
  *
  * Weights of conv, deconv and fc are those of the network in its own order (one form for all
@@ -16,7 +16,7 @@
 #ifndef VBS_BACKEND_CUDNN_CUDNN_H
 #define VBS_BACKEND_CUDNN_CUDNN_H
 
-#include "backend/common/wanted.h"
+#include "backend/common/requested.h"
 #include "base/arena.h"
 
 #include <cuda_runtime_api.h>
@@ -109,7 +109,7 @@ struct cu_weights {
     float *scale;    /* [outputs]: factors on the network's weights; null: not made yet */
     void *bias;      /* [outputs], of the device; null: none */
     void *data;      /* all weights, of the device; null: given with every run */
-    int n_folded;    /* bundled operators in scale and bias */
+    int n_folded;    /* fused operators in scale and bias */
     int64_t outputs; /* channels that have weights of their own */
     int64_t count;   /* values of one of them; deconv: of all, by outputs */
 };
@@ -131,7 +131,7 @@ struct cu_session {
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */
     int **order;                       /* [n_layers + 1][n_inputs]: the network's number of each */
     struct cu_weights *weights;        /* [n_layers + 1] */
-    struct cu_affine **affine;         /* [n_layers + 1][1 + n_bundled]; null: not made yet */
+    struct cu_affine **affine;         /* [n_layers + 1][1 + n_fused]; null: not made yet */
     void **operands;                   /* [n_layers + 1]: constant ones, of the device */
     struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
     struct cu_kernel *kernels;         /* [base.n_kernels] */
@@ -148,11 +148,11 @@ struct cu_build {
     int layer;
     const struct vbs_layer *l;
     int batch;
-    const struct vbs_wanted *wanted; /* of all kernels only this one; null: all */
-    struct cu_kernel *kernel;        /* the one begun last; valid until the next begin */
-    int64_t scratch_bytes;           /* of its own pieces, before what calls ask for */
-    int64_t most_asked;              /* by a call */
-    bool no_room;                    /* the device had none for a kernel; said in ctx */
+    const struct vbs_requested *requested; /* of all kernels only this one; null: all */
+    struct cu_kernel *kernel;              /* the one begun last; valid until the next begin */
+    int64_t scratch_bytes;                 /* of its own pieces, before what calls ask for */
+    int64_t most_asked;                    /* by a call */
+    bool no_room;                          /* the device had none for a kernel; said in ctx */
 };
 
 /* ---- cudnn.c ---- */
@@ -296,9 +296,9 @@ enum vbs_status cu_build_other(struct cu_build *b) VBS_MUST_CHECK;  /* cudnn_ops
 enum vbs_status cu_add_move(struct cu_build *b) VBS_MUST_CHECK;
 enum vbs_status cu_add_concat(struct cu_build *b) VBS_MUST_CHECK;
 
-/* Steps of the operators that are bundled from number first on, where the output lies;
+/* Steps of the operators that are fused from number first on, where the output lies;
  * *fixed_bytes grows by what the session keeps of them. */
-enum vbs_status cu_bundled(struct cu_build *b, int first, int64_t *fixed_bytes) VBS_MUST_CHECK;
+enum vbs_status cu_fused(struct cu_build *b, int first, int64_t *fixed_bytes) VBS_MUST_CHECK;
 
 enum vbs_status cu_unsupported(const struct cu_build *b, const char *what) VBS_MUST_CHECK;
 

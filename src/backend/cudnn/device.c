@@ -107,7 +107,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_session *session)
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "running a schedule");
 }
 
-static enum vbs_status make_points(struct vbs_ctx *ctx, struct vbs_session *session, int n)
+static enum vbs_status make_events(struct vbs_ctx *ctx, struct vbs_session *session, int n)
 {
     struct cu_session *s = own(session);
     cudaError_t error = cudaSuccess;
@@ -121,14 +121,14 @@ static enum vbs_status make_points(struct vbs_ctx *ctx, struct vbs_session *sess
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "preparing copies");
 }
 
-static int set_point(struct vbs_session *session, int point, bool computed)
+static int record_event(struct vbs_session *session, int point, bool computed)
 {
     const struct cu_session *s = own(session);
 
     return reason_of(cudaEventRecord(s->points[point], computed ? s->stream : s->copying));
 }
 
-static int wait_point(struct vbs_session *session, int point, bool computing)
+static int wait_event(struct vbs_session *session, int point, bool computing)
 {
     const struct cu_session *s = own(session);
 
@@ -188,9 +188,9 @@ const struct vbs_device_ops cu_device_ops = {
     .enqueue = enqueue,
     .move = move,
     .finish = finish,
-    .make_points = make_points,
-    .set_point = set_point,
-    .wait_point = wait_point,
+    .make_events = make_events,
+    .record_event = record_event,
+    .wait_event = wait_event,
     .host_alloc = host_alloc,
     .host_free = host_free,
     .begin_copy = begin_copy,

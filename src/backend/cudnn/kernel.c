@@ -161,7 +161,7 @@ void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes
     offer->ws_bytes = b->scratch_bytes + b->most_asked;
     offer->weight_bytes = fixed_bytes + packed_bytes;
     offer->packed_bytes = packed_bytes;
-    offer->row_parts = 1;
+    offer->row_slices = 1;
 }
 
 void cu_kernel_undo(struct cu_build *b)

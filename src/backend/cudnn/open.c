@@ -1,4 +1,4 @@
-/* Opening sessions of the cudnn backend: layers, then all kernels or those that are wanted. */
+/* Opening sessions of the cudnn backend: layers, then all kernels or those that are requested. */
 #include "backend/cudnn/cudnn.h"
 
 #include "backend/common/graph.h"
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum vbs_status init_circumstances(struct cu_build *b)
+static enum vbs_status init_provenances(struct cu_build *b)
 {
     struct cu_session *s = b->session;
-    struct vbs_circumstances *c = &s->base.circumstances;
+    struct vbs_provenance *c = &s->base.provenance;
     char library[200], device[200], notes[100], input[64];
     int khz = 0;
 
@@ -20,7 +20,7 @@ static enum vbs_status init_circumstances(struct cu_build *b)
     if (cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0) != cudaSuccess)
         (void)cudaGetLastError();
     snprintf(notes, sizeof notes, "fp32 without TF32, NCHW, clock at most %d MHz", khz / 1000);
-    *c = (struct vbs_circumstances){
+    *c = (struct vbs_provenance){
         .model = vbs_arena_strdup(&s->arena, b->network->name),
         .input =
             vbs_arena_strdup(&s->arena, vbs_shape_format(&b->network->input, input, sizeof input)),
@@ -128,7 +128,7 @@ static enum vbs_status build(struct cu_build *b)
     }
 }
 
-/* All kernels of a layer at a batch, or the wanted one; none: nothing suits. */
+/* All kernels of a layer at a batch, or the requested one; none: nothing suits. */
 static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
 {
     int first = b->session->base.n_kernels;
@@ -166,40 +166,40 @@ static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend
     return VBS_OK;
 }
 
-static enum vbs_status init_one(struct cu_build *b, const struct vbs_wanted_kernel *kernel)
+static enum vbs_status init_one(struct cu_build *b, const struct vbs_requested_kernel *kernel)
 {
     struct cu_session *s = b->session;
-    struct vbs_wanted wanted = vbs_wanted_read(kernel);
+    struct vbs_requested requested = vbs_requested_read(kernel);
     int first = s->base.n_kernels;
     enum vbs_status status;
 
-    b->wanted = &wanted;
+    b->requested = &requested;
     status = build_layer(b, kernel->layer, kernel->batch);
-    b->wanted = NULL;
+    b->requested = NULL;
     if (status != VBS_OK)
         return status;
     if (s->base.n_kernels != first + 1 ||
         strcmp(s->offers[first].algorithm, kernel->algorithm) != 0)
-        return vbs_wanted_missing(b->ctx, &s->base, kernel);
-    s->offers[first].part = kernel->parts > 1 ? kernel->part : 0;
-    s->offers[first].parts = kernel->parts > 1 ? kernel->parts : 0;
+        return vbs_requested_missing(b->ctx, &s->base, kernel);
+    s->offers[first].slice = kernel->n_slices > 1 ? kernel->slice : 0;
+    s->offers[first].n_slices = kernel->n_slices > 1 ? kernel->n_slices : 0;
     return VBS_OK;
 }
 
-static enum vbs_status init_wanted(struct cu_build *b, const struct vbs_backend_options *options)
+static enum vbs_status init_requested(struct cu_build *b, const struct vbs_backend_options *options)
 {
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < options->n_wanted && status == VBS_OK; i++) {
-        int same = vbs_wanted_same(options->wanted, i);
+    for (int i = 0; i < options->n_requested && status == VBS_OK; i++) {
+        int same = vbs_requested_same(options->requested, i);
 
         if (same >= 0) {
             status = cu_kernel_share(b, same);
             continue;
         }
-        status = vbs_wanted_check(b->ctx, &b->session->base, &options->wanted[i]);
+        status = vbs_requested_check(b->ctx, &b->session->base, &options->requested[i]);
         if (status == VBS_OK)
-            status = init_one(b, &options->wanted[i]);
+            status = init_one(b, &options->requested[i]);
     }
     return status;
 }
@@ -235,10 +235,10 @@ enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *op
     if (status == VBS_OK)
         status = cu_device_init(b);
     if (status == VBS_OK)
-        status = init_circumstances(b);
+        status = init_provenances(b);
     if (status == VBS_OK)
         status = init_layers(b);
     if (status != VBS_OK)
         return status;
-    return options->wanted ? init_wanted(b, options) : init_kernels(b, options);
+    return options->requested ? init_requested(b, options) : init_kernels(b, options);
 }

@@ -39,7 +39,7 @@ static enum vbs_status describe_output(struct cu_build *b, cudnnTensorDescriptor
 
 /* ---- factor and shift by channel ---- */
 
-static enum vbs_status upload_affine(struct cu_build *b, int bundled, struct cu_affine *affine)
+static enum vbs_status upload_affine(struct cu_build *b, int fused, struct cu_affine *affine)
 {
     int64_t channels = b->l->shape.dim[0], bytes = channels * (int64_t)sizeof(float);
     float *values = malloc(2 * (size_t)bytes);
@@ -47,7 +47,7 @@ static enum vbs_status upload_affine(struct cu_build *b, int bundled, struct cu_
 
     if (!values)
         return vbs_no_memory(b->ctx);
-    status = vbs_affine(b->ctx, b->network, b->layer, bundled, channels, values, values + channels);
+    status = vbs_affine(b->ctx, b->network, b->layer, fused, channels, values, values + channels);
     if (status == VBS_OK)
         status = cu_upload(b, values, bytes, &affine->factor);
     if (status == VBS_OK)
@@ -56,30 +56,30 @@ static enum vbs_status upload_affine(struct cu_build *b, int bundled, struct cu_
     return status;
 }
 
-/* The layer's own (-1) or a bundled one's; made at its first kernel. */
-static enum vbs_status find_affine(struct cu_build *b, int bundled, struct cu_affine **affine)
+/* The layer's own (-1) or a fused one's; made at its first kernel. */
+static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affine **affine)
 {
     struct cu_affine **all = &b->session->affine[b->layer];
     enum vbs_status status;
 
     if (!*all) {
-        *all = vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_bundled + 1, sizeof **all);
+        *all = vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_fused + 1, sizeof **all);
         if (!*all)
             return vbs_no_memory(b->ctx);
     }
-    *affine = &(*all)[bundled + 1];
+    *affine = &(*all)[fused + 1];
     if ((*affine)->desc)
         return VBS_OK;
-    status = upload_affine(b, bundled, *affine);
+    status = upload_affine(b, fused, *affine);
     return status == VBS_OK ? cu_channels(b, b->l->shape.dim[0], 2, &(*affine)->desc) : status;
 }
 
 /* A multiplication and an addition: cuDNN's own call for both does not work in place. */
-static enum vbs_status add_affine(struct cu_build *b, int bundled, struct pair at,
+static enum vbs_status add_affine(struct cu_build *b, int fused, struct pair at,
                                   int64_t *fixed_bytes)
 {
     struct cu_affine *affine = NULL;
-    enum vbs_status status = find_affine(b, bundled, &affine);
+    enum vbs_status status = find_affine(b, fused, &affine);
     struct cu_step *step = status == VBS_OK ? cu_step(b, CU_BINARY) : NULL;
 
     if (!step)
@@ -179,20 +179,20 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const struc
     return cu_activation(b, mode, coefficient, CUDNN_PROPAGATE_NAN, &step->activation);
 }
 
-enum vbs_status cu_bundled(struct cu_build *b, int first, int64_t *fixed_bytes)
+enum vbs_status cu_fused(struct cu_build *b, int first, int64_t *fixed_bytes)
 {
     cudnnTensorDescriptor_t desc;
     enum vbs_status status = VBS_OK;
 
-    if (first < b->l->n_bundled)
+    if (first < b->l->n_fused)
         status = describe_output(b, &desc);
-    for (int i = first; i < b->l->n_bundled && status == VBS_OK; i++) {
-        const struct vbs_bundled *bundled = &b->l->bundled[i];
+    for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
+        const struct vbs_fused *fused = &b->l->fused[i];
 
-        if (bundled->op == VBS_OP_BATCHNORM || bundled->op == VBS_OP_SCALE)
+        if (fused->op == VBS_OP_BATCHNORM || fused->op == VBS_OP_SCALE)
             status = add_affine(b, i, in_place(desc), fixed_bytes);
         else
-            status = add_unary(b, bundled->op, &bundled->attributes, in_place(desc));
+            status = add_unary(b, fused->op, &fused->attributes, in_place(desc));
     }
     return status;
 }
@@ -536,7 +536,7 @@ enum vbs_status cu_build_other(struct cu_build *b)
     if (status == VBS_OK)
         status = add_own(b, &fixed_bytes);
     if (status == VBS_OK)
-        status = cu_bundled(b, 0, &fixed_bytes);
+        status = cu_fused(b, 0, &fixed_bytes);
     if (status == VBS_OK)
         cu_kernel_end(b, fixed_bytes, 0);
     return status;

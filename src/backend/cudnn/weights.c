@@ -16,21 +16,21 @@ static bool folds(const struct cu_build *b, enum vbs_op op)
            (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.rows));
 }
 
-/* Folds a bundled operator: scale and bias become those of the pair. */
-static enum vbs_status fold(struct cu_build *b, int bundled, struct cu_weights *w, float *bias,
+/* Folds a fused operator: scale and bias become those of the pair. */
+static enum vbs_status fold(struct cu_build *b, int fused, struct cu_weights *w, float *bias,
                             float *pair)
 {
-    const struct vbs_bundled *fused = &b->l->bundled[bundled];
+    const struct vbs_fused *f = &b->l->fused[fused];
     enum vbs_status status = VBS_OK;
 
-    if (fused->op == VBS_OP_LINEAR)
+    if (f->op == VBS_OP_LINEAR)
         for (int64_t c = 0; c < w->outputs; c++) {
-            pair[c] = (float)fused->attributes.alpha;
-            pair[w->outputs + c] = (float)fused->attributes.beta;
+            pair[c] = (float)f->attributes.alpha;
+            pair[w->outputs + c] = (float)f->attributes.beta;
         }
     else
         status =
-            vbs_affine(b->ctx, b->network, b->layer, bundled, w->outputs, pair, pair + w->outputs);
+            vbs_affine(b->ctx, b->network, b->layer, fused, w->outputs, pair, pair + w->outputs);
     for (int64_t c = 0; c < w->outputs && status == VBS_OK; c++) {
         w->scale[c] *= pair[c];
         bias[c] = bias[c] * pair[c] + pair[w->outputs + c];
@@ -45,8 +45,8 @@ static enum vbs_status fold_all(struct cu_build *b, struct cu_weights *w, float 
     enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,
                                                   VBS_PARAMETER_BIAS, 0, w->outputs, values);
 
-    for (int i = 0; i < b->l->n_bundled && status == VBS_OK; i++, w->n_folded++) {
-        enum vbs_op op = b->l->bundled[i].op;
+    for (int i = 0; i < b->l->n_fused && status == VBS_OK; i++, w->n_folded++) {
+        enum vbs_op op = b->l->fused[i].op;
 
         if (!folds(b, op))
             break;

@@ -114,7 +114,8 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
     return op == VBS_OP_PRELU;
 }
 
-/* What a primitive computes: full op other; negated: the negative is wanted, of the difference. */
+/* What a primitive computes: full op other; negated: the negative is requested, of the difference.
+ */
 struct arrangement {
     struct side full, other;
     bool negated;
@@ -239,7 +240,7 @@ static enum vbs_status primitive_steps(struct od_build *b, const struct arrangem
     return status;
 }
 
-/* *made: a kernel was begun and has its steps but for what is bundled. */
+/* *made: a kernel was begun and has its steps but for what is fused. */
 static enum vbs_status try_primitive(struct od_build *b, const struct pair *pair, int *n_fused,
                                      int64_t *weight_bytes, int *form, bool *made)
 {
@@ -481,7 +482,7 @@ enum vbs_status od_build_binary(struct od_build *b)
     if (status == VBS_OK && !padding_stays(b, &pair))
         status = od_zero_padding(b);
     if (status == VBS_OK)
-        status = od_bundled(b, n_fused, &weight_bytes);
+        status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, form);
     return status;

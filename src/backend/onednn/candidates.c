@@ -198,7 +198,7 @@ static enum vbs_status main_step(struct od_build *b, const struct od_candidate *
     return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
 }
 
-/* Copy in, compute, copy out, what is bundled and not fused. */
+/* Copy in, compute, copy out, what is fused and not fused. */
 static enum vbs_status build_whole(struct od_build *b, const struct od_candidate *c)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
@@ -221,13 +221,13 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_candidate
         status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.home_md, dst.home);
     if (status == VBS_OK)
         status =
-            od_bundled(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
+            od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, form);
     return status;
 }
 
-/* The kernel of a candidate, or the part of it that is wanted. */
+/* The kernel of a candidate, or the part of it that is requested. */
 static enum vbs_status build(struct od_build *b, const struct od_candidate *c)
 {
     struct od_way way = {.impl = c->impl,
@@ -241,14 +241,14 @@ static enum vbs_status build(struct od_build *b, const struct od_candidate *c)
 
     if (c->variant.home)
         status = od_way_divides(b, &way, &divides, &ws_bytes);
-    if (status == VBS_OK && b->wanted && b->wanted->parts > 1)
+    if (status == VBS_OK && b->requested && b->requested->parts > 1)
         return divides ? od_build_part(b, c->name, &way) : VBS_OK;
     if (status == VBS_OK)
         status = build_whole(b, c);
     if (status != VBS_OK || !divides)
         return status;
     offer = &b->session->offers[b->session->base.n_kernels - 1];
-    offer->row_parts = 0;
+    offer->row_slices = 0;
     if (offer->ws_bytes < ws_bytes)
         offer->ws_bytes = ws_bytes;
     return VBS_OK;
@@ -261,16 +261,17 @@ enum vbs_status od_candidates_build(struct od_build *b, const struct od_candidat
     for (int i = 0; i < all->n; i++) {
         enum vbs_status status;
 
-        if (b->wanted ? named_before(all, i) || strcmp(all->list[i].name, b->wanted->name) != 0
-                      : !keep(b, all, i))
+        if (b->requested
+                ? named_before(all, i) || strcmp(all->list[i].name, b->requested->name) != 0
+                : !keep(b, all, i))
             continue;
         status = build(b, &all->list[i]);
         if (status != VBS_OK)
             return status;
         n_built++;
     }
-    return n_built > 0 || b->wanted ? VBS_OK
-                                    : od_fail(b, dnnl_unimplemented, vbs_op_word(b->l->op));
+    return n_built > 0 || b->requested ? VBS_OK
+                                       : od_fail(b, dnnl_unimplemented, vbs_op_word(b->l->op));
 }
 
 int64_t od_candidate_bytes(const struct od_candidate *c)
@@ -295,7 +296,7 @@ enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candi
         if (c->reference || !keep(b, all, i) ||
             (*chosen && od_candidate_bytes(*chosen) <= od_candidate_bytes(c)))
             continue;
-        if (b->wanted && strcmp(c->name, b->wanted->name) != 0)
+        if (b->requested && strcmp(c->name, b->requested->name) != 0)
             continue;
         status = od_way_divides(b, &way, &divides, &ws_bytes);
         if (status != VBS_OK)

@@ -35,17 +35,17 @@ enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
                                   const_dnnl_op_desc_t desc,
                                   struct od_variant variant) VBS_MUST_CHECK;
 
-/* Kernels of all candidates that can matter, or of the one that is wanted. VBS_UNSUPPORTED: there
- * are none. */
+/* Kernels of all candidates that can matter, or of the one that is requested. VBS_UNSUPPORTED:
+ * there are none. */
 enum vbs_status od_candidates_build(struct od_build *b,
                                     const struct od_candidates *all) VBS_MUST_CHECK;
 
 /* Bytes of its weights. */
 int64_t od_candidate_bytes(const struct od_candidate *c);
 
-/* Of the candidates that work at home and do not divide, the lightest, or the one that is wanted,
- * to be measured in parts: these run sample by sample, where heavier ones (Winograd with larger
- * tiles) are not faster. Null: none. */
+/* Of the candidates that work at home and do not divide, the lightest, or the one that is
+ * requested, to be measured in parts: these run sample by sample, where heavier ones (Winograd with
+ * larger tiles) are not faster. Null: none. */
 enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candidates *all,
                                        const struct od_candidate **chosen) VBS_MUST_CHECK;
 

@@ -67,7 +67,7 @@ static enum vbs_status build_parts(struct od_build *b, const dnnl_memory_desc_t 
         first += src[i].dims[1];
     }
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;
@@ -93,7 +93,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     if (status == VBS_OK)
         status = od_kernel_step(b, pd, n + 1, args);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);
@@ -119,7 +119,7 @@ static enum vbs_status build_loops(struct od_build *b)
     if (status == VBS_OK)
         status = od_zero_padding(b);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;

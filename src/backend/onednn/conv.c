@@ -122,7 +122,7 @@ enum vbs_status od_build_conv(struct od_build *b)
 {
     enum vbs_status status = od_weights_init(b);
 
-    if (status == VBS_OK && !(b->wanted && b->wanted->measured))
+    if (status == VBS_OK && !(b->requested && b->requested->measured))
         status = build_all(b);
     if (status == VBS_OK && od_may_be_measured(b))
         status = build_measured(b);
@@ -196,7 +196,7 @@ enum vbs_status od_build_fc(struct od_build *b)
         status = add_matrix(b, &all, dnnl_ab);
     if (status == VBS_OK)
         status = add_matrix(b, &all, dnnl_format_tag_any);
-    if (status == VBS_OK && !(b->wanted && b->wanted->measured))
+    if (status == VBS_OK && !(b->requested && b->requested->measured))
         status = od_candidates_build(b, &all);
     if (status == VBS_OK && od_may_be_measured(b))
         status = build_matrix_parts(b, &all);

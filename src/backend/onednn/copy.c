@@ -344,7 +344,7 @@ enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
     if (status == VBS_OK)
         status = od_zero_padding(b);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;

@@ -73,10 +73,10 @@ int od_eltwise_parts(enum vbs_op op, const struct vbs_attributes *a, struct od_e
 }
 
 /* Adds the algorithms of an operator to those of a run; false: it has none, or one is there. */
-static bool add_algorithms(const struct vbs_bundled *bundled, int *n, dnnl_alg_kind_t *used)
+static bool add_algorithms(const struct vbs_fused *fused, int *n, dnnl_alg_kind_t *used)
 {
     struct od_eltwise parts[OD_MAX_PARTS];
-    int n_parts = od_eltwise_parts(bundled->op, &bundled->attributes, parts);
+    int n_parts = od_eltwise_parts(fused->op, &fused->attributes, parts);
 
     for (int p = 0; p < n_parts; p++) {
         for (int i = 0; i < *n; i++)
@@ -86,7 +86,7 @@ static bool add_algorithms(const struct vbs_bundled *bundled, int *n, dnnl_alg_k
             return false;
         used[(*n)++] = parts[p].algorithm;
     }
-    return n_parts > 0 || bundled->op == VBS_OP_DROPOUT;
+    return n_parts > 0 || fused->op == VBS_OP_DROPOUT;
 }
 
 /* Some implementations of 2.6 take the parameters of the first one where an algorithm comes twice,
@@ -96,7 +96,7 @@ int od_fusable(const struct od_build *b, int first)
     dnnl_alg_kind_t used[OD_MAX_FUSED];
     int n = 0, n_used = 0;
 
-    while (first + n < b->l->n_bundled && add_algorithms(&b->l->bundled[first + n], &n_used, used))
+    while (first + n < b->l->n_fused && add_algorithms(&b->l->fused[first + n], &n_used, used))
         n++;
     return n;
 }
@@ -297,7 +297,7 @@ static enum vbs_status unary_steps(struct od_build *b, enum vbs_op op,
     return status;
 }
 
-/* ---- what is bundled and not fused ---- */
+/* ---- what is fused and not fused ---- */
 
 static bool is_affine(enum vbs_op op)
 {
@@ -308,32 +308,32 @@ bool od_breaks_padding(const struct od_build *b)
 {
     if (od_output(b)->channels == od_output(b)->stored_channels)
         return false;
-    for (int i = 0; i < b->l->n_bundled; i++)
-        if (!keeps_zero(b->l->bundled[i].op, &b->l->bundled[i].attributes))
+    for (int i = 0; i < b->l->n_fused; i++)
+        if (!keeps_zero(b->l->fused[i].op, &b->l->fused[i].attributes))
             return true;
     return vbs_op_class(b->l->op) == VBS_CLASS_UNARY && !keeps_zero(b->l->op, &b->l->attributes);
 }
 
-enum vbs_status od_bundled(struct od_build *b, int first, int64_t *weight_bytes)
+enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes)
 {
     const struct od_tensor *out = od_output(b);
     dnnl_memory_t memory = NULL;
     dnnl_memory_desc_t md;
     enum vbs_status status = od_describe(b, out, b->batch, out->home, true, &md);
 
-    if (status == VBS_OK && first < b->l->n_bundled)
+    if (status == VBS_OK && first < b->l->n_fused)
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
-    for (int i = first; i < b->l->n_bundled && status == VBS_OK; i++) {
-        const struct vbs_bundled *bundled = &b->l->bundled[i];
-        bool relu = i + 1 < b->l->n_bundled && b->l->bundled[i + 1].op == VBS_OP_RELU;
+    for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
+        const struct vbs_fused *fused = &b->l->fused[i];
+        bool relu = i + 1 < b->l->n_fused && b->l->fused[i + 1].op == VBS_OP_RELU;
 
-        if (bundled->op == VBS_OP_DROPOUT)
+        if (fused->op == VBS_OP_DROPOUT)
             continue;
-        if (is_affine(bundled->op)) {
+        if (is_affine(fused->op)) {
             status = od_affine_step(b, i, relu, memory, memory, weight_bytes);
             i += relu;
         } else {
-            status = unary_steps(b, bundled->op, &bundled->attributes, &md, memory, memory);
+            status = unary_steps(b, fused->op, &fused->attributes, &md, memory, memory);
         }
     }
     if (status == VBS_OK && od_breaks_padding(b))
@@ -383,7 +383,7 @@ enum vbs_status od_build_unary(struct od_build *b)
     if (status == VBS_OK)
         status = unary_steps(b, b->l->op, &b->l->attributes, &md, from, to);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;

@@ -36,7 +36,7 @@ static enum vbs_status grow(struct od_build *b)
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
 {
     struct od_session *s = b->session;
-    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_parts = 1};
+    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
     enum vbs_status status = grow(b);
 
     if (status != VBS_OK)
@@ -289,7 +289,7 @@ void od_kernel_end(struct od_build *b, int64_t weight_bytes, int form)
     if (b->kernel->form)
         offer->packed_bytes = od_form_bytes(b->kernel->form, b->kernel->n_channels);
     offer->weight_bytes = weight_bytes;
-    offer->form = form;
+    offer->format = form;
     for (int i = 0; i < b->kernel->n_memories; i++)
         if (b->kernel->memories[i].place == OD_SCRATCH)
             b->kernel->memories[i].offset = b->kernel->buffer_bytes;
@@ -339,14 +339,14 @@ void od_kernel_release(struct od_kernel *kernel)
     free(kernel->memories);
 }
 
-/* Appends the parts of bundled operators first .. first + n - 1. */
+/* Appends the parts of fused operators first .. first + n - 1. */
 static dnnl_status_t append_fused(const struct od_build *b, int first, int n, dnnl_post_ops_t ops)
 {
     dnnl_status_t status = dnnl_success;
 
     for (int i = first; i < first + n; i++) {
         struct od_eltwise parts[OD_MAX_PARTS];
-        int n_parts = od_eltwise_parts(b->l->bundled[i].op, &b->l->bundled[i].attributes, parts);
+        int n_parts = od_eltwise_parts(b->l->fused[i].op, &b->l->fused[i].attributes, parts);
 
         for (int p = 0; p < n_parts && status == dnnl_success; p++)
             status = dnnl_post_ops_append_eltwise(ops, 1, parts[p].algorithm, parts[p].alpha,

@@ -139,7 +139,7 @@ enum vbs_status od_build_matmul(struct od_build *b)
     if (status == VBS_OK)
         status = od_kernel_step(b, pd, 3, args);
     if (status == VBS_OK)
-        status = od_bundled(b, n_fused, &weight_bytes);
+        status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, form);
     dnnl_primitive_desc_destroy(pd);

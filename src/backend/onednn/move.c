@@ -136,7 +136,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     if (status == VBS_OK)
         status = od_kernel_step(b, pd, 2, args);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);

@@ -48,7 +48,7 @@ static enum vbs_status add_vector(struct od_build *b, int id, int64_t n_values, 
 }
 
 /* Appends the four constants of affine_pd to args. */
-static enum vbs_status affine_args(struct od_build *b, int bundled, int *n_args,
+static enum vbs_status affine_args(struct od_build *b, int fused, int *n_args,
                                    dnnl_exec_arg_t *args, int64_t *bytes)
 {
     static const int ids[] = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE};
@@ -56,7 +56,7 @@ static enum vbs_status affine_args(struct od_build *b, int bundled, int *n_args,
     int64_t stride = (n + 15) / 16 * 16;
     float *values = od_constants(b, 4 * stride);
     enum vbs_status status =
-        values ? vbs_affine(b->ctx, b->network, b->layer, bundled, n, values, values + stride)
+        values ? vbs_affine(b->ctx, b->network, b->layer, fused, n, values, values + stride)
                : vbs_no_memory(b->ctx);
 
     if (status != VBS_OK)
@@ -69,31 +69,31 @@ static enum vbs_status affine_args(struct od_build *b, int bundled, int *n_args,
     return status;
 }
 
-static enum vbs_status affine_step(struct od_build *b, const_dnnl_primitive_desc_t pd, int bundled,
+static enum vbs_status affine_step(struct od_build *b, const_dnnl_primitive_desc_t pd, int fused,
                                    dnnl_memory_t from, dnnl_memory_t to, int64_t *weight_bytes)
 {
     dnnl_exec_arg_t args[6] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
     int n_args = 2;
-    enum vbs_status status = affine_args(b, bundled, &n_args, args, weight_bytes);
+    enum vbs_status status = affine_args(b, fused, &n_args, args, weight_bytes);
 
     return status == VBS_OK ? od_kernel_step(b, pd, n_args, args) : status;
 }
 
-enum vbs_status od_affine_step(struct od_build *b, int bundled, bool relu, dnnl_memory_t from,
+enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,
                                dnnl_memory_t to, int64_t *weight_bytes)
 {
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = affine_pd(b, relu, &pd);
 
     if (status == VBS_OK)
-        status = affine_step(b, pd, bundled, from, to, weight_bytes);
+        status = affine_step(b, pd, fused, from, to, weight_bytes);
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
 
 static bool relu_follows(const struct od_build *b)
 {
-    return b->l->n_bundled > 0 && b->l->bundled[0].op == VBS_OP_RELU;
+    return b->l->n_fused > 0 && b->l->fused[0].op == VBS_OP_RELU;
 }
 
 static enum vbs_status build_affine(struct od_build *b)
@@ -117,7 +117,7 @@ static enum vbs_status build_affine(struct od_build *b)
     if (status == VBS_OK)
         status = affine_step(b, pd, -1, from, to, &weight_bytes);
     if (status == VBS_OK)
-        status = od_bundled(b, relu ? 1 : 0, &weight_bytes);
+        status = od_fused(b, relu ? 1 : 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);
@@ -160,7 +160,7 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
  * by md, with gamma and beta. Takes pd. */
 static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
                                   enum od_layout layout, const dnnl_memory_desc_t *md, int64_t of,
-                                  int64_t n, int copies, int first_bundled)
+                                  int64_t n, int copies, int first_fused)
 {
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     struct od_target target = {0};
@@ -180,7 +180,7 @@ static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
     if (status == VBS_OK)
         status = od_target_end(b, &target);
     if (status == VBS_OK)
-        status = od_bundled(b, first_bundled, &weight_bytes);
+        status = od_fused(b, first_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);
@@ -346,7 +346,7 @@ static enum vbs_status build_turned_softmax(struct od_build *b)
     if (status == VBS_OK)
         status = od_kernel_reorder(b, &turned, args[0].memory, &md, to);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);

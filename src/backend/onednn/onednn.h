@@ -22,7 +22,7 @@
 #ifndef VBS_BACKEND_ONEDNN_ONEDNN_H
 #define VBS_BACKEND_ONEDNN_ONEDNN_H
 
-#include "backend/common/wanted.h"
+#include "backend/common/requested.h"
 #include "base/arena.h"
 
 #include <dnnl.h>
@@ -104,8 +104,8 @@ struct od_weights {
     float *scale; /* [channels of the output]: factor on the seeded weights */
     float *bias;  /* [stored channels of the output]; null: none */
     int64_t bias_bytes;
-    int n_folded;     /* bundled operators that scale and bias contain */
-    int n_fused;      /* bundled operators after them that are fused */
+    int n_folded;     /* fused operators that scale and bias contain */
+    int n_fused;      /* fused operators after them that are fused */
     int64_t channels; /* of the output, with padding where that is stored */
     int64_t unit;     /* a part of the layer is a multiple of so many; 0: there are no parts */
     struct od_packed *forms;
@@ -145,7 +145,7 @@ struct od_build {
     const struct vbs_layer *l;
     int batch;
     /* Of all kernels only this one, where not null; od_build_other may ignore it. */
-    const struct vbs_wanted *wanted;
+    const struct vbs_requested *requested;
     struct od_kernel *kernel; /* the one begun last; valid until the next begin */
     float *plain;             /* room of onednn_weights.c; freed by who made the build */
     int64_t plain_bytes;
@@ -261,7 +261,7 @@ enum vbs_status od_kernel_call(struct od_build *b, od_function *function, const 
 enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
                           const dnnl_memory_desc_t *md, dnnl_memory_t *memory) VBS_MUST_CHECK;
 
-/* The same of the output. The end appends the copy, if one is needed; what is bundled comes after
+/* The same of the output. The end appends the copy, if one is needed; what is fused comes after
  * it. */
 struct od_target {
     dnnl_memory_t memory;
@@ -287,12 +287,12 @@ bool od_kernels_keep(struct od_session *session, int first, const char *name);
 
 void od_kernel_release(struct od_kernel *kernel);
 
-/* Attributes that all primitives share: scratchpads are the caller's; n_fused bundled operators
+/* Attributes that all primitives share: scratchpads are the caller's; n_fused fused operators
  * from number first on are fused. */
 enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
                               dnnl_primitive_attr_t *attr) VBS_MUST_CHECK;
 
-/* The implementation that oneDNN offers first, its best, with *n_fused bundled operators from
+/* The implementation that oneDNN offers first, its best, with *n_fused fused operators from
  * number first on fused; or without any, if that is better than its reference: *n_fused is 0 then.
  */
 enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first, int *n_fused,
@@ -319,7 +319,7 @@ enum vbs_status od_weights_init(struct od_build *b) VBS_MUST_CHECK;
 void od_weights_release(struct od_weights *weights);
 
 /* The form of b's layer whose n_pieces equal parts of the channels are md each: one that is known,
- * or a new one. stored: md counts padded channels. VBS_UNSUPPORTED: more than VBS_MAX_FORMS. */
+ * or a new one. stored: md counts padded channels. VBS_UNSUPPORTED: more than VBS_MAX_FORMATS. */
 enum vbs_status od_weights_form(struct od_build *b, const dnnl_memory_desc_t *md, int n_pieces,
                                 bool stored, struct od_packed **form) VBS_MUST_CHECK;
 
@@ -382,7 +382,7 @@ struct od_eltwise {
 int od_eltwise_parts(enum vbs_op op, const struct vbs_attributes *attributes,
                      struct od_eltwise *parts);
 
-/* How many bundled operators of b's layer, from number first on, can be fused. */
+/* How many fused operators of b's layer, from number first on, can be fused. */
 int od_fusable(const struct od_build *b, int first);
 
 /* Appends one, from one memory object to the other, which may be the same. */
@@ -390,19 +390,19 @@ enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *par
                                 const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                 dnnl_memory_t to) VBS_MUST_CHECK;
 
-/* Whether the output has padding that is not zero any more behind what is fused and bundled. */
+/* Whether the output has padding that is not zero any more behind what is fused and fused. */
 bool od_breaks_padding(const struct od_build *b);
 
 /* Appends the zeroing of the output's padding, if it has any. */
 enum vbs_status od_zero_padding(struct od_build *b) VBS_MUST_CHECK;
 
-/* Appends the bundled operators from number first on, in place on the output; adds the bytes of
+/* Appends the fused operators from number first on, in place on the output; adds the bytes of
  * their parameters to *weight_bytes. Padding is zero afterwards if it was before the layer. */
-enum vbs_status od_bundled(struct od_build *b, int first, int64_t *weight_bytes) VBS_MUST_CHECK;
+enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes) VBS_MUST_CHECK;
 
-/* Appends a BatchNorm or Scale, the layer's own (bundled < 0) or a bundled one, on the output's
+/* Appends a BatchNorm or Scale, the layer's own (fused < 0) or a fused one, on the output's
  * channels; relu: and a ReLU. (onednn_norm.c) */
-enum vbs_status od_affine_step(struct od_build *b, int bundled, bool relu, dnnl_memory_t from,
+enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,
                                dnnl_memory_t to, int64_t *weight_bytes) VBS_MUST_CHECK;
 
 /* ---- onednn_copy.c ---- */
@@ -447,15 +447,15 @@ struct od_way {
 enum vbs_status od_way_divides(struct od_build *b, const struct od_way *way, bool *divides,
                                int64_t *ws_bytes) VBS_MUST_CHECK;
 
-/* The kernel of the part that is wanted of a way that divides. */
+/* The kernel of the part that is requested of a way that divides. */
 enum vbs_status od_build_part(struct od_build *b, const char *name,
                               const struct od_way *way) VBS_MUST_CHECK;
 
-/* Whether b's layer may be worth measuring in parts; with wanted: whether that is wanted. */
+/* Whether b's layer may be worth measuring in parts; with requested: whether that is requested. */
 bool od_may_be_measured(const struct od_build *b);
 
-/* Kernels of a way in numbers of parts that suit its packed_bytes, or what is wanted of them. A way
- * that chooses its weights gets a form of pieces for each number. */
+/* Kernels of a way in numbers of parts that suit its packed_bytes, or what is requested of them. A
+ * way that chooses its weights gets a form of pieces for each number. */
 enum vbs_status od_build_measured(struct od_build *b, const char *name, const struct od_way *way,
                                   int64_t packed_bytes) VBS_MUST_CHECK;
 
@@ -471,7 +471,8 @@ void od_transfer_release(struct od_transfer *transfer);
 
 /* ---- all kernels of b's layer at b's batch, each in the file of its name ---- */
 
-/* Conv, deconv, and fc (onednn_conv.c): with wanted only that one, or none where there is none. */
+/* Conv, deconv, and fc (onednn_conv.c): with requested only that one, or none where there is none.
+ */
 enum vbs_status od_build_conv(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_fc(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_unary(struct od_build *b) VBS_MUST_CHECK; /* onednn_eltwise.c */

@@ -1,4 +1,4 @@
-/* Opening sessions of the onednn backend: layers, then all kernels or those that are wanted. */
+/* Opening sessions of the onednn backend: layers, then all kernels or those that are requested. */
 #include "backend/onednn/onednn.h"
 
 #include "backend/common/cpu.h"
@@ -13,10 +13,10 @@
 /* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
 extern int omp_get_proc_bind(void);
 
-static enum vbs_status init_circumstances(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                          struct od_session *s)
+static enum vbs_status init_provenances(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                        struct od_session *s)
 {
-    struct vbs_circumstances *c = &s->base.circumstances;
+    struct vbs_provenance *c = &s->base.provenance;
     char library[200], device[200], notes[100], input[64];
     double mhz = vbs_cpu_clock_mhz();
 
@@ -25,7 +25,7 @@ static enum vbs_status init_circumstances(struct vbs_ctx *ctx, const struct vbs_
     snprintf(notes, sizeof notes, "threads %s%s%.0f%s",
              omp_get_proc_bind() ? "bound" : "not bound (OMP_PROC_BIND)", mhz > 0 ? ", clock " : "",
              mhz, mhz > 0 ? " MHz" : "");
-    *c = (struct vbs_circumstances){
+    *c = (struct vbs_provenance){
         .model = vbs_arena_strdup(&s->arena, network->name),
         .input =
             vbs_arena_strdup(&s->arena, vbs_shape_format(&network->input, input, sizeof input)),
@@ -166,44 +166,44 @@ static enum vbs_status init_kernels(struct od_build *b, const struct vbs_backend
     return VBS_OK;
 }
 
-/* ---- only what is wanted ---- */
+/* ---- only what is requested ---- */
 
-static enum vbs_status init_one(struct od_build *b, const struct vbs_wanted_kernel *kernel)
+static enum vbs_status init_one(struct od_build *b, const struct vbs_requested_kernel *kernel)
 {
     struct od_session *s = b->session;
-    struct vbs_wanted wanted = vbs_wanted_read(kernel);
-    bool parts = kernel->parts > 1;
+    struct vbs_requested requested = vbs_requested_read(kernel);
+    bool parts = kernel->n_slices > 1;
     int first = s->base.n_kernels;
     enum vbs_status status;
 
     b->layer = kernel->layer;
     b->l = &b->network->layers[kernel->layer];
     b->batch = kernel->batch;
-    b->wanted = &wanted;
+    b->requested = &requested;
     status = build_layer(b);
-    b->wanted = NULL;
+    b->requested = NULL;
     if (status != VBS_OK)
         return status;
     if (!od_kernels_keep(s, first, kernel->algorithm))
-        return vbs_wanted_missing(b->ctx, &s->base, kernel);
-    s->offers[first].part = parts ? kernel->part : 0;
-    s->offers[first].parts = parts ? kernel->parts : 0;
+        return vbs_requested_missing(b->ctx, &s->base, kernel);
+    s->offers[first].slice = parts ? kernel->slice : 0;
+    s->offers[first].n_slices = parts ? kernel->n_slices : 0;
     return VBS_OK;
 }
 
-static enum vbs_status init_wanted(struct od_build *b, const struct vbs_backend_options *options)
+static enum vbs_status init_requested(struct od_build *b, const struct vbs_backend_options *options)
 {
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < options->n_wanted && status == VBS_OK; i++) {
-        int same = vbs_wanted_same(options->wanted, i);
+    for (int i = 0; i < options->n_requested && status == VBS_OK; i++) {
+        int same = vbs_requested_same(options->requested, i);
 
         if (same >= 0)
             status = od_kernel_share(b, same);
         else
-            status = vbs_wanted_check(b->ctx, &b->session->base, &options->wanted[i]);
+            status = vbs_requested_check(b->ctx, &b->session->base, &options->requested[i]);
         if (status == VBS_OK && same < 0)
-            status = init_one(b, &options->wanted[i]);
+            status = init_one(b, &options->requested[i]);
     }
     return status;
 }
@@ -220,10 +220,10 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
         return vbs_fail(b->ctx, dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
                         "cannot start oneDNN (%d)", (int)dnnl);
     s->block = od_block();
-    status = init_circumstances(b->ctx, b->network, s);
+    status = init_provenances(b->ctx, b->network, s);
     if (status == VBS_OK)
         status = init_layers(b);
     if (status != VBS_OK)
         return status;
-    return options->wanted ? init_wanted(b, options) : init_kernels(b, options);
+    return options->requested ? init_requested(b, options) : init_kernels(b, options);
 }

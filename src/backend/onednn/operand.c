@@ -43,10 +43,10 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
     *packed = find(w, md);
     if (*packed)
         return VBS_OK;
-    if (number == VBS_MAX_FORMS)
+    if (number == VBS_MAX_FORMATS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s' packs its operand in more than %d ways; measure fewer batches",
-                        b->l->name, VBS_MAX_FORMS);
+                        b->l->name, VBS_MAX_FORMATS);
     form = malloc(sizeof *form);
     if (!form)
         return vbs_no_memory(b->ctx);

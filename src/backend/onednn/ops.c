@@ -120,7 +120,7 @@ static enum vbs_status build_window(struct od_build *b, const struct window *w,
     if (status == VBS_OK)
         status = od_target_end(b, &target);
     if (status == VBS_OK)
-        status = od_bundled(b, n_fused, &weight_bytes);
+        status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);

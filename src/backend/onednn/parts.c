@@ -1,6 +1,6 @@
 /*
- * Layers on some of their output channels: parts that are wanted, and kernels that run a layer part
- * after part.
+ * Layers on some of their output channels: parts that are requested, and kernels that run a layer
+ * part after part.
  *
  * A convolution runs sample by sample, for the channels of one sample lie side by side, so that a
  * range of them is a tensor of its own and nothing is copied. Direct kernels lose nothing by that;
@@ -39,13 +39,13 @@ static int64_t units_of(const struct od_build *b)
     return w->unit > 0 ? w->channels / w->unit : 1;
 }
 
-/* What is bundled and not fused works on the whole output, as does zeroing what is fused. */
+/* What is fused and not fused works on the whole output, as does zeroing what is fused. */
 static bool has_unfused(const struct od_build *b, dnnl_alg_kind_t algorithm)
 {
     const struct od_weights *w = weights_of(b);
 
-    for (int i = w->n_folded + od_weights_fused(b, algorithm); i < b->l->n_bundled; i++)
-        if (b->l->bundled[i].op != VBS_OP_DROPOUT)
+    for (int i = w->n_folded + od_weights_fused(b, algorithm); i < b->l->n_fused; i++)
+        if (b->l->fused[i].op != VBS_OP_DROPOUT)
             return true;
     return od_breaks_padding(b);
 }
@@ -346,8 +346,8 @@ static enum vbs_status build_ranges(struct od_build *b, const char *name, struct
 enum vbs_status od_build_part(struct od_build *b, const char *name, const struct od_way *way)
 {
     int64_t unit = weights_of(b)->unit, units = units_of(b);
-    int64_t first = (b->wanted->part - 1) * units / b->wanted->parts;
-    int64_t end = b->wanted->part * units / b->wanted->parts;
+    int64_t first = (b->requested->part - 1) * units / b->requested->parts;
+    int64_t end = b->requested->part * units / b->requested->parts;
     struct ranges r = {.way = way, .first = first * unit, .count = (end - first) * unit};
     enum vbs_status status = od_weights_form(b, way->md, 1, way->stored, &r.form);
 
@@ -355,7 +355,7 @@ enum vbs_status od_build_part(struct od_build *b, const char *name, const struct
     if (status == VBS_OK)
         status = build_ranges(b, name, &r);
     if (status == VBS_OK)
-        b->session->offers[b->session->base.n_kernels - 1].row_parts = 0;
+        b->session->offers[b->session->base.n_kernels - 1].row_slices = 0;
     return status;
 }
 
@@ -365,15 +365,15 @@ bool od_may_be_measured(const struct od_build *b)
 {
     if (units_of(b) == 1 || groups_of(b) > 1 || has_unfused(b, dnnl_convolution_direct))
         return false;
-    return b->wanted ? b->wanted->measured > 0
-                     : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;
+    return b->requested ? b->requested->measured > 0
+                        : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;
 }
 
 /* In n parts; nothing where the way has no primitive for a part. */
 static enum vbs_status build_number(struct od_build *b, const char *name, const struct od_way *way,
                                     int n)
 {
-    bool one = b->wanted && b->wanted->parts > 1;
+    bool one = b->requested && b->requested->parts > 1;
     int64_t block = way->md ? od_form_unit(way->md, false) : 0;
     struct ranges r = {.way = way, .count = weights_of(b)->channels, .piece = 0};
     dnnl_primitive_desc_t pd = NULL;
@@ -390,14 +390,14 @@ static enum vbs_status build_number(struct od_build *b, const char *name, const 
                              way->stored, &r.form);
     dnnl_primitive_desc_destroy(pd);
     if (one) {
-        r.first = (b->wanted->part - 1) * r.piece;
+        r.first = (b->requested->part - 1) * r.piece;
         r.count = r.piece;
     }
     snprintf(shown, sizeof shown, "%s/%d", name, n);
     if (status == VBS_OK)
         status = build_ranges(b, shown, &r);
     if (status == VBS_OK)
-        b->session->offers[b->session->base.n_kernels - 1].row_parts = n;
+        b->session->offers[b->session->base.n_kernels - 1].row_slices = n;
     return status;
 }
 
@@ -409,9 +409,9 @@ enum vbs_status od_build_measured(struct od_build *b, const char *name, const st
 
     if (has_unfused(b, way->algorithm))
         return VBS_OK;
-    if (b->wanted) {
-        n = b->wanted->measured;
-        return units_of(b) % n == 0 && (b->wanted->parts <= 1 || b->wanted->parts == n)
+    if (b->requested) {
+        n = b->requested->measured;
+        return units_of(b) % n == 0 && (b->requested->parts <= 1 || b->requested->parts == n)
                    ? build_number(b, name, way, n)
                    : VBS_OK;
     }

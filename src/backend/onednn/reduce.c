@@ -100,7 +100,7 @@ static void each_row(const struct od_nest *nest, const float *x,
 }
 
 /* Neighbouring outputs, m of them, whose inputs are stride apart. */
-struct bundle {
+struct fuse {
     const struct reduce_plan *plan;
     int64_t m, stride;
     double sums[LANES], most[LANES];
@@ -109,7 +109,7 @@ struct bundle {
 /* One output: what is folded is cut into lanes, whose sums are independent. */
 static void take_long_row(void *job, const float *row)
 {
-    struct bundle *u = job;
+    struct fuse *u = job;
     const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
     int64_t step = axis->stride[1], i = 0;
 
@@ -120,7 +120,7 @@ static void take_long_row(void *job, const float *row)
 
 static void take_columns(void *job, const float *row)
 {
-    struct bundle *u = job;
+    struct fuse *u = job;
     const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
 
     for (int64_t i = 0; i < axis->n; i++)
@@ -141,7 +141,7 @@ static double combined(const struct reduce_plan *p, const double *sums)
 
 static void add_exponentials(void *job, const float *row)
 {
-    struct bundle *u = job;
+    struct fuse *u = job;
     const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
 
     for (int64_t i = 0; i < axis->n; i++)
@@ -150,7 +150,7 @@ static void add_exponentials(void *job, const float *row)
 }
 
 /* The largest is taken out of the sum, so that nothing overflows. */
-static void log_sum_exp(struct bundle *u, const float *x)
+static void log_sum_exp(struct fuse *u, const float *x)
 {
     struct reduce_plan most = *u->plan;
     const struct reduce_plan *plan = u->plan;
@@ -171,10 +171,10 @@ static void log_sum_exp(struct bundle *u, const float *x)
 }
 
 /* m outputs, at most LANES. */
-static void reduce_bundle(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
-                          int64_t step, float *to)
+static void reduce_fuse(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
+                        int64_t step, float *to)
 {
-    struct bundle u = {.plan = p, .m = m, .stride = stride};
+    struct fuse u = {.plan = p, .m = m, .stride = stride};
 
     for (int j = 0; j < LANES; j++)
         u.sums[j] = p->start;
@@ -200,7 +200,7 @@ static void reduce_row(const void *plan, const struct od_axis *axis, int64_t fir
     for (int64_t i = first; i < first + n; i += lanes) {
         int64_t m = first + n - i < lanes ? first + n - i : lanes;
 
-        reduce_bundle(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
+        reduce_fuse(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
     }
 }
 
@@ -274,7 +274,7 @@ static enum vbs_status build_loops(struct od_build *b)
     if (status == VBS_OK)
         status = od_zero_padding(b);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;
@@ -361,7 +361,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     if (status == VBS_OK)
         status = od_kernel_step(b, pd, 2, args);
     if (status == VBS_OK)
-        status = od_bundled(b, n_fused, &weight_bytes);
+        status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);

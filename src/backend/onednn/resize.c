@@ -235,7 +235,7 @@ static enum vbs_status build_primitive(struct od_build *b, int n)
     if (status == VBS_OK)
         status = od_kernel_step(b, pd, 2, args);
     if (status == VBS_OK)
-        status = od_bundled(b, n_fused, &weight_bytes);
+        status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     dnnl_primitive_desc_destroy(pd);
@@ -403,7 +403,7 @@ static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
     if (status == VBS_OK)
         status = od_zero_padding(b);
     if (status == VBS_OK)
-        status = od_bundled(b, 0, &weight_bytes);
+        status = od_fused(b, 0, &weight_bytes);
     if (status == VBS_OK)
         od_kernel_end(b, weight_bytes, 0);
     return status;

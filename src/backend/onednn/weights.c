@@ -31,7 +31,7 @@ int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm)
     const struct od_weights *w = &b->session->weights[b->layer];
 
     for (int i = 0; algorithm == dnnl_convolution_winograd && i < w->n_fused; i++) {
-        enum vbs_op op = b->l->bundled[w->n_folded + i].op;
+        enum vbs_op op = b->l->fused[w->n_folded + i].op;
 
         if (op != VBS_OP_RELU && op != VBS_OP_DROPOUT)
             return i;
@@ -48,23 +48,23 @@ static bool folds(const struct od_build *b, enum vbs_op op)
            (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.rows));
 }
 
-/* Folds bundled operator number bundled: scale and bias become those of the pair. */
-static enum vbs_status fold(struct od_build *b, int bundled, struct od_weights *w)
+/* Folds fused operator number fused: scale and bias become those of the pair. */
+static enum vbs_status fold(struct od_build *b, int fused, struct od_weights *w)
 {
-    const struct vbs_bundled *fused = &b->l->bundled[bundled];
+    const struct vbs_fused *f = &b->l->fused[fused];
     int64_t channels = od_weights_outputs(b);
     float *pair = malloc(2 * (size_t)channels * sizeof *pair);
     enum vbs_status status = VBS_OK;
 
     if (!pair)
         return vbs_no_memory(b->ctx);
-    if (fused->op == VBS_OP_LINEAR)
+    if (f->op == VBS_OP_LINEAR)
         for (int64_t c = 0; c < channels; c++) {
-            pair[c] = (float)fused->attributes.alpha;
-            pair[channels + c] = (float)fused->attributes.beta;
+            pair[c] = (float)f->attributes.alpha;
+            pair[channels + c] = (float)f->attributes.beta;
         }
     else
-        status = vbs_affine(b->ctx, b->network, b->layer, bundled, channels, pair, pair + channels);
+        status = vbs_affine(b->ctx, b->network, b->layer, fused, channels, pair, pair + channels);
     for (int64_t c = 0; status == VBS_OK && c < channels; c++) {
         w->scale[c] *= pair[c];
         w->bias[c] = w->bias[c] * pair[c] + pair[channels + c];
@@ -119,8 +119,8 @@ enum vbs_status od_weights_init(struct od_build *b)
         w->scale[c] = 1;
     status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_BIAS, 0, outputs,
                                   w->bias);
-    for (int i = 0; i < b->l->n_bundled && status == VBS_OK; i++, w->n_folded++) {
-        enum vbs_op op = b->l->bundled[i].op;
+    for (int i = 0; i < b->l->n_fused && status == VBS_OK; i++, w->n_folded++) {
+        enum vbs_op op = b->l->fused[i].op;
 
         if (!folds(b, op))
             break;
@@ -452,12 +452,12 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *for
     return status;
 }
 
-static struct od_packed *known_form(const struct od_weights *w, const struct od_packed *wanted)
+static struct od_packed *known_form(const struct od_weights *w, const struct od_packed *requested)
 {
     struct od_packed *form = w->forms;
 
-    while (form &&
-           !(form->n_pieces == wanted->n_pieces && dnnl_memory_desc_equal(&form->md, &wanted->md)))
+    while (form && !(form->n_pieces == requested->n_pieces &&
+                     dnnl_memory_desc_equal(&form->md, &requested->md)))
         form = form->next;
     return form;
 }
@@ -466,26 +466,27 @@ enum vbs_status od_weights_form(struct od_build *b, const dnnl_memory_desc_t *md
                                 bool stored, struct od_packed **form)
 {
     struct od_weights *w = &b->session->weights[b->layer];
-    struct od_packed wanted = {.md = *md, .n_pieces = n_pieces, .stored = stored};
+    struct od_packed requested = {.md = *md, .n_pieces = n_pieces, .stored = stored};
 
     if (n_pieces > 1 && od_form_unit(md, false) > 0) { /* together they are a whole */
-        wanted.md = od_form_slice(md, false, md->dims[0] * n_pieces);
-        wanted.n_pieces = 1;
+        requested.md = od_form_slice(md, false, md->dims[0] * n_pieces);
+        requested.n_pieces = 1;
     }
-    if ((*form = known_form(w, &wanted)))
+    if ((*form = known_form(w, &requested)))
         return VBS_OK;
-    wanted.channels = wanted.md.dims[0] * (has_groups(b) ? wanted.md.dims[1] : wanted.n_pieces);
-    wanted.bytes = (int64_t)dnnl_memory_desc_get_size(&wanted.md) * wanted.n_pieces;
-    wanted.number = w->forms ? w->forms->number + 1 : 0;
-    if (wanted.number == VBS_MAX_FORMS)
+    requested.channels =
+        requested.md.dims[0] * (has_groups(b) ? requested.md.dims[1] : requested.n_pieces);
+    requested.bytes = (int64_t)dnnl_memory_desc_get_size(&requested.md) * requested.n_pieces;
+    requested.number = w->forms ? w->forms->number + 1 : 0;
+    if (requested.number == VBS_MAX_FORMATS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s' packs its weights in more than %d ways; measure fewer batches",
-                        b->l->name, VBS_MAX_FORMS);
+                        b->l->name, VBS_MAX_FORMATS);
     *form = malloc(sizeof **form);
     if (!*form)
         return vbs_no_memory(b->ctx);
-    wanted.next = w->forms;
-    **form = wanted;
+    requested.next = w->forms;
+    **form = requested;
     w->forms = *form;
     return VBS_OK;
 }

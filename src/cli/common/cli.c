@@ -175,8 +175,8 @@ static enum vbs_status suggest(struct cli *cli, const char *word, const struct v
     if (!names)
         return vbs_no_memory(&cli->ctx);
     for (int i = 0; i < list->n_entries; i++)
-        if (list->entries[i].complete && list->entries[i].circumstances.model[0])
-            names[n++] = list->entries[i].circumstances.model;
+        if (list->entries[i].complete && list->entries[i].provenance.model[0])
+            names[n++] = list->entries[i].provenance.model;
     for (int i = 0; i < vbs_model_count(); i++)
         names[n++] = vbs_model_name(i);
     nearest = vbs_nearest_name(word, names, n);
@@ -190,7 +190,7 @@ static enum vbs_status suggest(struct cli *cli, const char *word, const struct v
 static bool is_unfinished(const struct vbs_store_list *list, const char *model)
 {
     for (int i = 0; i < list->n_entries; i++)
-        if (strcmp(list->entries[i].circumstances.model, model) == 0)
+        if (strcmp(list->entries[i].provenance.model, model) == 0)
             return true;
     return false;
 }

@@ -77,11 +77,11 @@ static double share_of(const struct vbs_profile *profile, const struct vbs_step 
 {
     int64_t channels = profile->layers[step->layer].channels, n;
 
-    if (step->parts == 0)
+    if (step->n_slices == 0)
         return 1;
     if (channels == 0)
-        return 1.0 / step->parts;
-    n = step->part * channels / step->parts - (step->part - 1) * channels / step->parts;
+        return 1.0 / step->n_slices;
+    n = step->slice * channels / step->n_slices - (step->slice - 1) * channels / step->n_slices;
     return (double)n / (double)channels;
 }
 
@@ -105,7 +105,7 @@ static void collect_compute(const struct vbs_profile *profile, const struct vbs_
 {
     use->time_us += step_us(profile, schedule, step);
     append_algorithm(use, schedule->algorithms[step->algorithm]);
-    if (step->parts > 0 && step->part > 1)
+    if (step->n_slices > 0 && step->slice > 1)
         return; /* the samples were counted with the first part */
     if (step->batch != use->batch)
         close_run(use);
@@ -117,7 +117,7 @@ static void collect_compute(const struct vbs_profile *profile, const struct vbs_
 
 static void collect_load(const struct vbs_step *step, struct layer_use *use)
 {
-    int parts = step->parts > 0 ? step->parts : 1;
+    int parts = step->n_slices > 0 ? step->n_slices : 1;
 
     if (step->resident) {
         use->resident_bytes += step->bytes;

@@ -119,19 +119,19 @@ static enum vbs_status fail_source(struct cli *cli, const char *source,
 }
 
 enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
-                                 const struct vbs_profile *profile, struct vbs_channel *channel)
+                                 const struct vbs_profile *profile, struct vbs_link *channel)
 {
-    static const struct vbs_channel NONE = {.source = "given"};
+    static const struct vbs_link NONE = {.source = "given"};
     const struct vbs_copy *copy = profile->n_copies > 0 ? &profile->copies[0] : NULL;
 
-    *channel = (struct vbs_channel){0};
+    *channel = (struct vbs_link){0};
     if (weights->weights == VBS_WEIGHTS_EXCLUDED)
         return VBS_OK;
     if (weights->source)
         copy = vbs_profile_copy(profile, weights->source);
     if (weights->source && !copy)
         return fail_source(cli, weights->source, profile);
-    *channel = copy ? copy->channel : NONE;
+    *channel = copy ? copy->link : NONE;
     if (weights->bytes_per_us < 0 && weights->latency_us < 0)
         return VBS_OK;
     channel->source = NONE.source;
@@ -149,7 +149,7 @@ enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weigh
     return cli_find_channel(cli, weights, problem->profile, &problem->copy);
 }
 
-void cli_print_channel(const struct vbs_channel *copy)
+void cli_print_channel(const struct vbs_link *copy)
 {
     char bytes[24];
 
@@ -207,30 +207,30 @@ static void add_latency(struct vbs_text *text, int *n_items, double latency_us, 
 }
 
 /* "with planner dp-vbs+"; exact curves are dp-vbs too. */
-static void name_other(const struct vbs_certificate *certificate, const struct vbs_planner *planner,
-                       char *how, size_t size)
+static void name_other(const struct vbs_infeasibility *infeasibility,
+                       const struct vbs_planner *planner, char *how, size_t size)
 {
-    if (certificate->other == planner)
+    if (infeasibility->other == planner)
         snprintf(how, size, "without --table");
-    else if (certificate->other)
-        snprintf(how, size, "with planner %s", vbs_planner_name(certificate->other));
+    else if (infeasibility->other)
+        snprintf(how, size, "with planner %s", vbs_planner_name(infeasibility->other));
 }
 
 /* ", where layer 'conv2' binds: 12 bytes of tensors and 30 of workspace at batch 1" */
 static void add_binding(struct vbs_text *text, const struct vbs_profile *profile,
-                        const struct vbs_certificate *certificate)
+                        const struct vbs_infeasibility *infeasibility)
 {
-    const struct vbs_step *step = &certificate->step;
+    const struct vbs_step *step = &infeasibility->step;
 
     vbs_text_add(text, ", where layer '");
     vbs_text_add_visible(text, profile->layers[step->layer].name, SHOWN_NAME);
-    vbs_text_addf(text, "' binds: %lld byte%s of tensors", (long long)certificate->tensor_bytes,
-                  certificate->tensor_bytes == 1 ? "" : "s");
-    if (certificate->ws_bytes > 0)
-        vbs_text_addf(text, " and %lld of workspace", (long long)certificate->ws_bytes);
+    vbs_text_addf(text, "' binds: %lld byte%s of tensors", (long long)infeasibility->tensor_bytes,
+                  infeasibility->tensor_bytes == 1 ? "" : "s");
+    if (infeasibility->ws_bytes > 0)
+        vbs_text_addf(text, " and %lld of workspace", (long long)infeasibility->ws_bytes);
     vbs_text_addf(text, " at batch %d", step->batch);
-    if (certificate->set_aside_bytes > 0)
-        vbs_text_addf(text, ", %lld more set aside", (long long)certificate->set_aside_bytes);
+    if (infeasibility->set_aside_bytes > 0)
+        vbs_text_addf(text, ", %lld more set aside", (long long)infeasibility->set_aside_bytes);
 }
 
 /* Why the budget does not do. */
@@ -252,25 +252,25 @@ static void add_reason(struct vbs_text *text, const struct vbs_planner *planner,
 
 static void tell_bytes(struct vbs_text *text, const struct vbs_planner *planner,
                        const struct vbs_problem *problem, int64_t memory_bytes,
-                       const struct vbs_certificate *certificate)
+                       const struct vbs_infeasibility *infeasibility)
 {
     char need[48], how[64] = "";
     int n_items = 0;
 
-    add_reason(text, planner, problem, memory_bytes, memory_bytes >= certificate->least_bytes);
+    add_reason(text, planner, problem, memory_bytes, memory_bytes >= infeasibility->least_bytes);
     vbs_text_addf(text, "; the least budget is %s",
-                  vbs_format_exact(certificate->least_bytes, need, sizeof need));
-    add_binding(text, problem->profile, certificate);
-    name_other(certificate, planner, how, sizeof how);
-    add_bytes(text, &n_items, certificate->without_ws_bytes, "without that workspace");
-    add_bytes(text, &n_items, certificate->external_bytes, "with io external");
-    add_bytes(text, &n_items, certificate->without_latency_bytes, "without --latency-us");
-    add_bytes(text, &n_items, certificate->other_bytes, how);
+                  vbs_format_exact(infeasibility->least_bytes, need, sizeof need));
+    add_binding(text, problem->profile, infeasibility);
+    name_other(infeasibility, planner, how, sizeof how);
+    add_bytes(text, &n_items, infeasibility->without_ws_bytes, "without that workspace");
+    add_bytes(text, &n_items, infeasibility->external_bytes, "with io external");
+    add_bytes(text, &n_items, infeasibility->without_latency_bytes, "without --latency-us");
+    add_bytes(text, &n_items, infeasibility->other_bytes, how);
 }
 
 static void tell_latency(struct vbs_text *text, const struct vbs_planner *planner,
                          const struct vbs_problem *problem,
-                         const struct vbs_certificate *certificate)
+                         const struct vbs_infeasibility *infeasibility)
 {
     char how[64] = "";
     int n_items = 0;
@@ -279,10 +279,10 @@ static void tell_latency(struct vbs_text *text, const struct vbs_planner *planne
     add_us(text, problem->latency_us);
     vbs_text_addf(text, " in any memory; its least latency for %lld sample%s is ",
                   (long long)problem->request, problem->request == 1 ? "" : "s");
-    add_least_us(text, certificate->least_latency_us);
-    name_other(certificate, planner, how, sizeof how);
-    add_latency(text, &n_items, certificate->external_latency_us, "with io external");
-    add_latency(text, &n_items, certificate->other_latency_us, how);
+    add_least_us(text, infeasibility->least_latency_us);
+    name_other(infeasibility, planner, how, sizeof how);
+    add_latency(text, &n_items, infeasibility->external_latency_us, "with io external");
+    add_latency(text, &n_items, infeasibility->other_latency_us, how);
 }
 
 /* The planner's own refusal, and what would help where nothing can be copied. */
@@ -303,21 +303,21 @@ enum vbs_status cli_explain(struct cli *cli, const struct vbs_planner *planner,
                             const struct vbs_problem *problem, struct vbs_solver *solver,
                             int64_t memory_bytes)
 {
-    struct vbs_certificate certificate;
+    struct vbs_infeasibility infeasibility;
     struct vbs_text text = {0};
     char refusal[VBS_DETAIL_SIZE];
     enum vbs_status status;
 
     snprintf(refusal, sizeof refusal, "%s", vbs_detail(&cli->ctx));
-    status = vbs_solver_explain(&cli->ctx, solver, &certificate);
+    status = vbs_solver_explain(&cli->ctx, solver, &infeasibility);
     if (status == VBS_UNSUPPORTED)
         return repeat_refusal(cli, problem, refusal);
     if (status != VBS_OK)
         return status;
-    if (certificate.least_bytes == INT64_MAX)
-        tell_latency(&text, planner, problem, &certificate);
+    if (infeasibility.least_bytes == INT64_MAX)
+        tell_latency(&text, planner, problem, &infeasibility);
     else
-        tell_bytes(&text, planner, problem, memory_bytes, &certificate);
+        tell_bytes(&text, planner, problem, memory_bytes, &infeasibility);
     status = text.failed ? vbs_no_memory(&cli->ctx)
                          : vbs_fail(&cli->ctx, VBS_INFEASIBLE, "%s", text.data);
     vbs_text_clear(&text);

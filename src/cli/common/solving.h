@@ -58,14 +58,14 @@ enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
  * VBS_USAGE: the profile has no such source, or none at all. */
 enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
                                  const struct vbs_profile *profile,
-                                 struct vbs_channel *channel) VBS_MUST_CHECK;
+                                 struct vbs_link *channel) VBS_MUST_CHECK;
 
 /* As cli_find_channel, with the weights too, into a problem that has its profile. */
 enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
                                 struct vbs_problem *problem) VBS_MUST_CHECK;
 
 /* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
-void cli_print_channel(const struct vbs_channel *copy);
+void cli_print_channel(const struct vbs_link *copy);
 
 /* The options of solvers that the command knows into *options, which is {0}; VBS_USAGE, also where
  * planner has no use for one. */

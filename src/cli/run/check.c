@@ -42,7 +42,7 @@ static int plain_algorithm(const struct run_job *job, int layer, const int64_t *
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, 0, &n_rows);
 
     for (int r = 0; r < n_rows; r++) {
-        int64_t used = rows[r].parts > 1 ? -1 : 0;
+        int64_t used = rows[r].n_slices > 1 ? -1 : 0;
 
         for (int a = 0; a < schedule->n_algorithms && used == 0; a++)
             if (strcmp(schedule->algorithms[a], profile->algorithms[rows[r].algorithm]) == 0)

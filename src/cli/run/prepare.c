@@ -100,10 +100,10 @@ static enum vbs_status read_schedule(struct run_job *job, const char *path)
     job->memory_bytes = job->schedule->memory_bytes;
     if (memory)
         status = vbs_parse_bytes(ctx, memory, &job->memory_bytes);
-    if (job->schedule->model[0] && job->profile->circumstances.model[0] &&
-        strcmp(job->schedule->model, job->profile->circumstances.model) != 0)
+    if (job->schedule->model[0] && job->profile->provenance.model[0] &&
+        strcmp(job->schedule->model, job->profile->provenance.model) != 0)
         cli_warn(job->cli, "the schedule is for '%s', the profile of '%s'", job->schedule->model,
-                 job->profile->circumstances.model);
+                 job->profile->provenance.model);
     return status;
 }
 

@@ -49,7 +49,7 @@ struct run_job {
     struct vbs_schedule *schedule;
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */
-    int n_replans;             /* how often placement wanted another plan */
+    int n_replans;             /* how often placement requested another plan */
     struct vbs_exec_placement placement;
     struct vbs_exec *exec;
 

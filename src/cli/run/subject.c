@@ -18,14 +18,14 @@ static const char *network_word(const struct run_job *job, const char *word)
         return model;
     if (cli_is_network_file(word))
         return word;
-    return job->profile->circumstances.model[0] ? job->profile->circumstances.model : NULL;
+    return job->profile->provenance.model[0] ? job->profile->provenance.model : NULL;
 }
 
 /* In the shape that the profile was measured in: an ONNX file may leave its own open. */
 static enum vbs_status load_in_shape(struct run_job *job, const char *model)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
-    const char *input = job->profile->circumstances.input;
+    const char *input = job->profile->provenance.input;
     struct vbs_shape shape;
     enum vbs_status status;
 
@@ -85,8 +85,8 @@ static enum vbs_status check_network(struct run_job *job)
 static enum vbs_status find_backend(struct run_job *job)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
-    const char *name = job->profile->circumstances.backend;
-    const char *model = job->profile->circumstances.model;
+    const char *name = job->profile->provenance.backend;
+    const char *model = job->profile->provenance.model;
     struct vbs_backend_info info;
     enum vbs_status status =
         vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend);
@@ -102,12 +102,12 @@ static enum vbs_status find_backend(struct run_job *job)
     if (!info.built || !info.usable)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
                         job->backend->name, info.why);
-    if (job->profile->circumstances.device[0] &&
-        strcmp(job->profile->circumstances.device, info.device) != 0)
+    if (job->profile->provenance.device[0] &&
+        strcmp(job->profile->provenance.device, info.device) != 0)
         cli_warn(job->cli,
                  "the profile was measured on another machine (%s), so that its times are not "
                  "this one's",
-                 job->profile->circumstances.device);
+                 job->profile->provenance.device);
     return VBS_OK;
 }
 
@@ -122,15 +122,15 @@ static enum vbs_status choose_threads(struct run_job *job)
 
     if (threads)
         status = vbs_parse_int(&job->cli->ctx, "--threads", threads, 1, 4096, &n);
-    else if (job->profile && job->profile->circumstances.threads <= sysconf(_SC_NPROCESSORS_ONLN))
-        n = job->profile->circumstances.threads;
+    else if (job->profile && job->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
+        n = job->profile->provenance.threads;
     job->threads = (int)n;
     return status;
 }
 
 static void compare_threads(struct run_job *job)
 {
-    int measured = job->profile->circumstances.threads;
+    int measured = job->profile->provenance.threads;
 
     if (measured > 0 && job->threads > 0 && measured != job->threads)
         cli_warn(job->cli,
@@ -145,7 +145,7 @@ static bool is_of_device(struct run_job *job)
     const struct vbs_backend *backend;
 
     return job->profile &&
-           vbs_backend_find(NULL, job->profile->circumstances.backend, &backend) == VBS_OK &&
+           vbs_backend_find(NULL, job->profile->provenance.backend, &backend) == VBS_OK &&
            backend->device;
 }
 

@@ -39,7 +39,7 @@ static bool index_forms(struct vbs_exec_rows *rows)
             const struct vbs_profile_row *row = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                n_forms = row[i].form >= n_forms ? row[i].form + 1 : n_forms;
+                n_forms = row[i].format >= n_forms ? row[i].format + 1 : n_forms;
         }
     n = ((size_t)profile->n_layers + 1) * (size_t)n_forms;
     rows->n_forms = n_forms;
@@ -134,7 +134,7 @@ static int64_t form_bytes(const struct vbs_profile *profile, int layer, int form
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
         for (int i = 0; i < n_rows; i++)
-            if (rows[i].form == form)
+            if (rows[i].format == form)
                 return rows[i].weight_bytes;
     }
     return 0;
@@ -173,40 +173,42 @@ static double share_of(const struct vbs_profile_layer *layer, const struct vbs_s
 {
     int64_t channels = layer->channels;
 
-    if (step->parts <= 1)
+    if (step->n_slices <= 1)
         return 1;
-    if (channels <= 0 || step->part < 1)
-        return 1.0 / step->parts;
-    return (double)(channels * step->part / step->parts -
-                    channels * (step->part - 1) / step->parts) /
+    if (channels <= 0 || step->slice < 1)
+        return 1.0 / step->n_slices;
+    return (double)(channels * step->slice / step->n_slices -
+                    channels * (step->slice - 1) / step->n_slices) /
            (double)channels;
 }
 
-static uint64_t hash_kernel(const struct vbs_wanted_kernel *wanted)
+static uint64_t hash_kernel(const struct vbs_requested_kernel *requested)
 {
-    const int64_t words[] = {wanted->layer, wanted->batch, wanted->part, wanted->parts};
+    const int64_t words[] = {requested->layer, requested->batch, requested->slice,
+                             requested->n_slices};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     for (int i = 0; i < 4; i++)
         hash = (hash ^ (uint64_t)words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    for (const char *c = wanted->algorithm; *c; c++)
+    for (const char *c = requested->algorithm; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash ^ hash >> 32;
 }
 
-static bool same_kernel(const struct vbs_wanted_kernel *a, const struct vbs_wanted_kernel *b)
+static bool same_kernel(const struct vbs_requested_kernel *a, const struct vbs_requested_kernel *b)
 {
-    return a->layer == b->layer && a->batch == b->batch && a->part == b->part &&
-           a->parts == b->parts && strcmp(a->algorithm, b->algorithm) == 0;
+    return a->layer == b->layer && a->batch == b->batch && a->slice == b->slice &&
+           a->n_slices == b->n_slices && strcmp(a->algorithm, b->algorithm) == 0;
 }
 
-/* Where wanted is, or belongs. */
-static int *find_bucket(const struct vbs_exec_rows *rows, const struct vbs_wanted_kernel *wanted)
+/* Where requested is, or belongs. */
+static int *find_bucket(const struct vbs_exec_rows *rows,
+                        const struct vbs_requested_kernel *requested)
 {
-    uint64_t mask = (uint64_t)rows->n_buckets - 1, at = hash_kernel(wanted) & mask;
+    uint64_t mask = (uint64_t)rows->n_buckets - 1, at = hash_kernel(requested) & mask;
 
     while (rows->buckets[at] >= 0 &&
-           !same_kernel(&rows->walk->kernels[rows->buckets[at]].wanted, wanted))
+           !same_kernel(&rows->walk->kernels[rows->buckets[at]].requested, requested))
         at = (at + 1) & mask;
     return &rows->buckets[at];
 }
@@ -233,7 +235,7 @@ static bool grow_kernels(struct vbs_exec_rows *rows)
     rows->buckets = buckets;
     rows->n_buckets = n;
     for (int i = 0; i < walk->n_kernels; i++)
-        *find_bucket(rows, &walk->kernels[i].wanted) = i;
+        *find_bucket(rows, &walk->kernels[i].requested) = i;
     return true;
 }
 
@@ -242,13 +244,13 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_rows *
 {
     struct vbs_exec_walk *walk = rows->walk;
     const struct vbs_step *step = &walk->schedule->steps[i];
-    bool in_parts = step->parts > 1;
+    bool in_parts = step->n_slices > 1;
     struct vbs_exec_kernel made = {
-        .wanted = {.layer = step->layer,
-                   .batch = step->batch,
-                   .part = in_parts ? step->part : 0,
-                   .parts = in_parts ? step->parts : 0,
-                   .algorithm = walk->profile->algorithms[row->algorithm]},
+        .requested = {.layer = step->layer,
+                      .batch = step->batch,
+                      .slice = in_parts ? step->slice : 0,
+                      .n_slices = in_parts ? step->n_slices : 0,
+                      .algorithm = walk->profile->algorithms[row->algorithm]},
         .image = -1,
         .ws_bytes = row->ws_bytes,
         .time_us = row->time_us * share_of(&walk->profile->layers[step->layer], step)};
@@ -257,10 +259,10 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_rows *
 
     if (!grow_kernels(rows))
         return vbs_no_memory(ctx);
-    bucket = find_bucket(rows, &made.wanted);
+    bucket = find_bucket(rows, &made.requested);
     if (*bucket < 0) {
         if (walk->schedule->weights == VBS_WEIGHTS_INCLUDED && row->weight_bytes > 0)
-            status = vbs_exec_find_image(ctx, rows, i, step->layer, row->form, &made.image);
+            status = vbs_exec_find_image(ctx, rows, i, step->layer, row->format, &made.image);
         if (status != VBS_OK)
             return status;
         *bucket = walk->n_kernels;

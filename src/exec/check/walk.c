@@ -71,8 +71,8 @@ enum vbs_status vbs_exec_refuse(struct vbs_ctx *ctx, const struct vbs_exec_walk 
         snprintf(batch, sizeof batch, " at batch %d", step->batch);
     else
         snprintf(op, sizeof op, "%s of ", vbs_step_word((enum vbs_step_op)step->op));
-    if (step->parts > 1)
-        snprintf(part, sizeof part, ", part %d of %d", step->part, step->parts);
+    if (step->n_slices > 1)
+        snprintf(part, sizeof part, ", part %d of %d", step->slice, step->n_slices);
     snprintf(where, sizeof where, "step %" PRId64 " of %" PRId64 ", %slayer %d '%s'%s%s", i + 1,
              walk->schedule->n_steps, op, step->layer, walk->profile->layers[step->layer].name,
              batch, part);
@@ -179,20 +179,21 @@ static enum vbs_status check_part(struct walker *w, int64_t i, const struct vbs_
     int channels = w->profile->layers[step->layer].channels;
     struct vbs_exec_range range;
 
-    if (step->parts == 0 ? step->part != 0 && step->part != 1
-                         : step->parts < 0 || step->parts > VBS_MAX_PARTS || step->part < 1 ||
-                               step->part > step->parts) {
-        (void)vbs_fail(w->ctx, VBS_INVALID, "there is no part %d of %d", step->part, step->parts);
+    if (step->n_slices == 0 ? step->slice != 0 && step->slice != 1
+                            : step->n_slices < 0 || step->n_slices > VBS_MAX_PARTS ||
+                                  step->slice < 1 || step->slice > step->n_slices) {
+        (void)vbs_fail(w->ctx, VBS_INVALID, "there is no part %d of %d", step->slice,
+                       step->n_slices);
         return vbs_exec_refuse(w->ctx, w->walk, i);
     }
-    if (step->parts <= 1)
+    if (step->n_slices <= 1)
         return VBS_OK;
-    if (channels > 0 && step->parts > channels)
+    if (channels > 0 && step->n_slices > channels)
         return refuse(w, i, "the layer has fewer channels than parts");
     if (!image)
         return VBS_OK;
-    range = vbs_exec_range(image, step->part, step->parts);
-    if (step->parts > pieces_of(image) || range.from == range.to)
+    range = vbs_exec_range(image, step->slice, step->n_slices);
+    if (step->n_slices > pieces_of(image) || range.from == range.to)
         return refuse(w, i, "nothing is left of the weights for some part");
     return VBS_OK;
 }
@@ -219,7 +220,7 @@ static enum vbs_status enter_part(struct walker *w, int64_t i, int *done)
 {
     const struct vbs_step *step = &w->schedule->steps[i];
     struct progress *layer = &w->layers[step->layer];
-    int parts = step->parts > 1 ? step->parts : 1;
+    int parts = step->n_slices > 1 ? step->n_slices : 1;
     bool is_divided = layer->done < layer->furthest;
 
     if (is_divided && layer->parts != parts) {
@@ -233,7 +234,7 @@ static enum vbs_status enter_part(struct walker *w, int64_t i, int *done)
         return VBS_OK;
     if (!is_divided && !divide(w, layer, parts))
         return vbs_no_memory(w->ctx);
-    *done = layer->part_done[step->part - 1];
+    *done = layer->part_done[step->slice - 1];
     return VBS_OK;
 }
 
@@ -258,11 +259,11 @@ static int advance(struct progress *layer, const struct vbs_step *step, int done
 
     if (fresh > 0)
         layer->furthest = end;
-    if (step->parts <= 1) {
+    if (step->n_slices <= 1) {
         layer->done = end;
         return fresh;
     }
-    layer->part_done[step->part - 1] = end;
+    layer->part_done[step->slice - 1] = end;
     if (done == layer->done && --layer->n_last == 0)
         find_last(layer);
     return fresh;
@@ -387,7 +388,7 @@ static enum vbs_status compute(struct walker *w, int64_t i)
     status = check_part(w, i, walked->image < 0 ? NULL : &w->walk->images[walked->image]);
     if (status != VBS_OK)
         return status;
-    if (!vbs_profile_divides(&w->profile->layers[step->layer], row, step->parts)) {
+    if (!vbs_profile_divides(&w->profile->layers[step->layer], row, step->n_slices)) {
         (void)vbs_fail(w->ctx, VBS_INVALID,
                        "the layer cannot be taken in parts with algorithm '%s'",
                        w->profile->algorithms[row->algorithm]);
@@ -398,7 +399,7 @@ static enum vbs_status compute(struct walker *w, int64_t i)
         status = check_order(w, i, walked->first);
     if (status != VBS_OK)
         return status;
-    walked->divided = step->parts > 1 || layer->done < layer->furthest;
+    walked->divided = step->n_slices > 1 || layer->done < layer->furthest;
     w->n_visits += (int64_t)step->batch * (1 + w->profile->layers[step->layer].n_inputs);
     if (w->n_visits > VBS_EXEC_MAX_VISITS)
         return vbs_fail(w->ctx, VBS_USAGE,
@@ -422,12 +423,12 @@ static enum vbs_status transfer(struct walker *w, int64_t i)
     walked->kernel = -1;
     if (w->schedule->weights != VBS_WEIGHTS_INCLUDED)
         return refuse(w, i, "the schedule leaves weights outside its budget");
-    status = vbs_exec_find_image(w->ctx, &w->rows, i, step->layer, step->form, &walked->image);
+    status = vbs_exec_find_image(w->ctx, &w->rows, i, step->layer, step->format, &walked->image);
     if (status == VBS_OK)
         status = check_part(w, i, &w->walk->images[walked->image]);
     if (status != VBS_OK)
         return status;
-    range = vbs_exec_range(&w->walk->images[walked->image], step->part, step->parts);
+    range = vbs_exec_range(&w->walk->images[walked->image], step->slice, step->n_slices);
     bytes = range.to - range.from;
     if (step->bytes != bytes) {
         (void)vbs_fail(w->ctx, VBS_INVALID, "says %" PRId64 " bytes, the profile %" PRId64,
@@ -436,7 +437,7 @@ static enum vbs_status transfer(struct walker *w, int64_t i)
     }
     if (step->op == VBS_STEP_LOAD && step->resident && i != w->walk->n_residents++)
         return refuse(w, i, "a resident load stands behind other steps");
-    if (step->op == VBS_STEP_DROP)
+    if (step->op == VBS_STEP_EVICT)
         bytes = -bytes;
     else if (!vbs_add(w->loaded_bytes, bytes, &bytes) || !vbs_add(bytes, w->live_bytes, &bytes))
         return refuse_overflow(w, i);
@@ -460,7 +461,7 @@ static enum vbs_status walk_steps(struct walker *w)
 
         if (i % STEPS_BETWEEN_CANCEL_CHECKS == 0 && vbs_cancelled(w->ctx))
             return vbs_fail(w->ctx, VBS_INTERRUPTED, "interrupted");
-        if (step->layer < 1 || step->layer > w->profile->n_layers || step->op > VBS_STEP_DROP)
+        if (step->layer < 1 || step->layer > w->profile->n_layers || step->op > VBS_STEP_EVICT)
             return vbs_fail(w->ctx, VBS_INVALID,
                             "step %" PRId64 " of %" PRId64 ": there is no layer %d or operation %d",
                             i + 1, schedule->n_steps, step->layer, step->op);

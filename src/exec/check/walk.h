@@ -30,10 +30,10 @@ struct vbs_exec_image {
 
 /* A kernel that some step runs. */
 struct vbs_exec_kernel {
-    struct vbs_wanted_kernel wanted; /* part and parts 0: the whole */
-    int image;                       /* its weights; -1: none, or they are not inside the budget */
-    int64_t ws_bytes;                /* as the profile says, until a session knows better */
-    double time_us;                  /* by the profile, its part of it */
+    struct vbs_requested_kernel requested; /* part and parts 0: the whole */
+    int image;        /* its weights; -1: none, or they are not inside the budget */
+    int64_t ws_bytes; /* as the profile says, until a session knows better */
+    double time_us;   /* by the profile, its part of it */
 };
 
 struct vbs_exec_walked {

@@ -152,7 +152,7 @@ static struct vbs_exec_range range_of(const struct piecing *p, int64_t i)
 {
     const struct vbs_step *step = &p->walk->schedule->steps[i];
 
-    return vbs_exec_range(&p->walk->images[p->walk->steps[i].image], step->part, step->parts);
+    return vbs_exec_range(&p->walk->images[p->walk->steps[i].image], step->slice, step->n_slices);
 }
 
 static enum vbs_status load(struct piecing *p, int64_t i, int number)
@@ -313,7 +313,7 @@ static enum vbs_status piece_steps(struct piecing *p)
             continue;
         if (schedule->steps[i].op == VBS_STEP_LOAD)
             status = load(p, i, n_loads++);
-        else if (schedule->steps[i].op == VBS_STEP_DROP)
+        else if (schedule->steps[i].op == VBS_STEP_EVICT)
             status = drop(p, i);
         else
             status = read_weights(p, i);

@@ -9,7 +9,7 @@
 struct delaying {
     const struct vbs_exec_walk *walk;
     const struct vbs_exec_pieces *pieces;
-    struct vbs_channel channel;
+    struct vbs_link channel;
     int n_computes;
     int *step_of;     /* [n_computes] */
     double *end_us;   /* [n_computes] of compute steps */
@@ -80,7 +80,7 @@ static void run_clocks(struct delaying *d)
             if (step->op == VBS_STEP_COMPUTE)
                 compute_us = fmax(compute_us, d->ready_us[load]);
             if (d->due_step[load] > i) { /* what is dropped must have been there for a step */
-                d->due_step[load] = (int)i - (step->op == VBS_STEP_DROP);
+                d->due_step[load] = (int)i - (step->op == VBS_STEP_EVICT);
                 d->due_us[load] = fmax(compute_us, d->ready_us[load]);
             }
         }
@@ -136,7 +136,7 @@ enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_walk *
     const struct vbs_copy *copy =
         schedule->copy.source ? vbs_profile_copy(walk->profile, schedule->copy.source) : NULL;
     struct delaying d = {
-        .walk = walk, .pieces = pieces, .channel = copy ? copy->channel : schedule->copy};
+        .walk = walk, .pieces = pieces, .channel = copy ? copy->link : schedule->copy};
     enum vbs_status status = VBS_OK;
     int n = 0;
 

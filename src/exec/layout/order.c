@@ -134,8 +134,8 @@ static int compare(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The largest run of bytes where no piece is or, if also_wanted, is to be. */
-static struct span find_room(const struct ordering *o, bool also_wanted)
+/* The largest run of bytes where no piece is or, if also_requested, is to be. */
+static struct span find_room(const struct ordering *o, bool also_requested)
 {
     struct span best = {0, 0};
     int64_t end = 0;
@@ -145,7 +145,7 @@ static struct span find_room(const struct ordering *o, bool also_wanted)
         const struct piece *piece = &o->pieces[i];
 
         o->spans[n++] = (struct span){piece->from, piece->from + piece->bytes};
-        if (also_wanted)
+        if (also_requested)
             o->spans[n++] = (struct span){piece->to, piece->to + piece->bytes};
     }
     if (n > 0)

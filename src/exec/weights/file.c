@@ -109,7 +109,7 @@ static int read_all(int fd, char *to, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* Bytes of blocks from..to - 1, of which a piece from offset on, bytes long, is wanted. */
+/* Bytes of blocks from..to - 1, of which a piece from offset on, bytes long, is requested. */
 static int read_bounced(const struct vbs_exec_file *file, char *to, int64_t bytes, int64_t offset,
                         char *bounce)
 {
@@ -268,8 +268,8 @@ static enum vbs_status pack(struct filing *f, int m)
         return status;
     memset(f->image, 0, (size_t)round_up(image->packed_bytes));
     for (int i = 0; i < n && status == VBS_OK && image->packed_bytes > 0; i++) {
-        const struct vbs_wanted_kernel *wanted = &f->walk->kernels[kernels[i]].wanted;
-        struct vbs_exec_range range = vbs_exec_range(image, wanted->part, wanted->parts);
+        const struct vbs_requested_kernel *requested = &f->walk->kernels[kernels[i]].requested;
+        struct vbs_exec_range range = vbs_exec_range(image, requested->slice, requested->n_slices);
 
         status =
             f->session->ops->pack(f->ctx, f->session, kernels[i], f->image + range.packed_from);
@@ -374,7 +374,7 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
 
     if (!session->ops->pack)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' keeps weights outside the budget",
-                        session->circumstances.backend);
+                        session->provenance.backend);
     file->path = strdup(options->path ? options->path : folder);
     status = file->path ? lay_out(&f, network) : vbs_no_memory(ctx);
     if (status == VBS_OK)

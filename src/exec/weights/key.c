@@ -34,7 +34,7 @@ int vbs_exec_packer(const struct vbs_exec_walk *walk, int image)
 
         if (kernel->image != image)
             continue;
-        if (kernel->wanted.parts == 0)
+        if (kernel->requested.n_slices == 0)
             return i;
         if (packer < 0)
             packer = i;
@@ -46,7 +46,7 @@ enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_walk
                                  int **kernels, int *n)
 {
     int packer = vbs_exec_packer(walk, image);
-    int parts = packer >= 0 ? walk->kernels[packer].wanted.parts : 0;
+    int parts = packer >= 0 ? walk->kernels[packer].requested.n_slices : 0;
     int *found = malloc(((size_t)parts + 1) * sizeof *found);
 
     if (!found)
@@ -56,8 +56,8 @@ enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_walk
     if (parts == 0)
         found[0] = packer;
     for (int i = walk->n_kernels - 1; i >= 0 && parts > 0; i--)
-        if (walk->kernels[i].image == image && walk->kernels[i].wanted.parts == parts)
-            found[walk->kernels[i].wanted.part - 1] = i;
+        if (walk->kernels[i].image == image && walk->kernels[i].requested.n_slices == parts)
+            found[walk->kernels[i].requested.slice - 1] = i;
     for (int p = 0; p < parts; p++)
         if (found[p] < 0) {
             free(found);
@@ -75,7 +75,7 @@ enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_walk
 /* ---- values that a file brings ---- */
 
 static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                   int layer, int bundled, enum vbs_parameter what, int64_t count,
+                                   int layer, int fused, enum vbs_parameter what, int64_t count,
                                    uint64_t *hash)
 {
     float values[VALUES];
@@ -86,7 +86,7 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
 
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        status = vbs_parameter_values(ctx, network, layer, bundled, what, at, n, values);
+        status = vbs_parameter_values(ctx, network, layer, fused, what, at, n, values);
         if (status == VBS_OK)
             *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
     }
@@ -94,17 +94,17 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
 }
 
 /* BatchNorm and Scale may be folded into the weights before them. */
-static enum vbs_status hash_bundled(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    int layer, uint64_t *hash)
+static enum vbs_status hash_fused(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
+                                  uint64_t *hash)
 {
     static const enum vbs_parameter FOLDED[] = {VBS_PARAMETER_MEAN, VBS_PARAMETER_VARIANCE,
                                                 VBS_PARAMETER_GAMMA, VBS_PARAMETER_BETA};
     const struct vbs_layer *l = &network->layers[layer];
     enum vbs_status status = VBS_OK;
 
-    for (int b = 0; b < l->n_bundled; b++)
+    for (int b = 0; b < l->n_fused; b++)
         for (int i = 0; i < 4 && status == VBS_OK; i++)
-            if (l->bundled[b].op == VBS_OP_BATCHNORM || l->bundled[b].op == VBS_OP_SCALE)
+            if (l->fused[b].op == VBS_OP_BATCHNORM || l->fused[b].op == VBS_OP_SCALE)
                 status = hash_values(ctx, network, layer, b, FOLDED[i], l->shape.dim[0], hash);
     return status;
 }
@@ -123,7 +123,7 @@ static enum vbs_status hash_stored(struct vbs_ctx *ctx, const struct vbs_network
             status = hash_values(ctx, network, k, -1, VBS_PARAMETER_OPERAND,
                                  vbs_shape_elements(&l->operand), hash);
         if (status == VBS_OK)
-            status = hash_bundled(ctx, network, k, hash);
+            status = hash_fused(ctx, network, k, hash);
     }
     return status;
 }
@@ -134,7 +134,7 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
                                      const struct vbs_network *network,
                                      const struct vbs_session *session, struct vbs_text *key)
 {
-    const struct vbs_circumstances *c = &session->circumstances;
+    const struct vbs_provenance *c = &session->provenance;
     uint64_t stored = 0;
 
     if (vbs_network_stored(network) > 0) {
@@ -153,10 +153,11 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
 
         vbs_text_addf(key, "layer %d bytes %" PRId64, image->layer, image->packed_bytes);
         if (packer >= 0) {
-            const struct vbs_wanted_kernel *wanted = &walk->kernels[packer].wanted;
+            const struct vbs_requested_kernel *requested = &walk->kernels[packer].requested;
 
-            vbs_text_addf(key, " parts %d batch %d algorithm ", wanted->parts, wanted->batch);
-            vbs_text_add(key, wanted->algorithm);
+            vbs_text_addf(key, " parts %d batch %d algorithm ", requested->n_slices,
+                          requested->batch);
+            vbs_text_add(key, requested->algorithm);
         }
         vbs_text_add(key, "\n");
     }

@@ -92,12 +92,12 @@ int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader 
 
 int vbs_exec_loader_set(struct vbs_exec_loader *loader, int point, bool computed)
 {
-    return of_device(device_of(loader)->set_point(loader->session, point, computed));
+    return of_device(device_of(loader)->record_event(loader->session, point, computed));
 }
 
 int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int point, bool computing)
 {
-    return of_device(device_of(loader)->wait_point(loader->session, point, computing));
+    return of_device(device_of(loader)->wait_event(loader->session, point, computing));
 }
 
 enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,

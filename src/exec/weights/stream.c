@@ -28,7 +28,7 @@ extern void omp_get_place_proc_ids(int place, int *ids);
 /* A number that only grows during a run, and one who waits for it to reach another. */
 struct gate {
     _Atomic int64_t value;
-    _Atomic int64_t wanted; /* NOBODY: nobody sleeps */
+    _Atomic int64_t requested; /* NOBODY: nobody sleeps */
     pthread_mutex_t mutex;
     pthread_cond_t cond;
 };
@@ -72,7 +72,7 @@ static void gate_init(struct gate *gate)
     pthread_condattr_t attributes;
 
     atomic_init(&gate->value, 0);
-    atomic_init(&gate->wanted, NOBODY);
+    atomic_init(&gate->requested, NOBODY);
     pthread_mutex_init(&gate->mutex, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -91,7 +91,7 @@ static void gate_destroy(struct gate *gate)
 static void gate_raise(struct gate *gate, int64_t value)
 {
     atomic_store(&gate->value, value);
-    if (value < atomic_load(&gate->wanted))
+    if (value < atomic_load(&gate->requested))
         return;
     pthread_mutex_lock(&gate->mutex);
     pthread_cond_broadcast(&gate->cond);
@@ -115,10 +115,10 @@ static void gate_wait(struct gate *gate, int64_t value)
         if (atomic_load_explicit(&gate->value, memory_order_acquire) >= value)
             return;
     pthread_mutex_lock(&gate->mutex);
-    atomic_store(&gate->wanted, value);
+    atomic_store(&gate->requested, value);
     while (atomic_load(&gate->value) < value)
         gate_sleep(gate);
-    atomic_store(&gate->wanted, NOBODY);
+    atomic_store(&gate->requested, NOBODY);
     pthread_mutex_unlock(&gate->mutex);
 }
 
@@ -128,7 +128,7 @@ static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load
 {
     pthread_mutex_lock(&stream->loaded.mutex);
     stream->sharing = (struct sharing){.load = load};
-    if (atomic_load(&stream->loaded.wanted) != NOBODY)
+    if (atomic_load(&stream->loaded.requested) != NOBODY)
         pthread_cond_broadcast(&stream->loaded.cond);
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
@@ -390,10 +390,10 @@ static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
         if (atomic_load_explicit(&loaded->value, memory_order_acquire) >= n_loads)
             return;
     pthread_mutex_lock(&loaded->mutex);
-    atomic_store(&loaded->wanted, n_loads);
+    atomic_store(&loaded->requested, n_loads);
     if (atomic_load(&loaded->value) < n_loads && !has_slice(stream))
         gate_sleep(loaded);
-    atomic_store(&loaded->wanted, NOBODY);
+    atomic_store(&loaded->requested, NOBODY);
     pthread_mutex_unlock(&loaded->mutex);
 }
 

@@ -109,10 +109,10 @@ static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer)
     hash = mix_shape(hash, &layer->operand);
     hash = mix_attributes(hash, &layer->attributes);
     hash = mix_shape(hash, &layer->shape);
-    hash = mix(hash, (uint64_t)layer->n_bundled);
-    for (int i = 0; i < layer->n_bundled; i++) {
-        hash = mix(hash, (uint64_t)layer->bundled[i].op);
-        hash = mix_attributes(hash, &layer->bundled[i].attributes);
+    hash = mix(hash, (uint64_t)layer->n_fused);
+    for (int i = 0; i < layer->n_fused; i++) {
+        hash = mix(hash, (uint64_t)layer->fused[i].op);
+        hash = mix_attributes(hash, &layer->fused[i].attributes);
     }
     return hash;
 }

@@ -369,7 +369,7 @@ static bool joins(const struct vbs_builder *builder, const struct draft *draft)
     const struct draft *before = &builder->drafts[input];
     bool by_value = vbs_op_class(draft->node.op) == VBS_CLASS_UNARY;
 
-    return vbs_op_info(draft->node.op)->bundled && input != 0 && !draft->node.kept &&
+    return vbs_op_info(draft->node.op)->fused && input != 0 && !draft->node.kept &&
            before->n_readers == 1 &&
            (by_value || draft->shape.dim[0] == layer_shape(builder, before)->dim[0]);
 }
@@ -403,9 +403,9 @@ static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *bu
     return VBS_OK;
 }
 
-/* bundled is where the layer's bundled operators will stand. */
+/* fused is where the layer's fused operators will stand. */
 static bool make_layer(struct vbs_builder *builder, const struct draft *draft,
-                       const struct vbs_bundled *bundled, struct vbs_layer *layer)
+                       const struct vbs_fused *fused, struct vbs_layer *layer)
 {
     const struct vbs_node *node = &draft->node;
     size_t n = (size_t)node->n_inputs;
@@ -423,20 +423,20 @@ static bool make_layer(struct vbs_builder *builder, const struct draft *draft,
                                 .operand = node->operand,
                                 .attributes = node->attributes,
                                 .shape = draft->shape,
-                                .n_bundled = layer->n_bundled,
-                                .bundled = bundled,
+                                .n_fused = layer->n_fused,
+                                .fused = fused,
                                 .parameters = draft->parameters,
                                 .macs = draft->macs};
     return true;
 }
 
-static enum vbs_status make_bundled(struct vbs_ctx *ctx, const struct draft *draft,
-                                    struct vbs_layer *layer, struct vbs_bundled *bundled)
+static enum vbs_status make_fused(struct vbs_ctx *ctx, const struct draft *draft,
+                                  struct vbs_layer *layer, struct vbs_fused *fused)
 {
-    *bundled = (struct vbs_bundled){.op = draft->node.op,
-                                    .name = draft->node.name,
-                                    .attributes = draft->node.attributes,
-                                    .parameters = draft->parameters};
+    *fused = (struct vbs_fused){.op = draft->node.op,
+                                .name = draft->node.name,
+                                .attributes = draft->node.attributes,
+                                .parameters = draft->parameters};
     if (!vbs_add(layer->parameters, draft->parameters, &layer->parameters) ||
         layer->parameters > VBS_MAX_ELEMENTS)
         return vbs_fail(ctx, VBS_FORMAT, "layer '%s' has more than 2^36 parameters with '%s'",
@@ -444,28 +444,28 @@ static enum vbs_status make_bundled(struct vbs_ctx *ctx, const struct draft *dra
     return VBS_OK;
 }
 
-/* Makes layers[1..] and all that is bundled with them, in the order of the operators. */
+/* Makes layers[1..] and all that is fused with them, in the order of the operators. */
 static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *builder,
-                                   struct vbs_layer *layers, struct vbs_bundled *bundled, int *line)
+                                   struct vbs_layer *layers, struct vbs_fused *fused, int *line)
 {
-    struct vbs_bundled *next = bundled;
+    struct vbs_fused *next = fused;
     enum vbs_status status = VBS_OK;
 
     for (int id = 1; id < builder->n_drafts; id++)
-        layers[builder->drafts[id].layer].n_bundled = builder->drafts[id].place;
+        layers[builder->drafts[id].layer].n_fused = builder->drafts[id].place;
     for (int id = 1; id < builder->n_drafts && status == VBS_OK; id++) {
         const struct draft *draft = &builder->drafts[id];
         struct vbs_layer *layer = &layers[draft->layer];
 
         *line = draft->node.line;
         if (draft->place > 0) {
-            ptrdiff_t at = layer->bundled - bundled + draft->place - 1;
+            ptrdiff_t at = layer->fused - fused + draft->place - 1;
 
-            status = make_bundled(ctx, draft, layer, &bundled[at]);
+            status = make_fused(ctx, draft, layer, &fused[at]);
         } else {
             if (!make_layer(builder, draft, next, layer))
                 return vbs_no_memory(ctx);
-            next += layer->n_bundled;
+            next += layer->n_fused;
         }
     }
     return status;
@@ -485,7 +485,7 @@ static enum vbs_status take_values(struct vbs_ctx *ctx, struct vbs_builder *buil
         return vbs_no_memory(ctx);
     for (int k = 1, next = 0; k <= made->n_layers; k++) {
         parameters->first[k] = next;
-        next += 1 + made->layers[k].n_bundled;
+        next += 1 + made->layers[k].n_fused;
     }
     for (size_t id = 1; id < n; id++) {
         const struct draft *draft = &builder->drafts[id];
@@ -535,8 +535,8 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
 {
     struct vbs_network *made = &builder->network->network;
     struct vbs_layer *layers;
-    struct vbs_bundled *bundled;
-    size_t n_bundled;
+    struct vbs_fused *fused;
+    size_t n_fused;
     enum vbs_status status;
 
     *line = 0;
@@ -546,12 +546,12 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
     if (status != VBS_OK)
         return status;
     layers = vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *layers);
-    n_bundled = (size_t)(vbs_builder_count(builder) - made->n_layers);
-    bundled = vbs_arena_alloc(arena(builder), n_bundled, sizeof *bundled);
-    if (!layers || !bundled)
+    n_fused = (size_t)(vbs_builder_count(builder) - made->n_layers);
+    fused = vbs_arena_alloc(arena(builder), n_fused, sizeof *fused);
+    if (!layers || !fused)
         return vbs_no_memory(ctx);
     layers[0] = (struct vbs_layer){.op = VBS_N_OPS, .name = VBS_INPUT_NAME, .shape = made->input};
-    status = fill_layers(ctx, builder, layers, bundled, line);
+    status = fill_layers(ctx, builder, layers, fused, line);
     if (status != VBS_OK)
         return status;
     made->layers = layers;

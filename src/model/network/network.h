@@ -1,6 +1,6 @@
 /*
  * Building a network operator by operator, as readers of files meet them. Shapes are inferred and
- * checked at once; bundling is settled at the end, when all readers of a tensor are known.
+ * checked at once; fusion is settled at the end, when all readers of a tensor are known.
  */
 #ifndef VBS_MODEL_NETWORK_NETWORK_H
 #define VBS_MODEL_NETWORK_NETWORK_H
@@ -67,7 +67,7 @@ const char *vbs_builder_nearest(const struct vbs_builder *builder, const char *n
 /* The shape of an operator's output, 0: of the input. */
 const struct vbs_shape *vbs_builder_shape(const struct vbs_builder *builder, int id);
 
-/* Bundles and makes the network. The builder can only be freed then. *line: that of the operator
+/* Fuses and makes the network. The builder can only be freed then. *line: that of the operator
  * at fault, or 0. */
 enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_network **network, int *line) VBS_MUST_CHECK;

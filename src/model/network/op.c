@@ -5,14 +5,13 @@
 #include <string.h>
 
 static const struct vbs_op_info OPS[VBS_N_OPS] = {
-#define OP_INFO(name, word, class, low, high, bundled)                                             \
-    {word, VBS_CLASS_##class, low, high, bundled},
+#define OP_INFO(name, word, class, low, high, fused) {word, VBS_CLASS_##class, low, high, fused},
     VBS_OP_LIST(OP_INFO)
 #undef OP_INFO
 };
 
 static const char *const WORDS[VBS_N_OPS] = {
-#define OP_WORD(name, word, class, low, high, bundled) word,
+#define OP_WORD(name, word, class, low, high, fused) word,
     VBS_OP_LIST(OP_WORD)
 #undef OP_WORD
 };

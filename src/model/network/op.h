@@ -9,7 +9,7 @@ struct vbs_op_info {
     enum vbs_op_class class;
     int fewest_inputs;
     int most_inputs; /* 0: any number */
-    bool bundled;    /* runs in place and joins the layer before it */
+    bool fused;      /* runs in place and joins the layer before it */
 };
 
 const struct vbs_op_info *vbs_op_info(enum vbs_op op);

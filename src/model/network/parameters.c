@@ -48,8 +48,8 @@ static int64_t fan_in(const struct vbs_layer *layer)
 
 static bool has_relu(const struct vbs_layer *layer)
 {
-    for (int i = 0; i < layer->n_bundled; i++)
-        if (layer->bundled[i].op == VBS_OP_RELU)
+    for (int i = 0; i < layer->n_fused; i++)
+        if (layer->fused[i].op == VBS_OP_RELU)
             return true;
     return false;
 }
@@ -96,32 +96,31 @@ static void distribution(enum vbs_op op, const struct vbs_attributes *attributes
         *spread = 0.1f;
 }
 
-static void seeded_values(const struct vbs_layer *l, int layer, int bundled,
-                          enum vbs_parameter what, int64_t first, int64_t count, float *values)
+static void seeded_values(const struct vbs_layer *l, int layer, int fused, enum vbs_parameter what,
+                          int64_t first, int64_t count, float *values)
 {
-    uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(bundled + 1)), (uint64_t)what);
+    uint64_t key = splitmix(splitmix((uint64_t)layer, (uint64_t)(fused + 1)), (uint64_t)what);
     float centre = 0, spread;
 
     if (what == VBS_PARAMETER_WEIGHTS)
         spread = weight_spread(l);
-    else if (bundled < 0)
+    else if (fused < 0)
         distribution(l->op, &l->attributes, what, &centre, &spread);
     else
-        distribution(l->bundled[bundled].op, &l->bundled[bundled].attributes, what, &centre,
-                     &spread);
+        distribution(l->fused[fused].op, &l->fused[fused].attributes, what, &centre, &spread);
     uniform(key, first, count, centre, spread, values);
 }
 
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                     int layer, int bundled, enum vbs_parameter what, int64_t first,
+                                     int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values)
 {
     const struct vbs_parameters *p = network->parameters;
-    const struct vbs_values *stored = p ? p->values[p->first[layer] + bundled + 1].of[what] : NULL;
+    const struct vbs_values *stored = p ? p->values[p->first[layer] + fused + 1].of[what] : NULL;
 
     if (stored)
         return vbs_values_read(ctx, p->source, stored, first, count, values);
-    seeded_values(&network->layers[layer], layer, bundled, what, first, count, values);
+    seeded_values(&network->layers[layer], layer, fused, what, first, count, values);
     return VBS_OK;
 }
 

@@ -13,7 +13,7 @@ struct vbs_layer_values {
 struct vbs_parameters {
     struct vbs_source *source; /* or null; owned by the network */
     int n_stored;
-    int *first; /* of layer k's operators in values: its own, then the bundled ones */
+    int *first; /* of layer k's operators in values: its own, then the fused ones */
     struct vbs_layer_values *values;
 };
 

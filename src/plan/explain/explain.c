@@ -145,7 +145,7 @@ static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct question
 /* Of planners that need as little, the last of the table, which plans the fastest; or dp-vbs in the
  * place of its tables. */
 static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct question *question,
-                                  struct vbs_certificate *certificate)
+                                  struct vbs_infeasibility *infeasibility)
 {
     int64_t least = question->least_bytes;
     int n = 0;
@@ -162,10 +162,10 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct question *qu
         status = least_bytes(ctx, planner, &question->problem, NULL, &bytes);
         if (status != VBS_OK)
             return status;
-        if (bytes < least || (bytes == certificate->other_bytes &&
+        if (bytes < least || (bytes == infeasibility->other_bytes &&
                               strcmp(planner->name, question->opened->planner->name) == 0)) {
-            least = certificate->other_bytes = bytes;
-            certificate->other = planner;
+            least = infeasibility->other_bytes = bytes;
+            infeasibility->other = planner;
         }
     }
     return VBS_OK;
@@ -190,51 +190,51 @@ static enum vbs_status ask_without_latency(struct vbs_ctx *ctx, const struct que
 }
 
 static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct question *question,
-                               struct vbs_certificate *certificate)
+                               struct vbs_infeasibility *infeasibility)
 {
     enum vbs_status status = VBS_OK;
 
-    if (certificate->ws_bytes > 0)
-        status =
-            ask_without_ws(ctx, question, certificate->step.layer, &certificate->without_ws_bytes);
+    if (infeasibility->ws_bytes > 0)
+        status = ask_without_ws(ctx, question, infeasibility->step.layer,
+                                &infeasibility->without_ws_bytes);
     if (status == VBS_OK && question->problem.io == VBS_IO_RESIDENT) {
         struct vbs_problem changed = question->problem;
 
         changed.io = VBS_IO_EXTERNAL;
-        status = ask_same(ctx, question, &changed, &certificate->external_bytes);
+        status = ask_same(ctx, question, &changed, &infeasibility->external_bytes);
     }
     if (status == VBS_OK && question->problem.latency_us > 0)
-        status = ask_without_latency(ctx, question, &certificate->without_latency_bytes);
+        status = ask_without_latency(ctx, question, &infeasibility->without_latency_bytes);
     if (status == VBS_OK)
-        status = ask_others(ctx, question, certificate);
+        status = ask_others(ctx, question, infeasibility);
     return status;
 }
 
 /* What the plan at the least budget is made of where it takes most. */
 static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate)
+                                    struct vbs_infeasibility *infeasibility)
 {
     struct vbs_draft draft = {0};
     struct vbs_walked walked;
     enum vbs_status status =
-        opened->planner->plan(ctx, opened->self, certificate->least_bytes, &draft);
+        opened->planner->plan(ctx, opened->self, infeasibility->least_bytes, &draft);
 
     if (status == VBS_OK)
         status = vbs_walk_all(ctx, opened->task, &draft.steps, &walked);
     vbs_step_list_clear(&draft.steps);
     if (status != VBS_OK)
         return status;
-    certificate->step = walked.peak_step;
-    certificate->ws_bytes = vbs_task_step_row(opened->task, &walked.peak_step)->ws_bytes;
-    certificate->tensor_bytes = walked.peak_bytes - certificate->ws_bytes;
-    certificate->set_aside_bytes = certificate->least_bytes - walked.peak_bytes;
+    infeasibility->step = walked.peak_step;
+    infeasibility->ws_bytes = vbs_task_step_row(opened->task, &walked.peak_step)->ws_bytes;
+    infeasibility->tensor_bytes = walked.peak_bytes - infeasibility->ws_bytes;
+    infeasibility->set_aside_bytes = infeasibility->least_bytes - walked.peak_bytes;
     return VBS_OK;
 }
 
 /* Any plan in the least budget will do, so that a planner that searches long for a fast one is
  * asked for one without times. */
 static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate)
+                                    struct vbs_infeasibility *infeasibility)
 {
     const struct vbs_without without = {.times = true};
     struct vbs_opened_planner untimed = {.planner = opened->planner};
@@ -252,7 +252,7 @@ static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened
         untimed.task = &task;
         status = untimed.planner->open(ctx, &task, &untimed.self);
         if (status == VBS_OK) {
-            status = find_largest(ctx, &untimed, certificate);
+            status = find_largest(ctx, &untimed, infeasibility);
             untimed.planner->close(untimed.self);
         }
         vbs_task_clear(&task);
@@ -262,26 +262,26 @@ static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened
 }
 
 static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate)
+                                    struct vbs_infeasibility *infeasibility)
 {
     enum vbs_status status = VBS_INFEASIBLE;
 
     if (searches_long(opened->planner) && opened->task->problem.latency_us == 0)
-        status = find_untimed(ctx, opened, certificate);
+        status = find_untimed(ctx, opened, infeasibility);
     if (status == VBS_INFEASIBLE) /* of the untimed search: it was cut short */
-        status = find_largest(ctx, opened, certificate);
+        status = find_largest(ctx, opened, infeasibility);
     return status;
 }
 
 static enum vbs_status explain_bytes(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                     struct vbs_certificate *certificate)
+                                     struct vbs_infeasibility *infeasibility)
 {
     const struct vbs_without without = {.times = true};
     struct question question = {.opened = opened,
                                 .problem = opened->task->problem,
-                                .least_bytes = certificate->least_bytes};
+                                .least_bytes = infeasibility->least_bytes};
     struct vbs_profile *copy = NULL;
-    enum vbs_status status = find_binding(ctx, opened, certificate);
+    enum vbs_status status = find_binding(ctx, opened, infeasibility);
 
     if (status == VBS_OK && question.problem.latency_us == 0)
         status = vbs_profile_without(ctx, question.problem.profile, &without, &copy);
@@ -289,21 +289,21 @@ static enum vbs_status explain_bytes(struct vbs_ctx *ctx, const struct vbs_opene
         return status;
     if (copy)
         question.problem.profile = copy;
-    status = ask_all(ctx, &question, certificate);
+    status = ask_all(ctx, &question, infeasibility);
     vbs_profile_free(copy);
     return status;
 }
 
 enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                            struct vbs_certificate *certificate)
+                            struct vbs_infeasibility *infeasibility)
 {
-    struct vbs_certificate made = {.least_bytes = opened->planner->least_bytes(opened->self),
-                                   .without_ws_bytes = -1,
-                                   .external_bytes = -1,
-                                   .without_latency_bytes = -1,
-                                   .other_bytes = -1,
-                                   .external_latency_us = -1,
-                                   .other_latency_us = -1};
+    struct vbs_infeasibility made = {.least_bytes = opened->planner->least_bytes(opened->self),
+                                     .without_ws_bytes = -1,
+                                     .external_bytes = -1,
+                                     .without_latency_bytes = -1,
+                                     .other_bytes = -1,
+                                     .external_latency_us = -1,
+                                     .other_latency_us = -1};
     enum vbs_status status;
 
     if (made.least_bytes == INT64_MAX)
@@ -311,7 +311,7 @@ enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner
     else
         status = explain_bytes(ctx, opened, &made);
     if (status == VBS_OK)
-        *certificate = made;
+        *infeasibility = made;
     return status;
 }
 
@@ -338,7 +338,7 @@ static enum vbs_status refuse_more(struct vbs_ctx *ctx, const struct vbs_opened_
 enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     int64_t memory_bytes)
 {
-    struct vbs_certificate binding = {.least_bytes = opened->planner->least_bytes(opened->self)};
+    struct vbs_infeasibility binding = {.least_bytes = opened->planner->least_bytes(opened->self)};
     char have[24], need[48], within[48] = "";
     enum vbs_status status;
 

@@ -20,11 +20,11 @@ enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened
 
 /* vbs_solver_explain. */
 enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                            struct vbs_certificate *certificate) VBS_MUST_CHECK;
+                            struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
-/* The certificate's latencies. */
+/* The infeasibility's latencies. */
 enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate) VBS_MUST_CHECK;
+                                    struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
 /* ---- What both files of it share ---- */
 

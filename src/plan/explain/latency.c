@@ -218,9 +218,9 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, const struct both *both,
 /* Of planners that answer as soon, the last of the table: it plans the fastest. */
 static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
                                   const struct vbs_opened_planner *opened,
-                                  struct vbs_certificate *certificate)
+                                  struct vbs_infeasibility *infeasibility)
 {
-    double least_us = certificate->least_latency_us;
+    double least_us = infeasibility->least_latency_us;
     enum vbs_status status = VBS_OK;
     int n = 0;
 
@@ -234,8 +234,8 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
             continue;
         status = find_least(ctx, both, planner, NULL, both->real.io, &latency_us);
         if (status == VBS_OK && latency_us < least_us * (1 - NEAR)) {
-            least_us = certificate->other_latency_us = latency_us;
-            certificate->other = planner;
+            least_us = infeasibility->other_latency_us = latency_us;
+            infeasibility->other = planner;
         }
     }
     return status;
@@ -244,22 +244,22 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
 /* Where io is resident. */
 static enum vbs_status ask_external(struct vbs_ctx *ctx, const struct both *both,
                                     const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate)
+                                    struct vbs_infeasibility *infeasibility)
 {
-    double latency_us = certificate->least_latency_us;
+    double latency_us = infeasibility->least_latency_us;
     enum vbs_status status;
 
     if (both->real.io == VBS_IO_EXTERNAL)
         return VBS_OK;
     status = find_least(ctx, both, opened->planner, &opened->task->options, VBS_IO_EXTERNAL,
                         &latency_us);
-    if (status == VBS_OK && latency_us < certificate->least_latency_us * (1 - NEAR))
-        certificate->external_latency_us = latency_us;
+    if (status == VBS_OK && latency_us < infeasibility->least_latency_us * (1 - NEAR))
+        infeasibility->external_latency_us = latency_us;
     return status;
 }
 
 enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
-                                    struct vbs_certificate *certificate)
+                                    struct vbs_infeasibility *infeasibility)
 {
     const struct vbs_without without = {.bytes = true};
     struct both both = {.real = opened->task->problem, .bare = opened->task->problem};
@@ -269,13 +269,13 @@ enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened
     if (status != VBS_OK)
         return status;
     both.bare.profile = copy;
-    certificate->least_latency_us = HUGE_VAL;
+    infeasibility->least_latency_us = HUGE_VAL;
     status = find_least(ctx, &both, opened->planner, &opened->task->options, both.real.io,
-                        &certificate->least_latency_us);
+                        &infeasibility->least_latency_us);
     if (status == VBS_OK)
-        status = ask_external(ctx, &both, opened, certificate);
+        status = ask_external(ctx, &both, opened, infeasibility);
     if (status == VBS_OK)
-        status = ask_others(ctx, &both, opened, certificate);
+        status = ask_others(ctx, &both, opened, infeasibility);
     vbs_profile_free(copy);
     return status;
 }

@@ -106,9 +106,9 @@ static int64_t all_forms_bytes(const struct vbs_task *task, int layer)
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
         for (int a = 0; a < n_rows; a++) {
-            if (!(seen >> rows[a].form & 1))
+            if (!(seen >> rows[a].format & 1))
                 total += rows[a].weight_bytes;
-            seen |= (uint64_t)1 << rows[a].form;
+            seen |= (uint64_t)1 << rows[a].format;
         }
     }
     return total;

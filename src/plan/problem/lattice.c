@@ -140,15 +140,15 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
     struct vbs_division *division;
     enum vbs_status status;
 
-    if (step->parts <= 1) {
+    if (step->n_slices <= 1) {
         *bytes = vbs_walk_step(walk, layer, batch);
         return VBS_OK;
     }
-    status = divide(ctx, walk, layer, step->parts);
+    status = divide(ctx, walk, layer, step->n_slices);
     if (status != VBS_OK)
         return status;
     division = &walk->divisions[layer];
-    done = &division->done[step->part - 1];
+    done = &division->done[step->slice - 1];
     was_divided = division->begun > walk->progress[layer];
     if (*done == walk->progress[layer])
         division->n_behind--;

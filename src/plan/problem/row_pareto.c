@@ -22,8 +22,8 @@ static int64_t least_weights(const struct vbs_task *task, int layer,
 
     if (task->problem.weights == VBS_WEIGHTS_EXCLUDED)
         return 0;
-    if (row->parts > 0)
-        return row->weight_bytes / row->parts;
+    if (row->n_slices > 0)
+        return row->weight_bytes / row->n_slices;
     if (!vbs_profile_divisible(l, row))
         return row->weight_bytes;
     return l->channels > 0 ? row->weight_bytes / l->channels : 0;

@@ -54,8 +54,8 @@ int vbs_part_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes)
 
 int vbs_row_most_parts(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row)
 {
-    if (row->parts > 0)
-        return row->parts;
+    if (row->n_slices > 0)
+        return row->n_slices;
     return vbs_profile_divisible(layer, row) ? vbs_part_limit(layer, row->weight_bytes) : 1;
 }
 
@@ -95,14 +95,15 @@ int vbs_row_parts_within(const struct vbs_profile_layer *layer, const struct vbs
         return 1;
     if (vbs_profile_divisible(layer, row))
         return vbs_parts_within(layer, row->weight_bytes, room_bytes);
-    if (row->parts > 1 && vbs_part_largest(layer, row->weight_bytes, row->parts) <= room_bytes)
-        return row->parts;
+    if (row->n_slices > 1 &&
+        vbs_part_largest(layer, row->weight_bytes, row->n_slices) <= room_bytes)
+        return row->n_slices;
     return 0;
 }
 
 double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes)
 {
-    const struct vbs_channel *copy = &task->problem.copy;
+    const struct vbs_link *copy = &task->problem.copy;
 
     return copy->bytes_per_us > 0 ? copy->latency_us + (double)bytes / copy->bytes_per_us
                                   : HUGE_VAL;
@@ -132,12 +133,12 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct timeline *line, const st
 {
     struct loaded *piece = vbs_arena_alloc(&line->arena, 1, sizeof *piece);
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
-    int64_t weight_bytes = vbs_profile_form_bytes(line->task->profile, step->layer, step->form);
+    int64_t weight_bytes = vbs_profile_format_bytes(line->task->profile, step->layer, step->format);
 
     if (!piece)
         return vbs_no_memory(ctx);
-    piece->form = step->form;
-    vbs_part_bytes(layer, weight_bytes, step->part, step->parts, &piece->first, &piece->end);
+    piece->form = step->format;
+    vbs_part_bytes(layer, weight_bytes, step->slice, step->n_slices, &piece->first, &piece->end);
     line->weight_bytes += step->bytes;
     if (step->resident) {
         walked->resident_bytes += step->bytes;
@@ -157,12 +158,12 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct timeline *line, const st
 static void drop(struct timeline *line, const struct vbs_step *step)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
-    int64_t weight_bytes = vbs_profile_form_bytes(line->task->profile, step->layer, step->form);
+    int64_t weight_bytes = vbs_profile_format_bytes(line->task->profile, step->layer, step->format);
     int64_t first, end;
 
-    vbs_part_bytes(layer, weight_bytes, step->part, step->parts, &first, &end);
+    vbs_part_bytes(layer, weight_bytes, step->slice, step->n_slices, &first, &end);
     for (struct loaded **at = &line->loaded[step->layer]; *at; at = &(*at)->next)
-        if ((*at)->form == step->form && (*at)->first == first) {
+        if ((*at)->form == step->format && (*at)->first == first) {
             *at = (*at)->next;
             line->weight_bytes -= step->bytes;
             return;
@@ -179,9 +180,9 @@ static double ready_us(const struct timeline *line, const struct vbs_step *step,
 
     if (row->weight_bytes == 0)
         return 0;
-    vbs_part_bytes(layer, row->weight_bytes, step->part, step->parts, &first, &end);
+    vbs_part_bytes(layer, row->weight_bytes, step->slice, step->n_slices, &first, &end);
     for (const struct loaded *at = line->loaded[step->layer]; at; at = at->next)
-        if (at->form == row->form && at->first < end && at->end > first && at->ready_us > ready)
+        if (at->form == row->format && at->first < end && at->end > first && at->ready_us > ready)
             ready = at->ready_us;
     return ready;
 }
@@ -206,7 +207,7 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct timeline *line,
 {
     const struct vbs_profile_row *row = vbs_task_step_row(line->task, step);
     double time_us =
-        vbs_part_us(&line->task->profile->layers[step->layer], row, step->part, step->parts);
+        vbs_part_us(&line->task->profile->layers[step->layer], row, step->slice, step->n_slices);
     double ready = line->compute_us, wait_us;
     int64_t bytes = 0;
     enum vbs_status status = vbs_walk_part(ctx, &line->walk, step, &bytes);

@@ -98,8 +98,9 @@ static int parts_of(const struct joint *joint, int layer, const struct vbs_profi
     int64_t limit = vbs_part_limit(l, row->weight_bytes);
     int64_t parts = (row->weight_bytes + joint->part_bytes - 1) / joint->part_bytes;
 
-    if (row->parts > 0) /* whole, then as it was measured with the next part coming in, then not */
-        return doublings == 0 ? 1 : row->parts;
+    if (row->n_slices >
+        0) /* whole, then as it was measured with the next part coming in, then not */
+        return doublings == 0 ? 1 : row->n_slices;
     if (row->weight_bytes / joint->last_part_bytes < limit)
         limit = row->weight_bytes / joint->last_part_bytes;
     parts = (parts < 1 ? 1 : parts) << doublings;
@@ -121,13 +122,13 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
         rows = vbs_profile_rows(task->profile, layer, task->batch_index[b], &n_rows);
         while (a < n_rows && rows[a].algorithm != algorithm)
             a++;
-        if (a == n_rows || (!first && rows[a].form != sum->form))
+        if (a == n_rows || (!first && rows[a].format != sum->format))
             return false;
         if (first)
             *sum = rows[a];
         else {
-            if (rows[a].parts != sum->parts)
-                sum->parts = 1;
+            if (rows[a].n_slices != sum->n_slices)
+                sum->n_slices = 1;
             sum->time_us += rows[a].time_us;
             if (rows[a].ws_bytes > sum->ws_bytes)
                 sum->ws_bytes = rows[a].ws_bytes;
@@ -162,7 +163,7 @@ static struct vbs_profile_row price_row(const struct joint *joint, int layer,
     priced.time_us +=
         fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * parts +
         joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
-    if (parts > 1 && row->parts == 0)
+    if (parts > 1 && row->n_slices == 0)
         priced.time_us += row->time_us * fine_parts_share(joint, l, parts);
     priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
     return priced;
@@ -182,7 +183,7 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
         struct vbs_profile_row priced;
         char name[32];
 
-        last = parts == most && (most == 1 || row->parts == 0 || d == 2);
+        last = parts == most && (most == 1 || row->n_slices == 0 || d == 2);
         priced = price_row(joint, layer, row, parts, last);
         name_row(name, sizeof name, row->algorithm, d);
         status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
@@ -261,7 +262,7 @@ static enum vbs_status translate(struct joint *joint, const struct vbs_answer *c
             b = vbs_collect_batch(task, left);
             status = vbs_step_list_add(joint->ctx, steps, layer, b, algorithm);
         }
-        cut = &parts->parts[layer * parts->n_forms + row.form];
+        cut = &parts->parts[layer * parts->n_forms + row.format];
         if (row.weight_bytes > 0 && parts_of(joint, layer, &row, doublings) > *cut)
             *cut = parts_of(joint, layer, &row, doublings);
     }
@@ -455,7 +456,7 @@ static enum vbs_status offer_all(struct joint *joint)
 
 static void choose_part_bytes(struct joint *joint)
 {
-    const struct vbs_channel *copy = &joint->task->problem.copy;
+    const struct vbs_link *copy = &joint->task->problem.copy;
     double bytes = LATENCIES_IN_PART * copy->latency_us * copy->bytes_per_us;
 
     joint->part_bytes = bytes <= (double)LEAST_PART_BYTES  ? LEAST_PART_BYTES
@@ -482,7 +483,7 @@ static bool says_parts(const struct vbs_profile *profile)
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, i, &n_rows);
 
             for (int a = 0; a < n_rows; a++)
-                if (rows[a].parts > 0)
+                if (rows[a].n_slices > 0)
                     return true;
         }
     return false;

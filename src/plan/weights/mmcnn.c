@@ -58,7 +58,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         parts =
             vbs_row_parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
-    mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->form] = parts;
+    mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->format] = parts;
     return parts > 0;
 }
 
@@ -158,7 +158,7 @@ static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segmen
         if (parts == most)
             break;
         next = parts + (parts < 8 ? 1 : parts / 4);
-        next = row->parts == 0 && next < most ? next : most;
+        next = row->n_slices == 0 && next < most ? next : most;
     }
     return status;
 }

@@ -42,14 +42,14 @@ struct resident {
 
 /* What is known of the forms of one layer. */
 struct forms {
-    int64_t bytes[VBS_MAX_FORMS];  /* -1: not there */
-    double best_us[VBS_MAX_FORMS]; /* least time per sample */
-    int n_batches[VBS_MAX_FORMS];  /* that have a row with it */
+    int64_t bytes[VBS_MAX_FORMATS];  /* -1: not there */
+    double best_us[VBS_MAX_FORMATS]; /* least time per sample */
+    int n_batches[VBS_MAX_FORMATS];  /* that have a row with it */
 };
 
 static void survey(const struct vbs_task *task, int layer, struct forms *forms)
 {
-    for (int f = 0; f < VBS_MAX_FORMS; f++) {
+    for (int f = 0; f < VBS_MAX_FORMATS; f++) {
         forms->bytes[f] = -1;
         forms->best_us[f] = HUGE_VAL;
         forms->n_batches[f] = 0;
@@ -60,7 +60,7 @@ static void survey(const struct vbs_task *task, int layer, struct forms *forms)
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
         for (int a = 0; a < n_rows; a++) {
-            int f = rows[a].form;
+            int f = rows[a].format;
             double us = rows[a].time_us / task->profile->batches[i];
 
             forms->bytes[f] = rows[a].weight_bytes;
@@ -78,7 +78,7 @@ static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
         int n_rows, a = 0;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
-        while (a < n_rows && !(forms >> rows[a].form & 1))
+        while (a < n_rows && !(forms >> rows[a].format & 1))
             a++;
         if (a == n_rows)
             return false;
@@ -99,14 +99,14 @@ static uint64_t lightest(const struct vbs_task *task, int layer, const struct fo
     uint64_t chosen = 0;
     int best = -1;
 
-    for (int f = 0; f < VBS_MAX_FORMS; f++)
+    for (int f = 0; f < VBS_MAX_FORMATS; f++)
         if (forms->n_batches[f] == task->n_batches && (best < 0 || is_before(forms, f, best)))
             best = f;
     if (best >= 0)
         return (uint64_t)1 << best;
     while (!covers(task, layer, chosen)) {
         best = -1;
-        for (int f = 0; f < VBS_MAX_FORMS; f++)
+        for (int f = 0; f < VBS_MAX_FORMATS; f++)
             if (forms->bytes[f] >= 0 && !(chosen >> f & 1) &&
                 (best < 0 || is_before(forms, f, best)))
                 best = f;
@@ -119,7 +119,7 @@ static int64_t bytes_of(const struct forms *forms, uint64_t chosen)
 {
     int64_t bytes = 0;
 
-    for (int f = 0; f < VBS_MAX_FORMS; f++)
+    for (int f = 0; f < VBS_MAX_FORMATS; f++)
         if (chosen >> f & 1)
             bytes += forms->bytes[f];
     return bytes;
@@ -129,7 +129,7 @@ static double best_us(const struct forms *forms, uint64_t chosen)
 {
     double best = HUGE_VAL;
 
-    for (int f = 0; f < VBS_MAX_FORMS; f++)
+    for (int f = 0; f < VBS_MAX_FORMATS; f++)
         if (chosen >> f & 1)
             best = fmin(best, forms->best_us[f]);
     return best;
@@ -151,7 +151,7 @@ static struct change change_of(const struct vbs_task *task, int layer)
 
     survey(task, layer, &forms);
     change.light = lightest(task, layer, &forms);
-    for (int f = 1; f < VBS_MAX_FORMS; f++)
+    for (int f = 1; f < VBS_MAX_FORMATS; f++)
         if (forms.best_us[f] < forms.best_us[fast])
             fast = f;
     change.fast = (uint64_t)1 << fast;
@@ -204,9 +204,9 @@ static uint64_t fastest(const struct vbs_task *task, int layer)
 
         for (int a = 1; a < n_rows; a++)
             if (rows[a].time_us < rows[best].time_us ||
-                (rows[a].time_us == rows[best].time_us && chosen >> rows[a].form & 1))
+                (rows[a].time_us == rows[best].time_us && chosen >> rows[a].format & 1))
                 best = a;
-        chosen |= (uint64_t)1 << rows[best].form;
+        chosen |= (uint64_t)1 << rows[best].format;
     }
     return chosen;
 }
@@ -276,7 +276,7 @@ static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
     enum vbs_status status = VBS_OK;
 
     for (int a = 0; status == VBS_OK && a < n_rows; a++)
-        if (filter->policy->forms[layer] >> rows[a].form & 1)
+        if (filter->policy->forms[layer] >> rows[a].format & 1)
             status =
                 vbs_profile_builder_row(ctx, builder, layer, batch,
                                         filter->profile->algorithms[rows[a].algorithm], &rows[a]);
@@ -369,16 +369,16 @@ static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *re
     enum vbs_status status = used ? VBS_OK : vbs_no_memory(ctx);
 
     for (int64_t s = 0; used && s < steps->n_steps; s++)
-        used[steps->steps[s].layer] |= (uint64_t)1
-                                       << vbs_task_step_row(&policy->task, &steps->steps[s])->form;
+        used[steps->steps[s].layer] |=
+            (uint64_t)1 << vbs_task_step_row(&policy->task, &steps->steps[s])->format;
     for (int k = 1; status == VBS_OK && k <= n; k++)
-        for (int f = 0; status == VBS_OK && f < VBS_MAX_FORMS; f++) {
+        for (int f = 0; status == VBS_OK && f < VBS_MAX_FORMATS; f++) {
             struct vbs_step load = {
-                .op = VBS_STEP_LOAD, .layer = k, .form = (uint8_t)f, .resident = true};
+                .op = VBS_STEP_LOAD, .layer = k, .format = (uint8_t)f, .resident = true};
 
             if (!(used[k] >> f & 1))
                 continue;
-            load.bytes = vbs_profile_form_bytes(resident->task->profile, k, f);
+            load.bytes = vbs_profile_format_bytes(resident->task->profile, k, f);
             if (load.bytes > 0)
                 status = vbs_step_list_append(ctx, &draft->steps, &load);
         }

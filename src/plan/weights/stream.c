@@ -15,8 +15,8 @@ enum vbs_status vbs_cutting_init(struct vbs_ctx *ctx, const struct vbs_task *tas
             const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
 
             for (int a = 0; a < n_rows; a++)
-                if (rows[a].form >= cutting->n_forms)
-                    cutting->n_forms = rows[a].form + 1;
+                if (rows[a].format >= cutting->n_forms)
+                    cutting->n_forms = rows[a].format + 1;
         }
     cutting->parts = vbs_arena_alloc(arena, (size_t)(task->n_layers + 1) * (size_t)cutting->n_forms,
                                      sizeof *cutting->parts);
@@ -66,8 +66,8 @@ static enum vbs_status find_pieces(struct making *making, int layer,
                                    const struct vbs_profile_row *row, int *first)
 {
     struct vbs_stream *stream = making->stream;
-    int *known = &making->first_piece[place_of(making, layer, row->form)];
-    int parts = parts_of(making, layer, row->form);
+    int *known = &making->first_piece[place_of(making, layer, row->format)];
+    int parts = parts_of(making, layer, row->format);
 
     if (*known) {
         *first = *known - 1;
@@ -86,7 +86,7 @@ static enum vbs_status find_pieces(struct making *making, int layer,
         copy_us = vbs_task_copy_us(stream->task, end - from);
         stream->pieces[stream->n_pieces++] =
             (struct vbs_piece){.layer = layer,
-                               .form = row->form,
+                               .form = row->format,
                                .part = p,
                                .parts = parts,
                                .bytes = end - from,
@@ -112,13 +112,13 @@ static enum vbs_status add_visits(struct making *making, int slot, int first, in
  * each of those parts is so many whole pieces. */
 static int step_parts(const struct making *making, int layer, const struct vbs_profile_row *row)
 {
-    int pieces = parts_of(making, layer, row->form);
+    int pieces = parts_of(making, layer, row->format);
 
     if (row->weight_bytes == 0)
         return 1;
     if (vbs_profile_divides(&making->stream->task->profile->layers[layer], row, pieces))
         return pieces;
-    return row->parts > 1 && pieces % row->parts == 0 ? row->parts : 1;
+    return row->n_slices > 1 && pieces % row->n_slices == 0 ? row->n_slices : 1;
 }
 
 /* Step on a part (parts > 1), or on the whole, with the pieces that it reads. */
@@ -128,8 +128,8 @@ static enum vbs_status add_slot(struct making *making, const struct vbs_step *st
     struct vbs_step made = {.layer = step->layer,
                             .batch = step->batch,
                             .algorithm = step->algorithm,
-                            .part = parts > 1 ? part : 0,
-                            .parts = parts > 1 ? parts : 0};
+                            .slice = parts > 1 ? part : 0,
+                            .n_slices = parts > 1 ? parts : 0};
     int slot = (int)making->stream->computes.n_steps, first = 0, each;
     enum vbs_status status = vbs_step_list_append(making->ctx, &making->stream->computes, &made);
 
@@ -138,7 +138,7 @@ static enum vbs_status add_slot(struct making *making, const struct vbs_step *st
     status = find_pieces(making, step->layer, row, &first);
     if (status != VBS_OK)
         return status;
-    each = parts_of(making, step->layer, row->form) / parts;
+    each = parts_of(making, step->layer, row->format) / parts;
     return add_visits(making, slot, first + (part - 1) * each, each);
 }
 
@@ -160,13 +160,13 @@ static int64_t run_end(const struct making *making, const struct vbs_step *steps
                        int64_t from, int parts)
 {
     const struct vbs_task *task = making->stream->task;
-    int form = vbs_task_step_row(task, &steps[from])->form, layer = steps[from].layer;
+    int form = vbs_task_step_row(task, &steps[from])->format, layer = steps[from].layer;
     int64_t to = from + 1;
 
     for (; to < n_steps && steps[to].layer == layer; to++) {
         const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[to]);
 
-        if (row->form != form || step_parts(making, layer, row) != parts)
+        if (row->format != form || step_parts(making, layer, row) != parts)
             break;
     }
     return to;
@@ -210,7 +210,7 @@ static enum vbs_status measure_steps(struct making *making)
         status = vbs_walk_part(making->ctx, &walk, step, &stream->step_bytes[s]);
         stream->step_bytes[s] += row->ws_bytes;
         stream->step_us[s] =
-            vbs_part_us(&task->profile->layers[step->layer], row, step->part, step->parts);
+            vbs_part_us(&task->profile->layers[step->layer], row, step->slice, step->n_slices);
         stream->compute_us += stream->step_us[s];
     }
     vbs_walk_clear(&walk);

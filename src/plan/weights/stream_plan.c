@@ -183,9 +183,9 @@ static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps
     const struct vbs_piece *piece = &loading->stream->pieces[loading->stream->visits[v].piece];
     struct vbs_step step = {.op = (uint8_t)op,
                             .layer = piece->layer,
-                            .part = piece->part,
-                            .parts = piece->parts,
-                            .form = (uint8_t)piece->form,
+                            .slice = piece->part,
+                            .n_slices = piece->parts,
+                            .format = (uint8_t)piece->form,
                             .bytes = piece->bytes,
                             .resident = resident};
 
@@ -214,7 +214,7 @@ static enum vbs_status emit_all(struct loading *loading, struct vbs_step_list *s
     for (int s = 0; status == VBS_OK && s <= loading->n_slots; s++) {
         for (; status == VBS_OK && used < stream->n_visits && stream->visits[used].slot < s; used++)
             if (!loading->kept[used])
-                status = emit(loading, steps, VBS_STEP_DROP, used, false);
+                status = emit(loading, steps, VBS_STEP_EVICT, used, false);
         for (; status == VBS_OK && loaded < stream->n_visits &&
                (loading->load_slot[loaded] < 0 || loading->load_slot[loaded] <= s);
              loaded++)

@@ -23,7 +23,7 @@ struct reader {
     int column_at[CSV_N_COLUMNS]; /* field of each column, or -1 */
     int n_columns;                /* of the header; 0 before it */
     int inputs[VBS_MAX_LAYERS];   /* of the row being read */
-    struct vbs_circumstances circumstances;
+    struct vbs_provenance provenance;
     bool threads_given;
 };
 
@@ -101,18 +101,18 @@ static enum vbs_status set_threads(struct reader *reader, const char *value)
     if (reader->threads_given)
         return FAIL(reader, "'threads' is there twice");
     reader->threads_given = true;
-    reader->circumstances.threads = (int)threads;
+    reader->provenance.threads = (int)threads;
     return VBS_OK;
 }
 
-static enum vbs_status set_circumstance(struct reader *reader, const char *key, char *value)
+static enum vbs_status set_provenance(struct reader *reader, const char *key, char *value)
 {
     const char **place = NULL;
     char *after;
 
 #define MATCH(member)                                                                              \
     if (strcmp(key, #member) == 0)                                                                 \
-        place = &reader->circumstances.member;
+        place = &reader->provenance.member;
     VBS_CIRCUMSTANCE_TEXTS(MATCH)
 #undef MATCH
     if (strcmp(key, "threads") == 0)
@@ -150,7 +150,7 @@ static enum vbs_status read_comment(struct reader *reader)
     while (stop > colon + 1 && strchr(" \t\r", stop[-1]))
         *--stop = '\0';
     *colon = '\0';
-    return set_circumstance(reader, text, colon + 1 + strspn(colon + 1, " \t"));
+    return set_provenance(reader, text, colon + 1 + strspn(colon + 1, " \t"));
 }
 
 /* The next line that is neither empty nor a comment; *got is false at the end. */
@@ -342,8 +342,8 @@ static enum vbs_status read_row(struct reader *reader)
         (status = read_time(reader, CSV_time_us, &row.time_us)) ||
         (status = read_whole(reader, CSV_ws_bytes, 0, VBS_MAX_BYTES, &row.ws_bytes)) ||
         (status = read_whole(reader, CSV_packed_bytes, 0, VBS_MAX_BYTES, &row.weight_bytes)) ||
-        (status = read_int(reader, CSV_form, 0, VBS_MAX_FORMS - 1, &row.form)) ||
-        (status = read_int(reader, CSV_parts, 0, VBS_MAX_ROW_PARTS, &row.parts)) ||
+        (status = read_int(reader, CSV_form, 0, VBS_MAX_FORMATS - 1, &row.format)) ||
+        (status = read_int(reader, CSV_parts, 0, VBS_MAX_ROW_PARTS, &row.n_slices)) ||
         (status = read_time(reader, CSV_mad_us, &row.mad_us)) ||
         (status = read_time(reader, CSV_low_us, &row.low_us)) ||
         (status = read_time(reader, CSV_high_us, &row.high_us)) ||
@@ -370,7 +370,7 @@ static enum vbs_status read_all(struct reader *reader)
     if (reader->builder->n_rows == 0)
         return vbs_builder_fail(reader->ctx, reader->builder, 0, "no rows after the header");
     reader->builder->line = 0;
-    return vbs_profile_builder_circumstances(reader->ctx, reader->builder, &reader->circumstances);
+    return vbs_profile_builder_provenances(reader->ctx, reader->builder, &reader->provenance);
 }
 
 /* Text as such has no zero bytes; they would end fields early. */

@@ -1,5 +1,5 @@
 /*
- * Profiles to CSV. One profile has one text: rows by layer, batch and algorithm, circumstances that
+ * Profiles to CSV. One profile has one text: rows by layer, batch and algorithm, provenance that
  * are empty left out, statistics only where something was measured.
  */
 #include "profile/csv/csv.h"
@@ -46,7 +46,7 @@ static void add_quoted(struct vbs_text *text, const char *value)
     vbs_text_add(text, "\"");
 }
 
-static void add_circumstance(struct vbs_text *text, const char *key, const char *value)
+static void add_provenance(struct vbs_text *text, const char *key, const char *value)
 {
     if (value[0] == '\0')
         return;
@@ -100,13 +100,13 @@ static bool has_column(struct groups groups, enum csv_column column)
 
 static void add_head(struct vbs_text *text, const struct vbs_profile *profile, struct groups groups)
 {
-    const struct vbs_circumstances *circumstances = &profile->circumstances;
+    const struct vbs_provenance *provenance = &profile->provenance;
 
-#define ADD(member) add_circumstance(text, #member, circumstances->member);
+#define ADD(member) add_provenance(text, #member, provenance->member);
     VBS_CIRCUMSTANCE_TEXTS(ADD)
 #undef ADD
-    if (circumstances->threads)
-        vbs_text_addf(text, "# threads: %d\n", circumstances->threads);
+    if (provenance->threads)
+        vbs_text_addf(text, "# threads: %d\n", provenance->threads);
     for (int i = 0; i < profile->n_copies; i++)
         for (int j = 0; j < profile->copies[i].n_rows; j++)
             add_copy(text, profile->copies[i].source, &profile->copies[i].rows[j]);
@@ -137,9 +137,9 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile, in
     if (groups.measured)
         add_statistics(text, row->mad_us, row->low_us, row->high_us, row->n_runs);
     if (groups.packed)
-        vbs_text_addf(text, ",%d,%" PRId64 ",%d", about->channels, row->weight_bytes, row->form);
+        vbs_text_addf(text, ",%d,%" PRId64 ",%d", about->channels, row->weight_bytes, row->format);
     if (groups.divided)
-        vbs_text_addf(text, ",%d", row->parts);
+        vbs_text_addf(text, ",%d", row->n_slices);
     vbs_text_add(text, "\n");
 }
 
@@ -157,9 +157,9 @@ static struct groups find_groups(const struct vbs_profile *profile)
 
             for (int i = 0; i < n_rows; i++) {
                 groups.measured = groups.measured || rows[i].n_runs > 0;
-                groups.divided = groups.divided || rows[i].parts > 0;
+                groups.divided = groups.divided || rows[i].n_slices > 0;
                 groups.packed =
-                    groups.packed || rows[i].form || rows[i].weight_bytes != about->weight_bytes;
+                    groups.packed || rows[i].format || rows[i].weight_bytes != about->weight_bytes;
             }
         }
     }

@@ -106,7 +106,7 @@ static void report_progress(const struct copying *c)
 
     if (!progress->report)
         return;
-    snprintf(text, sizeof text, "%s copies", c->session->circumstances.model);
+    snprintf(text, sizeof text, "%s copies", c->session->provenance.model);
     progress->report(progress->self, fmin(1, elapsed / c->budget_s), fmax(0, c->budget_s - elapsed),
                      text);
 }
@@ -343,8 +343,8 @@ static enum vbs_status measure_timed(struct copying *c)
 /* An imaginary device has imaginary disks; as with kernels, one sample says all. */
 static enum vbs_status measure_modelled(struct copying *c)
 {
-    static const struct vbs_channel MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},
-                                                {VBS_COPY_DISK, 100, 1000}};
+    static const struct vbs_link MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},
+                                             {VBS_COPY_DISK, 100, 1000}};
 
     for (size_t m = 0; m < sizeof MODELS / sizeof MODELS[0]; m++)
         for (int i = 0; i < c->n_sizes; i++) {

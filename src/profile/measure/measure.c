@@ -223,8 +223,8 @@ static void report_progress(struct measuring *m, int b)
     if (elapsed > m->table.options.time_limit_s)
         snprintf(late, sizeof late, ", past the time limit: %d runs of each come first",
                  m->table.options.min_runs);
-    snprintf(text, sizeof text, "%s batch %d%s", m->session->circumstances.model,
-             m->table.batches[b], late);
+    snprintf(text, sizeof text, "%s batch %d%s", m->session->provenance.model, m->table.batches[b],
+             late);
     progress->report(progress->self, m->progress, left, text);
 }
 
@@ -315,7 +315,7 @@ static enum vbs_status run_modelled(struct measuring *m)
             return status;
         if (progress->report)
             progress->report(progress->self, (kernel + 1.0) / m->session->n_kernels, -1,
-                             m->session->circumstances.model);
+                             m->session->provenance.model);
     }
     return VBS_OK;
 }

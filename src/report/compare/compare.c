@@ -284,11 +284,10 @@ static const char *copy_text(struct vbs_arena *arena, const char *text, bool *fa
     return copy;
 }
 
-static struct vbs_circumstances copy_circumstances(struct vbs_arena *arena,
-                                                   const struct vbs_circumstances *from,
-                                                   bool *failed)
+static struct vbs_provenance copy_provenances(struct vbs_arena *arena,
+                                              const struct vbs_provenance *from, bool *failed)
 {
-    return (struct vbs_circumstances){
+    return (struct vbs_provenance){
         .model = copy_text(arena, from->model, failed),
         .input = copy_text(arena, from->input, failed),
         .backend = copy_text(arena, from->backend, failed),
@@ -328,13 +327,13 @@ static int64_t *copy_budgets(struct vbs_arena *arena, const struct vbs_budgets *
     return copy;
 }
 
-static struct vbs_channel copy_channel(struct vbs_arena *arena, const struct vbs_problem *problem,
-                                       bool *failed)
+static struct vbs_link copy_channel(struct vbs_arena *arena, const struct vbs_problem *problem,
+                                    bool *failed)
 {
-    struct vbs_channel channel = problem->copy;
+    struct vbs_link channel = problem->copy;
 
     if (problem->weights == VBS_WEIGHTS_EXCLUDED)
-        return (struct vbs_channel){0};
+        return (struct vbs_link){0};
     channel.source = copy_text(arena, channel.source ? channel.source : "", failed);
     return channel;
 }
@@ -370,14 +369,14 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .weights = problem->weights,
         .copy = copy_channel(arena, problem, &failed),
         .weight_bytes = add_up_weights(problem->profile),
-        .circumstances = copy_circumstances(arena, &problem->profile->circumstances, &failed),
-        .judge = copy_circumstances(arena, &judge->circumstances, &failed),
+        .provenance = copy_provenances(arena, &problem->profile->provenance, &failed),
+        .judge = copy_provenances(arena, &judge->provenance, &failed),
         .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),
         .n_budgets = n_budgets,
         .budgets = copy_budgets(arena, budgets),
         .planners = copy_planners(arena, options, problem->weights, &n_planners),
     };
-    owned->compare.model = owned->compare.circumstances.model;
+    owned->compare.model = owned->compare.provenance.model;
     owned->compare.n_planners = n_planners;
     owned->bound_us = vbs_arena_alloc(arena, (size_t)n_budgets, sizeof *owned->bound_us);
     owned->rows =

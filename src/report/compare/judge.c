@@ -27,19 +27,18 @@ static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b
     for (int i = 0; i < a->n_copies; i++) {
         const struct vbs_copy *other = vbs_profile_copy(b, a->copies[i].source);
 
-        if (!other || other->channel.latency_us != a->copies[i].channel.latency_us ||
-            other->channel.bytes_per_us != a->copies[i].channel.bytes_per_us)
+        if (!other || other->link.latency_us != a->copies[i].link.latency_us ||
+            other->link.bytes_per_us != a->copies[i].link.bytes_per_us)
             return false;
     }
     return true;
 }
 
-struct vbs_channel vbs_judge_channel(const struct vbs_profile *judge,
-                                     const struct vbs_channel *asked)
+struct vbs_link vbs_judge_channel(const struct vbs_profile *judge, const struct vbs_link *asked)
 {
     const struct vbs_copy *own = asked->source ? vbs_profile_copy(judge, asked->source) : NULL;
 
-    return own ? own->channel : *asked;
+    return own ? own->link : *asked;
 }
 
 static bool same_rows(const struct vbs_profile *a, const struct vbs_profile *b, int layer,

@@ -16,7 +16,6 @@ bool vbs_judge_is_same(const struct vbs_profile *a, const struct vbs_profile *b,
 
 /* What copies take by the judge that take asked by plan: its own channel of that source, or, where
  * it has none, the same (as vbs_replay_run does). */
-struct vbs_channel vbs_judge_channel(const struct vbs_profile *judge,
-                                     const struct vbs_channel *asked);
+struct vbs_link vbs_judge_channel(const struct vbs_profile *judge, const struct vbs_link *asked);
 
 #endif

@@ -297,12 +297,12 @@ static double share_of_step(const struct vbs_noise *noise, const struct vbs_step
 {
     int64_t channels = noise->judge->layers[step->layer].channels;
 
-    if (step->parts == 0)
+    if (step->n_slices == 0)
         return 1;
     if (channels == 0)
-        return 1.0 / step->parts;
-    return (double)(step->part * channels / step->parts -
-                    (step->part - 1) * channels / step->parts) /
+        return 1.0 / step->n_slices;
+    return (double)(step->slice * channels / step->n_slices -
+                    (step->slice - 1) * channels / step->n_slices) /
            (double)channels;
 }
 
@@ -392,7 +392,7 @@ static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
 {
     struct clock_source source = {.noise = noise, .schedule = schedule};
     struct vbs_clock_rows rows = {.self = &source, .find = find_draws};
-    struct vbs_channel channel = vbs_judge_channel(noise->judge, &schedule->copy);
+    struct vbs_link channel = vbs_judge_channel(noise->judge, &schedule->copy);
     double *times_us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *times_us);
     enum vbs_status status;
     bool known;

@@ -116,14 +116,14 @@ enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solver
 enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                           double *latency_us)
 {
-    struct vbs_certificate certificate;
+    struct vbs_infeasibility infeasibility;
     enum vbs_status status;
 
     *latency_us = 0;
     if (vbs_solver_least_bytes(solver) < INT64_MAX)
         return VBS_OK;
-    status = vbs_solver_explain(ctx, solver, &certificate);
+    status = vbs_solver_explain(ctx, solver, &infeasibility);
     if (status == VBS_OK)
-        *latency_us = certificate.least_latency_us;
+        *latency_us = infeasibility.least_latency_us;
     return status;
 }

@@ -26,7 +26,7 @@ struct piece {
 
 struct clocks {
     const struct vbs_profile *profile;
-    const struct vbs_channel *channel;
+    const struct vbs_link *channel;
     int n_draws;
     double *compute_us, *copy_us; /* [n_draws] ends of the last steps */
     int *first;                   /* [n_layers + 1] piece of each layer, -1: none */
@@ -72,7 +72,8 @@ static void set_span(const struct vbs_profile *profile, const struct vbs_step *s
 {
     int channels = profile->layers[step->layer].channels;
     int64_t total = channels > 0 ? channels : total_bytes;
-    int parts = step->parts > 0 ? step->parts : 1, part = step->parts > 0 ? step->part : 1;
+    int parts = step->n_slices > 0 ? step->n_slices : 1,
+        part = step->n_slices > 0 ? step->slice : 1;
 
     *from = share_of(total, part - 1, parts);
     *to = share_of(total, part, parts);
@@ -121,11 +122,11 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks *clocks, const st
 
         clocks->copy_us[r] = piece->end_us[r] = start_us + took_us;
     }
-    piece->form = step->form;
+    piece->form = step->format;
     piece->waited = false;
     piece->order = clocks->n_loads++;
     set_span(clocks->profile, step,
-             vbs_profile_form_bytes(clocks->profile, step->layer, step->form), &piece->from,
+             vbs_profile_format_bytes(clocks->profile, step->layer, step->format), &piece->from,
              &piece->to);
     piece->next = clocks->first[step->layer];
     clocks->first[step->layer] = index;
@@ -141,14 +142,14 @@ static void drop(struct clocks *clocks, const struct vbs_step *step)
     int64_t from, to;
 
     set_span(clocks->profile, step,
-             vbs_profile_form_bytes(clocks->profile, step->layer, step->form), &from, &to);
+             vbs_profile_format_bytes(clocks->profile, step->layer, step->format), &from, &to);
     while (*at >= 0) {
         int index = *at;
         struct piece *piece = &clocks->pieces[index];
 
-        if (piece->form == step->form && from <= piece->from && piece->from < to)
+        if (piece->form == step->format && from <= piece->from && piece->from < to)
             piece->from = to < piece->to ? to : piece->to;
-        if (piece->form == step->form && from < piece->to && piece->to <= to)
+        if (piece->form == step->format && from < piece->to && piece->to <= to)
             piece->to = from > piece->from ? from : piece->from;
         if (piece->from < piece->to) {
             at = &piece->next;
@@ -171,7 +172,7 @@ static struct piece *find_last(const struct clocks *clocks, const struct vbs_ste
     for (int i = clocks->first[step->layer]; i >= 0; i = clocks->pieces[i].next) {
         struct piece *piece = &clocks->pieces[i];
 
-        if (piece->form == row->form && piece->from < to && from < piece->to &&
+        if (piece->form == row->format && piece->from < to && from < piece->to &&
             (!last || piece->order > last->order))
             last = piece;
     }
@@ -185,11 +186,11 @@ static void compute(struct clocks *clocks, const struct vbs_step *step,
     int64_t from, to;
     double share = 1;
 
-    if (step->parts > 0) {
+    if (step->n_slices > 0) {
         int channels = clocks->profile->layers[step->layer].channels;
 
         set_span(clocks->profile, step, 0, &from, &to);
-        share = channels > 0 ? (double)(to - from) / channels : 1.0 / step->parts;
+        share = channels > 0 ? (double)(to - from) / channels : 1.0 / step->n_slices;
     }
     for (int r = 0; last && r < clocks->n_draws; r++)
         if (last->end_us[r] > clocks->compute_us[r])
@@ -210,7 +211,7 @@ static enum vbs_status take_step(struct vbs_ctx *ctx, struct clocks *clocks,
 
     if (step->op == VBS_STEP_LOAD)
         return step->resident ? VBS_OK : load(ctx, clocks, step);
-    if (step->op == VBS_STEP_DROP) {
+    if (step->op == VBS_STEP_EVICT) {
         drop(clocks, step);
         return VBS_OK;
     }
@@ -224,9 +225,9 @@ static enum vbs_status take_step(struct vbs_ctx *ctx, struct clocks *clocks,
 }
 
 enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule,
-                               const struct vbs_channel *channel, const struct vbs_clock_rows *rows,
-                               int n_draws, double *time_us, bool *known)
+                               const struct vbs_schedule *schedule, const struct vbs_link *channel,
+                               const struct vbs_clock_rows *rows, int n_draws, double *time_us,
+                               bool *known)
 {
     struct clocks clocks = {.profile = profile, .channel = channel, .n_draws = n_draws};
     enum vbs_status status = init(ctx, &clocks, time_us);

@@ -24,8 +24,8 @@ struct vbs_clock_rows {
  * O(steps x draws). VBS_NO_MEMORY, VBS_INTERRUPTED, what rows fails with.
  */
 enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule,
-                               const struct vbs_channel *channel, const struct vbs_clock_rows *rows,
-                               int n_draws, double *time_us, bool *known) VBS_MUST_CHECK;
+                               const struct vbs_schedule *schedule, const struct vbs_link *channel,
+                               const struct vbs_clock_rows *rows, int n_draws, double *time_us,
+                               bool *known) VBS_MUST_CHECK;
 
 #endif

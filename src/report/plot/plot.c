@@ -192,7 +192,7 @@ static void add_title(struct vbs_text *script, int number, const struct vbs_comp
 
 /* The device up to its first comma: a plot has no room for family, stepping and instruction sets.
  */
-static void add_device(struct vbs_text *note, const struct vbs_circumstances *from)
+static void add_device(struct vbs_text *note, const struct vbs_provenance *from)
 {
     const char *device = from->device[0] ? from->device : from->backend;
     size_t length = strcspn(device, ",");
@@ -218,7 +218,7 @@ static void add_copies(struct vbs_text *note, const struct vbs_compare *compare)
 /* Where the times come from: the judge. */
 static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
-    const struct vbs_circumstances *from = &compare->judge;
+    const struct vbs_provenance *from = &compare->judge;
     struct vbs_text note = {0};
 
     if (strcmp(from->backend, "analytic") == 0)

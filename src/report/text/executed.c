@@ -39,7 +39,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_exec_step *ran, int64_t index)
 {
     const struct vbs_step *step = &schedule->steps[index];
-    bool whole = step->parts <= 1;
+    bool whole = step->n_slices <= 1;
 
     vbs_text_addf(text, "%" PRId64 ",%s,%d,", index + 1, vbs_step_word((enum vbs_step_op)step->op),
                   step->layer);
@@ -47,7 +47,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
     vbs_text_add(text, ",");
     if (step->op == VBS_STEP_COMPUTE)
         vbs_text_addf(text, "%d", step->batch);
-    vbs_text_addf(text, ",%d,%d,", whole ? 1 : step->part, whole ? 1 : step->parts);
+    vbs_text_addf(text, ",%d,%d,", whole ? 1 : step->slice, whole ? 1 : step->n_slices);
     vbs_text_add_double(text, replay->steps[index].start_us);
     vbs_text_add(text, ",");
     vbs_text_add_double(text, replay->steps[index].end_us);
@@ -94,7 +94,7 @@ static void set_times(const struct vbs_schedule *schedule, const struct vbs_exec
 
         steps[i].start_us = executed->steps[i].start_us;
         steps[i].end_us = executed->steps[i].end_us;
-        if (schedule->steps[i].op == VBS_STEP_DROP || schedule->steps[i].resident)
+        if (schedule->steps[i].op == VBS_STEP_EVICT || schedule->steps[i].resident)
             continue;
         if (steps[i].start_us > *ended && steps[i].start_us - *ended < unseen_us)
             steps[i].start_us = *ended;

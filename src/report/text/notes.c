@@ -35,8 +35,8 @@ static void add_part(struct vbs_text *line, const char **separator, const char *
 }
 
 /* A line about a profile; nothing when nothing is known about it. */
-static void add_circumstances(struct vbs_text *text, const char *verb, int64_t id,
-                              const struct vbs_circumstances *from)
+static void add_provenances(struct vbs_text *text, const char *verb, int64_t id,
+                            const struct vbs_provenance *from)
 {
     struct vbs_text line = {0};
     const char *separator = " ";
@@ -59,7 +59,7 @@ static void add_circumstances(struct vbs_text *text, const char *verb, int64_t i
 /* ", weights included (232.6 MiB), copies at 4.66 GiB/s from page-cache" */
 static void add_weights(struct vbs_text *line, const struct vbs_compare *compare)
 {
-    const struct vbs_channel *copy = &compare->copy;
+    const struct vbs_link *copy = &compare->copy;
     char bytes[24];
 
     if (compare->weights == VBS_WEIGHTS_EXCLUDED)
@@ -82,16 +82,16 @@ static void add_weights(struct vbs_text *line, const struct vbs_compare *compare
 void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
                           const char *time_name)
 {
-    bool modelled = strcmp(compare->circumstances.backend, "analytic") == 0;
+    bool modelled = strcmp(compare->provenance.backend, "analytic") == 0;
     struct vbs_text line = {0};
 
     if (compare->model[0])
         vbs_text_add_visible(&line, compare->model, NAME_LIMIT);
     else
         vbs_text_add(&line, "unnamed network");
-    if (compare->circumstances.input[0]) {
+    if (compare->provenance.input[0]) {
         vbs_text_add(&line, " [");
-        vbs_text_add_visible(&line, compare->circumstances.input, NAME_LIMIT);
+        vbs_text_add_visible(&line, compare->provenance.input, NAME_LIMIT);
         vbs_text_add(&line, "]");
     }
     vbs_text_addf(&line, ", request of %lld %s, io %s (inputs and outputs %s the budget)",
@@ -102,10 +102,10 @@ void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compa
         vbs_text_addf(&line, ", no sample waits longer than %.6g ms",
                       compare->latency_bound_us / 1e3);
     end_paragraph(text, &line);
-    add_circumstances(text, modelled ? "modelled by" : "measured with", compare->profile_id,
-                      &compare->circumstances);
+    add_provenances(text, modelled ? "modelled by" : "measured with", compare->profile_id,
+                    &compare->provenance);
     if (!compare->self_judged)
-        add_circumstances(text, "judged by", compare->judge_id, &compare->judge);
+        add_provenances(text, "judged by", compare->judge_id, &compare->judge);
     vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);
 }
 

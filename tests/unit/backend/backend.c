@@ -85,10 +85,10 @@ static bool all_are(const float *values, int n, float value)
     return true;
 }
 
-static void get(struct bench *t, int layer, int bundled, enum vbs_parameter what, int64_t first,
+static void get(struct bench *t, int layer, int fused, enum vbs_parameter what, int64_t first,
                 int64_t count, float *values)
 {
-    if (vbs_parameter_values(&t->ctx, t->network, layer, bundled, what, first, count, values))
+    if (vbs_parameter_values(&t->ctx, t->network, layer, fused, what, first, count, values))
         ok(false, "parameters of layer %d: %s", layer, vbs_detail(&t->ctx));
 }
 
@@ -187,7 +187,7 @@ static void check_formula(void)
     ok(winograd < us && us < direct, "each pays with scratch for time");
     ok(!kernel_of(&t, 4, 1, "winograd", &us) && kernel_of(&t, 4, 1, "im2col-gemm", &us),
        "no Winograd with a stride");
-    ok(t.session->modelled && t.session->circumstances.threads == 0, "it says that it computes");
+    ok(t.session->modelled && t.session->provenance.threads == 0, "it says that it computes");
     close_bench(&t);
 }
 
@@ -334,7 +334,7 @@ static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profil
                 vbs_profile_builder_row(&t->ctx, builder, k->layer, k->batch, k->algorithm, &row);
     }
     if (status == VBS_OK)
-        status = vbs_profile_builder_circumstances(&t->ctx, builder, &t->session->circumstances);
+        status = vbs_profile_builder_provenances(&t->ctx, builder, &t->session->provenance);
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&t->ctx, builder, profile);
     vbs_profile_builder_free(builder);

@@ -351,7 +351,7 @@ static int kernel_of(const struct run *r, int layer)
 {
     for (int i = 0; i < r->session->n_kernels; i++)
         if (r->session->kernels[i].layer == layer && r->session->kernels[i].batch == r->samples &&
-            r->session->kernels[i].parts <= 1)
+            r->session->kernels[i].n_slices <= 1)
             return i;
     return -1;
 }

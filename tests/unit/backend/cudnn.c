@@ -237,11 +237,11 @@ static void check_parts(int parts, bool given)
 {
     static const int first_batch[] = {1};
     char name[32];
-    struct vbs_wanted_kernel wanted[8];
+    struct vbs_requested_kernel requested[8];
     struct vbs_backend_options options = {.batches = first_batch,
                                           .n_batches = 1,
-                                          .wanted = wanted,
-                                          .n_wanted = parts,
+                                          .requested = requested,
+                                          .n_requested = parts,
                                           .weights_given = given};
     const struct vbs_backend *backend;
     struct bench t = {.name = DIVIDED.name, .given = given};
@@ -251,8 +251,8 @@ static void check_parts(int parts, bool given)
     fake_cuda_reset();
     snprintf(name, sizeof name, "precomp-gemm/%d", parts);
     for (int i = 0; i < parts; i++)
-        wanted[i] = (struct vbs_wanted_kernel){
-            .layer = 1, .batch = 2, .part = i + 1, .parts = parts, .algorithm = name};
+        requested[i] = (struct vbs_requested_kernel){
+            .layer = 1, .batch = 2, .slice = i + 1, .n_slices = parts, .algorithm = name};
     if (!ok(backend_case_network(&t.ctx, &DIVIDED, &t.network) == VBS_OK &&
                 vbs_backend_find(&t.ctx, "cudnn", &backend) == VBS_OK &&
                 backend->open(&t.ctx, t.network, &options, &t.session) == VBS_OK &&

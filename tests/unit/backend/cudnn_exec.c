@@ -49,8 +49,8 @@ static bool add_row(struct bench *b, struct vbs_profile_builder *builder, int ke
     const struct vbs_session_ops *ops = b->session->ops;
     struct vbs_profile_row row = {.ws_bytes = k->ws_bytes,
                                   .weight_bytes = k->weight_bytes,
-                                  .form = k->form,
-                                  .parts = k->row_parts};
+                                  .format = k->format,
+                                  .n_slices = k->row_slices};
     void *dst = ops->alloc(b->session, k->batch * b->session->layers[k->layer].out_bytes);
     void *ws = ops->alloc(b->session, k->ws_bytes);
     const void *src[16];
@@ -80,10 +80,9 @@ static struct vbs_profile *make_profile(void)
         done = vbs_profile_builder_layer(&b.ctx, builder, &b.session->layers[k]) == VBS_OK;
     for (int i = 0; done && i < b.session->n_kernels; i++)
         done = add_row(&b, builder, i);
-    done =
-        done &&
-        vbs_profile_builder_circumstances(&b.ctx, builder, &b.session->circumstances) == VBS_OK &&
-        vbs_profile_builder_finish(&b.ctx, builder, &profile) == VBS_OK;
+    done = done &&
+           vbs_profile_builder_provenances(&b.ctx, builder, &b.session->provenance) == VBS_OK &&
+           vbs_profile_builder_finish(&b.ctx, builder, &profile) == VBS_OK;
     if (!ok(done, "a profile of a GPU"))
         printf("# %s\n", vbs_detail(&b.ctx));
     bench_close(&b);

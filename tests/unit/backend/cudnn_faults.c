@@ -23,7 +23,7 @@ static const struct backend_case NETWORK = {"network", "input 2x6x6\n"
 
 /* ---- probing ---- */
 
-static void check_probe(const char *what, const char *wanted)
+static void check_probe(const char *what, const char *requested)
 {
     const struct vbs_backend *backend;
     struct vbs_backend_info info;
@@ -34,9 +34,9 @@ static void check_probe(const char *what, const char *wanted)
     if (vbs_backend_find(&ctx, "cudnn", &backend) != VBS_OK)
         return;
     backend->probe(&info);
-    ok(info.built && !info.usable && strstr(info.why, wanted), "%s: %s", what, info.why);
+    ok(info.built && !info.usable && strstr(info.why, requested), "%s: %s", what, info.why);
     opened = bench_open(&t, &NETWORK, "cudnn", 0);
-    ok(!opened && strstr(vbs_detail(&t.ctx), wanted), "%s: no session: %s", what,
+    ok(!opened && strstr(vbs_detail(&t.ctx), requested), "%s: no session: %s", what,
        vbs_detail(&t.ctx));
     bench_close(&t);
     ok(fake_cuda_live() == 0 && fake_cuda_violations() == 0, "%s: nothing is left", what);

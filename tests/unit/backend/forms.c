@@ -39,7 +39,7 @@ static void close_it(struct opened *o)
  * their first use, or kernels of one form differ in their weights. */
 static int count_forms(const struct vbs_session *session, int layer)
 {
-    int64_t bytes[VBS_MAX_FORMS], packed[VBS_MAX_FORMS];
+    int64_t bytes[VBS_MAX_FORMATS], packed[VBS_MAX_FORMATS];
     int n = 0;
 
     for (int i = 0; i < session->n_kernels; i++) {
@@ -47,14 +47,14 @@ static int count_forms(const struct vbs_session *session, int layer)
 
         if (kernel->layer != layer)
             continue;
-        if (kernel->form < 0 || kernel->form > n || kernel->form >= VBS_MAX_FORMS)
+        if (kernel->format < 0 || kernel->format > n || kernel->format >= VBS_MAX_FORMATS)
             return -1;
-        if (kernel->form == n) {
+        if (kernel->format == n) {
             packed[n] = kernel->packed_bytes;
             bytes[n++] = kernel->weight_bytes;
         }
-        if (bytes[kernel->form] != kernel->weight_bytes ||
-            packed[kernel->form] != kernel->packed_bytes)
+        if (bytes[kernel->format] != kernel->weight_bytes ||
+            packed[kernel->format] != kernel->packed_bytes)
             return -1;
     }
     return n;
@@ -92,10 +92,10 @@ static int count_odd(const struct vbs_session *session)
 
     for (int i = 0; i < session->n_kernels; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
-        int channels = session->layers[kernel->layer].channels, parts = kernel->row_parts;
+        int channels = session->layers[kernel->layer].channels, parts = kernel->row_slices;
 
         n += kernel->packed_bytes < 0 || kernel->packed_bytes > kernel->weight_bytes;
-        n += kernel->part != 0 || kernel->parts != 0;
+        n += kernel->slice != 0 || kernel->n_slices != 0;
         n += parts < 0 || parts > VBS_MAX_ROW_PARTS || (parts != 1 && channels == 0);
         n += parts > 1 && (channels % parts != 0 || kernel->packed_bytes % parts != 0);
         n += parts == 0 && !session->modelled && kernel->packed_bytes % channels != 0;
@@ -110,7 +110,7 @@ static void parts_are_of_whole_units(const char *model)
 
     if (open_on(&o, "onednn", model)) {
         for (int i = 0; i < o.session->n_kernels; i++) {
-            int parts = o.session->kernels[i].row_parts;
+            int parts = o.session->kernels[i].row_slices;
 
             n_any += parts == 0;
             n_never += parts == 1;
@@ -149,7 +149,7 @@ static void winograd_packs_in_a_form_of_its_own(void)
     if (open_on(&o, "analytic", "vgg-16")) {
         direct = kernel_of(o.session, "conv3_1", "direct");
         winograd = kernel_of(o.session, "conv3_1", "winograd");
-        ok(direct && winograd && direct->form == 0 && winograd->form == 1 &&
+        ok(direct && winograd && direct->format == 0 && winograd->format == 1 &&
                winograd->weight_bytes > direct->weight_bytes,
            "direct and winograd");
         is_int(layer_of(o.session, "conv3_1")->channels, 256, "channels of a conv");

@@ -82,7 +82,7 @@ static void check_network(const struct backend_case *c, int threads)
 
 /* ---- the rest of the contract ---- */
 
-static void check_circumstances(void)
+static void check_provenances(void)
 {
     struct bench a, b;
     bool opened = bench_open(&a, &backend_cases[0], "onednn", 1);
@@ -90,10 +90,10 @@ static void check_circumstances(void)
     opened = bench_open(&b, &backend_cases[0], "onednn", 1) && opened;
     ok(opened, "two sessions at once");
     if (opened) {
-        const struct vbs_circumstances *x = &a.session->circumstances;
-        const struct vbs_circumstances *y = &b.session->circumstances;
+        const struct vbs_provenance *x = &a.session->provenance;
+        const struct vbs_provenance *y = &b.session->provenance;
 
-        is_str(x->backend, "onednn", "circumstances name the backend");
+        is_str(x->backend, "onednn", "provenance name the backend");
         is_str(x->library, y->library, "the library is the same in both");
         is_str(x->device, y->device, "and the device");
         is_str(x->date, "", "no time in them");
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
     check_network(backend_case("an inception block"), 1);
     check_network(backend_case("an inception block"), 2);
     check_network(backend_case("three dimensions"), 0);
-    check_circumstances();
+    check_provenances();
     check_read_and_write();
     check_in_place();
     check_cancel();

@@ -1,5 +1,5 @@
 /*
- * Kernels that are wanted one by one, weights that runs are given, and parts: the same values as
+ * Kernels that are requested one by one, weights that runs are given, and parts: the same values as
  * those of whole kernels with the session's own weights, in the parts' own channels and nowhere
  * else. Wholes are checked against definitions in t_backend_onednn.c.
  */
@@ -36,11 +36,12 @@ static struct vbs_session *open_with(struct bench *t, const struct vbs_backend_o
     return t->backend->open(&t->ctx, t->network, options, &session) == VBS_OK ? session : NULL;
 }
 
-static struct vbs_session *open_wanted(struct bench *t, const struct vbs_wanted_kernel *wanted,
-                                       int n, bool given)
+static struct vbs_session *open_requested(struct bench *t,
+                                          const struct vbs_requested_kernel *requested, int n,
+                                          bool given)
 {
     struct vbs_backend_options options = {
-        .wanted = wanted, .n_wanted = n, .weights_given = given, .threads = 1};
+        .requested = requested, .n_requested = n, .weights_given = given, .threads = 1};
 
     return open_with(t, &options);
 }
@@ -156,17 +157,17 @@ static void weights_can_be_given(struct bench *t)
 
     for (int i = 0; i < t->session->n_kernels; i++) {
         const struct vbs_kernel *k = &t->session->kernels[i];
-        struct vbs_wanted_kernel wanted = {
+        struct vbs_requested_kernel requested = {
             .layer = k->layer, .batch = k->batch, .algorithm = k->algorithm};
         int64_t bytes = k->batch * t->session->layers[k->layer].out_bytes;
-        struct vbs_session *given = open_wanted(t, &wanted, 1, true);
+        struct vbs_session *given = open_requested(t, &requested, 1, true);
         unsigned char *want = guarded(t, bytes), *got = guarded(t, bytes);
         unsigned char *own = packed(t, t->session, i),
                       *weights = given ? packed(t, given, 0) : NULL;
         const struct vbs_kernel *g = given ? given->kernels : NULL;
         bool alike = g && g->ws_bytes == k->ws_bytes && g->weight_bytes == k->weight_bytes &&
-                     g->packed_bytes == k->packed_bytes && g->row_parts == k->row_parts &&
-                     strcmp(g->algorithm, k->algorithm) == 0 && g->parts == 0;
+                     g->packed_bytes == k->packed_bytes && g->row_slices == k->row_slices &&
+                     strcmp(g->algorithm, k->algorithm) == 0 && g->n_slices == 0;
 
         if (!(alike && own && weights && run(t, t->session, i, NULL, want) &&
               run(t, given, 0, weights, got)))
@@ -218,7 +219,7 @@ static bool run_part(struct bench *t, struct vbs_session *session, int i, const 
     bool good = got && run(t, session, i, weights, got) && is_guard(got + bytes, GUARD_BYTES);
     int64_t first, count;
 
-    range_of(session, k->layer, k->part, k->parts, &first, &count);
+    range_of(session, k->layer, k->slice, k->n_slices, &first, &count);
     for (int s = 0; s < k->batch && good; s++) {
         unsigned char *at = got + s * sample;
 
@@ -234,14 +235,14 @@ static struct outcome try_parts(struct bench *t, int kernel, int n, bool given)
     const struct vbs_kernel *k = &t->session->kernels[kernel];
     int64_t bytes = k->batch * t->session->layers[k->layer].out_bytes, at = 0;
     struct outcome o = {.packed = true, .fits = true};
-    struct vbs_wanted_kernel wanted[MAX_KERNELS];
+    struct vbs_requested_kernel requested[MAX_KERNELS];
     unsigned char *want = guarded(t, bytes), *got = guarded(t, bytes);
     unsigned char *whole = packed(t, t->session, kernel);
     struct vbs_session *session;
 
     for (int p = 0; p < n; p++)
-        wanted[p] = (struct vbs_wanted_kernel){k->layer, k->batch, p + 1, n, k->algorithm};
-    session = open_wanted(t, wanted, n, given);
+        requested[p] = (struct vbs_requested_kernel){k->layer, k->batch, p + 1, n, k->algorithm};
+    session = open_requested(t, requested, n, given);
     if (!session || !whole || !run(t, t->session, kernel, NULL, want)) {
         o.n_bad = n;
         n = 0;
@@ -250,8 +251,8 @@ static struct outcome try_parts(struct bench *t, int kernel, int n, bool given)
         const struct vbs_kernel *part = &session->kernels[p];
         unsigned char *weights = packed(t, session, p);
 
-        o.fits &= part->ws_bytes <= k->ws_bytes && part->part == p + 1 && part->parts == n &&
-                  part->row_parts == k->row_parts;
+        o.fits &= part->ws_bytes <= k->ws_bytes && part->slice == p + 1 && part->n_slices == n &&
+                  part->row_slices == k->row_slices;
         o.packed &= weights && memcmp(weights, whole + at, (size_t)part->packed_bytes) == 0;
         o.n_bad += !weights || !run_part(t, session, p, given ? weights : NULL, got);
         at += part->packed_bytes;
@@ -282,17 +283,18 @@ static void parts_make_the_whole(struct bench *t)
         int channels = s->layers[k->layer].channels;
         int numbers[] = {2, 3, channels};
 
-        if (channels < 2 || k->row_parts == 1)
+        if (channels < 2 || k->row_slices == 1)
             continue;
         for (int j = 0; j < 3; j++) {
-            int n = k->row_parts > 1 ? k->row_parts : numbers[j];
+            int n = k->row_slices > 1 ? k->row_slices : numbers[j];
             struct outcome o;
 
-            if (n > channels || n > MAX_KERNELS || (j > 0 && (n == numbers[j - 1] || k->row_parts)))
+            if (n > channels || n > MAX_KERNELS ||
+                (j > 0 && (n == numbers[j - 1] || k->row_slices)))
                 continue;
             o = try_parts(t, i, n, (i + j) % 2);
             n_tried++;
-            n_measured += k->row_parts > 1;
+            n_measured += k->row_slices > 1;
             worst = fmax(worst, o.worst);
             n_unequal += o.worst > (is_exact(s, i) ? 0 : 1e-5);
             if (o.n_bad || !o.packed || !o.fits)
@@ -334,8 +336,8 @@ static int count(const struct vbs_session *s, int layer, int low, int high)
     int n = 0;
 
     for (int i = 0; i < s->n_kernels; i++)
-        n += s->kernels[i].layer == layer && s->kernels[i].row_parts >= low &&
-             s->kernels[i].row_parts <= high;
+        n += s->kernels[i].layer == layer && s->kernels[i].row_slices >= low &&
+             s->kernels[i].row_slices <= high;
     return n;
 }
 
@@ -373,30 +375,30 @@ static const char *algorithm_of(const struct bench *t, int layer, int batch)
     return "";
 }
 
-static void kernels_come_as_wanted(void)
+static void kernels_come_as_requested(void)
 {
     struct bench t;
 
-    if (open_bench(&t, "wanted kernels", SMALL)) {
-        const struct vbs_wanted_kernel wanted[] = {
+    if (open_bench(&t, "requested kernels", SMALL)) {
+        const struct vbs_requested_kernel requested[] = {
             {3, 3, 0, 0, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, algorithm_of(&t, 1, 1)},
             {4, 2, 0, 1, algorithm_of(&t, 4, 2)}, {1, 1, 1, 1, algorithm_of(&t, 1, 1)},
             {3, 3, 1, 1, algorithm_of(&t, 3, 1)}, {1, 1, 2, 3, algorithm_of(&t, 1, 1)},
             {1, 4, 0, 0, algorithm_of(&t, 1, 1)}};
-        struct vbs_session *s = open_wanted(&t, wanted, 7, false);
+        struct vbs_session *s = open_requested(&t, requested, 7, false);
         int n_wrong = 0;
 
-        ok(s && s->n_kernels == 7, "as many kernels as wanted: %s", t.ctx.detail);
+        ok(s && s->n_kernels == 7, "as many kernels as requested: %s", t.ctx.detail);
         for (int i = 0; s && i < s->n_kernels; i++) {
             const struct vbs_kernel *k = &s->kernels[i];
-            int parts = wanted[i].parts > 1 ? wanted[i].parts : 0;
+            int parts = requested[i].n_slices > 1 ? requested[i].n_slices : 0;
 
-            n_wrong += k->layer != wanted[i].layer || k->batch != wanted[i].batch ||
-                       strcmp(k->algorithm, wanted[i].algorithm) != 0 || k->parts != parts ||
-                       (parts && k->part != wanted[i].part);
+            n_wrong += k->layer != requested[i].layer || k->batch != requested[i].batch ||
+                       strcmp(k->algorithm, requested[i].algorithm) != 0 || k->n_slices != parts ||
+                       (parts && k->slice != requested[i].slice);
         }
         is_int(n_wrong, 0, "in their order, also batches that nobody measured");
-        ok(s && s->kernels[1].form == s->kernels[3].form &&
+        ok(s && s->kernels[1].format == s->kernels[3].format &&
                s->kernels[1].packed_bytes == s->kernels[3].packed_bytes / 3 &&
                s->kernels[1].weight_bytes < s->kernels[3].weight_bytes,
            "a part has the form of its whole, and a share of the weights");
@@ -407,10 +409,10 @@ static void kernels_come_as_wanted(void)
     close_bench(&t);
 }
 
-static void refused(struct bench *t, const struct vbs_wanted_kernel *wanted, enum vbs_status status,
-                    const char *detail, const char *name)
+static void refused(struct bench *t, const struct vbs_requested_kernel *requested,
+                    enum vbs_status status, const char *detail, const char *name)
 {
-    struct vbs_backend_options options = {.wanted = wanted, .n_wanted = 1, .threads = 1};
+    struct vbs_backend_options options = {.requested = requested, .n_requested = 1, .threads = 1};
     struct vbs_session *session = NULL;
     enum vbs_status got = t->backend->open(&t->ctx, t->network, &options, &session);
 
@@ -426,21 +428,21 @@ static void what_cannot_be_is_refused(void)
     if (open_bench(&t, "refusals", SMALL)) {
         const char *conv = algorithm_of(&t, 1, 1), *pool = algorithm_of(&t, 2, 1);
 
-        refused(&t, &(struct vbs_wanted_kernel){1, 4, 0, 0, "magic"}, VBS_NOT_FOUND,
+        refused(&t, &(struct vbs_requested_kernel){1, 4, 0, 0, "magic"}, VBS_NOT_FOUND,
                 "no algorithm 'magic' at batch 4", "an algorithm that is not there");
-        refused(&t, &(struct vbs_wanted_kernel){2, 1, 0, 0, "magic"}, VBS_NOT_FOUND, "layer 'p'",
+        refused(&t, &(struct vbs_requested_kernel){2, 1, 0, 0, "magic"}, VBS_NOT_FOUND, "layer 'p'",
                 "also of a layer without weights");
-        refused(&t, &(struct vbs_wanted_kernel){2, 1, 1, 2, pool}, VBS_INVALID,
+        refused(&t, &(struct vbs_requested_kernel){2, 1, 1, 2, pool}, VBS_INVALID,
                 "layer 'p': there is no part 1 of 2", "a layer that has no parts");
-        refused(&t, &(struct vbs_wanted_kernel){1, 1, 4, 3, conv}, VBS_INVALID, "no part 4 of 3",
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, conv}, VBS_INVALID, "no part 4 of 3",
                 "a part beyond the last");
-        refused(&t, &(struct vbs_wanted_kernel){1, 1, 1, 4, conv}, VBS_INVALID, "no part 1 of 4",
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 4, conv}, VBS_INVALID, "no part 1 of 4",
                 "more parts than there are blocks");
-        refused(&t, &(struct vbs_wanted_kernel){1, 0, 0, 0, conv}, VBS_INVALID, "no batch 0",
+        refused(&t, &(struct vbs_requested_kernel){1, 0, 0, 0, conv}, VBS_INVALID, "no batch 0",
                 "batch 0");
-        refused(&t, &(struct vbs_wanted_kernel){9, 1, 0, 0, conv}, VBS_INVALID, "no layer 9",
+        refused(&t, &(struct vbs_requested_kernel){9, 1, 0, 0, conv}, VBS_INVALID, "no layer 9",
                 "a layer beyond the last");
-        refused(&t, &(struct vbs_wanted_kernel){1, 1, 0, 0, "jit:avx512_core/3"}, VBS_NOT_FOUND,
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 0, 0, "jit:avx512_core/3"}, VBS_NOT_FOUND,
                 "no algorithm 'jit:avx512_core/3'", "what divides is not measured in parts");
     }
     close_bench(&t);
@@ -451,8 +453,8 @@ static void weights_must_be_given_where_that_was_said(void)
     struct bench t;
 
     if (open_bench(&t, "no weights", SMALL)) {
-        const struct vbs_wanted_kernel wanted = {1, 1, 0, 0, algorithm_of(&t, 1, 1)};
-        struct vbs_session *s = open_wanted(&t, &wanted, 1, true);
+        const struct vbs_requested_kernel requested = {1, 1, 0, 0, algorithm_of(&t, 1, 1)};
+        struct vbs_session *s = open_requested(&t, &requested, 1, true);
         float dst[48 * 8 * 8];
 
         ok(s && !run(&t, s, 0, NULL, dst) && strstr(t.ctx.detail, "without weights"),
@@ -466,8 +468,9 @@ static void weights_must_be_given_where_that_was_said(void)
 static void the_analytic_backend_knows_parts(void)
 {
     struct vbs_ctx ctx = {0};
-    const struct vbs_wanted_kernel wanted[] = {{1, 1, 2, 3, "direct"}, {1, 1, 0, 0, "direct"}};
-    struct vbs_backend_options options = {.wanted = wanted, .n_wanted = 2};
+    const struct vbs_requested_kernel requested[] = {{1, 1, 2, 3, "direct"},
+                                                     {1, 1, 0, 0, "direct"}};
+    struct vbs_backend_options options = {.requested = requested, .n_requested = 2};
     const struct vbs_backend *backend;
     struct vbs_network *network = NULL;
     struct vbs_session *s = NULL;
@@ -476,9 +479,9 @@ static void the_analytic_backend_knows_parts(void)
     ok(vbs_network_parse(&ctx, "case", SMALL, strlen(SMALL), NULL, &network) == VBS_OK &&
            vbs_backend_find(&ctx, "analytic", &backend) == VBS_OK &&
            backend->open(&ctx, network, &options, &s) == VBS_OK,
-       "analytic opens on what is wanted: %s", ctx.detail);
+       "analytic opens on what is requested: %s", ctx.detail);
     if (s) {
-        ok(s->n_kernels == 2 && s->kernels[0].part == 2 && s->kernels[0].parts == 3 &&
+        ok(s->n_kernels == 2 && s->kernels[0].slice == 2 && s->kernels[0].n_slices == 3 &&
                s->kernels[0].packed_bytes * 3 == s->kernels[1].packed_bytes,
            "its parts have their share of the weights");
         ok(s->ops->run(&ctx, s, 0, NULL, &part_us) == VBS_OK &&
@@ -510,7 +513,7 @@ int main(void)
     check("a large fc", "input 4096\nfc f out=512\nrelu r\n");
     what_divides_is_said();
     weights_of_a_plain_output_can_be_given();
-    kernels_come_as_wanted();
+    kernels_come_as_requested();
     what_cannot_be_is_refused();
     weights_must_be_given_where_that_was_said();
     the_analytic_backend_knows_parts();

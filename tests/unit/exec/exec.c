@@ -171,9 +171,9 @@ static void try_random_transfers(enum vbs_io io)
         struct exec_case c = {.profile = profile, .schedule = schedule};
 
         if (schedule) {
-            schedule->copy = (struct vbs_channel){"given", 1, 100};
+            schedule->copy = (struct vbs_link){"given", 1, 100};
             count_case(&tally, &c, "random transfers");
-            schedule->copy = (struct vbs_channel){0};
+            schedule->copy = (struct vbs_link){0};
         }
         vbs_schedule_free(schedule);
         vbs_profile_free(profile);

@@ -111,9 +111,9 @@ static void try_transfers(gsl_rng *rng, enum vbs_io io, int n)
             profile ? random_transfer_schedule(rng, profile, random_int(rng, 1, 4), io, 4) : NULL;
 
         if (schedule) {
-            schedule->copy = (struct vbs_channel){"given", 1, 100};
+            schedule->copy = (struct vbs_link){"given", 1, 100};
             try_schedule(&tally, profile, schedule);
-            schedule->copy = (struct vbs_channel){0};
+            schedule->copy = (struct vbs_link){0};
         }
         vbs_schedule_free(schedule);
         vbs_profile_free(profile);

@@ -1,6 +1,6 @@
 /*
- * Every allocation of wanted kernels, of packing their weights and of copying tensors fails once,
- * and then also every one from it on: the call says that memory is out, leaves nothing behind
+ * Every allocation of requested kernels, of packing their weights and of copying tensors fails
+ * once, and then also every one from it on: the call says that memory is out, leaves nothing behind
  * (AddressSanitizer looks), and the same session then goes on.
  */
 #include "support/fault.h"
@@ -24,9 +24,9 @@ static const char TEXT[] = "model parts\n"
 struct subject {
     const struct vbs_backend *backend;
     struct vbs_network *network;
-    struct vbs_wanted_kernel wanted[MAX_WANTED];
+    struct vbs_requested_kernel requested[MAX_WANTED];
     char measured[64]; /* an algorithm that is measured in parts; empty: there is none */
-    int n_wanted;
+    int n_requested;
     float *plain;
     void *src, *dst, *ws, *weights;
 };
@@ -44,16 +44,16 @@ static const char *algorithm_of(const struct vbs_session *session, int layer, in
     return found;
 }
 
-static void want(struct subject *s, struct vbs_wanted_kernel kernel)
+static void want(struct subject *s, struct vbs_requested_kernel kernel)
 {
-    s->wanted[s->n_wanted++] = kernel;
+    s->requested[s->n_requested++] = kernel;
 }
 
 /* Whether the machine has an algorithm, in parts if it says so. */
 static bool exists(const struct subject *s, const char *algorithm)
 {
-    const struct vbs_wanted_kernel one = {1, 2, 1, 2, algorithm};
-    struct vbs_backend_options options = {.wanted = &one, .n_wanted = 1, .threads = 1};
+    const struct vbs_requested_kernel one = {1, 2, 1, 2, algorithm};
+    struct vbs_backend_options options = {.requested = &one, .n_requested = 1, .threads = 1};
     struct vbs_session *session = NULL;
     struct vbs_ctx ctx = {0};
 
@@ -70,14 +70,14 @@ static bool choose(struct subject *s, struct vbs_session *session)
         if (!exists(s, s->measured))
             s->measured[0] = '\0';
     }
-    want(s, (struct vbs_wanted_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
-    want(s, (struct vbs_wanted_kernel){2, 2, 2, 2, algorithm_of(session, 2, 0)});
-    want(s, (struct vbs_wanted_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
-    want(s, (struct vbs_wanted_kernel){3, 1, 0, 0, algorithm_of(session, 3, 0)});
-    want(s, (struct vbs_wanted_kernel){4, 2, 1, 2, algorithm_of(session, 4, 0)});
-    want(s, (struct vbs_wanted_kernel){4, 1, 0, 0, algorithm_of(session, 4, 1)});
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_requested_kernel){2, 2, 2, 2, algorithm_of(session, 2, 0)});
+    want(s, (struct vbs_requested_kernel){1, 1, 0, 0, algorithm_of(session, 1, 0)});
+    want(s, (struct vbs_requested_kernel){3, 1, 0, 0, algorithm_of(session, 3, 0)});
+    want(s, (struct vbs_requested_kernel){4, 2, 1, 2, algorithm_of(session, 4, 0)});
+    want(s, (struct vbs_requested_kernel){4, 1, 0, 0, algorithm_of(session, 4, 1)});
     if (s->measured[0])
-        want(s, (struct vbs_wanted_kernel){1, 2, 1, 2, s->measured});
+        want(s, (struct vbs_requested_kernel){1, 2, 1, 2, s->measured});
     s->plain = malloc(1 << 16);
     s->src = aligned_alloc(64, 1 << 16);
     s->dst = aligned_alloc(64, 1 << 16);
@@ -86,11 +86,13 @@ static bool choose(struct subject *s, struct vbs_session *session)
     return s->plain && s->src && s->dst && s->ws && s->weights;
 }
 
-/* Opens the wanted kernels, packs, copies in, runs and copies out. */
+/* Opens the requested kernels, packs, copies in, runs and copies out. */
 static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool given)
 {
-    struct vbs_backend_options options = {
-        .wanted = s->wanted, .n_wanted = s->n_wanted, .weights_given = given, .threads = 1};
+    struct vbs_backend_options options = {.requested = s->requested,
+                                          .n_requested = s->n_requested,
+                                          .weights_given = given,
+                                          .threads = 1};
     struct vbs_session *session = NULL;
     enum vbs_status status = s->backend->open(ctx, s->network, &options, &session);
 
@@ -152,7 +154,7 @@ int main(void)
     if (vbs_backend_find(&ctx, "onednn", &s.backend) == VBS_OK &&
         vbs_network_parse(&ctx, "parts", TEXT, strlen(TEXT), NULL, &s.network) == VBS_OK &&
         s.backend->open(&ctx, s.network, &all, &session) == VBS_OK && choose(&s, session)) {
-        printf("# %d kernels are wanted, measured in parts: %s\n", s.n_wanted, s.measured);
+        printf("# %d kernels are requested, measured in parts: %s\n", s.n_requested, s.measured);
         for (int i = 0; i < 4; i++)
             try_it(&s, i % 2, i / 2);
     } else {

@@ -137,12 +137,12 @@ static enum vbs_status plan_too_little(struct vbs_ctx *ctx, const struct subject
 
 static enum vbs_status explain_solver(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
-    struct vbs_certificate certificate = {.least_bytes = -5};
-    enum vbs_status status = vbs_solver_explain(ctx, solver, &certificate);
+    struct vbs_infeasibility infeasibility = {.least_bytes = -5};
+    enum vbs_status status = vbs_solver_explain(ctx, solver, &infeasibility);
 
     if (status != VBS_OK)
-        return certificate.least_bytes == -5 ? status : VBS_N_STATUS;
-    return certificate.least_bytes == vbs_solver_least_bytes(solver) ? VBS_OK : VBS_N_STATUS;
+        return infeasibility.least_bytes == -5 ? status : VBS_N_STATUS;
+    return infeasibility.least_bytes == vbs_solver_least_bytes(solver) ? VBS_OK : VBS_N_STATUS;
 }
 
 static enum vbs_status explain(struct vbs_ctx *ctx, const struct subject *subject)
@@ -324,8 +324,8 @@ static const struct task TASKS[] = {
      .run = plan_too_little,
      .expected = VBS_INFEASIBLE,
      .of_planner = true},
-    {.name = "the certificate of a budget", .run = explain, .of_planner = true},
-    {.name = "the certificate of a latency", .run = explain_late, .of_planner = true},
+    {.name = "the infeasibility of a budget", .run = explain, .of_planner = true},
+    {.name = "the infeasibility of a latency", .run = explain_late, .of_planner = true},
     {.name = "a frontier", .run = frontier, .of_planner = true},
     {.name = "a lower bound", .run = bound},
     {.name = "copying a schedule", .run = copy_schedule},

@@ -72,7 +72,7 @@ static struct vbs_profile *included_init(struct subject *subject)
     subject->problem = (struct vbs_problem){.profile = profile,
                                             .request = 2,
                                             .weights = VBS_WEIGHTS_INCLUDED,
-                                            .copy = profile->copies[0].channel};
+                                            .copy = profile->copies[0].link};
     subject->options = (struct vbs_compare_options){.planners = subject->planners, .n_planners = 2};
     if (vbs_compare_run(&ctx, &subject->problem, &subject->options, &subject->compare) == VBS_OK)
         return profile;

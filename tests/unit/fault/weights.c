@@ -180,7 +180,7 @@ static bool has_all(const struct vbs_profile *profile)
                        (profile->layers[k].channels > 1 && profile->layers[k].weight_bytes > 20);
         has_none = has_none || profile->layers[k].weight_bytes == 0;
         for (int a = 0; a < n_rows; a++)
-            has_forms = has_forms || rows[a].form > 0;
+            has_forms = has_forms || rows[a].format > 0;
     }
     return profile->n_layers == N_LAYERS && profile->n_batches > 1 && has_channels && has_forms &&
            has_none;

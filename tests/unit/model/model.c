@@ -1,4 +1,4 @@
-/* Networks: published counts and shapes of the built-in ones, bundling, rounding, hashes. */
+/* Networks: published counts and shapes of the built-in ones, fusion, rounding, hashes. */
 #include "support/tap.h"
 #include "vbslab/model.h"
 
@@ -86,7 +86,7 @@ static void check_totals(const struct vbs_network *network, int i)
     is_int(macs, PUBLISHED[i].macs, PUBLISHED[i].source);
     ok(fabs((double)macs - published) < 0.005 * published, "%s: multiply-accumulates as published",
        network->name);
-    is_int(network->n_layers, PUBLISHED[i].n_layers, "layers after bundling");
+    is_int(network->n_layers, PUBLISHED[i].n_layers, "layers after fusion");
 }
 
 static void check_published(void)
@@ -201,7 +201,7 @@ static const char *inputs(const struct vbs_network *network, int k, char *buffer
     return buffer;
 }
 
-static void check_bundles_chain(void)
+static void check_fuses_chain(void)
 {
     struct vbs_network *network = parse("4x8x8", "conv c out=6 kernel=3 bias=no\n"
                                                  "batchnorm b affine=no\n"
@@ -213,18 +213,18 @@ static void check_bundles_chain(void)
 
     if (!ok(network && network->n_layers == 2, "a chain of in-place operators joins the layer"))
         return;
-    is_int(layer->n_bundled, 4, "all of them");
-    ok(layer->bundled[0].op == VBS_OP_BATCHNORM && layer->bundled[1].op == VBS_OP_SCALE &&
-           layer->bundled[2].op == VBS_OP_RELU && layer->bundled[3].op == VBS_OP_DROPOUT,
+    is_int(layer->n_fused, 4, "all of them");
+    ok(layer->fused[0].op == VBS_OP_BATCHNORM && layer->fused[1].op == VBS_OP_SCALE &&
+           layer->fused[2].op == VBS_OP_RELU && layer->fused[3].op == VBS_OP_DROPOUT,
        "in order");
-    is_str(layer->bundled[2].name, "r", "with their names");
-    is_int(layer->bundled[1].parameters, 12, "and parameters: factor and term per channel");
+    is_str(layer->fused[2].name, "r", "with their names");
+    is_int(layer->fused[1].parameters, 12, "and parameters: factor and term per channel");
     is_int(layer->parameters, 4 * 9 * 6 + 12, "which count for the layer");
     is_int(network->layers[2].inputs[0], 1, "who reads the last of the chain reads the layer");
     vbs_network_free(network);
 }
 
-static void check_bundles_everywhere(void)
+static void check_fuses_everywhere(void)
 {
     struct vbs_network *network = parse("4x8x8", "maxpool p kernel=2\n"
                                                  "relu r1\n"
@@ -239,7 +239,7 @@ static void check_bundles_everywhere(void)
 
         is_str(inputs(network, 4, buffer, sizeof buffer), "2,3", "the add reads both branches");
         is_str(inputs(network, 5, buffer, sizeof buffer), "4,1",
-               "several readers of the last of a chain do not hinder bundling");
+               "several readers of the last of a chain do not hinder fusion");
     }
     vbs_network_free(network);
 }
@@ -249,8 +249,8 @@ static void check_keeps_apart(void)
     struct vbs_network *network = parse("4x8x8", "relu r\ndropout d\nconv c out=4 kernel=1\n");
 
     ok(network && network->n_layers == 2 && network->layers[1].op == VBS_OP_RELU &&
-           network->layers[1].n_bundled == 1,
-       "relu on the network's input is a layer, and bundles in turn");
+           network->layers[1].n_fused == 1,
+       "relu on the network's input is a layer, and fuses in turn");
     vbs_network_free(network);
 
     network = parse("4x8x8", "conv c out=4 kernel=1\nrelu r\nadd s from=c,r\n");
@@ -268,7 +268,7 @@ static void check_keeps_apart(void)
     vbs_network_free(network);
 }
 
-static void check_later_bundles(void)
+static void check_later_fuses(void)
 {
     struct vbs_network *network = parse("4x8x8", "conv a out=4 kernel=1\n"
                                                  "conv b out=4 kernel=1 from=input\n"
@@ -442,10 +442,10 @@ int main(void)
     check_published();
     check_shapes();
     check_fc_follows_input();
-    check_bundles_chain();
-    check_bundles_everywhere();
+    check_fuses_chain();
+    check_fuses_everywhere();
     check_keeps_apart();
-    check_later_bundles();
+    check_later_fuses();
     check_attributes();
     check_windows();
     check_hash();

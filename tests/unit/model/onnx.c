@@ -86,7 +86,7 @@ static void check_light(int i)
 
 static const struct {
     const char *name;
-    const char *layers; /* their words, bundled ones behind a + */
+    const char *layers; /* their words, fused ones behind a + */
 } SMALL[] = {
     {"torch_flatten_11", "conv+batchnorm+relu maxpool fc softmax"},
     {"torch_flatten_14", "conv+batchnorm+relu maxpool fc softmax"},
@@ -121,9 +121,8 @@ static void describe(const struct vbs_network *network, char *text, size_t size)
 
         used += (size_t)snprintf(text + used, size - used, "%s%s", k > 1 ? " " : "",
                                  vbs_op_word(l->op));
-        for (int i = 0; i < l->n_bundled && used < size; i++)
-            used +=
-                (size_t)snprintf(text + used, size - used, "+%s", vbs_op_word(l->bundled[i].op));
+        for (int i = 0; i < l->n_fused && used < size; i++)
+            used += (size_t)snprintf(text + used, size - used, "+%s", vbs_op_word(l->fused[i].op));
     }
 }
 

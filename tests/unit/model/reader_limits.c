@@ -44,7 +44,7 @@ static void check_text(const char *what, const char *first, const char *word, in
 
     is_int(vbs_network_parse(&ctx, "long", text, length, NULL, &network), status, what);
     if (network)
-        is_int(network->layers[1].n_bundled, most, "all of them are bundled with their layer");
+        is_int(network->layers[1].n_fused, most, "all of them are fused with their layer");
     else
         ok(strstr(vbs_detail(&ctx), why) != NULL, "is said: %s", vbs_detail(&ctx));
     vbs_network_free(network);

@@ -444,8 +444,8 @@ static bool is_sound(const struct vbs_network *network)
                 layer->macs >= 0 && layer->macs <= VBS_MAX_MACS &&
                 vbs_network_in_bytes(network, k) > 0 && layer->name[0] != '\0' &&
                 strlen(layer->name) < VBS_MAX_NAME;
-        for (int i = 0; i < layer->n_bundled; i++)
-            sound = sound && layer->bundled[i].name[0] != '\0';
+        for (int i = 0; i < layer->n_fused; i++)
+            sound = sound && layer->fused[i].name[0] != '\0';
     }
     return sound;
 }

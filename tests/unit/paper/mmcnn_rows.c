@@ -368,8 +368,8 @@ static void add_other(gsl_rng *rng, struct chain *chain)
     add_row(chain, in_bytes + map_bytes(chain), 0);
 }
 
-/* Rows that are bundled, or that have none. */
-static void add_bundled(gsl_rng *rng, struct chain *chain)
+/* Rows that are fused, or that have none. */
+static void add_fused(gsl_rng *rng, struct chain *chain)
 {
     if (random_once_in(rng, 4))
         write_line(chain, "dropout d%d\n", chain->n_rows);
@@ -397,7 +397,7 @@ static void make_chain(gsl_rng *rng, struct chain *chain)
             add_conv(rng, chain);
         else
             add_other(rng, chain);
-        add_bundled(rng, chain);
+        add_fused(rng, chain);
     }
     /* From hopeless to ample, partly the size of some row's maps to the byte or nearly so. */
     if (random_once_in(rng, 2))

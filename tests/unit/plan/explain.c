@@ -18,7 +18,7 @@
 #define MAX_REQUEST 6
 
 #define PROPERTY_LIST(X)                                                                           \
-    X(EXPLAINED, "a certificate is had without errors")                                            \
+    X(EXPLAINED, "a infeasibility is had without errors")                                          \
     X(LEAST, "there is a plan at the least budget, and none a byte below")                         \
     X(PARTS, "the binding step is the plan's largest, and its parts are the least budget")         \
     X(WS, "without that workspace the budget that is named is the least")                          \
@@ -56,7 +56,7 @@ struct subject {
     struct vbs_problem problem;
     const struct vbs_planner *planner;
     struct vbs_solver *solver;
-    struct vbs_certificate certificate;
+    struct vbs_infeasibility infeasibility;
 };
 
 static void check(const struct subject *subject, enum property property, bool holds)
@@ -71,7 +71,7 @@ static void check(const struct subject *subject, enum property property, bool ho
                "%" PRId64 ": not so: %s\n",
                subject->number, subject->problem.profile->n_layers, subject->problem.request,
                vbs_io_word(subject->problem.io), subject->problem.latency_us,
-               vbs_planner_name(subject->planner), subject->certificate.least_bytes,
+               vbs_planner_name(subject->planner), subject->infeasibility.least_bytes,
                PROPERTY_TEXTS[property]);
 }
 
@@ -170,28 +170,30 @@ static struct vbs_profile *without_ws(const struct vbs_profile *profile, int lay
 
 static void check_parts(const struct subject *subject)
 {
-    const struct vbs_certificate *certificate = &subject->certificate;
+    const struct vbs_infeasibility *infeasibility = &subject->infeasibility;
     struct vbs_schedule *schedule = NULL;
     struct vbs_replay *replay = NULL;
     bool planned =
-        vbs_solver_plan(NULL, subject->solver, certificate->least_bytes, &schedule) == VBS_OK &&
+        vbs_solver_plan(NULL, subject->solver, infeasibility->least_bytes, &schedule) == VBS_OK &&
         vbs_replay_run(NULL, subject->problem.profile, schedule, -1, true, &replay) == VBS_OK;
 
     check(subject, LEAST,
-          planned && !works(subject->planner, &subject->problem, certificate->least_bytes - 1));
+          planned && !works(subject->planner, &subject->problem, infeasibility->least_bytes - 1));
     check(subject, PARTS,
-          certificate->tensor_bytes >= 0 && certificate->ws_bytes >= 0 &&
-              certificate->set_aside_bytes >= 0 &&
-              certificate->tensor_bytes + certificate->ws_bytes + certificate->set_aside_bytes ==
-                  certificate->least_bytes);
+          infeasibility->tensor_bytes >= 0 && infeasibility->ws_bytes >= 0 &&
+              infeasibility->set_aside_bytes >= 0 &&
+              infeasibility->tensor_bytes + infeasibility->ws_bytes +
+                      infeasibility->set_aside_bytes ==
+                  infeasibility->least_bytes);
     if (planned && !searches_long(subject->planner)) {
         const struct vbs_replay_step *peak = &replay->steps[replay->peak_step];
         const struct vbs_step *step = &schedule->steps[replay->peak_step];
 
         check(subject, PARTS,
-              certificate->step.layer == step->layer && certificate->step.batch == step->batch &&
-                  certificate->tensor_bytes == peak->live_bytes + peak->added_bytes &&
-                  certificate->ws_bytes == peak->ws_bytes);
+              infeasibility->step.layer == step->layer &&
+                  infeasibility->step.batch == step->batch &&
+                  infeasibility->tensor_bytes == peak->live_bytes + peak->added_bytes &&
+                  infeasibility->ws_bytes == peak->ws_bytes);
     }
     vbs_replay_free(replay);
     vbs_schedule_free(schedule);
@@ -202,7 +204,7 @@ static void check_parts(const struct subject *subject)
 static void check_change(const struct subject *subject, const struct vbs_problem *changed,
                          int64_t bytes, enum property named, enum property unnamed)
 {
-    int64_t least = subject->certificate.least_bytes;
+    int64_t least = subject->infeasibility.least_bytes;
 
     if (bytes >= 0)
         check(subject, named, bytes < least && is_least(subject->planner, changed, bytes));
@@ -212,33 +214,33 @@ static void check_change(const struct subject *subject, const struct vbs_problem
 
 static void check_changes(const struct subject *subject)
 {
-    const struct vbs_certificate *certificate = &subject->certificate;
+    const struct vbs_infeasibility *infeasibility = &subject->infeasibility;
     struct vbs_problem changed = subject->problem;
-    struct vbs_profile *copy = without_ws(changed.profile, certificate->step.layer);
+    struct vbs_profile *copy = without_ws(changed.profile, infeasibility->step.layer);
 
     changed.profile = copy;
-    if (certificate->ws_bytes > 0)
-        check_change(subject, &changed, certificate->without_ws_bytes, WS, NO_WS);
+    if (infeasibility->ws_bytes > 0)
+        check_change(subject, &changed, infeasibility->without_ws_bytes, WS, NO_WS);
     changed = subject->problem;
     changed.io = VBS_IO_EXTERNAL;
-    check_change(subject, &changed, certificate->external_bytes, EXTERNAL, NO_EXTERNAL);
+    check_change(subject, &changed, infeasibility->external_bytes, EXTERNAL, NO_EXTERNAL);
     changed = subject->problem;
     changed.latency_us = 0;
-    check_change(subject, &changed, certificate->without_latency_bytes, UNBOUNDED, NO_UNBOUNDED);
+    check_change(subject, &changed, infeasibility->without_latency_bytes, UNBOUNDED, NO_UNBOUNDED);
     vbs_profile_free(copy);
 }
 
 static void check_others(const struct subject *subject)
 {
-    const struct vbs_certificate *certificate = &subject->certificate;
-    int64_t lowest = certificate->least_bytes;
+    const struct vbs_infeasibility *infeasibility = &subject->infeasibility;
+    int64_t lowest = infeasibility->least_bytes;
 
-    check(subject, EXPLAINED, (certificate->other_bytes >= 0) == (certificate->other != NULL));
-    if (certificate->other) {
-        lowest = certificate->other_bytes;
+    check(subject, EXPLAINED, (infeasibility->other_bytes >= 0) == (infeasibility->other != NULL));
+    if (infeasibility->other) {
+        lowest = infeasibility->other_bytes;
         check(subject, OTHER,
-              is_asked(subject, certificate->other) && lowest < certificate->least_bytes &&
-                  is_least(certificate->other, &subject->problem, lowest));
+              is_asked(subject, infeasibility->other) && lowest < infeasibility->least_bytes &&
+                  is_least(infeasibility->other, &subject->problem, lowest));
     }
     for (int p = 0; vbs_planner_at(p); p++)
         if (is_asked(subject, vbs_planner_at(p)))
@@ -249,27 +251,29 @@ static void check_others(const struct subject *subject)
 
 static void check_latency(const struct subject *subject)
 {
-    const struct vbs_certificate *certificate = &subject->certificate;
+    const struct vbs_infeasibility *infeasibility = &subject->infeasibility;
     struct vbs_problem changed = subject->problem;
-    double lowest_us = certificate->least_latency_us;
+    double lowest_us = infeasibility->least_latency_us;
 
     check(subject, LATENCY,
           lowest_us > changed.latency_us &&
               is_least_latency(subject->planner, &changed, lowest_us));
     changed.io = VBS_IO_EXTERNAL;
-    if (certificate->external_latency_us >= 0)
+    if (infeasibility->external_latency_us >= 0)
         check(subject, LATENCY_EXTERNAL,
-              certificate->external_latency_us < lowest_us &&
-                  is_least_latency(subject->planner, &changed, certificate->external_latency_us));
+              infeasibility->external_latency_us < lowest_us &&
+                  is_least_latency(subject->planner, &changed, infeasibility->external_latency_us));
     else
         check(subject, LATENCY_NO_EXTERNAL, !keeps(subject->planner, &changed, lowest_us - 0.5));
-    check(subject, EXPLAINED, (certificate->other_latency_us >= 0) == (certificate->other != NULL));
-    if (certificate->other) {
+    check(subject, EXPLAINED,
+          (infeasibility->other_latency_us >= 0) == (infeasibility->other != NULL));
+    if (infeasibility->other) {
         check(subject, LATENCY_OTHER,
-              is_asked(subject, certificate->other) && certificate->other_latency_us < lowest_us &&
-                  is_least_latency(certificate->other, &subject->problem,
-                                   certificate->other_latency_us));
-        lowest_us = certificate->other_latency_us;
+              is_asked(subject, infeasibility->other) &&
+                  infeasibility->other_latency_us < lowest_us &&
+                  is_least_latency(infeasibility->other, &subject->problem,
+                                   infeasibility->other_latency_us));
+        lowest_us = infeasibility->other_latency_us;
     }
     for (int p = 0; vbs_planner_at(p); p++)
         if (is_asked(subject, vbs_planner_at(p)))
@@ -286,13 +290,13 @@ static void check_planner(struct subject *subject)
         vbs_solver_new(&ctx, subject->planner, &subject->problem, NULL, &subject->solver);
 
     if (status == VBS_OK)
-        status = vbs_solver_explain(&ctx, subject->solver, &subject->certificate);
+        status = vbs_solver_explain(&ctx, subject->solver, &subject->infeasibility);
     if (status != VBS_OK)
         printf("# %s\n", vbs_detail(&ctx));
     check(subject, EXPLAINED,
           status == VBS_OK &&
-              subject->certificate.least_bytes == vbs_solver_least_bytes(subject->solver));
-    if (status == VBS_OK && subject->certificate.least_bytes == INT64_MAX) {
+              subject->infeasibility.least_bytes == vbs_solver_least_bytes(subject->solver));
+    if (status == VBS_OK && subject->infeasibility.least_bytes == INT64_MAX) {
         check_latency(subject);
     } else if (status == VBS_OK) {
         check_parts(subject);
@@ -356,25 +360,25 @@ static void test_graph(enum random_graph graph, int n_profiles, gsl_rng *rng, st
 
 /* ---- By hand ---- */
 
-static struct vbs_certificate explain_request(const struct vbs_profile *profile, const char *name,
-                                              int64_t request, enum vbs_io io, double latency_us)
+static struct vbs_infeasibility explain_request(const struct vbs_profile *profile, const char *name,
+                                                int64_t request, enum vbs_io io, double latency_us)
 {
     struct vbs_problem problem = {
         .profile = profile, .request = request, .io = io, .latency_us = latency_us};
-    struct vbs_certificate certificate = {0};
+    struct vbs_infeasibility infeasibility = {0};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
 
     if (vbs_planner_find(NULL, name, &planner) != VBS_OK ||
         vbs_solver_new(NULL, planner, &problem, NULL, &solver) != VBS_OK ||
-        vbs_solver_explain(NULL, solver, &certificate) != VBS_OK)
-        ok(0, "a certificate of %s", name);
+        vbs_solver_explain(NULL, solver, &infeasibility) != VBS_OK)
+        ok(0, "a infeasibility of %s", name);
     vbs_solver_free(solver);
-    return certificate;
+    return infeasibility;
 }
 
-static struct vbs_certificate explain(const struct vbs_profile *profile, const char *name,
-                                      enum vbs_io io, double latency_us)
+static struct vbs_infeasibility explain(const struct vbs_profile *profile, const char *name,
+                                        enum vbs_io io, double latency_us)
 {
     return explain_request(profile, name, 2, io, latency_us);
 }
@@ -383,7 +387,7 @@ static struct vbs_certificate explain(const struct vbs_profile *profile, const c
 static void test_example(void)
 {
     struct vbs_profile *profile = example_profile();
-    struct vbs_certificate c = explain(profile, "fbs", VBS_IO_EXTERNAL, 0);
+    struct vbs_infeasibility c = explain(profile, "fbs", VBS_IO_EXTERNAL, 0);
 
     ok(c.least_bytes == 6 && c.step.layer == 2 && c.step.batch == 1 && c.tensor_bytes == 2 &&
            c.ws_bytes == 4 && c.set_aside_bytes == 0,
@@ -413,7 +417,7 @@ static void test_example(void)
 static void test_effort(void)
 {
     struct vbs_profile *profile = example_profile();
-    struct vbs_certificate c = explain_request(profile, "greedy-vbs", 1154, VBS_IO_EXTERNAL, 0);
+    struct vbs_infeasibility c = explain_request(profile, "greedy-vbs", 1154, VBS_IO_EXTERNAL, 0);
 
     ok(c.other && c.other_bytes == 6, "other planners are asked for 1154 samples");
     c = explain_request(profile, "greedy-vbs", 1155, VBS_IO_EXTERNAL, 0);
@@ -430,7 +434,7 @@ static void test_interrupted(void)
     static const volatile sig_atomic_t CANCEL = 1;
     struct vbs_profile *profile = example_profile();
     struct vbs_problem problem = {.profile = profile, .request = 2};
-    struct vbs_certificate certificate = {.least_bytes = -5};
+    struct vbs_infeasibility infeasibility = {.least_bytes = -5};
     struct vbs_ctx ctx = {.cancel = &CANCEL};
 
     for (int late = 0; late <= 1; late++) {
@@ -440,8 +444,8 @@ static void test_interrupted(void)
         problem.latency_us = late;
         status = vbs_solver_new(NULL, vbs_planner_at(0), &problem, NULL, &solver);
         if (status == VBS_OK)
-            status = vbs_solver_explain(&ctx, solver, &certificate);
-        ok(status == VBS_INTERRUPTED && certificate.least_bytes == -5,
+            status = vbs_solver_explain(&ctx, solver, &infeasibility);
+        ok(status == VBS_INTERRUPTED && infeasibility.least_bytes == -5,
            "an explanation can be stopped, and leaves its output alone");
         vbs_solver_free(solver);
     }

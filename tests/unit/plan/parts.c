@@ -171,8 +171,8 @@ static void test_rows(void)
 {
     const struct vbs_profile_layer layer = {.channels = 32, .weight_bytes = 3200};
     const struct vbs_profile_row any = {.weight_bytes = 3200}, wide = {.weight_bytes = 12800},
-                                 never = {.weight_bytes = 3200, .parts = 1},
-                                 eight = {.weight_bytes = 12800, .parts = 8};
+                                 never = {.weight_bytes = 3200, .n_slices = 1},
+                                 eight = {.weight_bytes = 12800, .n_slices = 8};
 
     is_int(vbs_row_most_parts(&layer, &any), 32, "a row that divides has parts of single channels");
     is_int(vbs_row_most_parts(&layer, &wide), 1, "  one that packs to more has none");

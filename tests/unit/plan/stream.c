@@ -38,7 +38,8 @@ static bool choose_cutting(gsl_rng *rng, struct subject *subject)
         return false;
     for (int k = 1; k <= profile->n_layers; k++)
         for (int f = 0; f < subject->cutting.n_forms; f++) {
-            int limit = vbs_part_limit(&profile->layers[k], vbs_profile_form_bytes(profile, k, f));
+            int limit =
+                vbs_part_limit(&profile->layers[k], vbs_profile_format_bytes(profile, k, f));
 
             subject->cutting.parts[k * subject->cutting.n_forms + f] =
                 random_int(rng, 0, limit < 4 ? limit : 4);
@@ -136,7 +137,7 @@ struct places {
 
 static bool same_piece(const struct vbs_step *a, const struct vbs_step *b)
 {
-    return a->layer == b->layer && a->form == b->form && a->part == b->part;
+    return a->layer == b->layer && a->format == b->format && a->slice == b->slice;
 }
 
 static bool reads(const struct vbs_stream *stream, int slot, const struct vbs_step *load)
@@ -145,7 +146,7 @@ static bool reads(const struct vbs_stream *stream, int slot, const struct vbs_st
         const struct vbs_piece *piece = &stream->pieces[stream->visits[v].piece];
 
         if (stream->visits[v].slot == slot && piece->layer == load->layer &&
-            piece->form == load->form && piece->part == load->part)
+            piece->form == load->format && piece->part == load->slice)
             return true;
     }
     return false;
@@ -161,7 +162,7 @@ static struct placed find_place(const struct vbs_stream *stream, const struct vb
 
     for (int64_t i = 0; i < s; i++) {
         slot += steps->steps[i].op == VBS_STEP_COMPUTE;
-        if (steps->steps[i].op == VBS_STEP_DROP && same_piece(&steps->steps[i], load))
+        if (steps->steps[i].op == VBS_STEP_EVICT && same_piece(&steps->steps[i], load))
             placed.from = slot;
     }
     placed.at = placed.needed = slot;
@@ -169,7 +170,7 @@ static struct placed find_place(const struct vbs_stream *stream, const struct vb
         placed.needed++;
     for (int64_t i = s; i < steps->n_steps; i++) {
         slot += steps->steps[i].op == VBS_STEP_COMPUTE;
-        if (steps->steps[i].op == VBS_STEP_DROP && same_piece(&steps->steps[i], load)) {
+        if (steps->steps[i].op == VBS_STEP_EVICT && same_piece(&steps->steps[i], load)) {
             placed.end = slot;
             break;
         }
@@ -198,7 +199,7 @@ static bool find_places(const struct vbs_stream *stream, const struct vbs_step_l
             continue;
         }
         there += step->op == VBS_STEP_LOAD ? step->bytes : -step->bytes;
-        if (step->op == VBS_STEP_DROP || step->resident)
+        if (step->op == VBS_STEP_EVICT || step->resident)
             continue;
         if (places->n == MAX_LOADS)
             return false;
@@ -295,9 +296,9 @@ static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
                 continue;
             while (!(stream->visits[visit].slot >= slot &&
                      stream->pieces[stream->visits[visit].piece].layer == step->layer &&
-                     stream->pieces[stream->visits[visit].piece].form == step->form &&
+                     stream->pieces[stream->visits[visit].piece].form == step->format &&
                      stream->pieces[stream->visits[visit].piece].part ==
-                         (step->part > 0 ? step->part : 1)))
+                         (step->slice > 0 ? step->slice : 1)))
                 visit++;
             tally->too_early += slot < earliest[visit++];
         }

@@ -33,8 +33,8 @@ static int most_parts(const struct vbs_schedule *schedule)
     int most = 1;
 
     for (int64_t s = 0; s < schedule->n_steps; s++)
-        if (schedule->steps[s].parts > most)
-            most = schedule->steps[s].parts;
+        if (schedule->steps[s].n_slices > most)
+            most = schedule->steps[s].n_slices;
     return most;
 }
 

@@ -273,7 +273,7 @@ static struct vbs_profile *two_forms(void)
         for (int b = 1; status == VBS_OK && b <= 2; b++)
             status = vbs_profile_builder_row(
                 NULL, builder, 1, b, form ? "b" : "a",
-                &(struct vbs_profile_row){.time_us = TIMES[form][b - 1], .form = form});
+                &(struct vbs_profile_row){.time_us = TIMES[form][b - 1], .format = form});
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(NULL, builder, &profile);
     vbs_profile_builder_free(builder);

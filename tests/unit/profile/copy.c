@@ -63,10 +63,10 @@ static void copies_on_a_line_give_its_channel(void)
     copy = profile ? vbs_profile_copy(profile, "disk") : NULL;
     if (!ok(copy, "the copies are there"))
         return;
-    is_near(copy->channel.latency_us, 100, 1e-6, "latency");
-    is_near(copy->channel.bytes_per_us, 1000, 1e-6, "rate");
+    is_near(copy->link.latency_us, 100, 1e-6, "latency");
+    is_near(copy->link.bytes_per_us, 1000, 1e-6, "rate");
     is_near(copy->error_percent, 0, 1e-9, "no error");
-    is_str(copy->channel.source, "disk", "the channel knows its source");
+    is_str(copy->link.source, "disk", "the channel knows its source");
     is_int(copy->rows[0].bytes, 65536, "rows ascend");
     is_int(copy->rows[4].bytes, 65536 << 8, "... to the largest");
     ok(!vbs_profile_copy(profile, "tape"), "no copies from elsewhere");
@@ -80,8 +80,8 @@ static void one_copy_gives_its_rate_without_latency(void)
 
     if (!ok(profile, "one copy"))
         return;
-    is_near(profile->copies[0].channel.latency_us, 0, 0, "no latency");
-    is_near(profile->copies[0].channel.bytes_per_us, 750, 1e-9, "rate");
+    is_near(profile->copies[0].link.latency_us, 0, 0, "no latency");
+    is_near(profile->copies[0].link.bytes_per_us, 750, 1e-9, "rate");
     is_near(profile->copies[0].error_percent, 0, 1e-9, "no error");
     vbs_profile_free(profile);
 }
@@ -103,11 +103,11 @@ static double squares(const struct vbs_copy *copy, double latency_us, double us_
 /* No channel near the fitted one, and allowed, has less relative errors. */
 static bool is_least(const struct vbs_copy *copy)
 {
-    double latency_us = copy->channel.latency_us, us_per_byte = 1 / copy->channel.bytes_per_us;
+    double latency_us = copy->link.latency_us, us_per_byte = 1 / copy->link.bytes_per_us;
     double least = squares(copy, latency_us, us_per_byte) * (1 + 1e-12);
     double step_us = copy->rows[0].time_us / 1000;
 
-    if (latency_us < 0 || !(copy->channel.bytes_per_us > 0))
+    if (latency_us < 0 || !(copy->link.bytes_per_us > 0))
         return false;
     for (int i = -1; i <= 1; i++)
         for (int j = -1; j <= 1; j++)
@@ -122,8 +122,7 @@ static double largest_error(const struct vbs_copy *copy)
     double most = 0;
 
     for (int i = 0; i < copy->n_rows; i++) {
-        double us =
-            copy->channel.latency_us + (double)copy->rows[i].bytes / copy->channel.bytes_per_us;
+        double us = copy->link.latency_us + (double)copy->rows[i].bytes / copy->link.bytes_per_us;
 
         most = fmax(most, fabs(us / copy->rows[i].time_us - 1) * 100);
     }
@@ -149,7 +148,7 @@ static void noisy_copies_are_fitted_by_relative_errors(gsl_rng *rng)
         n_wrong +=
             !profile || !is_least(&profile->copies[0]) ||
             fabs(largest_error(&profile->copies[0]) - profile->copies[0].error_percent) > 1e-6;
-        n_clamped += profile && profile->copies[0].channel.latency_us == 0;
+        n_clamped += profile && profile->copies[0].link.latency_us == 0;
         vbs_profile_free(profile);
     }
     is_int(n_wrong, 0, "no channel near has less");
@@ -164,9 +163,9 @@ static void a_negative_latency_becomes_none(void)
 
     if (!ok(profile, "larger copies are slower per byte"))
         return;
-    is_near(profile->copies[0].channel.latency_us, 0, 0, "no latency");
+    is_near(profile->copies[0].link.latency_us, 0, 0, "no latency");
     /* the slope that is least in (1000 s - 1)^2 + (500 s - 1)^2: s = 1500 / 1250000 */
-    is_near(profile->copies[0].channel.bytes_per_us, 1250000.0 / 1500, 1e-6, "through the origin");
+    is_near(profile->copies[0].link.bytes_per_us, 1250000.0 / 1500, 1e-6, "through the origin");
     vbs_profile_free(profile);
 }
 
@@ -194,10 +193,10 @@ static void strange_copies_have_a_finite_channel(gsl_rng *rng)
                 .bytes = 1 + j + 6 * (INT64_C(1) << random_int(rng, 0, 59)),
                 .time_us = ldexp(1 + gsl_rng_uniform(rng), random_int(rng, 3, 55))};
         profile = i < 3 ? with_copies(cases[i].n, cases[i].rows) : with_copies(6, random);
-        n_wrong += !profile || !isfinite(profile->copies[0].channel.bytes_per_us) ||
-                   !(profile->copies[0].channel.bytes_per_us > 0) ||
-                   !isfinite(profile->copies[0].channel.latency_us) ||
-                   profile->copies[0].channel.latency_us < 0 ||
+        n_wrong += !profile || !isfinite(profile->copies[0].link.bytes_per_us) ||
+                   !(profile->copies[0].link.bytes_per_us > 0) ||
+                   !isfinite(profile->copies[0].link.latency_us) ||
+                   profile->copies[0].link.latency_us < 0 ||
                    !isfinite(profile->copies[0].error_percent);
         vbs_profile_free(profile);
     }
@@ -218,9 +217,9 @@ static void rows_keep_their_packed_weights(void)
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
     is_int(profile->layers[1].channels, 96, "channels");
     is_int(rows[0].weight_bytes, 12, "packed weights");
-    is_int(rows[0].form, 1, "form");
+    is_int(rows[0].format, 1, "form");
     is_int(rows[1].weight_bytes, 8, "0 stands for the layer's");
-    is_int(rows[1].form, 0, "form 0");
+    is_int(rows[1].format, 0, "form 0");
     vbs_profile_free(profile);
 }
 
@@ -233,7 +232,7 @@ static void packed_columns_may_come_alone(void)
     if (!ok(profile, "only forms"))
         return;
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
-    ok(rows[0].form == 3 && rows[0].weight_bytes == 8 && profile->layers[1].channels == 0,
+    ok(rows[0].format == 3 && rows[0].weight_bytes == 8 && profile->layers[1].channels == 0,
        "what is missing has its default");
     vbs_profile_free(profile);
 }
@@ -252,18 +251,18 @@ static void rows_say_in_how_many_parts_they_run(void)
         return;
     layer = &profile->layers[1];
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
-    ok(rows[0].parts == 0 && vbs_profile_divisible(layer, &rows[0]) &&
+    ok(rows[0].n_slices == 0 && vbs_profile_divisible(layer, &rows[0]) &&
            vbs_profile_divides(layer, &rows[0], 7) && vbs_profile_divides(layer, &rows[0], 96) &&
            !vbs_profile_divides(layer, &rows[0], 97),
        "any number, as there are channels");
-    ok(rows[1].parts == 1 && !vbs_profile_divisible(layer, &rows[1]) &&
+    ok(rows[1].n_slices == 1 && !vbs_profile_divisible(layer, &rows[1]) &&
            vbs_profile_divides(layer, &rows[1], 1) && !vbs_profile_divides(layer, &rows[1], 2),
        "never");
-    ok(rows[2].parts == 8 && !vbs_profile_divisible(layer, &rows[2]) &&
+    ok(rows[2].n_slices == 8 && !vbs_profile_divisible(layer, &rows[2]) &&
            vbs_profile_divides(layer, &rows[2], 1) && vbs_profile_divides(layer, &rows[2], 8) &&
            !vbs_profile_divides(layer, &rows[2], 2) && !vbs_profile_divides(layer, &rows[2], 16),
        "whole or in 8");
-    ok(rows[3].parts == 0 && !vbs_profile_divisible(layer, &rows[3]) &&
+    ok(rows[3].n_slices == 0 && !vbs_profile_divisible(layer, &rows[3]) &&
            !vbs_profile_divides(layer, &rows[3], 2),
        "what does not say, and packs to four times the weights, never");
     vbs_profile_free(profile);

@@ -56,7 +56,7 @@ static void the_worked_example_reads_as_it_stands(void)
     is_int(vbs_profile_batch_index(profile, 0), -1, "batch 0 is not");
     is_int(vbs_profile_algorithm(profile, "default"), 0, "the algorithm is found by name");
     is_int(vbs_profile_algorithm(profile, "other"), -1, "another is not");
-    is_str(profile->circumstances.model, "", "no circumstance is null");
+    is_str(profile->provenance.model, "", "no provenance is null");
     vbs_profile_free(profile);
 }
 
@@ -108,19 +108,19 @@ static void order_and_form_of_a_file_are_free(void)
                     "3,L3,conv,2,2,default,6,2,2,2,0,0");
 }
 
-static void circumstances_are_read_from_comments(void)
+static void provenances_are_read_from_comments(void)
 {
     static const char TEXT[] = "#model:plain\n#   device:  A: b  \n# threads: 7\n# unknown: x\n"
                                "# notes: \"two\\nlines \\\"\\\\\\x1b\"\r\n# no colon\n" EXAMPLE;
     struct vbs_profile *profile;
     struct vbs_ctx ctx;
 
-    if (!ok(parse(&ctx, TEXT, strlen(TEXT), &profile) == VBS_OK, "comments with circumstances"))
+    if (!ok(parse(&ctx, TEXT, strlen(TEXT), &profile) == VBS_OK, "comments with provenance"))
         return;
-    is_str(profile->circumstances.model, "plain", "model");
-    is_str(profile->circumstances.device, "A: b", "blanks around a value do not count");
-    is_int(profile->circumstances.threads, 7, "threads");
-    is_str(profile->circumstances.notes, "two\nlines \"\\\x1b", "quoted text");
+    is_str(profile->provenance.model, "plain", "model");
+    is_str(profile->provenance.device, "A: b", "blanks around a value do not count");
+    is_int(profile->provenance.threads, 7, "threads");
+    is_str(profile->provenance.notes, "two\nlines \"\\\x1b", "quoted text");
     vbs_profile_free(profile);
 }
 
@@ -366,7 +366,7 @@ int main(void)
     gsl_rng_set(rng, seed);
     the_worked_example_reads_as_it_stands();
     order_and_form_of_a_file_are_free();
-    circumstances_are_read_from_comments();
+    provenances_are_read_from_comments();
     the_input_takes_what_its_largest_reader_reads();
     written_profiles_come_back_to_the_bit(folder, rng);
     only_measured_profiles_have_the_columns_of_statistics(folder);

@@ -363,7 +363,7 @@ static void the_builder_refuses_forms_and_channels_out_of_range(void)
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile_layer layer = {
         .name = "a", .kind = "conv", .n_inputs = 1, .inputs = (const int[]){0}, .channels = -1};
-    struct vbs_profile_row row = {.time_us = 1, .form = VBS_MAX_FORMS};
+    struct vbs_profile_row row = {.time_us = 1, .format = VBS_MAX_FORMATS};
     struct vbs_ctx ctx = {0};
 
     ok(vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_FORMAT, "-1 channels");
@@ -373,9 +373,9 @@ static void the_builder_refuses_forms_and_channels_out_of_range(void)
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form 64");
     is_str(ctx.detail, "layer 1 batch 1: form 64 is out of range; it goes from 0 to 63",
            "... is named");
-    row.form = -1;
+    row.format = -1;
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form -1");
-    row = (struct vbs_profile_row){.time_us = 1, .parts = VBS_MAX_ROW_PARTS + 1};
+    row = (struct vbs_profile_row){.time_us = 1, .n_slices = VBS_MAX_ROW_PARTS + 1};
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "4097 parts");
     is_str(ctx.detail, "layer 1 batch 1: parts 4097 is out of range; it goes from 0 to 4096",
            "... are named");

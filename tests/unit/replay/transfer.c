@@ -60,7 +60,7 @@ static double longest_chunk_us(const struct vbs_profile *profile,
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         const struct vbs_step *step = &schedule->steps[i];
-        int parts = step->parts > 1 ? step->parts : 1, done;
+        int parts = step->n_slices > 1 ? step->n_slices : 1, done;
         bool level = true;
 
         if (step->op != VBS_STEP_COMPUTE)
@@ -70,7 +70,7 @@ static double longest_chunk_us(const struct vbs_profile *profile,
             for (int p = 0; p < parts; p++)
                 progress.done[step->layer][p] = done;
         progress.parts[step->layer] = parts;
-        progress.done[step->layer][parts > 1 ? step->part - 1 : 0] += step->batch;
+        progress.done[step->layer][parts > 1 ? step->slice - 1 : 0] += step->batch;
         done = brute_progress_least(&progress, 1);
         for (int k = 1; k <= profile->n_layers; k++)
             level = level && brute_progress_least(&progress, k) == done &&
@@ -90,9 +90,9 @@ static void note(const struct vbs_schedule *schedule, const struct vbs_replay *r
         const struct vbs_step *step = &schedule->steps[i];
 
         met->loads += step->op == VBS_STEP_LOAD && !step->resident;
-        met->drops += step->op == VBS_STEP_DROP;
+        met->drops += step->op == VBS_STEP_EVICT;
         met->residents += step->resident;
-        met->parts += step->op == VBS_STEP_COMPUTE && step->parts > 1;
+        met->parts += step->op == VBS_STEP_COMPUTE && step->n_slices > 1;
     }
     met->stalls += replay->time_us > replay->compute_us + 1e-6;
     met->beside += replay->time_us < replay->compute_us + replay->copy_us - 1e-6;
@@ -109,9 +109,9 @@ static bool schedule_agrees(gsl_rng *rng, const struct vbs_profile *profile, str
     bool same = false;
 
     if (schedule) {
-        schedule->copy = (struct vbs_channel){.source = "given",
-                                              .latency_us = random_int(rng, 0, 3),
-                                              .bytes_per_us = random_int(rng, 1, 8) / 4.0};
+        schedule->copy = (struct vbs_link){.source = "given",
+                                           .latency_us = random_int(rng, 0, 3),
+                                           .bytes_per_us = random_int(rng, 1, 8) / 4.0};
         events = calloc((size_t)schedule->n_steps, sizeof *events);
         same = events && vbs_replay_run(&ctx, profile, schedule, random_int(rng, 0, 100), true,
                                         &replay) == VBS_OK;

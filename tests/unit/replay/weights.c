@@ -329,7 +329,7 @@ static void test_channels(const struct vbs_profile *profile)
         is_near(replay->copy_us, 15, 1e-9, "copies from a measured source take what was measured");
     vbs_replay_free(replay);
     schedule = weights_schedule(1, RESIDENT, COUNT(RESIDENT));
-    schedule.copy = (struct vbs_channel){0};
+    schedule.copy = (struct vbs_link){0};
     replay = replay_steps("no source", profile, &schedule);
     if (replay)
         is_near(replay->time_us, 15, 0, "where all is resident no source is asked for");

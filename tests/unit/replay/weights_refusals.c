@@ -143,7 +143,8 @@ static const struct refusal REFUSALS[] = {
      "step 3 of 3, load of layer 3 'L3': a resident load stands behind other steps"},
     {"weights that cannot be divided",
      2,
-     {LOAD_FORM(1, FAR, 400), {.layer = 1, .batch = 1, .algorithm = FAR, .part = 1, .parts = 2}},
+     {LOAD_FORM(1, FAR, 400),
+      {.layer = 1, .batch = 1, .algorithm = FAR, .slice = 1, .n_slices = 2}},
      "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer cannot be taken in parts with "
      "algorithm 'far'"},
     {"another number of parts while one is ahead",
@@ -226,9 +227,9 @@ static void test_parts_that_rows_say(void)
         "1,L1,conv,0,1,default,4,1,1,1,8,0,8,8,0,1\n1,L1,conv,0,1,wide,4,1,1,1,8,0,8,8,0,4\n";
     static const struct vbs_step NEVER[] = {KEEP(1, 8), RUN_PART(1, 1, 1, 2)};
     static const struct vbs_step OTHER[] = {
-        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .part = 1, .parts = 2}};
+        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .slice = 1, .n_slices = 2}};
     static const struct vbs_step EMPTY[] = {
-        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .part = 1, .parts = 9}};
+        KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .slice = 1, .n_slices = 9}};
     struct vbs_schedule schedule = weights_schedule(1, NEVER, 2);
     struct vbs_profile *profile = NULL;
     struct vbs_ctx ctx = {0};

@@ -96,7 +96,7 @@ static double end_of(const struct brute_event *events, int64_t n)
 }
 
 /* How many draws take another time than the reference says. */
-static int count_wrong(const struct changes *changes, const struct vbs_channel *channel,
+static int count_wrong(const struct changes *changes, const struct vbs_link *channel,
                        const double *times_us)
 {
     struct brute_event *events = calloc((size_t)changes->schedule->n_steps, sizeof *events);
@@ -143,9 +143,9 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
     int n_wrong = 0, n_tried = 0, n_copied = 0;
 
     for (int trial = 0; trial < N_TRIALS; trial++) {
-        struct vbs_channel channel = {.source = "given",
-                                      .latency_us = random_int(rng, 0, 3),
-                                      .bytes_per_us = random_int(rng, 1, 4)};
+        struct vbs_link channel = {.source = "given",
+                                   .latency_us = random_int(rng, 0, 3),
+                                   .bytes_per_us = random_int(rng, 1, 4)};
         struct changes changes = {0};
         struct vbs_clock_rows rows = {.self = &changes, .find = find};
         struct vbs_profile *profile;
@@ -176,7 +176,7 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
 
 static void what_is_not_known_is_told(gsl_rng *rng)
 {
-    struct vbs_channel channel = {.source = "given", .bytes_per_us = 1};
+    struct vbs_link channel = {.source = "given", .bytes_per_us = 1};
     struct changes changes = {0};
     struct vbs_clock_rows rows = {.self = &changes, .find = find};
     struct vbs_profile *profile;

@@ -399,7 +399,7 @@ static void weights_have_their_own_default_budgets(void)
     if (vbs_profile_parse_csv(&ctx, "weights", PROFILE, strlen(PROFILE), &profile) != VBS_OK)
         exit(1);
     problem.profile = profile;
-    problem.copy = profile->copies[0].channel;
+    problem.copy = profile->copies[0].link;
     ok(vbs_compare_default_budgets(&ctx, &problem, &range) == VBS_USAGE, "they are no range: %s",
        ctx.detail);
     ok(compare_with(&ctx, &problem, NULL, NULL, NULL, 0, &compare) == VBS_OK,

@@ -70,11 +70,11 @@ static struct ran small(void)
         "in_place,channels\n"
         "1,\"a,b\",fc,0,1,default,8,4,4,0,40,0,2\n";
     static const struct vbs_step STEPS[] = {
-        {.op = VBS_STEP_LOAD, .layer = 1, .part = 1, .parts = 2, .bytes = 20, .resident = true},
-        {.op = VBS_STEP_LOAD, .layer = 1, .part = 2, .parts = 2, .bytes = 20},
-        {.layer = 1, .batch = 1, .part = 1, .parts = 2},
-        {.layer = 1, .batch = 1, .part = 2, .parts = 2},
-        {.op = VBS_STEP_DROP, .layer = 1, .part = 2, .parts = 2, .bytes = 20},
+        {.op = VBS_STEP_LOAD, .layer = 1, .slice = 1, .n_slices = 2, .bytes = 20, .resident = true},
+        {.op = VBS_STEP_LOAD, .layer = 1, .slice = 2, .n_slices = 2, .bytes = 20},
+        {.layer = 1, .batch = 1, .slice = 1, .n_slices = 2},
+        {.layer = 1, .batch = 1, .slice = 2, .n_slices = 2},
+        {.op = VBS_STEP_EVICT, .layer = 1, .slice = 2, .n_slices = 2, .bytes = 20},
     };
     static const char *const ALGORITHMS[] = {"default"};
     const struct vbs_schedule draft = {.model = "small",

@@ -55,7 +55,7 @@ static struct run random_run(gsl_rng *rng)
             run.schedule = random_transfer_schedule(rng, run.profile, random_int(rng, 1, 3),
                                                     VBS_IO_EXTERNAL, 4);
     } while (!run.schedule);
-    run.schedule->copy = (struct vbs_channel){.source = "given", .bytes_per_us = 1};
+    run.schedule->copy = (struct vbs_link){.source = "given", .bytes_per_us = 1};
     run.schedule->memory_bytes = 1000;
     replay(&run);
     return run;

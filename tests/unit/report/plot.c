@@ -144,7 +144,7 @@ static void note_says_where_times_come_from(void)
     char *svg;
 
     report_sample_fill(&sample);
-    sample.compare.circumstances.device = "First CPU";
+    sample.compare.provenance.device = "First CPU";
     sample.compare.judge.device = "Second CPU, stepping 3";
     sample.compare.self_judged = false;
     ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "judged by a second profile: %s",
@@ -269,7 +269,7 @@ static void hostile_names_reach_no_command(void)
         snprintf(name, sizeof name, FORMS[i], trap);
 #pragma GCC diagnostic pop
         sample.compare.model = name;
-        sample.compare.circumstances.device = sample.compare.judge.device = name;
+        sample.compare.provenance.device = sample.compare.judge.device = name;
         n_drawn += plot(&ctx, &sample, target("f.svg")) == VBS_OK;
         if (ctx.detail[0])
             printf("# %s\n", ctx.detail);

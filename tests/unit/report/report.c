@@ -119,7 +119,7 @@ static void table_tells_who_judged(void)
     ok(says(text, "fbs-best (the fastest uniform batch that fits, by the first profile)"),
        "and by which profile fbs-best was chosen");
     free(text);
-    sample.compare.judge.backend = sample.compare.circumstances.backend = "analytic";
+    sample.compare.judge.backend = sample.compare.provenance.backend = "analytic";
     text = table_of(&sample.compare, false);
     ok(says(text, "modelled, not measured"), "says that times are modelled");
     free(text);
@@ -261,7 +261,7 @@ static void wide_table_is_broken_into_blocks(void)
 
         report_sample_fill(&sample);
         repeat_planners(&sample, COUNTS[i], planners, rows);
-        sample.compare.circumstances.device = sample.compare.judge.device =
+        sample.compare.provenance.device = sample.compare.judge.device =
             "Imaginary(R) Accelerator(TM) 9999-XL, family 6 model 207 stepping 2, "
             "avx512_core_bf16_and_more_without_any_space_in_the_name_of_the_instruction_set";
         sample.compare.self_judged = false;
@@ -340,10 +340,10 @@ static void hostile_names_are_harmless_on_a_terminal(void)
 
     report_sample_fill(&sample);
     sample.compare.model = HOSTILE;
-    sample.compare.circumstances.input = HOSTILE;
-    sample.compare.circumstances.library = HOSTILE;
-    sample.compare.circumstances.device = HOSTILE;
-    sample.compare.circumstances.date = HOSTILE;
+    sample.compare.provenance.input = HOSTILE;
+    sample.compare.provenance.library = HOSTILE;
+    sample.compare.provenance.device = HOSTILE;
+    sample.compare.provenance.date = HOSTILE;
     text = table_of(&sample.compare, false);
     is_int(n_controls(text), 0, "no control character of a name reaches the table");
     ok(!strstr(text, "\xe2\x80\xae") && !strstr(text, "\xc2\x9b"),

@@ -128,7 +128,7 @@ static size_t mutate(gsl_rng *rng, char *text, size_t length)
 
 static bool is_sound_of_weights(const struct vbs_schedule *schedule)
 {
-    const struct vbs_channel *copy = &schedule->copy;
+    const struct vbs_link *copy = &schedule->copy;
 
     if (schedule->weights == VBS_WEIGHTS_EXCLUDED)
         return !copy->source && copy->latency_us == 0 && copy->bytes_per_us == 0 &&
@@ -142,18 +142,18 @@ static bool is_sound_of_weights(const struct vbs_schedule *schedule)
 
 static bool is_sound_step(const struct vbs_schedule *schedule, const struct vbs_step *step)
 {
-    bool whole = step->parts == 0 && step->part == 0;
-    bool in_parts = step->parts > 1 && step->parts <= VBS_MAX_PARTS && step->part >= 1 &&
-                    step->part <= step->parts;
+    bool whole = step->n_slices == 0 && step->slice == 0;
+    bool in_parts = step->n_slices > 1 && step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 &&
+                    step->slice <= step->n_slices;
 
     if (step->layer < 1 || !(whole || in_parts))
         return false;
     if (step->op == VBS_STEP_COMPUTE)
         return step->batch >= 1 && step->batch <= VBS_MAX_BATCH && step->algorithm >= 0 &&
                step->algorithm < schedule->n_algorithms && schedule->algorithms[step->algorithm] &&
-               !step->resident && step->form == 0 && step->bytes == 0;
-    return step->op <= VBS_STEP_DROP && schedule->weights == VBS_WEIGHTS_INCLUDED &&
-           step->bytes >= 1 && step->form < VBS_MAX_FORMS && step->batch == 0 &&
+               !step->resident && step->format == 0 && step->bytes == 0;
+    return step->op <= VBS_STEP_EVICT && schedule->weights == VBS_WEIGHTS_INCLUDED &&
+           step->bytes >= 1 && step->format < VBS_MAX_FORMATS && step->batch == 0 &&
            step->algorithm == 0 && (!step->resident || step->op == VBS_STEP_LOAD);
 }
 
@@ -179,8 +179,9 @@ static bool same_step(const struct vbs_schedule *a, const struct vbs_step *step,
                       const struct vbs_schedule *b, const struct vbs_step *other)
 {
     return step->op == other->op && step->layer == other->layer && step->batch == other->batch &&
-           step->part == other->part && step->parts == other->parts && step->form == other->form &&
-           step->resident == other->resident && step->bytes == other->bytes &&
+           step->slice == other->slice && step->n_slices == other->n_slices &&
+           step->format == other->format && step->resident == other->resident &&
+           step->bytes == other->bytes &&
            (step->op != VBS_STEP_COMPUTE ||
             strcmp(a->algorithms[step->algorithm], b->algorithms[other->algorithm]) == 0);
 }
@@ -257,10 +258,10 @@ static bool has_all(const struct vbs_schedule *schedule)
     bool has[3] = {false}, resident = false;
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
-        has[schedule->steps[i].op] |= schedule->steps[i].parts > 1;
+        has[schedule->steps[i].op] |= schedule->steps[i].n_slices > 1;
         resident |= schedule->steps[i].resident;
     }
-    return resident && has[VBS_STEP_COMPUTE] && has[VBS_STEP_LOAD] && has[VBS_STEP_DROP];
+    return resident && has[VBS_STEP_COMPUTE] && has[VBS_STEP_LOAD] && has[VBS_STEP_EVICT];
 }
 
 /* With weights included, of a network of its own, whatever it takes to have all in it. */
@@ -289,7 +290,7 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct texts *texts, int
         i < 4 ? random_schedule(rng, texts->profile, 1 + i, io) : make_weighted(rng, texts, io);
 
     if (schedule && i == 4) {
-        schedule->copy = (struct vbs_channel){"disk \"1\"", 0.5, 12.25};
+        schedule->copy = (struct vbs_link){"disk \"1\"", 0.5, 12.25};
         schedule->predicted.copy_us = 17.5;
         schedule->predicted.copied_bytes = 99;
         schedule->predicted.resident_bytes = 7;

@@ -51,7 +51,7 @@ static bool has_row(const struct vbs_profile *profile, int batch_index, int inde
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, 1, batch_index, &n_rows);
 
     return index < n_rows && strcmp(profile->algorithms[rows[index].algorithm], name) == 0 &&
-           rows[index].weight_bytes == weight_bytes && rows[index].form == form;
+           rows[index].weight_bytes == weight_bytes && rows[index].format == form;
 }
 
 static bool has_parts(const struct vbs_profile *profile, int index, int parts)
@@ -59,7 +59,7 @@ static bool has_parts(const struct vbs_profile *profile, int index, int parts)
     int n_rows;
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, 1, 0, &n_rows);
 
-    return index < n_rows && rows[index].parts == parts;
+    return index < n_rows && rows[index].n_slices == parts;
 }
 
 static void old_profiles_load_with_a_form_for_each_size(const char *folder,
@@ -78,7 +78,7 @@ static void old_profiles_load_with_a_form_for_each_size(const char *folder,
     ok(has_row(profile, 0, 0, "a", 10, 0) && has_row(profile, 0, 1, "b", 30, 2) &&
            has_row(profile, 1, 0, "a", 20, 1) && has_row(profile, 1, 1, "b", 30, 2),
        "each size of packed weights is a form, ascending");
-    is_int(vbs_profile_rows(profile, 2, 0, &n_rows)->form, 0, "form 0 without weights");
+    is_int(vbs_profile_rows(profile, 2, 0, &n_rows)->format, 0, "form 0 without weights");
     is_int(profile->layers[1].channels, 0, "channels are not known");
     is_int(query(path, "SELECT sum(parts <> 0) FROM kernel"), 0, "nor in how many parts they run");
     is_int(profile->n_copies, 0, "nor are copies");
@@ -141,9 +141,9 @@ static struct plain_session *packed_session(void)
     struct plain_session *plain = plain_session_new(2, 2, 2);
 
     for (int i = 0; i < plain->session.n_kernels; i++) {
-        plain->kernels[i].form = i % 2;
+        plain->kernels[i].format = i % 2;
         plain->kernels[i].weight_bytes = 10 + i % 2;
-        plain->kernels[i].row_parts = i % 2 ? 4 : 1;
+        plain->kernels[i].row_slices = i % 2 ? 4 : 1;
     }
     plain->layers[1].channels = 96;
     return plain;

@@ -71,13 +71,13 @@ static void profiles_are_listed_newest_last(const char *folder)
 
         ok(e[0].id == 2 && e[1].id == 3 && e[2].id == 4 && e[3].id == 1, "in order of completion");
         ok(e[2].complete && !e[3].complete, "the unfinished one is told apart");
-        is_str(e[1].circumstances.model, "goo'gle`net`", "model");
+        is_str(e[1].provenance.model, "goo'gle`net`", "model");
         ok(e[3].n_layers == 2 && e[3].n_batches == 3 && e[3].max_batch == 3 && e[3].n_rows == 12,
            "counts of the unfinished one");
         is_str(e[3].batches, "1,2,3", "its batches");
         ok(e[0].n_layers == 2 && e[0].n_batches == 1 && e[0].n_rows == 3, "counts of another");
-        ok(strlen(e[3].circumstances.date) == 20 && e[3].circumstances.date[19] == 'Z',
-           "it was begun at %s", e[3].circumstances.date);
+        ok(strlen(e[3].provenance.date) == 20 && e[3].provenance.date[19] == 'Z',
+           "it was begun at %s", e[3].provenance.date);
         vbs_store_list_free(list);
     }
     ok(vbs_store_newest(&ctx, store, "alexnet", &id) == VBS_OK && id == 4, "newest of a model");
@@ -143,10 +143,10 @@ static void a_finished_measurement_is_a_profile(const char *folder)
                rows->low_us == expected.low_us && rows->high_us == expected.high_us &&
                rows->n_runs == 7 && rows->ws_bytes == 60,
            "its statistics are those of its samples");
-        is_str(profile->circumstances.notes, "a 'note'\n", "notes");
-        is_str(profile->circumstances.device, "this one", "device");
-        is_int(profile->circumstances.threads, 2, "threads");
-        is_int((int64_t)strlen(profile->circumstances.date), 20, "date");
+        is_str(profile->provenance.notes, "a 'note'\n", "notes");
+        is_str(profile->provenance.device, "this one", "device");
+        is_int(profile->provenance.threads, 2, "threads");
+        is_int((int64_t)strlen(profile->provenance.date), 20, "date");
         vbs_profile_free(profile);
     }
     vbs_store_close(store);
@@ -275,7 +275,7 @@ static void a_broken_off_run_is_resumed_only_by_the_same_measurement(const char 
 {
     char *path = path_in(folder, "key.sqlite");
     struct plain_session *plain = plain_session_new(2, 2, 1);
-    struct vbs_circumstances original = plain->session.circumstances, *c;
+    struct vbs_provenance original = plain->session.provenance, *c;
     struct vbs_ctx ctx = {0};
     struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
     struct vbs_store_run *run = NULL;
@@ -284,7 +284,7 @@ static void a_broken_off_run_is_resumed_only_by_the_same_measurement(const char 
     int n_times = 0, n_fresh = 0;
     int64_t id;
 
-    c = &plain->session.circumstances;
+    c = &plain->session.provenance;
     if (vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) != VBS_OK ||
         feed(&ctx, run, 4, 3) != VBS_OK)
         return;
