@@ -1,0 +1,126 @@
+/*
+ * The content hash of a profile: SHA-256 over its layers, rows, copies and provenance, each number
+ * as eight bytes, the lowest first, each text behind its length. Two profiles have one hash when
+ * their CSV files are equal, whichever machine wrote them.
+ */
+#include "base/sha256.h"
+#include "vbslab/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_bits(struct vbs_sha256 *hash, uint64_t value)
+{
+    unsigned char bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    vbs_sha256_add(hash, bytes, sizeof bytes);
+}
+
+static void add_int(struct vbs_sha256 *hash, int64_t value)
+{
+    add_bits(hash, (uint64_t)value);
+}
+
+static void add_double(struct vbs_sha256 *hash, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    add_bits(hash, bits);
+}
+
+static void add_text(struct vbs_sha256 *hash, const char *text)
+{
+    size_t length = strlen(text);
+
+    add_bits(hash, length);
+    vbs_sha256_add(hash, text, length);
+}
+
+static void add_provenance(struct vbs_sha256 *hash, const struct vbs_provenance *provenance)
+{
+#define ADD(member) add_text(hash, provenance->member);
+    VBS_CIRCUMSTANCE_TEXTS(ADD)
+#undef ADD
+    add_int(hash, provenance->threads);
+}
+
+static void add_copy(struct vbs_sha256 *hash, const struct vbs_copy *copy)
+{
+    add_text(hash, copy->source);
+    add_int(hash, copy->n_rows);
+    for (int i = 0; i < copy->n_rows; i++) {
+        const struct vbs_copy_row *row = &copy->rows[i];
+
+        add_int(hash, row->bytes);
+        add_double(hash, row->time_us);
+        add_double(hash, row->mad_us);
+        add_double(hash, row->low_us);
+        add_double(hash, row->high_us);
+        add_int(hash, row->n_runs);
+    }
+}
+
+static void add_layer(struct vbs_sha256 *hash, const struct vbs_profile_layer *layer)
+{
+    add_text(hash, layer->name);
+    add_text(hash, layer->kind);
+    add_int(hash, layer->n_inputs);
+    for (int i = 0; i < layer->n_inputs; i++)
+        add_int(hash, layer->inputs[i]);
+    add_int(hash, layer->in_bytes);
+    add_int(hash, layer->out_bytes);
+    add_int(hash, layer->weight_bytes);
+    add_int(hash, layer->in_place);
+    add_int(hash, layer->channels);
+}
+
+static void add_row(struct vbs_sha256 *hash, const struct vbs_profile_row *row)
+{
+    add_int(hash, row->algorithm);
+    add_double(hash, row->time_us);
+    add_int(hash, row->ws_bytes);
+    add_int(hash, row->weight_bytes);
+    add_int(hash, row->format);
+    add_int(hash, row->n_slices);
+    add_double(hash, row->mad_us);
+    add_double(hash, row->low_us);
+    add_double(hash, row->high_us);
+    add_int(hash, row->n_runs);
+}
+
+void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE])
+{
+    unsigned char digest[VBS_SHA256_BYTES];
+    struct vbs_sha256 hash;
+
+    vbs_sha256_begin(&hash);
+    add_text(&hash, "vbslab-profile-1");
+    add_provenance(&hash, &profile->provenance);
+    add_int(&hash, profile->n_copies);
+    for (int i = 0; i < profile->n_copies; i++)
+        add_copy(&hash, &profile->copies[i]);
+    add_int(&hash, profile->n_algorithms);
+    for (int i = 0; i < profile->n_algorithms; i++)
+        add_text(&hash, profile->algorithms[i]);
+    add_int(&hash, profile->n_batches);
+    for (int i = 0; i < profile->n_batches; i++)
+        add_int(&hash, profile->batches[i]);
+    add_int(&hash, profile->n_layers);
+    for (int layer = 1; layer <= profile->n_layers; layer++) {
+        add_layer(&hash, &profile->layers[layer]);
+        for (int b = 0; b < profile->n_batches; b++) {
+            int n_rows;
+            const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
+
+            add_int(&hash, n_rows);
+            for (int i = 0; i < n_rows; i++)
+                add_row(&hash, &rows[i]);
+        }
+    }
+    vbs_sha256_end(&hash, digest);
+    for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+}
