@@ -1,0 +1,256 @@
+#!/bin/sh
+# What the documents say of the program is true: links lead somewhere, commands and options exist,
+# columns and keys of all files are described. VBSLAB: the program; BUILD: the folder of the tests.
+. "$(dirname "$0")/lib.sh"
+
+documents="README.md CONTRIBUTING.md ARCHITECTURE.md CHANGELOG.md models/README.md docs/*.md"
+documents=$(cd "$ROOT" && ls $documents)
+
+# --- links ---
+
+# anchors FILE: what its headings are called in links.
+anchors()
+{
+    awk '/^    |^```/ { next }
+        /^#+ / { sub(/^#+ /, ""); $0 = tolower($0); gsub(/[^a-z0-9 _-]/, ""); gsub(/ /, "-"); print }' "$1"
+}
+
+# dead_links FILE: links of a document, which may not leave the project, that lead nowhere.
+dead_links()
+{
+    folder=$ROOT/$(dirname "$1")
+    grep -o '](<*[^)]*)' "$ROOT/$1" | sed 's/^](<*//; s/>*)$//' | grep -v '^[a-z]*:' | while read -r link; do
+        path=${link%%#*} anchor=
+        case $link in *'#'*) anchor=${link#*#} ;; esac
+        case $path in /*) echo "$link" ;; esac
+        target=$folder/$path
+        [ -n "$path" ] || target=$ROOT/$1
+        [ -e "$target" ] || { echo "$link"; continue; }
+        [ -z "$anchor" ] || anchors "$target" | grep -qx -- "$anchor" || echo "$link"
+    done
+}
+
+for document in $documents; do
+    dead_links "$document" >out
+    [ ! -s out ]
+    report $? "links of $document lead somewhere"
+done
+mkdir "$dir/bad" && printf '[a](none.md) [b](other.md#there) [c](other.md#not-there) [d](https://x)\n# A, B: `c`\n[e](#a-b-c)\n' \
+    >"$dir/bad/bad.md" && echo '# There' >"$dir/bad/other.md"
+(ROOT=$dir && dead_links bad/bad.md) >out
+[ "$(tr '\n' ' ' <out)" = "none.md other.md#not-there " ]
+report $? "a dead link is found"
+for page in $(cd "$ROOT/docs" && ls ./*.md); do
+    [ "$page" = ./README.md ] || grep -qF "](${page#./})" "$ROOT/docs/README.md" || echo "$page"
+done >out
+[ ! -s out ]
+report $? "docs/README.md leads to every page"
+
+# --- commands ---
+
+# commands_of FILE: the command lines of its examples, one a line, without comments and pipes.
+commands_of()
+{
+    awk '{ while (/\\$/) { sub(/ *\\$/, " "); if ((getline more) <= 0) break; sub(/^ */, "", more); $0 = $0 more } }
+        /^\.SH/ { examples = man && /EXAMPLES/ }
+        /^    (\$ )?vbslab / || (examples && /^vbslab /) {
+            sub(/^ *(\$ )?/, ""); gsub(/\\-/, "-"); sub(/  +#.*/, ""); sub(/ [|>&].*/, ""); print }' \
+        man="$(case $1 in *.1) echo 1 ;; esac)" "$ROOT/$1"
+}
+
+"$VBSLAB" --help >help-
+sed -n 's/^  \([a-z]*\)  .*/\1/p' help- | grep -vx 'db' >commands
+
+# check_command WORDS...: prints what the program does not know.
+check_command()
+{
+    command=
+    shift
+    for word in "$@"; do
+        case $word in
+        --db=* | --db | --quiet | --help | --version) ;;
+        -*)
+            option=${word%%=*}
+            [ -n "$command" ] || { echo "$option before a command"; continue; }
+            [ "$option" = - ] || grep -q -- "^  $option\( \|$\)" "help-$command" || echo "$command $option"
+            ;;
+        *)
+            [ -n "$command" ] && continue
+            command=$word
+            grep -qx -- "$command" commands || { echo "no command $command"; return; }
+            [ -e "help-$command" ] || "$VBSLAB" "$command" --help >"help-$command"
+            ;;
+        esac
+    done
+}
+
+n_lines=0
+for document in $documents tools/vbslab.1; do
+    commands_of "$document" >lines
+    n_lines=$((n_lines + $(wc -l <lines)))
+    while read -r line; do
+        set -f
+        # shellcheck disable=SC2086 # words of an example
+        check_command $line
+        set +f
+    done <lines >out
+    [ ! -s out ]
+    report $? "the program knows the commands and options in $document"
+done
+[ $n_lines -ge 40 ]
+report $? "there are examples to check"
+{ check_command vbslab plan x --planer y; check_command vbslab pln x; } >out
+[ "$(tr '\n' ' ' <out)" = "plan --planer no command pln " ]
+report $? "an unknown option and an unknown command are found"
+while read -r command; do
+    grep -q "^\.B[RI]* \"*$command\b" "$ROOT/tools/vbslab.1" || echo "$command"
+done <commands >out
+[ ! -s out ]
+report $? "the man page has every command"
+for document in $documents; do
+    sed -n 's/^    \(\$ \)*make \([a-z][a-z-]*\).*/\2/p' "$ROOT/$document"
+done | sort -u | while read -r target; do
+    grep -q "^$target:\|^\.PHONY:.* $target\( \|$\)" "$ROOT/Makefile" || echo "$target"
+done >out
+[ ! -s out ]
+report $? "the Makefile has every target that is named"
+[ "$(wc -l <"$ROOT/README.md")" -le 120 ]
+report $? "README.md has at most 120 lines"
+
+# --- columns and keys ---
+
+# section TITLE: the lines of docs/formats.md under headings that begin so.
+section()
+{
+    awk -v title="$1" '/^## / { on = index($0, "## " title) == 1 } on' "$ROOT/docs/formats.md"
+}
+
+# describes TITLE NAME: all words of the file names, one a line, are named there.
+describes()
+{
+    section "$1" >text
+    while read -r word; do
+        grep -qF "\`$word\`" text || echo "$word"
+    done <names >out
+    [ -s names ] && [ ! -s out ]
+    report $? "docs/formats.md describes $2"
+}
+
+# columns FILE, keys FILE: their names, into the file names.
+columns()
+{
+    grep -v '^#' "$1" | head -n 1 | tr , '\n' >names
+}
+keys()
+{
+    grep -o '"[A-Za-z_]*" *:' "$1" | tr -d '": ' | sort -u >names
+}
+
+cat >full.csv <<'END'
+# model: full
+# threads: 2
+# copy: disk,65536,100,1,99,101,5
+# copy: disk,1048576,900,1,890,910,5
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place,mad_us,low_us,high_us,n_runs,channels,packed_bytes,form,parts
+1,L1,conv,0,1,a,40,64,64,64,4096,0,1,39,41,5,4,4096,0,2
+1,L1,conv,0,2,a,60,128,128,128,4096,0,1,59,61,5,4,4096,0,2
+2,L2,fc,1,1,a,40,64,64,0,8192,0,1,39,41,5,8,8192,0,0
+2,L2,fc,1,2,a,60,128,128,0,8192,0,1,59,61,5,8,8192,0,0
+END
+run profiles import full.csv && run profiles export 1 again.csv
+columns again.csv
+[ "$(wc -l <names)" -eq 20 ] && cp names profile-columns
+report $? "a profile has 20 columns"
+describes "Profile, CSV" "the columns of a profile"
+tr -d '\\' <"$ROOT/tools/vbslab.1" >page
+while read -r word; do
+    grep -qE "^\.BR? (.*\" ?,? ?\"? ?)?$word\b" page || echo "$word"
+done <profile-columns >out
+[ ! -s out ]
+report $? "the man page describes the columns of a profile"
+sed -n 's/^# \([a-z]*\): .*/\1/p' again.csv >names
+describes "Profile, CSV" "the comment lines of a profile"
+run plan full.csv --planner joint --memory 12KiB --request 2 --json plan.json
+keys plan.json
+describes "Schedule, JSON" "the keys of a schedule"
+run replay full.csv plan.json --trace trace.csv --json && mv out replay.json
+columns trace.csv
+describes "Trace of a replay" "the columns of a replay's trace"
+keys replay.json
+describes "Verdict of a replay" "the keys of a replay"
+run replay full.csv plan.json --memory 1 --latency-us 1 --json && mv out late.json
+keys late.json
+describes "Verdict of a replay" "the keys of a replay of a schedule that is refused"
+run compare full.csv --memory 12KiB --weights included --csv && mv out compare.csv
+columns compare.csv
+describes "Comparison" "the columns of a comparison"
+run compare full.csv --memory 12KiB --weights included --json && mv out compare.json
+keys compare.json
+describes "Comparison" "the keys of a comparison"
+run frontier full.csv --planner dp-vbs --csv - && mv out frontier.csv
+columns frontier.csv
+describes "Frontier" "the columns of a frontier"
+run frontier full.csv --planner dp-vbs --json - && mv out frontier.json
+keys frontier.json
+describes "Frontier" "the keys of a frontier"
+printf 'id,lower,upper,size,alignment,gaps,hint\na,0,2,4,4,,-1\n' >buffers.csv
+run place buffers.csv && mv out placed.csv
+columns placed.csv
+describes "Placement" "the columns of a placement"
+for what in models profiles backends; do
+    run $what --json && mv out $what.json
+    keys $what.json
+    describes "$(echo $what | sed 's/^./\U&/')" "the keys of $what"
+done
+run models --csv && mv out models.csv
+columns models.csv
+describes "Models" "the columns of models"
+run models show "$DATA/onnx/torch_gates.onnx" --json && mv out show.json
+keys show.json
+describes "Models" "the keys of a model"
+run models show alexnet --csv && mv out show.csv
+columns show.csv
+describes "Models" "the columns of a model"
+run profiles show 1 --json && mv out show.json
+keys show.json
+describes "Profiles" "the keys of a profile"
+
+cat >tiny.net <<'END'
+model tiny
+input 4x8x8
+conv c1 out=8 kernel=3
+fc f1 out=5
+END
+OMP_PROC_BIND=false run measure tiny.net --batches 1-2 --time-limit 0.1 --threads 1
+OMP_PROC_BIND=false run run tiny.net --planner joint --memory 1MiB --request 2 --repeat 2 --check --output y.npy \
+    --trace trace.csv --json && mv out run.json
+columns trace.csv
+describes "Trace of a run" "the columns of a run's trace"
+keys run.json
+describes "Result of a run" "the keys of a run"
+sqlite="SELECT name FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'
+    UNION SELECT c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+    WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'"
+if command -v sqlite3 >/dev/null; then
+    sqlite3 db/vbslab.sqlite "$sqlite" >names
+    describes "The store" "the tables and columns of the store"
+else
+    skip "docs/formats.md describes the tables and columns of the store" "no sqlite3"
+fi
+
+# --- operators ---
+
+conformance=${BUILD:-$ROOT/build}/tests/unit/backend/conformance
+if [ -x "$conformance" ] && (cd "$ROOT" && "$conformance" --table) >table 2>err && [ -s table ]; then
+    sed -n 's/^| \([A-Za-z0-9]*\) | \([0-9]*\) | 0 | 0 |$/\1 \2/p; s/^| \([A-Za-z0-9]*\) | \([0-9]*\) | \([1-9][0-9]*\) | 0 |$/\1 \2 (+\3)/p' \
+        table | grep -v '^several' | sort >have
+    sed -n '/^| operator: cases/,/^$/p' "$ROOT/docs/onnx.md" | tr '|' '\n' | sed 's/^ *//; s/ *$//' |
+        grep '^[A-Z][A-Za-z0-9]* [0-9]' | sort >said
+    diff have said >out
+    report $? "docs/onnx.md has the table of conformance"
+    skipped=
+else
+    skip "docs/onnx.md has the table of conformance" "no test of conformance, or none of its cases"
+fi
+
+finish
