@@ -46,6 +46,28 @@ done >out
 [ ! -s out ]
 report $? "docs/README.md leads to every page"
 
+# missing_files FILE: files and folders of the project that a document names and that are not there;
+# in such names capitals (cmd_NAME.c) stand for anything.
+missing_files()
+{
+    grep -o '`[a-z]*/[A-Za-z0-9_./*-]*`' "$1" | tr -d '\`' | sort -u | while read -r name; do
+        [ -d "$ROOT/${name%%/*}" ] || continue
+        # shellcheck disable=SC2086 # a pattern
+        set -- $(echo "$ROOT/$name" | sed "s|^$ROOT/\(.*\)|\1|; s/[A-Z][A-Z]*\([_.]\)/*\1/g")
+        (cd "$ROOT" && ls -d $1 >/dev/null 2>&1) || echo "$name"
+    done
+}
+
+for document in $documents; do
+    missing_files "$ROOT/$document"
+done >out
+[ ! -s out ]
+report $? "all files that documents name are there"
+printf '`src/cli/cmd_NAME.c` `src/none.c` `tests/cli` `a/b`\n' >bad/names.md
+missing_files bad/names.md >out
+[ "$(cat out)" = src/none.c ]
+report $? "a file that is not there is found"
+
 # --- commands ---
 
 # commands_of FILE: the command lines of its examples, one a line, without comments and pipes.
