@@ -59,3 +59,8 @@ int vbs_cancelled(const struct vbs_ctx *ctx)
 {
     return ctx && ctx->cancel && *ctx->cancel;
 }
+
+enum vbs_status vbs_check_cancel(struct vbs_ctx *ctx)
+{
+    return vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted") : VBS_OK;
+}

@@ -18,4 +18,7 @@ enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, con
 /* Non-zero when the caller asked to stop. */
 int vbs_cancelled(const struct vbs_ctx *ctx);
 
+/* VBS_INTERRUPTED, with the detail "interrupted", when the caller asked to stop; else VBS_OK. */
+enum vbs_status vbs_check_cancel(struct vbs_ctx *ctx) VBS_MUST_CHECK;
+
 #endif
