@@ -77,6 +77,41 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                bool with_trace, struct vbs_replay **replay) VBS_MUST_CHECK;
 void vbs_replay_free(struct vbs_replay *replay);
 
+/*
+ * One step as it ran, for programs that need more of it than struct vbs_replay_step: what it runs,
+ * which samples and weights it touches, and which load it waits for. Valid during the call only.
+ */
+struct vbs_replay_event {
+    int64_t index;                        /* of the step, from 0 */
+    const struct vbs_step *step;          /* the schedule's */
+    const struct vbs_replay_step *record; /* as in a trace: memory and both clocks */
+    int64_t load; /* non-resident loads in their order count from 0. A non-resident load: its own
+                     number. A compute step or an evict: the last one that brought some of the
+                     weights which it reads or evicts. -1: none. Loads end in their order, so a step
+                     that waits for one has waited for all before it. Steps that share weights may
+                     be told a later load than their own bytes need, if an earlier step waited for
+                     it already */
+    int64_t weights_from, weights_to; /* bytes of the packed weights that are loaded, evicted or,
+                                         with weights included, read: [from, to); 0, 0: none */
+    /* Of compute steps; else null and 0. The step reads and writes samples record->done_before ..
+     * record->done_before + step->batch - 1. */
+    const struct vbs_profile_row *row; /* that it runs, the profile's */
+    double share;                      /* of the row's time: 1, or what its slice takes */
+    int64_t n_fresh;    /* of these samples that no slice of the layer had written before */
+    int64_t n_released; /* samples of the layer's first input that no later step reads */
+};
+
+/* Called behind each step that keeps the rules; a failure ends the replay and is its result. */
+typedef enum vbs_status vbs_replay_observer(struct vbs_ctx *ctx, void *self,
+                                            const struct vbs_replay_event *event);
+
+/* As vbs_replay_run, without a trace, and calls observer with self for each step in order. *replay
+ * may be given null by those who only observe. */
+enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_schedule *schedule, int64_t memory_bytes,
+                                   vbs_replay_observer *observer, void *self,
+                                   struct vbs_replay **replay) VBS_MUST_CHECK;
+
 /* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
  * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes
  * ("-": standard output). Loads and drops have no batch, algorithm, done_before.

@@ -78,7 +78,7 @@ enum placing_answer {
     PLACING_REFUTED, /* there is no placement that low */
 };
 
-/* ---- place_prepare.c, place_pairs.c ---- */
+/* ---- prepare.c, pairs.c ---- */
 
 /* Checks the problem and fills *placing, which is {0} but for ctx; VBS_USAGE, VBS_UNSUPPORTED,
  * VBS_NO_MEMORY, VBS_INTERRUPTED. To be cleared in any case. */
@@ -93,7 +93,7 @@ enum vbs_status vbs_placing_pairs(struct placing *placing) VBS_MUST_CHECK;
 #define PLACING_NAME 64
 const char *vbs_placing_name(const struct vbs_place_problem *problem, int64_t item, char *text);
 
-/* ---- place_sections.c ---- */
+/* ---- sections.c ---- */
 
 struct placing_member {
     int item; /* of the part */
@@ -113,7 +113,10 @@ enum vbs_status vbs_placing_sections(const struct placing *placing, const struct
                                      struct vbs_arena *arena,
                                      struct placing_sections *sections) VBS_MUST_CHECK;
 
-/* ---- place.c ---- */
+/* ---- limits.c ---- */
+
+/* The clock starts now. */
+void vbs_placing_set_limits(struct placing *placing, const struct vbs_place_options *options);
 
 /* Counts steps; false once a limit is reached. */
 bool vbs_placing_step(struct placing *placing, int64_t n_steps);
@@ -131,7 +134,7 @@ static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
     return align == 1 ? offset : (offset + align - 1) / align * align;
 }
 
-/* ---- place_fit.c: orders, each item as low as it fits ---- */
+/* ---- fit.c: orders, each item as low as it fits ---- */
 
 /* The best of the fixed orders into the part; the first is tried whatever the limits. */
 enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part *part,
@@ -142,7 +145,7 @@ enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_part 
                                    int64_t target, int64_t n_steps,
                                    enum placing_answer *answer) VBS_MUST_CHECK;
 
-/* ---- place_stack.c: bottom up, for parts of plain items that are not fixed ---- */
+/* ---- stack.c: bottom up, for parts of plain items that are not fixed ---- */
 
 bool vbs_placing_stack_suits(const struct placing *placing, const struct placing_part *part);
 enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
@@ -150,7 +153,7 @@ enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *
                                   enum placing_answer *answer) VBS_MUST_CHECK;
 void vbs_placing_stack_free(struct placing_stack *stack);
 
-/* ---- place_orient.c: which of two lies above ---- */
+/* ---- orient.c: which of two lies above ---- */
 
 bool vbs_placing_orient_suits(const struct placing *placing, const struct placing_part *part);
 enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_part *part,

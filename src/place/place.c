@@ -11,61 +11,15 @@
 #include "base/clock.h"
 #include "base/fail.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FIRST_STEPS  4000 /* of each search in the first round, */
 #define FIRST_PASSES 4    /* and as many steps as so many passes over the part take */
-#define LOOK_STEPS   2000 /* between looks at the clock */
 #define STACK_SHARE  4    /* as many steps as others: where it suits it is the best by far */
 #define MAX_UNKNOWN  4    /* heights of a round that may remain open */
 #define NEAR_BITS    11   /* bisection ends at this part of the load */
 
-/* ---- limits and random numbers ---- */
-
-bool vbs_placing_step(struct placing *placing, int64_t n_steps)
-{
-    placing->n_steps += n_steps;
-    if (placing->n_steps < placing->next_look)
-        return !placing->over;
-    placing->next_look = placing->n_steps + LOOK_STEPS;
-    if ((placing->step_limit > 0 && placing->n_steps >= placing->step_limit) ||
-        vbs_clock_s() >= placing->end_s || vbs_cancelled(placing->ctx))
-        placing->over = true;
-    return !placing->over;
-}
-
-/* splitmix64 (Steele, Lea, Flood, 2014). */
-uint64_t vbs_placing_random(struct placing *placing, uint64_t n)
-{
-    uint64_t value = placing->random += 0x9e3779b97f4a7c15u;
-
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-    return (value ^ (value >> 31)) % n;
-}
-
-static void set_limits(struct placing *placing, const struct vbs_place_options *options)
-{
-    double limit_s = options->time_limit_s == 0 ? VBS_PLACE_TIME_S : options->time_limit_s;
-
-    placing->start_s = vbs_clock_s();
-    placing->end_s = limit_s < 0 ? HUGE_VAL : placing->start_s + limit_s;
-    placing->step_limit = options->step_limit;
-    placing->random = options->seed;
-}
-
 /* ---- searching ---- */
-
-void vbs_placing_take(struct placing_part *part, const int64_t *offsets, int64_t height,
-                      enum vbs_place_method method)
-{
-    memcpy(part->offsets, offsets, (size_t)part->n * sizeof *offsets);
-    part->height = height;
-    part->method = method;
-}
 
 typedef enum vbs_status search(struct placing *placing, struct placing_part *part, int64_t target,
                                int64_t n_steps, enum placing_answer *answer);
@@ -275,6 +229,16 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_place_problem
                     (long long)result->height_bytes);
 }
 
+/* The searches of all parts too. */
+static void clear(struct placing *placing)
+{
+    for (int p = 0; p < placing->n_parts; p++) {
+        vbs_placing_orient_free(placing->parts[p].orient);
+        vbs_placing_stack_free(placing->parts[p].stack);
+    }
+    vbs_placing_clear(placing);
+}
+
 static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                              const struct vbs_place_options *options, bool lowest,
                              struct vbs_place_result **result)
@@ -284,7 +248,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
     bool decides = options && options->decides && !lowest;
     enum vbs_status status;
 
-    set_limits(&placing, options ? options : &DEFAULTS);
+    vbs_placing_set_limits(&placing, options ? options : &DEFAULTS);
     if ((status = vbs_placing_prepare(&placing, problem)) == VBS_OK) {
         int64_t capacity = problem->capacity / placing.unit;
 
@@ -293,7 +257,7 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
             status = vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
                                         : make_result(&placing, problem, result);
     }
-    vbs_placing_clear(&placing);
+    clear(&placing);
     return status == VBS_OK ? judge(ctx, problem, *result) : status;
 }
 

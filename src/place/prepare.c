@@ -379,9 +379,5 @@ enum vbs_status vbs_placing_prepare(struct placing *placing,
 
 void vbs_placing_clear(struct placing *placing)
 {
-    for (int p = 0; p < placing->n_parts; p++) {
-        vbs_placing_orient_free(placing->parts[p].orient);
-        vbs_placing_stack_free(placing->parts[p].stack);
-    }
     vbs_arena_clear(&placing->arena);
 }

@@ -7,7 +7,7 @@
 
 struct segment {
     struct byte_range range;
-    double ready_us;
+    struct arrival arrival;
 };
 
 /* In a tree whose segments are apart this finds one that overlaps. */
@@ -29,13 +29,14 @@ static struct segment *find(struct packed *packed, int64_t from, int64_t to)
     return found ? *(struct segment **)found : NULL;
 }
 
-static bool insert(struct packed *packed, const struct byte_range *range, double ready_us)
+static bool insert(struct packed *packed, const struct byte_range *range,
+                   const struct arrival *arrival)
 {
     struct segment *segment = malloc(sizeof *segment);
 
     if (!segment)
         return false;
-    *segment = (struct segment){.range = *range, .ready_us = ready_us};
+    *segment = (struct segment){.range = *range, .arrival = *arrival};
     if (!tsearch(segment, &packed->segments, compare)) {
         free(segment);
         return false;
@@ -101,7 +102,7 @@ struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int for
 }
 
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
-                                  const struct byte_range *range, double ready_us)
+                                  const struct byte_range *range, const struct arrival *arrival)
 {
     int64_t bytes;
 
@@ -109,7 +110,7 @@ enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
         return LOADED_TWICE;
     if (!vbs_add(loaded->bytes, range->to - range->from, &bytes))
         return LOADED_TOO_MUCH;
-    if (!insert(packed, range, ready_us))
+    if (!insert(packed, range, arrival))
         return LOADED_NO_MEMORY;
     loaded->bytes = bytes;
     return LOADED_DONE;
@@ -128,17 +129,18 @@ static enum loaded_result cut(struct packed *packed, struct segment *segment, in
         segment->range.from = to;
     } else {
         segment->range.to = from;
-        if (behind.to > to && !insert(packed, &behind, segment->ready_us))
+        if (behind.to > to && !insert(packed, &behind, &segment->arrival))
             return LOADED_NO_MEMORY;
     }
     return LOADED_DONE;
 }
 
 enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
-                                     const struct byte_range *range)
+                                     const struct byte_range *range, int64_t *load)
 {
     int64_t from = range->from;
 
+    *load = -1;
     while (from < range->to) {
         struct segment *segment = find(packed, from, from + 1);
         enum loaded_result result;
@@ -147,6 +149,8 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
         if (!segment)
             return LOADED_MISSING;
         end = segment->range.to;
+        if (segment->arrival.load > *load)
+            *load = segment->arrival.load;
         result = cut(packed, segment, from, range->to);
         if (result != LOADED_DONE)
             return result;
@@ -157,7 +161,7 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
 }
 
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
-                                   double *ready_us)
+                                   struct arrival *arrival)
 {
     struct segment *first = find(packed, range->from, range->from + 1);
 
@@ -170,11 +174,11 @@ enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_rang
         if (!next)
             return LOADED_MISSING;
         joined.range.to = next->range.to;
-        if (next->ready_us > joined.ready_us)
-            joined.ready_us = next->ready_us;
+        if (next->arrival.load > joined.arrival.load) /* loads end in their order */
+            joined.arrival = next->arrival;
         erase(packed, next);
         *first = joined;
     }
-    *ready_us = first->ready_us;
+    *arrival = first->arrival;
     return LOADED_DONE;
 }

@@ -15,7 +15,13 @@ struct byte_range {
     int64_t from, to;
 };
 
-/* The packed weights of one layer in one form. */
+/* How bytes came. */
+struct arrival {
+    double ready_us; /* they are there from then on */
+    int64_t load; /* number of the load that is not resident and brought them; -1: a resident one */
+};
+
+/* The packed weights of one layer in one format. */
 struct packed {
     int64_t bytes;  /* 0: the layer has no weights of this form */
     void *segments; /* a tree of tsearch; segments that overlap are equal to it */
@@ -37,21 +43,21 @@ struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int for
 
 enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
 
-/* Adds range, there from ready_us on. Logarithmic. */
+/* Adds range. Logarithmic. */
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
-                                  const struct byte_range *range, double ready_us);
+                                  const struct byte_range *range, const struct arrival *arrival);
 
-/* Takes range away, which may be in several segments or in the middle of one. Logarithmic for each
- * segment. */
+/* Takes range away, which may be in several segments or in the middle of one. *load: the last that
+ * brought some of it, or -1. Logarithmic for each segment. */
 enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
-                                     const struct byte_range *range);
+                                     const struct byte_range *range, int64_t *load);
 
 /*
- * *ready_us: from when on all of range is there. For a reader that waits until then, and whom all
- * later readers follow: segments that it reads become one, which is there from then on, so that
+ * *arrival: of what comes last of range. For a reader that waits until then, and whom all later
+ * readers follow: segments that it reads become one, which is there from then on, so that
  * each is looked at once however many readers there are.
  */
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
-                                   double *ready_us);
+                                   struct arrival *arrival);
 
 #endif

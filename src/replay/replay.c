@@ -109,6 +109,7 @@ static int64_t release(const struct sim *sim, struct tensor *tensor)
 /* Bytes of inputs that a step, which moved its layer on from done_before, was the last to read. */
 struct released {
     int64_t first_bytes;   /* of the first input: what an in-place output takes over */
+    int64_t first_samples; /* likewise */
     int64_t counted_bytes; /* of all inputs that count between steps: what the total loses */
 };
 
@@ -119,13 +120,16 @@ static struct released release_inputs(struct sim *sim, const struct tensor *laye
 
     for (int i = 0; i < layer->n_inputs; i++) {
         struct tensor *input = &sim->tensors[layer->inputs[i]];
-        int64_t bytes;
+        int64_t n, bytes;
 
         if (input->freed != done_before)
             continue; /* some reader is still behind where this one was */
-        bytes = release(sim, input) * input->sample_bytes;
-        if (i == 0)
+        n = release(sim, input);
+        bytes = n * input->sample_bytes;
+        if (i == 0) {
+            released.first_samples = n;
             released.first_bytes = bytes;
+        }
         if (input->counted)
             released.counted_bytes += bytes;
     }
@@ -164,11 +168,11 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
 {
     struct tensor *layer = &sim->tensors[step->layer];
     int64_t out_samples = step->batch, out_bytes, outside_bytes = 0, done_before = layer->done;
+    int64_t fresh = step->batch;
     struct released released = {0};
 
     if (in_parts) {
-        int64_t fresh = vbs_sim_move_part(sim, step);
-
+        fresh = vbs_sim_move_part(sim, step);
         /* What waits outside the budget is inside only for the step: all that the step writes. */
         if (layer->counted)
             out_samples = fresh;
@@ -194,6 +198,8 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
     if (layer->counted)
         sim->live_bytes += out_bytes;
     record->after_bytes = sim->live_bytes;
+    sim->n_fresh = fresh;
+    sim->n_released = released.first_samples;
     return VBS_OK;
 }
 
@@ -213,8 +219,9 @@ static void run_clock(struct sim *sim, double ready_us, double time_us,
 
 /* What is special about a compute step whose weights count, or of a layer in parts. */
 struct special {
-    double ready_us; /* when its weights are there */
-    double share;    /* of the layer's time */
+    struct arrival arrival; /* of its weights */
+    struct byte_range weights;
+    double share; /* of the layer's time */
     bool in_parts;
     int64_t done; /* in parts: what the step's part has finished */
 };
@@ -246,20 +253,34 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     special->in_parts = step->n_slices > 1 || sim->tensors[step->layer].divided;
     if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->n_slices))
         return refuse_parts(ctx, sim, step, row);
-    if (sim->counts_weights && slice.weights.from < slice.weights.to)
+    if (sim->counts_weights && slice.weights.from < slice.weights.to) {
+        special->weights = slice.weights;
         status =
-            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->ready_us);
+            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->arrival);
+    }
     if (status == VBS_OK && special->in_parts)
         status = vbs_sim_divide(ctx, sim, step, &special->done);
     return status;
+}
+
+/* What an observer is told of the compute step that ran. */
+static void describe(struct sim *sim, const struct vbs_profile_row *row,
+                     const struct special *special)
+{
+    sim->event = (struct vbs_replay_event){.load = special->arrival.load,
+                                           .weights_from = special->weights.from,
+                                           .weights_to = special->weights.to,
+                                           .row = row,
+                                           .share = special->share,
+                                           .n_fresh = sim->n_fresh,
+                                           .n_released = sim->n_released};
 }
 
 static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                struct vbs_replay_step *record)
 {
     const struct vbs_profile_row *row = find_row(sim, step);
-    double share = 1, ready_us = 0;
-    bool in_parts = false;
+    struct special special = {.share = 1, .arrival.load = -1};
     enum vbs_status status;
 
     if (!row)
@@ -267,24 +288,21 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
     record->done_before = sim->tensors[step->layer].done;
     record->ws_bytes = row->ws_bytes;
     if (sim->counts_weights || step->n_slices != 0 || sim->n_divided > 0) {
-        struct special special = {0};
-
         status = begin_special(ctx, sim, step, row, &special);
         if (status != VBS_OK)
             return status;
-        share = special.share;
-        ready_us = special.ready_us;
-        in_parts = special.in_parts;
-        if (in_parts)
+        if (special.in_parts)
             record->done_before = special.done;
     }
     status = check_order(ctx, sim, step, record->done_before);
     if (status != VBS_OK)
         return status;
-    status = count_memory(ctx, sim, step, in_parts, record);
+    status = count_memory(ctx, sim, step, special.in_parts, record);
     if (status != VBS_OK)
         return status;
-    run_clock(sim, ready_us, row->time_us * share, record);
+    run_clock(sim, special.arrival.ready_us, row->time_us * special.share, record);
+    if (sim->observer)
+        describe(sim, row, &special);
     return VBS_OK;
 }
 
@@ -347,6 +365,17 @@ static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
     sim->chunk_us = 0;
 }
 
+/* Tells the observer of step i. The record is a copy, so that the loop's own one can stay in
+ * registers. */
+static enum vbs_status tell(struct vbs_ctx *ctx, struct sim *sim, int64_t i,
+                            struct vbs_replay_step record)
+{
+    sim->event.index = i;
+    sim->event.step = &sim->schedule->steps[i];
+    sim->event.record = &record;
+    return sim->observer(ctx, sim->observing, &sim->event);
+}
+
 static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vbs_replay *replay)
 {
     const struct vbs_schedule *schedule = sim->schedule;
@@ -369,6 +398,10 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
         }
         if (replay->steps)
             replay->steps[i] = record;
+        if (sim->observer)
+            status = tell(ctx, sim, i, record);
+        if (status != VBS_OK)
+            return status;
     }
     return VBS_OK;
 }
@@ -386,12 +419,20 @@ static enum vbs_status check_end(struct vbs_ctx *ctx, struct sim *sim)
     return sim->counts_weights ? vbs_sim_check_residents(ctx, sim) : VBS_OK;
 }
 
-enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule, int64_t memory_bytes,
-                               bool with_trace, struct vbs_replay **result)
+/* How to replay, beside what of. */
+struct manner {
+    int64_t memory_bytes; /* -1: the schedule's */
+    bool with_trace;
+    vbs_replay_observer *observer; /* or null */
+    void *self;
+};
+
+static enum vbs_status replay_all(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                  const struct vbs_schedule *schedule, const struct manner *manner,
+                                  struct vbs_replay **result)
 {
     struct vbs_replay *replay = NULL;
-    struct sim sim = {0};
+    struct sim sim = {.observer = manner->observer, .observing = manner->self};
     enum vbs_status status = vbs_sim_init(ctx, &sim, profile, schedule);
 
     if (status != VBS_OK)
@@ -401,11 +442,11 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
         status = vbs_no_memory(ctx);
         goto clean_up;
     }
-    replay->memory_bytes = memory_bytes < 0 ? schedule->memory_bytes : memory_bytes;
+    replay->memory_bytes = manner->memory_bytes < 0 ? schedule->memory_bytes : manner->memory_bytes;
     replay->latency_bound_us = schedule->latency_us;
     replay->violation_step = replay->late_step = replay->latency_step = -1;
     replay->n_steps = schedule->n_steps;
-    if (with_trace) {
+    if (manner->with_trace) {
         replay->steps = calloc((size_t)schedule->n_steps + 1, sizeof *replay->steps);
         if (!replay->steps) {
             status = vbs_no_memory(ctx);
@@ -426,6 +467,31 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
 clean_up:
     vbs_replay_free(replay);
     vbs_sim_clear(&sim);
+    return status;
+}
+
+enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule, int64_t memory_bytes,
+                               bool with_trace, struct vbs_replay **replay)
+{
+    const struct manner manner = {.memory_bytes = memory_bytes, .with_trace = with_trace};
+
+    return replay_all(ctx, profile, schedule, &manner, replay);
+}
+
+enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_schedule *schedule, int64_t memory_bytes,
+                                   vbs_replay_observer *observer, void *self,
+                                   struct vbs_replay **replay)
+{
+    const struct manner manner = {.memory_bytes = memory_bytes, .observer = observer, .self = self};
+    struct vbs_replay *made;
+    enum vbs_status status = replay_all(ctx, profile, schedule, &manner, &made);
+
+    if (status == VBS_OK && replay)
+        *replay = made;
+    else if (status == VBS_OK)
+        vbs_replay_free(made);
     return status;
 }
 

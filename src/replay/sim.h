@@ -58,7 +58,11 @@ struct sim {
     int64_t n_residents; /* resident loads, with which the schedule begins */
     struct loaded loaded;
     struct vbs_link channel;
-    double copy_clock_us; /* end of the last load */
+    double copy_clock_us;          /* end of the last load */
+    vbs_replay_observer *observer; /* null: nobody observes, and the event is not filled in */
+    void *observing;               /* the observer's self */
+    struct vbs_replay_event event; /* of the step that runs */
+    int64_t n_fresh, n_released;   /* the event's, of the compute step that runs */
 };
 
 /* Start with {0}; clear it whatever came out. */
@@ -100,11 +104,11 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
                                  struct vbs_replay *replay,
                                  struct vbs_replay_step *record) VBS_MUST_CHECK;
 
-/* When the weights that a compute step reads are there. */
+/* How the weights that a compute step reads came. */
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, int form,
                                      const struct byte_range *weights,
-                                     double *ready_us) VBS_MUST_CHECK;
+                                     struct arrival *arrival) VBS_MUST_CHECK;
 
 /* What was resident must be there again. */
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VBS_MUST_CHECK;

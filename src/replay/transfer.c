@@ -106,6 +106,7 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
 {
     struct packed *packed;
     struct slice slice;
+    int64_t load_number;
     enum vbs_status status;
 
     if (!sim->counts_weights)
@@ -120,13 +121,14 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
                                        .chunk = sim->chunk};
     if (step->op == VBS_STEP_LOAD) {
         status = load(ctx, sim, step, replay, record);
+        load_number = step->resident ? -1 : replay->n_copies - 1;
         if (status == VBS_OK)
-            status =
-                result_status(ctx, sim, step,
-                              vbs_loaded_add(&sim->loaded, packed, &slice.weights, record->end_us));
+            status = result_status(ctx, sim, step,
+                                   vbs_loaded_add(&sim->loaded, packed, &slice.weights,
+                                                  &(struct arrival){record->end_us, load_number}));
     } else {
-        status =
-            result_status(ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights));
+        status = result_status(
+            ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights, &load_number));
     }
     if (status != VBS_OK)
         return status;
@@ -135,16 +137,18 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
     record->wait_us = sim->chunk_us + (record->end_us - sim->clock_us);
     if (!vbs_add(record->live_bytes, record->weight_bytes, &record->memory_bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);
+    sim->event = (struct vbs_replay_event){
+        .load = load_number, .weights_from = slice.weights.from, .weights_to = slice.weights.to};
     return VBS_OK;
 }
 
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, int form,
-                                     const struct byte_range *weights, double *ready_us)
+                                     const struct byte_range *weights, struct arrival *arrival)
 {
     struct packed *packed = vbs_loaded_packed(&sim->loaded, step->layer, form);
 
-    return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, ready_us));
+    return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, arrival));
 }
 
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
@@ -155,12 +159,12 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
         const struct vbs_step *step = &schedule->steps[i];
         struct packed *packed;
         struct slice slice;
-        double ready_us;
+        struct arrival arrival;
         enum vbs_status status = find_part(ctx, sim, step, &packed, &slice);
 
         if (status != VBS_OK)
             return status;
-        if (vbs_loaded_read(packed, &slice.weights, &ready_us) != LOADED_DONE)
+        if (vbs_loaded_read(packed, &slice.weights, &arrival) != LOADED_DONE)
             return refuse(ctx, sim, step,
                           "weights that are resident are not there after the last step");
     }
