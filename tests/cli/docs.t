@@ -139,6 +139,60 @@ report $? "the Makefile has every target that is named"
 [ "$(wc -l <"$ROOT/README.md")" -le 120 ]
 report $? "README.md has at most 120 lines"
 
+# --- the tutorial ---
+
+# What is planned from shipped profiles comes out as docs/tutorial.md has it; UPDATE_GOLDEN=1 puts in
+# what comes out now. A block is a command line, "$ vbslab ...", with its output below it, which "..."
+# cuts short.
+# blocks: each such block's command and output as files N.command and N.want; or, with new=1, the
+# document with the output of N.have in their place.
+blocks()
+{
+    awk -v new="$1" '
+        function is_planned() { return /^    \$ vbslab (models show alexnet|[a-z]* \$profiles)/ }
+        /^    \$ / || (/^[^ ]/ && on) {
+            if (on && new && !cut) while ((getline line < (n ".have")) > 0) print (line == "" ? "" : "    " line)
+            if (on && new) printf "%s", held
+            on = 0
+        }
+        is_planned() {
+            n++; on = 1; cut = 0; held = ""; lines = 0
+            if (new) print; else print substr($0, 7) > (n ".command")
+            printf "" > (n ".want")
+            next
+        }
+        on && /^    \.\.\.$/ {
+            cut = 1
+            for (i = 0; new && i < lines && (getline line < (n ".have")) > 0; i++) print (line == "" ? "" : "    " line)
+            if (new) print
+            next
+        }
+        on && /^$/ { held = held "\n"; next }
+        on {
+            while (held != "") { held = substr(held, 2); lines++; if (!new) print "" > (n ".want") }
+            lines++
+            if (!new) print substr($0, 5) > (n ".want")
+            next
+        }
+        new { print }' "$ROOT/docs/tutorial.md"
+}
+
+mkdir tutorial && cd tutorial || exit 1
+blocks
+profiles=$ROOT/db/profiles
+for want in *.want; do
+    number=${want%.want}
+    # shellcheck disable=SC2046,SC2086 # words of an example
+    COMMAND= run $(sed "s|^vbslab ||; s|\$profiles|$profiles|g" "$number.command")
+    cat out err >"$number.have"
+    head -n "$(wc -l <"$want")" "$number.have" | diff "$want" - >out
+    report $? "docs/tutorial.md has the output of $(cut -c 1-60 <"$number.command")"
+done
+[ "$n" -gt 0 ] && [ -e 4.want ]
+report $? "there are outputs to compare"
+[ -z "$UPDATE_GOLDEN" ] || { blocks 1 >new && cat new >"$ROOT/docs/tutorial.md"; }
+cd .. || exit 1
+
 # --- columns and keys ---
 
 # section TITLE: the lines of docs/formats.md under headings that begin so.
