@@ -58,20 +58,12 @@ bool vbs_byte_range_valid(const struct vbs_byte_range *range);
 enum vbs_status vbs_parse_batches(struct vbs_ctx *ctx, const char *text, int **batches,
                                   int *n_batches) VBS_MUST_CHECK;
 
-/* A whole number within [low, high]; what names it in the message ("--request"). */
-enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
-                              int64_t high, int64_t *value) VBS_MUST_CHECK;
-
 /* "20 MiB", "10.7 MiB", "812 B" into buffer (24 bytes suffice); returns buffer. */
 char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size);
 
 /* A size to the byte, for whoever will type it again: "8830976 bytes (8.42 MiB)", below 1 KiB only
  * "6 bytes", "1 byte"; into buffer (48 bytes suffice); returns buffer. */
 char *vbs_format_exact(int64_t bytes, char *buffer, size_t size);
-
-/* Checked arithmetic on non-negative 64-bit values: false, and *result unchanged, on overflow. */
-bool vbs_add(int64_t a, int64_t b, int64_t *result);
-bool vbs_mul(int64_t a, int64_t b, int64_t *result);
 
 #ifdef __cplusplus
 }

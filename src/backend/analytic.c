@@ -28,8 +28,8 @@
 #include "backend/backends.h"
 #include "backend/common/graph.h"
 #include "base/arena.h"
+#include "base/arith.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,6 +40,26 @@ enum vbs_status vbs_fail(struct vbs_ctx *ctx, enum vbs_status status, const char
     return status;
 }
 
+enum vbs_status vbs_vfail_at(struct vbs_ctx *ctx, enum vbs_status status, const char *place,
+                             const char *format, va_list args)
+{
+    char text[VBS_DETAIL_SIZE];
+
+    vsnprintf(text, sizeof text, format, args);
+    return vbs_fail(ctx, status, "%s: %s", place, text);
+}
+
+enum vbs_status vbs_fail_at(struct vbs_ctx *ctx, enum vbs_status status, const char *place,
+                            const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    status = vbs_vfail_at(ctx, status, place, format, args);
+    va_end(args);
+    return status;
+}
+
 enum vbs_status vbs_no_memory(struct vbs_ctx *ctx)
 {
     return vbs_fail(ctx, VBS_NO_MEMORY, "%s", vbs_status_text(VBS_NO_MEMORY));

@@ -4,15 +4,31 @@
 
 #include "vbslab/status.h"
 
+#include <stdarg.h>
+
 /* Stores status and the formatted detail (control characters become \xNN) and returns status,
  * so that a failing call reads "return vbs_fail(ctx, VBS_IO, ...)". */
 enum vbs_status vbs_fail(struct vbs_ctx *ctx, enum vbs_status status, const char *format, ...)
     VBS_PRINTF(3, 4);
 
+/*
+ * The same with "place: " before the formatted detail, for a refusal that names where in the input
+ * the fault is. A room that refuses many things of one kind wraps the second form in a function of
+ * its own, which finds the place:
+ *
+ *     va_start(args, format);
+ *     status = vbs_vfail_at(ctx, VBS_INVALID, place, format, args);
+ *     va_end(args);
+ */
+enum vbs_status vbs_fail_at(struct vbs_ctx *ctx, enum vbs_status status, const char *place,
+                            const char *format, ...) VBS_PRINTF(4, 5);
+enum vbs_status vbs_vfail_at(struct vbs_ctx *ctx, enum vbs_status status, const char *place,
+                             const char *format, va_list args) VBS_PRINTF(4, 0);
+
 /* VBS_NO_MEMORY, for a failed allocation. */
 enum vbs_status vbs_no_memory(struct vbs_ctx *ctx);
 
-/* Puts "prefix: " before the detail that ctx holds, and returns status. */
+/* Puts "prefix: " before the detail that ctx holds after a call that failed, and returns status. */
 enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, const char *prefix);
 
 /* Non-zero when the caller asked to stop. */

@@ -1,32 +1,14 @@
 #include "vbslab/units.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
+#include "base/parse.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-bool vbs_add(int64_t a, int64_t b, int64_t *result)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return false;
-    *result = sum;
-    return true;
-}
-
-bool vbs_mul(int64_t a, int64_t b, int64_t *result)
-{
-    int64_t product;
-
-    if (__builtin_mul_overflow(a, b, &product))
-        return false;
-    *result = product;
-    return true;
-}
 
 static const struct {
     const char *name;
@@ -54,18 +36,6 @@ static int64_t unit_bytes(const char *name, size_t length)
         if (strlen(UNITS[i].name) == length && strncasecmp(UNITS[i].name, name, length) == 0)
             return UNITS[i].bytes;
     return 0;
-}
-
-/* Reads digits into *value; false on overflow. *end is the first character that is no digit. */
-static bool read_digits(const char *text, const char **end, int64_t *value)
-{
-    bool fits = true;
-
-    *value = 0;
-    for (; *text >= '0' && *text <= '9'; text++)
-        fits = fits && vbs_mul(*value, 10, value) && vbs_add(*value, *text - '0', value);
-    *end = text;
-    return fits;
 }
 
 #define MAX_DECIMALS 6
@@ -99,7 +69,7 @@ static enum vbs_status parse_size(struct vbs_ctx *ctx, const char *text, size_t 
     while (unit_length < length && strchr("0123456789.", end[-1 - (ptrdiff_t)unit_length]) == NULL)
         unit_length++;
     unit = unit_bytes(end - unit_length, unit_length);
-    fits = read_digits(text, &at, &whole);
+    fits = vbs_parse_digits(text, &at, &whole);
     if (at == text || unit == 0)
         goto malformed;
     if (at < end && *at == '.' && !read_fraction(at + 1, &at, unit, &fraction))
@@ -179,7 +149,7 @@ static enum vbs_status parse_factor(struct vbs_ctx *ctx, const char *text, doubl
     static const int64_t MILLION = 1000000;
     const char *end = text;
     int64_t whole = 0, millionths = 0;
-    bool fits = read_digits(text, &end, &whole) && whole <= MILLION;
+    bool fits = vbs_parse_digits(text, &end, &whole) && whole <= MILLION;
 
     if (end == text || (*end == '.' && !read_fraction(end + 1, &end, MILLION, &millionths)))
         fits = false;
@@ -239,12 +209,12 @@ static bool read_batch_span(const char **text, int *batches, int *count)
     int64_t low, high, last = *count ? batches[*count - 1] : 0;
     const char *end;
 
-    if (!read_digits(*text, &end, &low) || end == *text)
+    if (!vbs_parse_digits(*text, &end, &low) || end == *text)
         return false;
     high = low;
     if (*end == '-') {
         *text = end + 1;
-        if (!read_digits(*text, &end, &high) || end == *text)
+        if (!vbs_parse_digits(*text, &end, &high) || end == *text)
             return false;
     }
     if (low <= last || high < low || high > VBS_MAX_BATCH)
@@ -277,25 +247,6 @@ enum vbs_status vbs_parse_batches(struct vbs_ctx *ctx, const char *text, int **b
     }
     free(list);
     return bad_batches(ctx, text);
-}
-
-enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
-                              int64_t high, int64_t *value)
-{
-    bool negative = text[0] == '-';
-    const char *end;
-    int64_t number;
-    bool fits = read_digits(text + negative, &end, &number);
-
-    if (end == text + negative || *end)
-        return vbs_fail(ctx, VBS_USAGE, "%s '%s' is not a whole number", what, text);
-    if (negative)
-        number = -number;
-    if (!fits || number < low || number > high)
-        return vbs_fail(ctx, VBS_USAGE, "%s %s is out of range; it goes from %lld to %lld", what,
-                        text, (long long)low, (long long)high);
-    *value = number;
-    return VBS_OK;
 }
 
 char *vbs_format_bytes(int64_t bytes, char *buffer, size_t size)

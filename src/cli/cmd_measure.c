@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/parse.h"
 #include "cli/common/cli.h"
 #include "cli/common/pin.h"
 

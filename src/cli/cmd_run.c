@@ -1,3 +1,4 @@
+#include "base/parse.h"
 #include "cli/run/run.h"
 #include "cli/common/solving.h"
 

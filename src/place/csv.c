@@ -6,10 +6,10 @@
  */
 #include "place/csv.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "vbslab/place.h"
-#include "vbslab/units.h"
 
 #include <stdlib.h>
 #include <string.h>

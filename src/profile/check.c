@@ -3,6 +3,7 @@
  */
 #include "profile/builder.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "replay/loaded.h"
 
-#include "vbslab/units.h"
+#include "base/arith.h"
 
 #include <search.h>
 #include <stdlib.h>

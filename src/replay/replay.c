@@ -4,9 +4,9 @@
  */
 #include "vbslab/replay.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "replay/sim.h"
-#include "vbslab/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* What a replay starts from. */
 #include "replay/sim.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

@@ -1,8 +1,8 @@
 /* Weights inside the budget: loads and drops, and the clock of copies (schedule.h). */
 #include "replay/sim.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 #include <inttypes.h>
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/common/number.h"

@@ -2,6 +2,7 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 #include "cli/common/pin.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Walking through a schedule: progress of layers and parts, what is live, what in place allows. */
 #include "exec/check/walk.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

@@ -1,8 +1,8 @@
 /* Finding lines, lives and stacks. */
 #include "exec/layout/groups.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 /* ---- lines ---- */
 

@@ -1,5 +1,6 @@
 #include "exec/weights/file.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

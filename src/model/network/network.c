@@ -1,12 +1,12 @@
 #include "model/network/network.h"
 
 #include "base/arena.h"
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/network/op.h"
 #include "model/network/parameters.h"
 #include "model/network/shape.h"
-#include "vbslab/units.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "model/network/shape.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 #include <stdio.h>
 

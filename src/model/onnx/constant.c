@@ -1,9 +1,9 @@
 #include "model/onnx/constant.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "model/onnx/import.h"
-#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "model/onnx/file.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 #include <errno.h>
 #include <stdio.h>

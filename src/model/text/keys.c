@@ -1,11 +1,11 @@
 #include "model/text/keys.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "model/text/lines.h"
 #include "model/network/op.h"
 #include "model/network/shape.h"
-#include "vbslab/units.h"
 
 #include <locale.h>
 #include <math.h>

@@ -20,6 +20,7 @@
  * Time O(n^2 r (n + r) TOT), memory 10 n^2 r TOT bytes, for each chain and branch. The tables reach
  * up to the largest budget asked for so far, and are made anew when a larger one comes.
  */
+#include "base/arith.h"
 #include "plan/problem/pareto.h"
 #include "plan/table/table.h"
 

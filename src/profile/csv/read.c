@@ -5,6 +5,7 @@
 #include "profile/csv/csv.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Numbers, quoted texts and copies out of a CSV file. */
 #include "profile/csv/csv.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

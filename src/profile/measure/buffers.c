@@ -1,6 +1,7 @@
 /* Where the tensors of a measuring pass lie. */
 #include "profile/measure/internal.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

@@ -8,11 +8,11 @@
  */
 #include "vbslab/measure.h"
 
+#include "base/arith.h"
 #include "profile/measure/copy_file.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "vbslab/units.h"
 
 #include <math.h>
 #include <stdio.h>

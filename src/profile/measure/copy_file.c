@@ -5,6 +5,7 @@
  */
 #include "profile/measure/copy_file.h"
 
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "vbslab/units.h"

@@ -3,6 +3,7 @@
  * the part of the memory axis where the choice of planner matters. With weights included that part
  * spans several powers of two, of which each gets the same round steps.
  */
+#include "base/arith.h"
 #include "report/text/form.h"
 #include "report/compare/solvers.h"
 

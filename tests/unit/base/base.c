@@ -1,6 +1,8 @@
-/* Sizes, ranges, batches, texts, files, names: the ground floor. */
+/* Sizes, ranges, batches, texts, files, names and arithmetic. */
 #include "base/arena.h"
+#include "base/arith.h"
 #include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "support/tap.h"
 #include "vbslab/units.h"
@@ -170,7 +172,12 @@ static void failures(void)
     vbs_fail(&ctx, VBS_IO, "%s", "\xc3\xa4\xc2\x9b\xe2\x80\xae\xff\x7f");
     is_str(vbs_detail(&ctx), "\xc3\xa4\\xc2\\x9b\\xe2\\x80\\xae\\xff\\x7f",
            "so are controls of two bytes, turned text and what is no UTF-8");
-    ok(vbs_fail(NULL, VBS_IO, "x") == VBS_IO, "no context is allowed");
+    ok(vbs_fail_at(&ctx, VBS_FORMAT, "line 3", "%d is no %s", 7, "name") == VBS_FORMAT &&
+           ctx.status == VBS_FORMAT,
+       "a refusal with its place");
+    is_str(vbs_detail(&ctx), "line 3: 7 is no name", "the place stands before the reason");
+    ok(vbs_fail(NULL, VBS_IO, "x") == VBS_IO && vbs_fail_at(NULL, VBS_IO, "x", "y") == VBS_IO,
+       "no context is allowed");
     ok(vbs_status_exit_code(VBS_INFEASIBLE) == 3 && vbs_status_exit_code(VBS_USAGE) == 2 &&
            vbs_status_exit_code(VBS_STORE) == 1 && vbs_status_exit_code(VBS_OK) == 0,
        "exit codes");
@@ -240,6 +247,17 @@ static void arenas(void)
     ok(arena.total_bytes == 0, "cleared");
 }
 
+static void arithmetic(void)
+{
+    int64_t result = 7;
+
+    ok(vbs_add(INT64_MAX - 1, 1, &result) && result == INT64_MAX, "the largest sum");
+    ok(!vbs_add(INT64_MAX, 1, &result) && result == INT64_MAX, "a sum that does not fit");
+    ok(vbs_mul(INT64_MAX / 2, 2, &result) && result == INT64_MAX - 1, "a large product");
+    ok(!vbs_mul(INT64_MAX / 2 + 1, 2, &result) && result == INT64_MAX - 1,
+       "a product that does not fit");
+}
+
 int main(void)
 {
     sizes();
@@ -253,5 +271,6 @@ int main(void)
     links_and_modes();
     names();
     arenas();
+    arithmetic();
     return done_testing();
 }

@@ -1,0 +1,30 @@
+/* Arithmetic that notices an overflow. Internal to the library and the program. */
+#ifndef VBS_BASE_ARITH_H
+#define VBS_BASE_ARITH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* *result = a + b; false, with *result unchanged, where the sum does not fit. */
+static inline bool vbs_add(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *result = sum;
+    return true;
+}
+
+/* *result = a * b; false, with *result unchanged, where the product does not fit. */
+static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t product;
+
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *result = product;
+    return true;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* Whole numbers written in decimal digits. Internal to the library and the program. */
+#ifndef VBS_BASE_PARSE_H
+#define VBS_BASE_PARSE_H
+
+#include "vbslab/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads the digits that text begins with into *value, 0 where there are none. *end is the first
+ * character that is no digit. False where the number does not fit; *value then has no meaning. */
+bool vbs_parse_digits(const char *text, const char **end, int64_t *value);
+
+/* Reads text, which must be one whole number within low..high. what is the name that the message
+ * gives the number, such as "--request". VBS_USAGE. */
+enum vbs_status vbs_parse_int(struct vbs_ctx *ctx, const char *what, const char *text, int64_t low,
+                              int64_t high, int64_t *value) VBS_MUST_CHECK;
+
+#endif
