@@ -39,8 +39,7 @@ static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *a
                                      dnnl_primitive_desc_t pd, struct od_variant variant)
 {
     struct od_candidate c = {.pd = pd, .variant = variant};
-    const char *impl = NULL;
-    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+    const char *impl = od_pd_name(pd);
 
     if (all->n == all->max) {
         int max = all->max ? 2 * all->max : 16;
@@ -53,9 +52,9 @@ static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *a
         all->list = list;
         all->max = max;
     }
-    if (status != dnnl_success) {
+    if (!impl) {
         dnnl_primitive_desc_destroy(pd);
-        return od_fail(b, status, "asking for an implementation's name");
+        return od_fail(b, dnnl_runtime_error, "asking for an implementation's name");
     }
     c.impl = impl;
     name_candidate(&c, impl);
@@ -68,27 +67,24 @@ static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *a
 enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
                                   const_dnnl_op_desc_t desc, struct od_variant variant)
 {
-    dnnl_primitive_desc_iterator_t iterator = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t dnnl;
     const struct od_weights *w = &b->session->weights[b->layer];
+    dnnl_primitive_attr_t attr = NULL;
+    struct od_pds pds;
+    dnnl_status_t dnnl;
     enum vbs_status status =
         od_attributes(b, w->n_folded, od_weights_fused(b, variant.algorithm), &attr);
 
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_primitive_desc_iterator_create(&iterator, desc, attr, b->session->engine, NULL);
-    while (dnnl == dnnl_success && status == VBS_OK) {
-        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(iterator);
-
-        status = pd ? add_candidate(b, all, pd, variant) : vbs_no_memory(b->ctx);
-        dnnl = dnnl_primitive_desc_iterator_next(iterator);
-    }
-    if (status == VBS_OK && dnnl != dnnl_success && dnnl != dnnl_iterator_ends &&
-        dnnl != dnnl_unimplemented)
-        status = od_fail(b, dnnl, "looking for implementations");
-    dnnl_primitive_desc_iterator_destroy(iterator);
+    dnnl = od_pds_init(&pds, desc, attr, b->session->engine, NULL);
     dnnl_primitive_attr_destroy(attr);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "looking for implementations");
+    for (int i = 0; i < pds.n && status == VBS_OK; i++) {
+        status = add_candidate(b, all, pds.list[i], variant);
+        pds.list[i] = NULL;
+    }
+    od_pds_clear(&pds);
     return status;
 }
 

@@ -138,8 +138,7 @@ static enum vbs_status build_channels(struct od_build *b)
         status = od_attributes(b, 0, 0, &attr);
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_concat_primitive_desc_create(&pd, &dst, b->l->n_inputs, 1, src, attr,
-                                             b->session->engine);
+    dnnl = od_pd_concat(&dst, b->l->n_inputs, 1, src, attr, b->session->engine, &pd);
     dnnl_primitive_attr_destroy(attr);
     status = dnnl == dnnl_success ? build_primitive(b, pd, src, &dst)
                                   : od_fail(b, dnnl, vbs_op_word(b->l->op));

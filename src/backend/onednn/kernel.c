@@ -168,7 +168,7 @@ enum vbs_status od_kernel_step(struct od_build *b, const_dnnl_primitive_desc_t p
 
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_primitive_create(&step->primitive, pd);
+    dnnl = od_primitive_create(pd, &step->primitive);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "making a primitive");
     b->kernel->n_steps++;
@@ -198,7 +198,6 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
                                   dnnl_memory_t to)
 {
     const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    dnnl_engine_t engine = b->session->engine;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl;
@@ -206,7 +205,7 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
 
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_reorder_primitive_desc_create(&pd, from_md, engine, to_md, engine, attr);
+    dnnl = od_pd_reorder(from_md, to_md, attr, b->session->engine, &pd);
     status = dnnl == dnnl_success ? od_kernel_step(b, pd, 2, args)
                                   : od_fail(b, dnnl, "copying between layouts");
     dnnl_primitive_desc_destroy(pd);

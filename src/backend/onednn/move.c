@@ -209,7 +209,6 @@ static enum vbs_status build_gather(struct od_build *b)
 static enum vbs_status build_same(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
-    dnnl_engine_t engine = b->session->engine;
     dnnl_memory_desc_t md;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
@@ -220,7 +219,7 @@ static enum vbs_status build_same(struct od_build *b)
         status = od_attributes(b, 0, 0, &attr);
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_reorder_primitive_desc_create(&pd, &md, engine, &md, engine, attr);
+    dnnl = od_pd_reorder(&md, &md, attr, b->session->engine, &pd);
     dnnl_primitive_attr_destroy(attr);
     return dnnl == dnnl_success ? build_primitive(b, pd, &md)
                                 : od_fail(b, dnnl, vbs_op_word(b->l->op));

@@ -23,6 +23,7 @@
 #define VBS_BACKEND_ONEDNN_ONEDNN_H
 
 #include "backend/common/requested.h"
+#include "backend/onednn/primitive.h"
 #include "base/arena.h"
 
 #include <dnnl.h>

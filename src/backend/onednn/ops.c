@@ -25,7 +25,7 @@ static enum vbs_status create(struct od_build *b, const_dnnl_op_desc_t desc, int
     *pd = NULL;
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_primitive_desc_create(pd, desc, attr, b->session->engine, NULL);
+    dnnl = od_pd_first(desc, attr, b->session->engine, pd);
     dnnl_primitive_attr_destroy(attr);
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, vbs_op_word(b->l->op));
 }

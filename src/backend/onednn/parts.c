@@ -94,8 +94,8 @@ static enum vbs_status slice_desc(struct od_build *b, const struct od_way *way, 
 static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
                                   const struct od_way *way, dnnl_primitive_desc_t *pd)
 {
-    dnnl_primitive_desc_iterator_t iterator = NULL;
     dnnl_primitive_attr_t attr = NULL;
+    struct od_pds found;
     dnnl_status_t dnnl;
     enum vbs_status status =
         od_attributes(b, weights_of(b)->n_folded, od_weights_fused(b, way->algorithm), &attr);
@@ -103,28 +103,16 @@ static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
     *pd = NULL;
     if (status != VBS_OK)
         return status;
-    dnnl = dnnl_primitive_desc_iterator_create(&iterator, desc, attr, b->session->engine, NULL);
-    while (dnnl == dnnl_success && status == VBS_OK) {
-        dnnl_primitive_desc_t found = dnnl_primitive_desc_iterator_fetch(iterator);
-        const char *name = "";
-
-        if (!found)
-            status = vbs_no_memory(b->ctx);
-        else
-            dnnl = dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0, &name);
-        if (status == VBS_OK && dnnl == dnnl_success && strcmp(name, way->impl) == 0) {
-            *pd = found;
-            break;
-        }
-        dnnl_primitive_desc_destroy(found);
-        if (dnnl == dnnl_success)
-            dnnl = dnnl_primitive_desc_iterator_next(iterator);
-    }
-    if (status == VBS_OK && dnnl == dnnl_out_of_memory)
-        status = od_fail(b, dnnl, "looking for implementations");
-    dnnl_primitive_desc_iterator_destroy(iterator);
+    dnnl = od_pds_init(&found, desc, attr, b->session->engine, way->impl);
     dnnl_primitive_attr_destroy(attr);
-    return status;
+    if (dnnl == dnnl_out_of_memory)
+        return od_fail(b, dnnl, "looking for implementations");
+    if (found.n > 0) {
+        *pd = found.list[0];
+        found.list[0] = NULL;
+    }
+    od_pds_clear(&found);
+    return VBS_OK;
 }
 
 /* The primitive for count output channels, of one sample or of all; null: there is none. */

@@ -19,10 +19,10 @@ static dnnl_status_t make_copy(dnnl_engine_t engine, const dnnl_memory_desc_t *f
                                const dnnl_memory_desc_t *to, dnnl_primitive_t *primitive)
 {
     dnnl_primitive_desc_t pd = NULL;
-    dnnl_status_t dnnl = dnnl_reorder_primitive_desc_create(&pd, from, engine, to, engine, NULL);
+    dnnl_status_t dnnl = od_pd_reorder(from, to, NULL, engine, &pd);
 
     if (dnnl == dnnl_success)
-        dnnl = dnnl_primitive_create(primitive, pd);
+        dnnl = od_primitive_create(pd, primitive);
     dnnl_primitive_desc_destroy(pd);
     return dnnl;
 }

@@ -325,9 +325,9 @@ enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md
     if (status == dnnl_success)
         status = dnnl_memory_create(&target, to_md, engine, to);
     if (status == dnnl_success)
-        status = dnnl_reorder_primitive_desc_create(&pd, from_md, engine, to_md, engine, NULL);
+        status = od_pd_reorder(from_md, to_md, NULL, engine, &pd);
     if (status == dnnl_success)
-        status = dnnl_primitive_create(&reorder, pd);
+        status = od_primitive_create(pd, &reorder);
     if (status == dnnl_success) {
         dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}};
 

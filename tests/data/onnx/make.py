@@ -211,6 +211,17 @@ def outputs():
     n.save()
 
 
+def one_channel():
+    """A tensor of one channel that is copied to an output, and joined with another one."""
+    n = Net("one_channel", 17, ["N", 3, 6, 6])
+    a = n.op("Relu", n.op("Conv", "x", n.weight(32, 3, 5, 5), pads=[2] * 4))
+    s = n.op("Sigmoid", n.op("Conv", a, n.weight(1, 32, 3, 3), pads=[1] * 4))
+    y = n.op("Concat", s, a, axis=1)
+    n.output(s, "y1")
+    n.output(n.op("Conv", y, n.weight(8, 33, 3, 3), pads=[1] * 4), "y2")
+    n.save()
+
+
 def whole():
     """A network that works along dimension 0, which is no batch then."""
     n = Net("whole", 17, [5, 3])
@@ -313,7 +324,8 @@ def opset(version, results=None):
 
 if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
-    for make in (torch_gates, keras_nhwc, segment, outputs, whole, normals, external):
+    for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
+                 external):
         make()
     later(later())  # onnx.reference does not know GlobalLpPool
     known = opset(9)

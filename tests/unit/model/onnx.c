@@ -96,6 +96,7 @@ static const struct {
     {"segment", "conv+elu pad avgpool conv instancenorm prelu deconv pad slice concat slice slice "
                 "slice pow max add add resize conv+sigmoid dropout concat transpose"},
     {"outputs", "fc relu dropout concat dropout concat sub dropout dropout"},
+    {"one_channel", "conv+relu conv+sigmoid concat conv dropout"},
     {"whole", "fc transpose matmul softmax+scale reducemax"},
     {"normals", "layernorm pad add add fc transpose transpose matmul+linear softmax matmul "
                 "transpose transpose instancenorm scale gather+gelu reducel2"},
