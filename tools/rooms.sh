@@ -41,7 +41,7 @@ done > "$work/doors"
 [ ! -s "$work/doors" ] || { cat "$work/doors" >&2; bad=1; }
 
 for file in $sources; do
-    sed -n "s#^ *\(typedef \)\{0,1\}\(struct\|union\|enum\) \([A-Za-z_0-9]*\) *{.*#\3 $file#p" "$file"
+    sed -n "s#^ *\(typedef \)\{0,1\}\(struct\|union\|enum\) \([A-Za-z_][A-Za-z_0-9]*\) *{.*#\3 $file#p" "$file"
 done | sort | awk '$1 == tag { print "two types with the tag " tag ": " file " and " $2 } { tag = $1; file = $2 }' \
     > "$work/tags"
 [ ! -s "$work/tags" ] || { cat "$work/tags" >&2; bad=1; }

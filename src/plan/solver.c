@@ -1,64 +1,19 @@
-#include "plan/problem/planner.h"
-
+/*
+ * What a solver does: it opens a planner on a task, judges what the planner gives back, and makes
+ * schedules, frontiers and refusals of it.
+ */
 #include "base/fail.h"
-#include "base/text.h"
-#include "plan/weights/trial.h"
+#include "plan/dp/dp.h"
 #include "plan/explain/explain.h"
-#include "plan/problem/timeline.h"
+#include "plan/registry.h"
+#include "plan/table/table.h"
+#include "plan/weights/weights.h"
 #include "vbslab/units.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* In the order of tables and plots: baselines first. */
-static const struct vbs_planner *const PLANNERS[] = {
-    &vbs_planner_fbs,         &vbs_planner_fbs_best, &vbs_planner_greedy_vbs,
-    &vbs_planner_dp_monotone, &vbs_planner_dp_vbs,   &vbs_planner_dp_vbs_plus,
-    &vbs_planner_optimal,     &vbs_planner_mmcnn,    &vbs_planner_vdnn,
-    &vbs_planner_joint,
-};
-
-#define N_PLANNERS ((int)(sizeof PLANNERS / sizeof PLANNERS[0]))
-
-const struct vbs_planner *vbs_planner_at(int index)
-{
-    return index >= 0 && index < N_PLANNERS ? PLANNERS[index] : NULL;
-}
-
-const char *vbs_planner_name(const struct vbs_planner *planner)
-{
-    return planner->name;
-}
-
-const char *vbs_planner_summary(const struct vbs_planner *planner)
-{
-    return planner->summary;
-}
-
-bool vbs_planner_transfers(const struct vbs_planner *planner)
-{
-    return planner->transfers;
-}
-
-enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
-                                 const struct vbs_planner **planner)
-{
-    const char *names[N_PLANNERS], *nearest;
-
-    for (int i = 0; i < N_PLANNERS; i++) {
-        names[i] = PLANNERS[i]->name;
-        if (strcmp(name, names[i]) == 0) {
-            *planner = PLANNERS[i];
-            return VBS_OK;
-        }
-    }
-    nearest = vbs_nearest_name(name, names, N_PLANNERS);
-    if (nearest)
-        return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; did you mean '%s'?", name, nearest);
-    return vbs_fail(ctx, VBS_NOT_FOUND, "no planner '%s'; 'vbslab plan --help' lists them", name);
-}
 
 struct vbs_solver {
     const char *name; /* of the planner that was asked for */
@@ -167,8 +122,10 @@ size_t vbs_solver_peak_bytes(const struct vbs_solver *solver)
 
 static struct vbs_opened_planner opened_by(const struct vbs_solver *solver)
 {
-    return (struct vbs_opened_planner){
-        .planner = solver->planner, .task = &solver->task, .self = solver->self};
+    return (struct vbs_opened_planner){.planner = solver->planner,
+                                       .task = &solver->task,
+                                       .self = solver->self,
+                                       .others = vbs_all_planners};
 }
 
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
@@ -261,28 +218,28 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .n_steps = draft->steps.n_steps,
         .steps = draft->steps.steps,
     };
-    struct vbs_walked walked;
-    enum vbs_status status = vbs_walk_all(ctx, task, &draft->steps, &walked);
+    struct vbs_timeline timeline;
+    enum vbs_status status = vbs_timeline_find(ctx, task, &draft->steps, &timeline);
 
-    made.predicted.time_us = walked.time_us;
+    made.predicted.time_us = timeline.time_us;
     if (includes_weights(solver)) {
         made.copy = task->problem.copy;
-        made.predicted.copy_us = walked.copy_us;
-        made.predicted.copied_bytes = walked.copied_bytes;
-        made.predicted.resident_bytes = walked.resident_bytes;
+        made.predicted.copy_us = timeline.copy_us;
+        made.predicted.copied_bytes = timeline.copied_bytes;
+        made.predicted.resident_bytes = timeline.resident_bytes;
     }
     if (status == VBS_OK)
         status = set_bound(ctx, solver, memory_bytes, draft->bound_us, &made);
     if (status != VBS_OK)
         return status;
-    if (walked.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
+    if (timeline.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
         return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had set aside",
-                        made.planner, (long long)(walked.peak_bytes - draft->reserved_bytes));
-    if (walked.latency_ticks > task->latency_ticks)
+                        made.planner, (long long)(timeline.peak_bytes - draft->reserved_bytes));
+    if (timeline.latency_ticks > task->latency_ticks)
         return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned a latency of %g us", made.planner,
-                        walked.latency_us);
-    made.predicted.peak_bytes = walked.peak_bytes;
-    made.predicted.latency_us = walked.latency_us;
+                        timeline.latency_us);
+    made.predicted.peak_bytes = timeline.peak_bytes;
+    made.predicted.latency_us = timeline.latency_us;
     return vbs_schedule_copy(ctx, &made, schedule);
 }
 
@@ -308,15 +265,15 @@ static bool same_time(double a, double b)
 static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                 const struct vbs_draft *draft, double *time_us)
 {
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     enum vbs_status status;
 
     if (!includes_weights(solver)) {
         *time_us = vbs_step_list_us(&solver->task, &draft->steps);
         return VBS_OK;
     }
-    status = vbs_walk_all(ctx, &solver->task, &draft->steps, &walked);
-    *time_us = walked.time_us;
+    status = vbs_timeline_find(ctx, &solver->task, &draft->steps, &timeline);
+    *time_us = timeline.time_us;
     return status;
 }
 
@@ -353,7 +310,7 @@ enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solv
                                     struct vbs_frontier **frontier)
 {
     struct vbs_frontier *made = NULL;
-    struct vbs_budgets budgets = {0};
+    struct vbs_budget_list budgets = {0};
     enum vbs_status status;
 
     if (vbs_solver_least_bytes(solver) == INT64_MAX)
@@ -363,11 +320,11 @@ enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solv
                   : vbs_no_memory(ctx);
     if (status == VBS_OK) {
         made->points = calloc((size_t)budgets.n, sizeof *made->points);
-        vbs_budgets_sort(&budgets);
+        vbs_budget_list_sort(&budgets);
         status = made->points ? trace_points(ctx, solver, budgets.bytes, budgets.n, made)
                               : vbs_no_memory(ctx);
     }
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
     if (status != VBS_OK) {
         vbs_frontier_free(made);
         return status;

@@ -138,7 +138,7 @@ enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_sc
 }
 
 /* A file being read: where it is from, and the schedule in the making. */
-struct reader {
+struct schedule_reader {
     struct vbs_ctx *ctx;
     const char *source;
     size_t step;        /* the one that is read, counted from 1; 0: none */
@@ -148,7 +148,7 @@ struct reader {
     const char **algorithms; /* borrowed from the JSON tree */
 };
 
-static enum vbs_status wrong(struct reader *reader, const char *member, const char *what)
+static enum vbs_status wrong(struct schedule_reader *reader, const char *member, const char *what)
 {
     char place[32] = "";
 
@@ -159,8 +159,9 @@ static enum vbs_status wrong(struct reader *reader, const char *member, const ch
 }
 
 /* A whole number from low to high; where it is missing, *value stays unless it is required. */
-static enum vbs_status read_integer(struct reader *reader, const json_t *object, const char *name,
-                                    bool required, int64_t low, int64_t high, int64_t *value)
+static enum vbs_status read_integer(struct schedule_reader *reader, const json_t *object,
+                                    const char *name, bool required, int64_t low, int64_t high,
+                                    int64_t *value)
 {
     const json_t *member = json_object_get(object, name);
 
@@ -174,8 +175,8 @@ static enum vbs_status read_integer(struct reader *reader, const json_t *object,
     return VBS_OK;
 }
 
-static enum vbs_status read_real(struct reader *reader, const json_t *object, const char *name,
-                                 double *value)
+static enum vbs_status read_real(struct schedule_reader *reader, const json_t *object,
+                                 const char *name, double *value)
 {
     const json_t *member = json_object_get(object, name);
 
@@ -188,7 +189,8 @@ static enum vbs_status read_real(struct reader *reader, const json_t *object, co
 }
 
 /* A latency: 0 says that there is none, and only the lack of the member says so in a file. */
-static enum vbs_status read_latency(struct reader *reader, const json_t *root, double *latency_us)
+static enum vbs_status read_latency(struct schedule_reader *reader, const json_t *root,
+                                    double *latency_us)
 {
     enum vbs_status status = read_real(reader, root, "latency_us", latency_us);
 
@@ -199,8 +201,8 @@ static enum vbs_status read_latency(struct reader *reader, const json_t *root, d
 }
 
 /* Times and rates: 0 or more, and never so much that sums of them are not finite. */
-static enum vbs_status read_amount(struct reader *reader, const json_t *object, const char *name,
-                                   double *value)
+static enum vbs_status read_amount(struct schedule_reader *reader, const json_t *object,
+                                   const char *name, double *value)
 {
     enum vbs_status status = read_real(reader, object, name, value);
 
@@ -210,8 +212,8 @@ static enum vbs_status read_amount(struct reader *reader, const json_t *object, 
     return status;
 }
 
-static enum vbs_status read_string(struct reader *reader, const json_t *object, const char *name,
-                                   const char **value)
+static enum vbs_status read_string(struct schedule_reader *reader, const json_t *object,
+                                   const char *name, const char **value)
 {
     const json_t *member = json_object_get(object, name);
 
@@ -223,7 +225,7 @@ static enum vbs_status read_string(struct reader *reader, const json_t *object, 
     return VBS_OK;
 }
 
-static enum vbs_status read_words(struct reader *reader, const json_t *root)
+static enum vbs_status read_words(struct schedule_reader *reader, const json_t *root)
 {
     const char *format = "", *io = "external", *weights = "excluded";
     enum vbs_status status;
@@ -247,7 +249,7 @@ static enum vbs_status read_words(struct reader *reader, const json_t *root)
     return status;
 }
 
-static enum vbs_status read_copy(struct reader *reader, const json_t *object)
+static enum vbs_status read_copy(struct schedule_reader *reader, const json_t *object)
 {
     struct vbs_link *copy = &reader->draft.copy;
     enum vbs_status status = read_string(reader, object, "source", &copy->source);
@@ -262,7 +264,7 @@ static enum vbs_status read_copy(struct reader *reader, const json_t *object)
 }
 
 /* What is predicted of copies. */
-static enum vbs_status read_copied(struct reader *reader, const json_t *predicted)
+static enum vbs_status read_copied(struct schedule_reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
     enum vbs_status status = read_amount(reader, predicted, "copy_us", &draft->predicted.copy_us);
@@ -276,7 +278,7 @@ static enum vbs_status read_copied(struct reader *reader, const json_t *predicte
     return status;
 }
 
-static enum vbs_status read_predicted(struct reader *reader, const json_t *predicted)
+static enum vbs_status read_predicted(struct schedule_reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
     enum vbs_status status = read_real(reader, predicted, "time_us", &draft->predicted.time_us);
@@ -296,7 +298,7 @@ static enum vbs_status read_predicted(struct reader *reader, const json_t *predi
     return status;
 }
 
-static enum vbs_status read_bound(struct reader *reader, const json_t *bound)
+static enum vbs_status read_bound(struct schedule_reader *reader, const json_t *bound)
 {
     enum vbs_status status = read_real(reader, bound, "time_us", &reader->draft.bound.time_us);
 
@@ -305,15 +307,16 @@ static enum vbs_status read_bound(struct reader *reader, const json_t *bound)
     return status;
 }
 
-static enum vbs_status read_solver(struct reader *reader, const json_t *solver)
+static enum vbs_status read_solver(struct schedule_reader *reader, const json_t *solver)
 {
     return read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
                         &reader->draft.solver.peak_bytes);
 }
 
 /* A member that is an object of its own, or missing. */
-static enum vbs_status read_object(struct reader *reader, const json_t *root, const char *name,
-                                   enum vbs_status (*read)(struct reader *reader,
+static enum vbs_status read_object(struct schedule_reader *reader, const json_t *root,
+                                   const char *name,
+                                   enum vbs_status (*read)(struct schedule_reader *reader,
                                                            const json_t *object))
 {
     const json_t *object = json_object_get(root, name);
@@ -329,7 +332,7 @@ static enum vbs_status read_object(struct reader *reader, const json_t *root, co
     return status;
 }
 
-static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
+static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t *root)
 {
     struct vbs_schedule *draft = &reader->draft;
     enum vbs_status status =
@@ -352,7 +355,7 @@ static enum vbs_status read_numbers(struct reader *reader, const json_t *root)
 }
 
 /* The index of an algorithm's name, entered when new; -1 when there are too many. */
-static int intern(struct reader *reader, const char *name)
+static int intern(struct schedule_reader *reader, const char *name)
 {
     int n = reader->draft.n_algorithms;
 
@@ -368,7 +371,8 @@ static int intern(struct reader *reader, const char *name)
 
 /* Part and parts come together or not at all; the whole is read as 0 parts, however it is written.
  */
-static enum vbs_status read_part(struct reader *reader, const json_t *object, struct vbs_step *step)
+static enum vbs_status read_part(struct schedule_reader *reader, const json_t *object,
+                                 struct vbs_step *step)
 {
     bool given = json_object_get(object, "part") || json_object_get(object, "parts");
     int64_t part = 0, parts = 0;
@@ -383,7 +387,7 @@ static enum vbs_status read_part(struct reader *reader, const json_t *object, st
     return VBS_OK;
 }
 
-static enum vbs_status read_compute(struct reader *reader, const json_t *object,
+static enum vbs_status read_compute(struct schedule_reader *reader, const json_t *object,
                                     struct vbs_step *step)
 {
     const char *algorithm = NULL;
@@ -401,7 +405,7 @@ static enum vbs_status read_compute(struct reader *reader, const json_t *object,
     return step->algorithm < 0 ? wrong(reader, "steps", "names too many algorithms") : VBS_OK;
 }
 
-static enum vbs_status read_transfer(struct reader *reader, const json_t *object,
+static enum vbs_status read_transfer(struct schedule_reader *reader, const json_t *object,
                                      struct vbs_step *step)
 {
     const json_t *resident = json_object_get(object, "resident");
@@ -433,7 +437,8 @@ static int find_operation(const char *name)
     return -1;
 }
 
-static enum vbs_status read_step(struct reader *reader, const json_t *object, struct vbs_step *step)
+static enum vbs_status read_step(struct schedule_reader *reader, const json_t *object,
+                                 struct vbs_step *step)
 {
     const char *operation = "compute";
     int64_t layer = 0;
@@ -458,7 +463,7 @@ static enum vbs_status read_step(struct reader *reader, const json_t *object, st
                                   : read_transfer(reader, object, step);
 }
 
-static enum vbs_status read_steps(struct reader *reader, const json_t *root)
+static enum vbs_status read_steps(struct schedule_reader *reader, const json_t *root)
 {
     const json_t *steps = json_object_get(root, "steps");
     size_t n = json_array_size(steps);
@@ -502,7 +507,7 @@ enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source,
                                         size_t length, struct vbs_schedule **schedule)
 {
     char shown[SHOWN_SIZE];
-    struct reader reader = {.ctx = ctx, .source = end_of(source, shown)};
+    struct schedule_reader reader = {.ctx = ctx, .source = end_of(source, shown)};
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     enum vbs_status status;

@@ -31,11 +31,12 @@ bool lattice_states_open(struct lattice_states *states, const struct vbs_problem
     states->problem = *problem;
     if (vbs_task_init(NULL, &states->task, problem) != VBS_OK)
         return false;
-    if (vbs_positions_list(NULL, &states->task, &states->positions, &listed) != VBS_OK || !listed) {
+    if (vbs_order_ideals_list(NULL, &states->task, &states->ideals, &listed) != VBS_OK ||
+        !listed) {
         vbs_task_clear(&states->task);
         return false;
     }
-    states->lattice = (struct vbs_lattice){.task = &states->task, .positions = &states->positions};
+    states->lattice = (struct vbs_lattice){.task = &states->task, .ideals = &states->ideals};
     states->all_layers = ((uint64_t)1 << states->task.n_layers) - 1;
     states->n_codes = weight(states, states->task.n_layers + 1);
     for (int k = 0; k < STATES_MAX_LAYERS; k++)
@@ -45,7 +46,7 @@ bool lattice_states_open(struct lattice_states *states, const struct vbs_problem
 
 void lattice_states_close(struct lattice_states *states)
 {
-    vbs_positions_clear(&states->positions);
+    vbs_order_ideals_clear(&states->ideals);
     vbs_task_clear(&states->task);
 }
 
@@ -76,9 +77,9 @@ bool lattice_states_valid(const struct lattice_states *states, const int *done)
     return true;
 }
 
-bool lattice_states_place(const struct lattice_states *states, const int *done, uint16_t *positions)
+bool lattice_states_place(const struct lattice_states *states, const int *done, uint16_t *ideals)
 {
-    const struct vbs_positions *all = &states->positions;
+    const struct vbs_order_ideals *all = &states->ideals;
 
     for (int s = 0; s < states->task.request; s++) {
         uint64_t set = 0;
@@ -91,7 +92,7 @@ bool lattice_states_place(const struct lattice_states *states, const int *done, 
             p++;
         if (p == all->n)
             return false;
-        positions[s] = (uint16_t)p;
+        ideals[s] = (uint16_t)p;
     }
     return true;
 }

@@ -18,7 +18,7 @@
 struct lattice_states {
     struct vbs_problem problem;
     struct vbs_task task;
-    struct vbs_positions positions;
+    struct vbs_order_ideals ideals;
     struct vbs_lattice lattice; /* whose memory_bytes may be changed */
     uint64_t all_layers;        /* a set */
     int n_codes;
@@ -43,7 +43,7 @@ bool lattice_states_valid(const struct lattice_states *states, const int *done);
 
 /* The positions of the samples of a state, found by their sets of layers; false: one is missing. */
 bool lattice_states_place(const struct lattice_states *states, const int *done,
-                          uint16_t *positions);
+                          uint16_t *ideals);
 
 /* Ticks of the fastest way to take a step in the budget; STATES_NEVER: none. */
 int64_t lattice_states_step(const struct lattice_states *states, const int *done, int layer,

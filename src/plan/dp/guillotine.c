@@ -1,4 +1,33 @@
-#include "plan/dp/guillotine.h"
+/*
+ * Guillotine cuttings of a chain: what dp-vbs and dp-vbs+ search.
+ *
+ * The work of a request on a chain is a rectangle, items across and samples down. It may be cut
+ * from edge to edge: between two samples (a split: one part of the batch passes all items, then the
+ * other) or between two items (a barrier: the whole batch passes the items before it, then those
+ * behind). What is not cut further is one item on one batch, a step. Every laminar schedule is such
+ * a cutting. For items i..j and b samples, O = the least time as a curve over memory M:
+ *
+ *   O[i, j, b](M) = min of
+ *     split     W[i, j, b1](M - cut[i] (b - b1)) + O[i, j, b - b1](M - cut[j+1] b1),  1 <= b1 < b
+ *     barrier   S[i, c, b](M) + O[c+1, j, b](M),                                      i <= c < j
+ *     step      the rows of the item at batch b,                                      i = j
+ *
+ * cut[i] is what a sample takes between items i-1 and i. S is O where its best is a split (or one
+ * item), W where it is not: a barrier within the part before a barrier, or a split within the part
+ * before a split, is the same cutting with the other one outermost, so that most parts need not be
+ * tried at all.
+ *
+ * The rule of VBS III allows fewer: each part has an item, the pivot, that runs its whole batch
+ * (OPTExact), so that barriers come in pairs around it:
+ *
+ *     pivot     S[i, k-1, b](M) + EXACT[k, k, b](M) + O[k+1, j, b](M),                i <= k <= j
+ *
+ * Complexity: for m items, r samples and curves of p points O(m^2 r (m + r) p) time at most and
+ * O(m^2 r p) memory, 20 bytes a point. Items may be parts, chains of their own: cuts then begin and
+ * end within one part, or take it whole, and m is that of each part.
+ */
+#include "plan/dp/curve.h"
+#include "plan/dp/dp.h"
 
 #include "base/fail.h"
 
@@ -17,7 +46,7 @@ struct solved {
     struct solved **inside; /* [item][branch], or [item][0] of a part; null for a layer */
 };
 
-struct work {
+struct guillotine {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     enum vbs_cut_rule rule;
@@ -28,27 +57,29 @@ struct work {
 };
 
 /* O[i, j, 1..r]; pairs are stored j by j. */
-static struct vbs_curve *opt_row(const struct work *work, const struct solved *solved, int i, int j)
+static struct vbs_curve *opt_row(const struct guillotine *work, const struct solved *solved, int i,
+                                 int j)
 {
     size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
 
     return solved->opt + pair * (size_t)work->task->request;
 }
 
-static const struct vbs_curve *opt_at(const struct work *work, const struct solved *solved, int i,
-                                      int j, int b)
+static const struct vbs_curve *opt_at(const struct guillotine *work, const struct solved *solved,
+                                      int i, int j, int b)
 {
     return i > j || b == 0 ? &VBS_CURVE_ZERO : &opt_row(work, solved, i, j)[b - 1];
 }
 
-static struct vbs_curve *step_at(const struct work *work, const struct solved *solved, int k, int b)
+static struct vbs_curve *step_at(const struct guillotine *work, const struct solved *solved, int k,
+                                 int b)
 {
     return &solved->step[(size_t)k * (size_t)work->task->request + (size_t)b - 1];
 }
 
 /* The whole of the part that is item k. */
-static const struct vbs_curve *part_at(const struct work *work, const struct solved *solved, int k,
-                                       int b)
+static const struct vbs_curve *part_at(const struct guillotine *work, const struct solved *solved,
+                                       int k, int b)
 {
     const struct solved *part = solved->inside[k];
 
@@ -56,7 +87,8 @@ static const struct vbs_curve *part_at(const struct work *work, const struct sol
 }
 
 /* A layer as a step: its rows. */
-static enum vbs_status offer_rows(struct work *work, const struct vbs_item *item, int k, int b)
+static enum vbs_status offer_rows(struct guillotine *work, const struct vbs_item *item, int k,
+                                  int b)
 {
     const struct vbs_task *task = work->task;
     const struct vbs_profile_row *rows;
@@ -77,7 +109,7 @@ static enum vbs_status offer_rows(struct work *work, const struct vbs_item *item
 }
 
 /* A special layer as a step: branch after branch, each beside what is set aside. */
-static enum vbs_status offer_branches(struct work *work, const struct vbs_item *item,
+static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_item *item,
                                       const struct solved *branches, int k, int b)
 {
     struct vbs_curve sum = VBS_CURVE_ZERO;
@@ -99,7 +131,7 @@ static enum vbs_status offer_branches(struct work *work, const struct vbs_item *
     return VBS_OK;
 }
 
-static enum vbs_status solve_item(struct work *work, struct solved *solved, int k)
+static enum vbs_status solve_item(struct guillotine *work, struct solved *solved, int k)
 {
     const struct vbs_item *item = &solved->chain->items[k];
 
@@ -118,8 +150,8 @@ static enum vbs_status solve_item(struct work *work, struct solved *solved, int 
     return VBS_OK;
 }
 
-static enum vbs_status offer_barriers(struct work *work, const struct solved *solved, int i, int j,
-                                      int b)
+static enum vbs_status offer_barriers(struct guillotine *work, const struct solved *solved, int i,
+                                      int j, int b)
 {
     for (int c = i; c < j; c++) {
         enum vbs_status status = vbs_envelope_offer_sum(
@@ -134,8 +166,8 @@ static enum vbs_status offer_barriers(struct work *work, const struct solved *so
 }
 
 /* from[k * r + b - 1]: item k runs b samples whole, then k+1..j follow; known for k > i. */
-static enum vbs_status offer_pivots(struct work *work, const struct solved *solved, int i, int j,
-                                    int b, struct vbs_curve *from)
+static enum vbs_status offer_pivots(struct guillotine *work, const struct solved *solved, int i,
+                                    int j, int b, struct vbs_curve *from)
 {
     size_t r = (size_t)work->task->request;
     struct vbs_curve *first = &from[(size_t)i * r + (size_t)b - 1];
@@ -152,8 +184,8 @@ static enum vbs_status offer_pivots(struct work *work, const struct solved *solv
     return status;
 }
 
-static enum vbs_status offer_splits(struct work *work, const struct solved *solved, int i, int j,
-                                    int b)
+static enum vbs_status offer_splits(struct guillotine *work, const struct solved *solved, int i,
+                                    int j, int b)
 {
     const int64_t *cut = solved->chain->cut_bytes;
 
@@ -169,8 +201,8 @@ static enum vbs_status offer_splits(struct work *work, const struct solved *solv
     return VBS_OK;
 }
 
-static enum vbs_status solve_cell(struct work *work, const struct solved *solved, int i, int j,
-                                  int b, struct vbs_curve *from)
+static enum vbs_status solve_cell(struct guillotine *work, const struct solved *solved, int i,
+                                  int j, int b, struct vbs_curve *from)
 {
     enum vbs_status status = VBS_OK;
 
@@ -195,7 +227,7 @@ static enum vbs_status solve_cell(struct work *work, const struct solved *solved
     return status;
 }
 
-static enum vbs_status too_large(struct work *work, const struct solved *solved)
+static enum vbs_status too_large(struct guillotine *work, const struct solved *solved)
 {
     return vbs_fail(work->ctx, VBS_NO_MEMORY,
                     "a chain of %d layers with a request of %d samples needs more than %zu GiB to "
@@ -204,7 +236,7 @@ static enum vbs_status too_large(struct work *work, const struct solved *solved)
 }
 
 /* All pairs that end at j, from the shortest on. */
-static enum vbs_status solve_column(struct work *work, const struct solved *solved, int j,
+static enum vbs_status solve_column(struct guillotine *work, const struct solved *solved, int j,
                                     struct vbs_curve *from)
 {
     enum vbs_status status = VBS_OK;
@@ -223,11 +255,11 @@ static enum vbs_status solve_column(struct work *work, const struct solved *solv
     return status;
 }
 
-static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
+static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *chain,
                              struct solved *solved);
 
 /* The chains that item k stands for. */
-static enum vbs_status solve_inside(struct work *work, struct solved *solved, int k)
+static enum vbs_status solve_inside(struct guillotine *work, struct solved *solved, int k)
 {
     const struct vbs_item *item = &solved->chain->items[k];
     const struct vbs_chain *chains = item->part ? item->part : item->branches;
@@ -245,7 +277,7 @@ static enum vbs_status solve_inside(struct work *work, struct solved *solved, in
     return VBS_OK;
 }
 
-static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
+static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *chain,
                              struct solved *solved)
 {
     size_t m = (size_t)chain->n_items, r = (size_t)work->task->request;
@@ -273,15 +305,15 @@ static enum vbs_status solve(struct work *work, const struct vbs_chain *chain,
 }
 
 /* Where the steps of an answer go. */
-struct emission {
-    const struct work *work;
+struct cut_emission {
+    const struct guillotine *work;
     struct vbs_step_list steps;
 };
 
-static enum vbs_status emit(struct emission *to, const struct solved *solved, int i, int j, int b,
-                            int64_t bytes);
+static enum vbs_status emit(struct cut_emission *to, const struct solved *solved, int i, int j,
+                            int b, int64_t bytes);
 
-static enum vbs_status emit_item(struct emission *to, const struct solved *solved, int k, int b,
+static enum vbs_status emit_item(struct cut_emission *to, const struct solved *solved, int k, int b,
                                  int64_t bytes)
 {
     const struct vbs_task *task = to->work->task;
@@ -303,8 +335,8 @@ static enum vbs_status emit_item(struct emission *to, const struct solved *solve
 }
 
 /* Appends the steps of O[i, j, b] at a memory where it is feasible. */
-static enum vbs_status emit(struct emission *to, const struct solved *solved, int i, int j, int b,
-                            int64_t bytes)
+static enum vbs_status emit(struct cut_emission *to, const struct solved *solved, int i, int j,
+                            int b, int64_t bytes)
 {
     const int64_t *cut = solved->chain->cut_bytes;
     bool pivots = to->work->rule == VBS_CUT_PIVOT;
@@ -332,11 +364,11 @@ static enum vbs_status emit(struct emission *to, const struct solved *solved, in
 }
 
 /* Offers the schedule of a whole request, given as chunk after chunk. */
-static enum vbs_status offer_chunks(struct work *work, const struct solved *whole,
+static enum vbs_status offer_chunks(struct guillotine *work, const struct solved *whole,
                                     const struct vbs_curve *chunks, int64_t bytes,
-                                    struct vbs_answers *answers)
+                                    struct vbs_pareto_set *pareto)
 {
-    struct emission to = {.work = work};
+    struct cut_emission to = {.work = work};
     int last = whole->chain->n_items - 1;
     enum vbs_status status = VBS_OK;
 
@@ -348,13 +380,13 @@ static enum vbs_status offer_chunks(struct work *work, const struct solved *whol
         left -= b;
     }
     if (status == VBS_OK)
-        status = vbs_answers_offer(work->ctx, answers, bytes, &to.steps);
+        status = vbs_pareto_offer(work->ctx, pareto, bytes, &to.steps);
     vbs_step_list_clear(&to.steps);
     return status;
 }
 
 /* The points of curve that take at most the latency, as a curve whose cut is b. */
-static enum vbs_status in_time(struct work *work, const struct vbs_curve *curve, int b,
+static enum vbs_status in_time(struct guillotine *work, const struct vbs_curve *curve, int b,
                                struct vbs_curve *kept)
 {
     enum vbs_status status = VBS_OK;
@@ -374,7 +406,7 @@ static enum vbs_status in_time(struct work *work, const struct vbs_curve *curve,
  * chunk. With external io nothing is alive between chunks, so that they do not shift each other.
  * With resident io, or without a bound, the request is one chunk.
  */
-static enum vbs_status compose_chunks(struct work *work, const struct solved *whole,
+static enum vbs_status compose_chunks(struct guillotine *work, const struct solved *whole,
                                       struct vbs_curve *chunks)
 {
     const struct vbs_task *task = work->task;
@@ -404,26 +436,26 @@ static enum vbs_status compose_chunks(struct work *work, const struct solved *wh
 }
 
 /* The schedules of every point of a curve of b samples in one chunk. */
-static enum vbs_status offer_all(struct work *work, const struct solved *whole, int b,
-                                 struct vbs_answers *answers)
+static enum vbs_status offer_all(struct guillotine *work, const struct solved *whole, int b,
+                                 struct vbs_pareto_set *pareto)
 {
     int last = whole->chain->n_items - 1;
     const struct vbs_curve *curve = opt_at(work, whole, 0, last, b);
     enum vbs_status status = VBS_OK;
 
     for (int p = 0; status == VBS_OK && p < curve->n; p++) {
-        struct emission to = {.work = work};
+        struct cut_emission to = {.work = work};
 
         status = emit(&to, whole, 0, last, b, curve->bytes[p]);
         if (status == VBS_OK)
-            status = vbs_answers_offer(work->ctx, answers, curve->bytes[p], &to.steps);
+            status = vbs_pareto_offer(work->ctx, pareto, curve->bytes[p], &to.steps);
         vbs_step_list_clear(&to.steps);
     }
     return status;
 }
 
-static enum vbs_status offer_request(struct work *work, const struct solved *whole,
-                                     struct vbs_answers *answers)
+static enum vbs_status offer_request(struct guillotine *work, const struct solved *whole,
+                                     struct vbs_pareto_set *pareto)
 {
     int r = work->task->request;
     struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
@@ -431,33 +463,33 @@ static enum vbs_status offer_request(struct work *work, const struct solved *who
         chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx);
 
     for (int p = 0; status == VBS_OK && p < chunks[r].n; p++)
-        status = offer_chunks(work, whole, chunks, chunks[r].bytes[p], answers);
+        status = offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto);
     return status;
 }
 
-static enum vbs_status solve_whole(struct work *work, const struct vbs_chain *chain,
-                                   struct vbs_answers *answers, int n_answers)
+static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_chain *chain,
+                                   struct vbs_pareto_set *pareto, int n_sets)
 {
     struct solved whole;
     enum vbs_status status = solve(work, chain, &whole);
 
-    if (status == VBS_OK && n_answers == 1)
-        return offer_request(work, &whole, answers);
-    for (int b = 1; status == VBS_OK && b <= n_answers; b++)
-        status = offer_all(work, &whole, b, &answers[b - 1]);
+    if (status == VBS_OK && n_sets == 1)
+        return offer_request(work, &whole, pareto);
+    for (int b = 1; status == VBS_OK && b <= n_sets; b++)
+        status = offer_all(work, &whole, b, &pareto[b - 1]);
     return status;
 }
 
 enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
-                                     struct vbs_answers *answers, int n_answers)
+                                     struct vbs_pareto_set *pareto, int n_sets)
 {
-    struct work work = {.ctx = ctx, .task = task, .rule = rule};
-    enum vbs_status status = solve_whole(&work, chain, answers, n_answers);
+    struct guillotine work = {.ctx = ctx, .task = task, .rule = rule};
+    enum vbs_status status = solve_whole(&work, chain, pareto, n_sets);
     size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
 
-    if (used > answers->solving_bytes)
-        answers->solving_bytes = used;
+    if (used > pareto->solving_bytes)
+        pareto->solving_bytes = used;
     vbs_envelope_clear(&work.envelope);
     vbs_arena_clear(&work.scratch);
     vbs_arena_clear(&work.arena);

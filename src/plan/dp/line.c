@@ -1,4 +1,4 @@
-#include "plan/dp/line.h"
+#include "plan/dp/dp.h"
 
 #include "base/fail.h"
 

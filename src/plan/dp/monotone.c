@@ -35,9 +35,8 @@
  * Complexity: layers x (pairs b | B of the profile's batches) + request x batches sums of curves,
  * each linear in their points. Memory: layers x batches + request curves.
  */
-#include "plan/dp/monotone.h"
+#include "plan/dp/dp.h"
 #include "plan/dp/curve.h"
-#include "plan/dp/line.h"
 
 #include "base/fail.h"
 
@@ -45,7 +44,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work {
+struct monotone {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_chain line;
@@ -58,13 +57,13 @@ struct work {
     size_t scratch_peak_bytes;
 };
 
-static struct vbs_curve *opt_at(const struct work *work, int i, int batch_index)
+static struct vbs_curve *opt_at(const struct monotone *work, int i, int batch_index)
 {
     return &work->opt[(size_t)i * (size_t)work->task->n_batches + (size_t)batch_index];
 }
 
 /* What `samples` take at most while item i waits for the last of its batch. */
-static int64_t waiting_bytes(const struct work *work, int i, int samples)
+static int64_t waiting_bytes(const struct monotone *work, int i, int samples)
 {
     const int64_t *cut = work->line.cut_bytes;
 
@@ -72,7 +71,7 @@ static int64_t waiting_bytes(const struct work *work, int i, int samples)
 }
 
 /* What the other samples of the request take while a chunk runs that leaves `to_come`. */
-static int64_t outside_bytes(const struct work *work, int chunk, int to_come)
+static int64_t outside_bytes(const struct monotone *work, int chunk, int to_come)
 {
     const int64_t *cut = work->line.cut_bytes;
     int done = work->task->request - to_come - chunk;
@@ -80,7 +79,8 @@ static int64_t outside_bytes(const struct work *work, int chunk, int to_come)
     return done * cut[work->line.n_items] + to_come * cut[0];
 }
 
-static enum vbs_status solve_rows(struct work *work, int i, int batch_index, struct vbs_curve *rows)
+static enum vbs_status solve_rows(struct monotone *work, int i, int batch_index,
+                                  struct vbs_curve *rows)
 {
     const struct vbs_task *task = work->task;
     const struct vbs_item *item = &work->line.items[i];
@@ -101,7 +101,7 @@ static enum vbs_status solve_rows(struct work *work, int i, int batch_index, str
 }
 
 /* A view of *curve with its times repeated. */
-static enum vbs_status repeat(struct work *work, const struct vbs_curve *curve, int times,
+static enum vbs_status repeat(struct monotone *work, const struct vbs_curve *curve, int times,
                               struct vbs_curve *repeated)
 {
     int64_t *ticks;
@@ -119,7 +119,7 @@ static enum vbs_status repeat(struct work *work, const struct vbs_curve *curve, 
 }
 
 /* Offers OPT[i, B] by way of each b, the largest first: of equal times the fewest steps. */
-static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
+static enum vbs_status offer_divisors(struct monotone *work, int i, int batch_index,
                                       const struct vbs_curve *rows)
 {
     const int *batches = work->task->profile->batches;
@@ -143,7 +143,7 @@ static enum vbs_status offer_divisors(struct work *work, int i, int batch_index,
     return VBS_OK;
 }
 
-static enum vbs_status solve_layer(struct work *work, int i)
+static enum vbs_status solve_layer(struct monotone *work, int i)
 {
     enum vbs_status status = VBS_OK;
 
@@ -182,7 +182,7 @@ static struct vbs_curve within(const struct vbs_curve *curve, int64_t limit_tick
     return view;
 }
 
-static enum vbs_status solve_rest(struct work *work, int left)
+static enum vbs_status solve_rest(struct monotone *work, int left)
 {
     const int *batches = work->task->profile->batches;
 
@@ -204,7 +204,7 @@ static enum vbs_status solve_rest(struct work *work, int left)
 }
 
 /* The line and room for the curves. */
-static enum vbs_status prepare(struct work *work)
+static enum vbs_status prepare(struct monotone *work)
 {
     size_t n = (size_t)work->task->n_layers, n_batches = (size_t)work->task->n_batches;
     int *order = vbs_arena_alloc(&work->arena, n, sizeof *order);
@@ -219,7 +219,7 @@ static enum vbs_status prepare(struct work *work)
     return vbs_line_build(work->ctx, work->task, &work->arena, order, &work->line);
 }
 
-static enum vbs_status solve(struct work *work)
+static enum vbs_status solve(struct monotone *work)
 {
     const struct vbs_task *task = work->task;
     bool by_chunk = task->problem.io == VBS_IO_EXTERNAL;
@@ -240,8 +240,8 @@ static enum vbs_status solve(struct work *work)
 }
 
 /* One chunk at some memory, layer by layer of the line. */
-struct emission {
-    const struct work *work;
+struct phase_emission {
+    const struct monotone *work;
     struct vbs_step_list steps;
     int *batches;    /* [n_items] */
     int *algorithms; /* [n_items] */
@@ -249,9 +249,9 @@ struct emission {
 };
 
 /* Batch and algorithm of every layer, from the last to the first. */
-static void choose_steps(struct emission *to, int chunk, int64_t bytes)
+static void choose_steps(struct phase_emission *to, int chunk, int64_t bytes)
 {
-    const struct work *work = to->work;
+    const struct monotone *work = to->work;
     int batch = chunk;
 
     for (int i = work->line.n_items - 1; i >= 0; i--) {
@@ -268,7 +268,7 @@ static void choose_steps(struct emission *to, int chunk, int64_t bytes)
     }
 }
 
-static enum vbs_status emit_step(struct emission *to, int i)
+static enum vbs_status emit_step(struct phase_emission *to, int i)
 {
     to->progress[i] += to->batches[i];
     return vbs_step_list_add(to->work->ctx, &to->steps, to->work->line.items[i].layer,
@@ -276,7 +276,7 @@ static enum vbs_status emit_step(struct emission *to, int i)
 }
 
 /* Runs the first layer again and again, and behind it each layer whose batch has come together. */
-static enum vbs_status emit_chunk(struct emission *to, int chunk, int64_t bytes)
+static enum vbs_status emit_chunk(struct phase_emission *to, int chunk, int64_t bytes)
 {
     struct vbs_ctx *ctx = to->work->ctx;
     int n = to->work->line.n_items;
@@ -298,10 +298,10 @@ static enum vbs_status emit_chunk(struct emission *to, int chunk, int64_t bytes)
 }
 
 /* Offers the schedule at a point of REST of the whole request. */
-static enum vbs_status offer_answer(struct emission *to, int64_t least_bytes,
-                                    struct vbs_answers *answers)
+static enum vbs_status offer_answer(struct phase_emission *to, int64_t least_bytes,
+                                    struct vbs_pareto_set *pareto)
 {
-    const struct work *work = to->work;
+    const struct monotone *work = to->work;
     int64_t bytes = least_bytes;
     enum vbs_status status = VBS_OK;
     int chunk;
@@ -316,11 +316,11 @@ static enum vbs_status offer_answer(struct emission *to, int64_t least_bytes,
         status = emit_chunk(to, chunk, bytes - outside_bytes(work, chunk, left - chunk));
     }
     if (status == VBS_OK)
-        status = vbs_answers_offer(work->ctx, answers, least_bytes, &to->steps);
+        status = vbs_pareto_offer(work->ctx, pareto, least_bytes, &to->steps);
     return status;
 }
 
-static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answers)
+static enum vbs_status offer_answers(struct monotone *work, struct vbs_pareto_set *pareto)
 {
     const struct vbs_task *task = work->task;
     size_t n = (size_t)task->n_layers;
@@ -328,7 +328,7 @@ static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answ
     bool by_request = task->problem.io == VBS_IO_RESIDENT;
     struct vbs_curve all =
         within(&work->rest[task->request], by_request ? task->latency_ticks : INT64_MAX);
-    struct emission to = {.work = work, .batches = numbers};
+    struct phase_emission to = {.work = work, .batches = numbers};
     enum vbs_status status = VBS_OK;
 
     if (!numbers)
@@ -336,23 +336,23 @@ static enum vbs_status offer_answers(struct work *work, struct vbs_answers *answ
     to.algorithms = numbers + n;
     to.progress = numbers + 2 * n;
     for (int p = 0; status == VBS_OK && p < all.n; p++)
-        status = offer_answer(&to, all.bytes[p], answers);
+        status = offer_answer(&to, all.bytes[p], pareto);
     vbs_step_list_clear(&to.steps);
     return status;
 }
 
 enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                   struct vbs_answers *answers)
+                                   struct vbs_pareto_set *pareto)
 {
-    struct work work = {.ctx = ctx, .task = task};
+    struct monotone work = {.ctx = ctx, .task = task};
     enum vbs_status status = solve(&work);
     size_t used;
 
     if (status == VBS_OK)
-        status = offer_answers(&work, answers);
+        status = offer_answers(&work, pareto);
     used = work.arena.total_bytes + work.scratch_peak_bytes;
-    if (used > answers->solving_bytes)
-        answers->solving_bytes = used;
+    if (used > pareto->solving_bytes)
+        pareto->solving_bytes = used;
     vbs_envelope_clear(&work.envelope);
     vbs_arena_clear(&work.scratch);
     vbs_arena_clear(&work.arena);
@@ -361,18 +361,18 @@ enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *t
 
 static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
-    status = vbs_monotone_offer(ctx, task, answers);
+    pareto->task = task;
+    status = vbs_monotone_offer(ctx, task, pareto);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -380,9 +380,9 @@ const struct vbs_planner vbs_planner_dp_monotone = {
     .name = "dp-monotone",
     .summary = "batches that grow along the network, each a divisor of the next (COMP V-D)",
     .open = monotone_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

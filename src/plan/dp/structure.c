@@ -1,4 +1,4 @@
-#include "plan/dp/structure.h"
+#include "plan/dp/dp.h"
 
 #include "base/fail.h"
 
@@ -24,7 +24,7 @@ struct node {
 };
 
 /* The state shared by all levels of the recursion. */
-struct builder {
+struct chain_builder {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_arena *arena;
@@ -182,7 +182,7 @@ static void unite(void *self, int from, int to)
     level->parent[a < b ? b : a] = a < b ? a : b;
 }
 
-static enum vbs_status level_init(struct builder *at, const int *layers, int n_layers,
+static enum vbs_status level_init(struct chain_builder *at, const int *layers, int n_layers,
                                   struct level *level)
 {
     size_t n = (size_t)at->task->n_layers;
@@ -210,7 +210,7 @@ static enum vbs_status level_init(struct builder *at, const int *layers, int n_l
 
 /* True when tensor takes memory at the cut behind layer bound: made, kept, and read later or final.
  */
-static bool live_behind(const struct builder *at, int tensor, int bound)
+static bool live_behind(const struct chain_builder *at, int tensor, int bound)
 {
     int last = at->task->last_reader[tensor];
 
@@ -220,7 +220,8 @@ static bool live_behind(const struct builder *at, int tensor, int bound)
 
 /* Bytes live behind both of two cuts together; bound -1 is no cut. Only tensors of the level (and
  * the network's input) can be live there: all others are set aside. */
-static int64_t live_bytes(const struct builder *at, const struct level *level, int bound, int other)
+static int64_t live_bytes(const struct chain_builder *at, const struct level *level, int bound,
+                          int other)
 {
     int64_t bytes = 0;
 
@@ -235,7 +236,7 @@ static int64_t live_bytes(const struct builder *at, const struct level *level, i
     return bytes;
 }
 
-static struct vbs_item leaf(const struct builder *at, int layer, int64_t cut_bytes)
+static struct vbs_item leaf(const struct chain_builder *at, int layer, int64_t cut_bytes)
 {
     const struct vbs_task *task = at->task;
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
@@ -250,11 +251,11 @@ static struct vbs_item leaf(const struct builder *at, int layer, int64_t cut_byt
     return (struct vbs_item){.layer = layer, .step_bytes = bytes + added};
 }
 
-static enum vbs_status build(struct builder *at, const int *layers, int n_layers,
+static enum vbs_status build(struct chain_builder *at, const int *layers, int n_layers,
                              struct vbs_chain *chain);
 
 /* Marks tensors as set aside by the special layer that is being built, or takes that back. */
-static void set_reserved(struct builder *at, const int *tensors, int n, bool value)
+static void set_reserved(struct chain_builder *at, const int *tensors, int n, bool value)
 {
     for (int i = 0; i < n; i++)
         at->reserved[tensors[i]] = value;
@@ -306,7 +307,7 @@ static bool has_edge_beside(const struct vbs_task *task, const struct level *lev
 
 /* True when the layers of a stretch, one component, have neither points nor branches of their own:
  * what they are part of is not series-parallel. */
-static enum vbs_status is_indivisible(struct builder *at, const struct level *level,
+static enum vbs_status is_indivisible(struct chain_builder *at, const struct level *level,
                                       const struct stretch *stretch, bool *indivisible)
 {
     int *layers = malloc((size_t)(stretch->to - stretch->from) * sizeof *layers);
@@ -333,7 +334,7 @@ static enum vbs_status is_indivisible(struct builder *at, const struct level *le
     return status;
 }
 
-static enum vbs_status build_branches(struct builder *at, struct level *level,
+static enum vbs_status build_branches(struct chain_builder *at, struct level *level,
                                       const struct stretch *stretch, struct vbs_item *item)
 {
     int *layers = vbs_arena_alloc(at->arena, (size_t)(stretch->to - stretch->from), sizeof *layers);
@@ -356,7 +357,7 @@ static enum vbs_status build_branches(struct builder *at, struct level *level,
     return VBS_OK;
 }
 
-static enum vbs_status special(struct builder *at, struct level *level,
+static enum vbs_status special(struct chain_builder *at, struct level *level,
                                const struct stretch *stretch, int n_components,
                                struct vbs_item *item)
 {
@@ -387,7 +388,7 @@ static enum vbs_status special(struct builder *at, struct level *level,
     return status;
 }
 
-static void append(struct builder *at, const struct level *level, struct vbs_chain *chain,
+static void append(struct chain_builder *at, const struct level *level, struct vbs_chain *chain,
                    struct vbs_item item, int bound)
 {
     chain->items[chain->n_items++] = item;
@@ -395,7 +396,7 @@ static void append(struct builder *at, const struct level *level, struct vbs_cha
 }
 
 /* The layers of a stretch one by one, in topological order. */
-static void append_layers(struct builder *at, const struct level *level,
+static void append_layers(struct chain_builder *at, const struct level *level,
                           const struct stretch *stretch, struct vbs_chain *chain)
 {
     for (int p = stretch->from; p < stretch->to; p++)
@@ -405,7 +406,7 @@ static void append_layers(struct builder *at, const struct level *level,
                    level->nodes[p].layer);
 }
 
-static enum vbs_status append_stretch(struct builder *at, struct level *level,
+static enum vbs_status append_stretch(struct chain_builder *at, struct level *level,
                                       struct stretch *stretch, struct vbs_chain *chain)
 {
     int n_components = count_components(level, stretch);
@@ -432,7 +433,8 @@ static enum vbs_status append_stretch(struct builder *at, struct level *level,
     return status;
 }
 
-static enum vbs_status build_items(struct builder *at, struct level *level, struct vbs_chain *chain)
+static enum vbs_status build_items(struct chain_builder *at, struct level *level,
+                                   struct vbs_chain *chain)
 {
     /* Before the level's first layer nothing of the level is done, but the input may be there. */
     int bound = level->layers[0] - 1;
@@ -461,7 +463,7 @@ static enum vbs_status build_items(struct builder *at, struct level *level, stru
     return VBS_OK;
 }
 
-static enum vbs_status build(struct builder *at, const int *layers, int n_layers,
+static enum vbs_status build(struct chain_builder *at, const int *layers, int n_layers,
                              struct vbs_chain *chain)
 {
     struct level level = {0};
@@ -484,7 +486,7 @@ static enum vbs_status build(struct builder *at, const int *layers, int n_layers
 enum vbs_status vbs_chain_build(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 struct vbs_arena *arena, struct vbs_chain *chain)
 {
-    struct builder at = {.ctx = ctx, .task = task, .arena = arena};
+    struct chain_builder at = {.ctx = ctx, .task = task, .arena = arena};
     int *layers = vbs_arena_alloc(arena, (size_t)task->n_layers, sizeof *layers);
 
     at.reserved = vbs_arena_alloc(arena, (size_t)task->n_layers + 1, sizeof *at.reserved);

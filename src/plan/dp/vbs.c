@@ -3,7 +3,7 @@
  * (the best time as an exact step function of memory) instead of tables over rounded memory sizes.
  * One solve answers every budget to the byte. guillotine.h has the recurrences and the complexity.
  */
-#include "plan/dp/guillotine.h"
+#include "plan/dp/dp.h"
 
 #include "base/fail.h"
 
@@ -11,23 +11,23 @@
 
 static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
     struct vbs_arena arena = {0};
     struct vbs_chain chain;
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
+    pareto->task = task;
     status = vbs_chain_build(ctx, task, &arena, &chain);
     if (status == VBS_OK)
-        status = vbs_guillotine_solve(ctx, task, &chain, VBS_CUT_PIVOT, answers, 1);
+        status = vbs_guillotine_solve(ctx, task, &chain, VBS_CUT_PIVOT, pareto, 1);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -35,9 +35,9 @@ const struct vbs_planner vbs_planner_dp_vbs = {
     .name = "dp-vbs",
     .summary = "a batch size per layer by dynamic programming, exact to the byte (VBS III)",
     .open = dp_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

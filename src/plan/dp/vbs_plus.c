@@ -13,9 +13,7 @@
  * blocks, are offered beside. So no schedule of fbs, fbs-best, greedy-vbs, dp-monotone and dp-vbs
  * is out of reach.
  */
-#include "plan/dp/monotone.h"
-#include "plan/dp/guillotine.h"
-#include "plan/dp/line.h"
+#include "plan/dp/dp.h"
 
 #include "base/fail.h"
 
@@ -23,7 +21,7 @@
 
 static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *task,
                                    const struct vbs_orders *orders, int at,
-                                   struct vbs_answers *answers)
+                                   struct vbs_pareto_set *pareto)
 {
     const struct vbs_chain *structure = &orders->at[at].structure;
     struct vbs_arena arena = {0};
@@ -34,34 +32,34 @@ static enum vbs_status solve_order(struct vbs_ctx *ctx, const struct vbs_task *t
         status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
     if (status == VBS_OK)
         status = vbs_guillotine_solve(ctx, task, structure->n_items > 0 ? &folded : &line,
-                                      VBS_CUT_BARRIER, answers, 1);
+                                      VBS_CUT_BARRIER, pareto, 1);
     vbs_arena_clear(&arena);
     return status;
 }
 
 static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
     struct vbs_arena arena = {0};
     struct vbs_orders orders;
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
+    pareto->task = task;
     status = vbs_orders_find(ctx, task, &arena, &orders);
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
-        status = solve_order(ctx, task, &orders, i, answers);
+        status = solve_order(ctx, task, &orders, i, pareto);
     /* The batches of dp-monotone grow at layers within blocks too, where no cut ends that began
      * before the block. */
     if (status == VBS_OK && !vbs_orders_have_plain_ids(task, &orders))
-        status = vbs_monotone_offer(ctx, task, answers);
+        status = vbs_monotone_offer(ctx, task, pareto);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -69,9 +67,9 @@ const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .name = "dp-vbs+",
     .summary = "dp-vbs with barriers at every level, its memory exact for any DAG",
     .open = plus_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

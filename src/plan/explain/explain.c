@@ -5,80 +5,14 @@
  * does not depend on times as long as no latency is bounded, and with all times 0 a curve has one
  * point only, so that these solves take a fraction of the first one.
  */
-#include "plan/explain/explain.h"
+#include "plan/explain/internal.h"
 
 #include "base/fail.h"
-#include "plan/problem/derive.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 #include "vbslab/units.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* What takes long with times and bytes is quick where there is only one of them. */
-static bool searches_long(const struct vbs_planner *planner)
-{
-    return planner == &vbs_planner_optimal;
-}
-
-bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
-                      bool timed)
-{
-    int64_t request = opened->task->request;
-    int64_t effort = opened->task->n_layers * request * request;
-
-    return planner != opened->planner && !searches_long(planner) && !planner->transfers &&
-           effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
-}
-
-/* A profile, and what its copy does without. */
-struct reduction {
-    const struct vbs_profile *profile;
-    const struct vbs_without *without;
-};
-
-static void reduce_layer(void *self, struct vbs_profile_layer *layer)
-{
-    const struct reduction *reduction = self;
-
-    if (reduction->without->bytes)
-        layer->in_bytes = layer->out_bytes = 0;
-}
-
-static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,
-                                    struct vbs_profile_builder *builder, int layer, int batch)
-{
-    const struct reduction *reduction = self;
-    const struct vbs_profile *profile = reduction->profile;
-    const struct vbs_without *without = reduction->without;
-    bool no_ws = without->bytes || without->ws_of_layer == layer;
-    int n_rows;
-    const struct vbs_profile_row *rows =
-        vbs_profile_rows(profile, layer, vbs_profile_batch_index(profile, batch), &n_rows);
-    enum vbs_status status = VBS_OK;
-
-    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
-        struct vbs_profile_row row = {.time_us = without->times ? 0 : rows[a].time_us,
-                                      .ws_bytes = no_ws ? 0 : rows[a].ws_bytes};
-
-        status = vbs_profile_builder_row(ctx, builder, layer, batch,
-                                         profile->algorithms[rows[a].algorithm], &row);
-    }
-    return status;
-}
-
-enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                                    const struct vbs_without *without, struct vbs_profile **copy)
-{
-    struct reduction reduction = {profile, without};
-    struct vbs_derivation derivation = {.self = &reduction,
-                                        .layer = reduce_layer,
-                                        .rows = reduced_rows,
-                                        .n_batches = profile->n_batches,
-                                        .batches = profile->batches};
-
-    return vbs_profile_derive(ctx, profile, &derivation, copy);
-}
 
 /* The least budget with which planner solves problem. */
 static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner *planner,
@@ -103,7 +37,7 @@ static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner
 }
 
 /* What the planner's answer is compared with, and the profile that tells it soonest. */
-struct question {
+struct changed_problem {
     const struct vbs_opened_planner *opened;
     struct vbs_problem
         problem; /* the opened one, on a profile without times where none is bounded */
@@ -112,58 +46,58 @@ struct question {
 
 /* The least budget of the same planner for a changed problem, or -1 where that is no less or would
  * take long to find. */
-static enum vbs_status ask_same(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status ask_same(struct vbs_ctx *ctx, const struct changed_problem *change,
                                 const struct vbs_problem *changed, int64_t *bytes)
 {
-    const struct vbs_opened_planner *opened = question->opened;
+    const struct vbs_opened_planner *opened = change->opened;
     enum vbs_status status;
 
-    if (searches_long(opened->planner) && changed->latency_us > 0)
+    if (opened->planner->searches_long && changed->latency_us > 0)
         return VBS_OK;
     status = least_bytes(ctx, opened->planner, changed, &opened->task->options, bytes);
-    if (status == VBS_OK && *bytes >= question->least_bytes)
+    if (status == VBS_OK && *bytes >= change->least_bytes)
         *bytes = -1;
     return status;
 }
 
-static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct changed_problem *change,
                                       int layer, int64_t *bytes)
 {
     const struct vbs_without without = {.ws_of_layer = layer};
-    struct vbs_problem changed = question->problem;
+    struct vbs_problem changed = change->problem;
     struct vbs_profile *copy;
-    enum vbs_status status = vbs_profile_without(ctx, question->problem.profile, &without, &copy);
+    enum vbs_status status = vbs_profile_without(ctx, change->problem.profile, &without, &copy);
 
     if (status != VBS_OK)
         return status;
     changed.profile = copy;
-    status = ask_same(ctx, question, &changed, bytes);
+    status = ask_same(ctx, change, &changed, bytes);
     vbs_profile_free(copy);
     return status;
 }
 
 /* Of planners that need as little, the last of the table, which plans the fastest; or dp-vbs in the
  * place of its tables. */
-static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct changed_problem *change,
                                   struct vbs_infeasibility *infeasibility)
 {
-    int64_t least = question->least_bytes;
+    int64_t least = change->least_bytes;
     int n = 0;
 
-    while (vbs_planner_at(n))
+    while (change->opened->others[n])
         n++;
     while (n-- > 0) {
-        const struct vbs_planner *planner = vbs_planner_at(n);
+        const struct vbs_planner *planner = change->opened->others[n];
         enum vbs_status status;
         int64_t bytes;
 
-        if (!vbs_explain_asks(question->opened, planner, question->problem.latency_us > 0))
+        if (!vbs_explain_asks(change->opened, planner, change->problem.latency_us > 0))
             continue;
-        status = least_bytes(ctx, planner, &question->problem, NULL, &bytes);
+        status = least_bytes(ctx, planner, &change->problem, NULL, &bytes);
         if (status != VBS_OK)
             return status;
         if (bytes < least || (bytes == infeasibility->other_bytes &&
-                              strcmp(planner->name, question->opened->planner->name) == 0)) {
+                              strcmp(planner->name, change->opened->planner->name) == 0)) {
             least = infeasibility->other_bytes = bytes;
             infeasibility->other = planner;
         }
@@ -172,41 +106,41 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct question *qu
 }
 
 /* What is different without a bound of the latency is solved without times. */
-static enum vbs_status ask_without_latency(struct vbs_ctx *ctx, const struct question *question,
-                                           int64_t *bytes)
+static enum vbs_status ask_without_latency(struct vbs_ctx *ctx,
+                                           const struct changed_problem *change, int64_t *bytes)
 {
     const struct vbs_without without = {.times = true};
-    struct vbs_problem changed = question->problem;
+    struct vbs_problem changed = change->problem;
     struct vbs_profile *copy;
-    enum vbs_status status = vbs_profile_without(ctx, question->problem.profile, &without, &copy);
+    enum vbs_status status = vbs_profile_without(ctx, change->problem.profile, &without, &copy);
 
     if (status != VBS_OK)
         return status;
     changed.profile = copy;
     changed.latency_us = 0;
-    status = ask_same(ctx, question, &changed, bytes);
+    status = ask_same(ctx, change, &changed, bytes);
     vbs_profile_free(copy);
     return status;
 }
 
-static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct question *question,
+static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct changed_problem *change,
                                struct vbs_infeasibility *infeasibility)
 {
     enum vbs_status status = VBS_OK;
 
     if (infeasibility->ws_bytes > 0)
-        status = ask_without_ws(ctx, question, infeasibility->step.layer,
+        status = ask_without_ws(ctx, change, infeasibility->step.layer,
                                 &infeasibility->without_ws_bytes);
-    if (status == VBS_OK && question->problem.io == VBS_IO_RESIDENT) {
-        struct vbs_problem changed = question->problem;
+    if (status == VBS_OK && change->problem.io == VBS_IO_RESIDENT) {
+        struct vbs_problem changed = change->problem;
 
         changed.io = VBS_IO_EXTERNAL;
-        status = ask_same(ctx, question, &changed, &infeasibility->external_bytes);
+        status = ask_same(ctx, change, &changed, &infeasibility->external_bytes);
     }
-    if (status == VBS_OK && question->problem.latency_us > 0)
-        status = ask_without_latency(ctx, question, &infeasibility->without_latency_bytes);
+    if (status == VBS_OK && change->problem.latency_us > 0)
+        status = ask_without_latency(ctx, change, &infeasibility->without_latency_bytes);
     if (status == VBS_OK)
-        status = ask_others(ctx, question, infeasibility);
+        status = ask_others(ctx, change, infeasibility);
     return status;
 }
 
@@ -215,19 +149,19 @@ static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened
                                     struct vbs_infeasibility *infeasibility)
 {
     struct vbs_draft draft = {0};
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     enum vbs_status status =
         opened->planner->plan(ctx, opened->self, infeasibility->least_bytes, &draft);
 
     if (status == VBS_OK)
-        status = vbs_walk_all(ctx, opened->task, &draft.steps, &walked);
+        status = vbs_timeline_find(ctx, opened->task, &draft.steps, &timeline);
     vbs_step_list_clear(&draft.steps);
     if (status != VBS_OK)
         return status;
-    infeasibility->step = walked.peak_step;
-    infeasibility->ws_bytes = vbs_task_step_row(opened->task, &walked.peak_step)->ws_bytes;
-    infeasibility->tensor_bytes = walked.peak_bytes - infeasibility->ws_bytes;
-    infeasibility->set_aside_bytes = infeasibility->least_bytes - walked.peak_bytes;
+    infeasibility->step = timeline.peak_step;
+    infeasibility->ws_bytes = vbs_task_step_row(opened->task, &timeline.peak_step)->ws_bytes;
+    infeasibility->tensor_bytes = timeline.peak_bytes - infeasibility->ws_bytes;
+    infeasibility->set_aside_bytes = infeasibility->least_bytes - timeline.peak_bytes;
     return VBS_OK;
 }
 
@@ -266,7 +200,7 @@ static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened
 {
     enum vbs_status status = VBS_INFEASIBLE;
 
-    if (searches_long(opened->planner) && opened->task->problem.latency_us == 0)
+    if (opened->planner->searches_long && opened->task->problem.latency_us == 0)
         status = find_untimed(ctx, opened, infeasibility);
     if (status == VBS_INFEASIBLE) /* of the untimed search: it was cut short */
         status = find_largest(ctx, opened, infeasibility);
@@ -277,19 +211,19 @@ static enum vbs_status explain_bytes(struct vbs_ctx *ctx, const struct vbs_opene
                                      struct vbs_infeasibility *infeasibility)
 {
     const struct vbs_without without = {.times = true};
-    struct question question = {.opened = opened,
-                                .problem = opened->task->problem,
-                                .least_bytes = infeasibility->least_bytes};
+    struct changed_problem change = {.opened = opened,
+                                     .problem = opened->task->problem,
+                                     .least_bytes = infeasibility->least_bytes};
     struct vbs_profile *copy = NULL;
     enum vbs_status status = find_binding(ctx, opened, infeasibility);
 
-    if (status == VBS_OK && question.problem.latency_us == 0)
-        status = vbs_profile_without(ctx, question.problem.profile, &without, &copy);
+    if (status == VBS_OK && change.problem.latency_us == 0)
+        status = vbs_profile_without(ctx, change.problem.profile, &without, &copy);
     if (status != VBS_OK)
         return status;
     if (copy)
-        question.problem.profile = copy;
-    status = ask_all(ctx, &question, infeasibility);
+        change.problem.profile = copy;
+    status = ask_all(ctx, &change, infeasibility);
     vbs_profile_free(copy);
     return status;
 }

@@ -6,10 +6,10 @@
  * the lattice allows at all and what its plan takes when nothing is bounded; in between it is
  * searched for by halves, each of which is a solve.
  */
-#include "plan/explain/explain.h"
+#include "plan/explain/internal.h"
 
 #include "base/fail.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,13 +82,13 @@ static enum vbs_status walk_budget(struct vbs_ctx *ctx, const struct vbs_opened_
                                    int64_t memory_bytes, double *latency_us)
 {
     struct vbs_draft draft = {0};
-    struct vbs_walked walked = {0};
+    struct vbs_timeline timeline = {0};
     enum vbs_status status = opened->planner->plan(ctx, opened->self, memory_bytes, &draft);
 
     if (status == VBS_OK)
-        status = vbs_walk_all(ctx, opened->task, &draft.steps, &walked);
-    if (status == VBS_OK && walked.latency_us < *latency_us)
-        *latency_us = walked.latency_us;
+        status = vbs_timeline_find(ctx, opened->task, &draft.steps, &timeline);
+    if (status == VBS_OK && timeline.latency_us < *latency_us)
+        *latency_us = timeline.latency_us;
     vbs_step_list_clear(&draft.steps);
     return status;
 }
@@ -203,7 +203,7 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, const struct both *both,
                                   const struct vbs_solver_options *options, enum vbs_io io,
                                   double *latency_us)
 {
-    bool all_budgets = planner == &vbs_planner_greedy_vbs;
+    bool all_budgets = planner->may_slow_down;
     struct inquiry inquiry = {.planner = planner, .problem = all_budgets ? both->real : both->bare};
 
     if (options)
@@ -224,10 +224,10 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
     enum vbs_status status = VBS_OK;
     int n = 0;
 
-    while (vbs_planner_at(n))
+    while (opened->others[n])
         n++;
     while (status == VBS_OK && n-- > 0) {
-        const struct vbs_planner *planner = vbs_planner_at(n);
+        const struct vbs_planner *planner = opened->others[n];
         double latency_us = least_us;
 
         if (!vbs_explain_asks(opened, planner, false))

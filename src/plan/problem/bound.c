@@ -10,83 +10,12 @@
  *
  * Sums are in ticks, less what rounding to them can make, so that the bound never exceeds a plan.
  */
-#include "plan/problem/order_ideals.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/task.h"
 
 #include "base/fail.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Without a list of positions: a sample may keep nothing but what the step itself reads. */
-static struct vbs_floor plain_floor(const struct vbs_task *task, int layer)
-{
-    const struct vbs_profile_layer *l = &task->profile->layers[layer];
-    struct vbs_floor least = {0};
-
-    for (int i = 0; i < task->n_inputs[layer]; i++)
-        least.base_bytes += vbs_task_bytes(task, task->inputs[layer][i]);
-    if (l->in_place)
-        least.place_bytes = vbs_task_bytes(task, l->inputs[0]);
-    return least;
-}
-
-static struct vbs_floor find_floor(const struct vbs_positions *positions, int layer)
-{
-    struct vbs_floor least = {
-        .before_bytes = INT64_MAX, .base_bytes = INT64_MAX, .after_bytes = INT64_MAX};
-
-    for (int p = 0; p < positions->n; p++) {
-        bool done = vbs_position_done(positions, p, layer);
-        int64_t *side = done ? &least.after_bytes : &least.before_bytes;
-        const struct vbs_move *move = done ? NULL : vbs_position_move(positions, p, layer);
-
-        if (positions->live_bytes[p] < *side)
-            *side = positions->live_bytes[p];
-        if (move && move->base_bytes < least.base_bytes)
-            least.base_bytes = move->base_bytes;
-        if (move && move->place_bytes > least.place_bytes)
-            least.place_bytes = move->place_bytes;
-    }
-    return least;
-}
-
-enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
-{
-    struct vbs_positions positions;
-    bool listed;
-    enum vbs_status status = vbs_positions_list(ctx, task, &positions, &listed);
-
-    if (status != VBS_OK)
-        return status;
-    task->floors = vbs_arena_alloc(&task->arena, (size_t)task->n_layers + 1, sizeof *task->floors);
-    for (int k = 1; task->floors && k <= task->n_layers; k++)
-        task->floors[k] = listed ? find_floor(&positions, k) : plain_floor(task, k);
-    vbs_positions_clear(&positions);
-    return task->floors ? VBS_OK : vbs_no_memory(ctx);
-}
-
-void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
-                    int64_t *togo)
-{
-    const struct vbs_floor *least = &task->floors[layer];
-    int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
-    int r = task->request;
-
-    togo[goal] = 0;
-    for (int x = goal - 1; x >= 0; x--) {
-        togo[x] = VBS_NEVER_TICKS;
-        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= goal; i++) {
-            int b = task->profile->batches[i];
-            int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
-                            b * (least->base_bytes + added);
-            int64_t ticks = vbs_stairs_ticks(&task->stairs, layer, i, memory_bytes - bytes);
-
-            if (ticks >= 0 && ticks + togo[x + b] < togo[x])
-                togo[x] = ticks + togo[x + b];
-        }
-    }
-}
 
 /* Microseconds of ticks, less what rounding to ticks can make; HUGE_VAL: never. */
 static double bound_us(const struct vbs_task *task, int64_t ticks)
@@ -96,7 +25,7 @@ static double bound_us(const struct vbs_task *task, int64_t ticks)
 }
 
 /* All forms of a layer's weights together. */
-static int64_t all_forms_bytes(const struct vbs_task *task, int layer)
+static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
 {
     int64_t total = 0;
     uint64_t seen = 0;
@@ -123,37 +52,12 @@ static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes
     int64_t total = 0;
 
     for (int k = 1; k <= task->n_layers && total < VBS_NEVER_TICKS; k++) {
-        int64_t others = stay_bytes > 0 ? stay_bytes - all_forms_bytes(task, k) : 0;
+        int64_t others = stay_bytes > 0 ? stay_bytes - all_formats_bytes(task, k) : 0;
 
         vbs_task_to_go(task, k, memory_bytes - (others > 0 ? others : 0), task->request, togo);
         total += togo[0];
     }
     return bound_us(task, total);
-}
-
-/* A layer's weights in its lightest form. */
-static int64_t lightest_bytes(const struct vbs_task *task, int layer)
-{
-    int64_t least = INT64_MAX;
-
-    for (int i = 0; i < task->n_batches; i++) {
-        int n_rows;
-        const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
-
-        for (int a = 0; a < n_rows; a++)
-            if (rows[a].weight_bytes < least)
-                least = rows[a].weight_bytes;
-    }
-    return least;
-}
-
-int64_t vbs_task_lightest_bytes(const struct vbs_task *task)
-{
-    int64_t total = 0;
-
-    for (int k = 1; k <= task->n_layers; k++)
-        total += lightest_bytes(task, k);
-    return total;
 }
 
 static double copy_bound_us(const struct vbs_task *task, int64_t bytes)
@@ -192,14 +96,14 @@ static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, i
 }
 
 /* What is known of each layer, for the bound below. */
-struct loads {
+struct layer_loads {
     int64_t *ticks;        /* [0..n] of the layer's compute steps at least */
     int64_t *weight_bytes; /* [0..n] in the lightest form */
     bool *marked;          /* [0..n] */
 };
 
 /* Marks the layers that layer depends on; their ticks together. */
-static int64_t mark_before(const struct vbs_task *task, struct loads *loads, int layer)
+static int64_t mark_before(const struct vbs_task *task, struct layer_loads *loads, int layer)
 {
     int64_t total = 0;
 
@@ -217,7 +121,7 @@ static int64_t mark_before(const struct vbs_task *task, struct loads *loads, int
 }
 
 /* Marks layer and the layers that depend on it; their weights together. */
-static int64_t mark_behind(const struct vbs_task *task, struct loads *loads, int layer)
+static int64_t mark_behind(const struct vbs_task *task, struct layer_loads *loads, int layer)
 {
     int64_t total = 0;
 
@@ -238,15 +142,15 @@ static int64_t mark_behind(const struct vbs_task *task, struct loads *loads, int
  * at that moment; the rest is loaded later. This is what cannot be hidden of the large weights at
  * the end of a network. O(layers x edges).
  */
-static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes, struct loads *loads,
-                            int64_t *togo)
+static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
+                            struct layer_loads *loads, int64_t *togo)
 {
     double latest = 0;
 
     for (int k = 1; k <= task->n_layers; k++) {
         vbs_task_to_go(task, k, memory_bytes, task->request, togo);
         loads->ticks[k] = togo[0];
-        loads->weight_bytes[k] = lightest_bytes(task, k);
+        loads->weight_bytes[k] = vbs_task_layer_lightest_bytes(task, k);
     }
     for (int k = 1; k <= task->n_layers; k++) {
         int64_t ticks, behind;
@@ -264,9 +168,9 @@ static enum vbs_status both_clocks_bound_us(struct vbs_ctx *ctx, const struct vb
                                             int64_t memory_bytes, int64_t *togo, double *time_us)
 {
     size_t n = (size_t)task->n_layers + 1;
-    struct loads loads = {.ticks = malloc(n * sizeof *loads.ticks),
-                          .weight_bytes = malloc(n * sizeof *loads.weight_bytes),
-                          .marked = malloc(n * sizeof *loads.marked)};
+    struct layer_loads loads = {.ticks = malloc(n * sizeof *loads.ticks),
+                                .weight_bytes = malloc(n * sizeof *loads.weight_bytes),
+                                .marked = malloc(n * sizeof *loads.marked)};
     enum vbs_status status = VBS_OK;
 
     if (loads.ticks && loads.weight_bytes && loads.marked)

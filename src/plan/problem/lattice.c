@@ -72,7 +72,7 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch)
     return during + added;
 }
 
-static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int layer, int parts)
+static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int layer, int n_slices)
 {
     struct vbs_division *division;
 
@@ -82,34 +82,34 @@ static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int la
             return vbs_no_memory(ctx);
     }
     division = &walk->divisions[layer];
-    if (division->parts != parts) {
-        int *done = realloc(division->done, (size_t)parts * sizeof *done);
+    if (division->n_slices != n_slices) {
+        int *done = realloc(division->done, (size_t)n_slices * sizeof *done);
 
         if (!done)
             return vbs_no_memory(ctx);
         division->done = done;
-        division->parts = parts;
+        division->n_slices = n_slices;
         division->begun = -1;
     }
     if (division->begun < walk->progress[layer]) { /* whole steps came between */
-        for (int p = 0; p < parts; p++)
+        for (int p = 0; p < n_slices; p++)
             division->done[p] = walk->progress[layer];
         division->begun = walk->progress[layer];
-        division->n_behind = parts;
+        division->n_behind = n_slices;
     }
     return VBS_OK;
 }
 
 /* The least of what the parts have done, and how many have done no more. */
-static int scan_parts(struct vbs_division *division)
+static int scan_slices(struct vbs_division *division)
 {
     int least = division->done[0];
 
-    for (int p = 1; p < division->parts; p++)
+    for (int p = 1; p < division->n_slices; p++)
         if (division->done[p] < least)
             least = division->done[p];
     division->n_behind = 0;
-    for (int p = 0; p < division->parts; p++)
+    for (int p = 0; p < division->n_slices; p++)
         division->n_behind += division->done[p] == least;
     return least;
 }
@@ -131,8 +131,8 @@ static void advance(struct vbs_walk *walk, int layer, int batch)
         walk->furthest = walk->progress[layer];
 }
 
-enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
-                              const struct vbs_step *step, int64_t *bytes)
+enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                               const struct vbs_step *step, int64_t *bytes)
 {
     const struct vbs_task *task = walk->task;
     int layer = step->layer, batch = step->batch, *done;
@@ -164,7 +164,7 @@ enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
         if (!vbs_task_kept(task, task->inputs[layer][i]))
             *bytes += batch * vbs_task_bytes(task, task->inputs[layer][i]);
     if (division->n_behind == 0)
-        advance(walk, layer, scan_parts(division) - walk->progress[layer]);
+        advance(walk, layer, scan_slices(division) - walk->progress[layer]);
     walk->n_divided += (division->begun > walk->progress[layer]) - was_divided;
     return VBS_OK;
 }

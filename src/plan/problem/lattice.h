@@ -8,7 +8,7 @@
 #ifndef VBS_PLAN_PROBLEM_LATTICE_H
 #define VBS_PLAN_PROBLEM_LATTICE_H
 
-#include "plan/problem/planner.h"
+#include "plan/problem/task.h"
 
 struct vbs_walk {
     const struct vbs_task *task;
@@ -22,7 +22,7 @@ struct vbs_walk {
 
 /* How far the parts of a layer are. */
 struct vbs_division {
-    int parts;
+    int n_slices;
     int begun;    /* samples that some part has done */
     int n_behind; /* parts that have done no more than the layer */
     int *done;    /* [parts] */
@@ -37,8 +37,8 @@ int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
 
 /* The same for part (1..parts) of a layer; *bytes is its memory. O(inputs x readers), and a
  * scan of the parts when the last of them comes up. */
-enum vbs_status vbs_walk_part(struct vbs_ctx *ctx, struct vbs_walk *walk,
-                              const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
+enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
+                               const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
 
 /* True when every layer has done the same samples: with external io a chunk ends here. */
 bool vbs_walk_between_chunks(const struct vbs_walk *walk);

@@ -1,6 +1,7 @@
 #include "plan/problem/order_ideals.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,30 +149,30 @@ static enum vbs_status list_all(const struct vbs_task *task, struct listing *lis
 }
 
 /* Room for n positions; moves come later. */
-static enum vbs_status init(struct vbs_ctx *ctx, struct vbs_positions *positions, int n,
+static enum vbs_status init(struct vbs_ctx *ctx, struct vbs_order_ideals *ideals, int n,
                             int n_words)
 {
-    struct vbs_arena *arena = &positions->arena;
+    struct vbs_arena *arena = &ideals->arena;
 
-    positions->n = n;
-    positions->n_words = n_words;
-    positions->live_bytes = vbs_arena_alloc(arena, (size_t)n, sizeof *positions->live_bytes);
-    positions->done = vbs_arena_alloc(arena, (size_t)n, (size_t)n_words * sizeof *positions->done);
-    positions->n_done = vbs_arena_alloc(arena, (size_t)n, sizeof *positions->n_done);
-    positions->first_move = vbs_arena_alloc(arena, (size_t)n + 1, sizeof *positions->first_move);
-    return positions->live_bytes && positions->done && positions->n_done && positions->first_move
+    ideals->n = n;
+    ideals->n_words = n_words;
+    ideals->live_bytes = vbs_arena_alloc(arena, (size_t)n, sizeof *ideals->live_bytes);
+    ideals->done = vbs_arena_alloc(arena, (size_t)n, (size_t)n_words * sizeof *ideals->done);
+    ideals->n_done = vbs_arena_alloc(arena, (size_t)n, sizeof *ideals->n_done);
+    ideals->first_move = vbs_arena_alloc(arena, (size_t)n + 1, sizeof *ideals->first_move);
+    return ideals->live_bytes && ideals->done && ideals->n_done && ideals->first_move
                ? VBS_OK
                : vbs_no_memory(ctx);
 }
 
-static void take_sets(struct vbs_positions *positions, const struct listing *listing)
+static void take_sets(struct vbs_order_ideals *ideals, const struct listing *listing)
 {
     size_t n_words = (size_t)listing->n_words;
 
-    memcpy(positions->done, listing->sets, (size_t)listing->n * n_words * sizeof *listing->sets);
+    memcpy(ideals->done, listing->sets, (size_t)listing->n * n_words * sizeof *listing->sets);
     for (int p = 0; p < listing->n; p++)
         for (size_t w = 0; w < n_words; w++)
-            positions->n_done[p] += __builtin_popcountll(listing->sets[(size_t)p * n_words + w]);
+            ideals->n_done[p] += __builtin_popcountll(listing->sets[(size_t)p * n_words + w]);
 }
 
 static struct vbs_move move_of(const struct vbs_task *task, const uint64_t *set, int64_t live,
@@ -188,41 +189,34 @@ static struct vbs_move move_of(const struct vbs_task *task, const uint64_t *set,
 }
 
 static enum vbs_status find_moves(const struct vbs_task *task, const struct listing *listing,
-                                  struct vbs_positions *positions)
+                                  struct vbs_order_ideals *ideals)
 {
     size_t bytes = (size_t)listing->n_words * sizeof(uint64_t);
     uint64_t *set = malloc(bytes);
-    int n_moves = 0, room = 0;
+    int n_moves = 0;
+    int64_t capacity = 0;
     struct vbs_move *moves = NULL;
     enum vbs_status status = set ? VBS_OK : vbs_no_memory(listing->ctx);
 
-    for (int i = 0; status == VBS_OK && i < positions->n; i++) {
-        positions->first_move[i] = n_moves;
+    for (int i = 0; status == VBS_OK && i < ideals->n; i++) {
+        ideals->first_move[i] = n_moves;
         for (int k = 1; status == VBS_OK && k <= task->n_layers; k++) {
             if (!is_enabled(task, set_at(listing, i), k))
                 continue;
-            if (n_moves == room) {
-                struct vbs_move *more = realloc(moves, (2 * (size_t)room + 64) * sizeof *more);
-
-                if (!more) {
-                    status = vbs_no_memory(listing->ctx);
-                    break;
-                }
-                moves = more;
-                room = 2 * room + 64;
-            }
+            status = vbs_grow(listing->ctx, &moves, &capacity, n_moves + 1, sizeof *moves);
+            if (status != VBS_OK)
+                break;
             memcpy(set, set_at(listing, i), bytes);
             vbs_layers_add(set, k);
-            moves[n_moves++] = move_of(task, set_at(listing, i), positions->live_bytes[i], k,
+            moves[n_moves++] = move_of(task, set_at(listing, i), ideals->live_bytes[i], k,
                                        *find_slot(listing, set));
         }
     }
     if (status == VBS_OK) {
-        positions->first_move[positions->n] = n_moves;
-        positions->moves =
-            vbs_arena_alloc(&positions->arena, (size_t)n_moves, sizeof *positions->moves);
-        if (positions->moves)
-            memcpy(positions->moves, moves, (size_t)n_moves * sizeof *moves);
+        ideals->first_move[ideals->n] = n_moves;
+        ideals->moves = vbs_arena_alloc(&ideals->arena, (size_t)n_moves, sizeof *ideals->moves);
+        if (ideals->moves)
+            memcpy(ideals->moves, moves, (size_t)n_moves * sizeof *moves);
         else
             status = vbs_no_memory(listing->ctx);
     }
@@ -231,26 +225,26 @@ static enum vbs_status find_moves(const struct vbs_task *task, const struct list
     return status;
 }
 
-enum vbs_status vbs_positions_list(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                   struct vbs_positions *positions, bool *listed)
+enum vbs_status vbs_order_ideals_list(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                      struct vbs_order_ideals *ideals, bool *listed)
 {
     struct listing listing = {
-        .ctx = ctx, .n_words = (task->n_layers + 63) / 64, .limit = VBS_MAX_POSITIONS};
+        .ctx = ctx, .n_words = (task->n_layers + 63) / 64, .limit = VBS_MAX_ORDER_IDEALS};
     enum vbs_status status = list_all(task, &listing);
 
-    *positions = (struct vbs_positions){0};
+    *ideals = (struct vbs_order_ideals){0};
     *listed = listing.n <= listing.limit;
     if (status == VBS_OK && *listed)
-        status = init(ctx, positions, listing.n, listing.n_words);
+        status = init(ctx, ideals, listing.n, listing.n_words);
     if (status == VBS_OK && *listed) {
-        take_sets(positions, &listing);
+        take_sets(ideals, &listing);
         for (int i = 0; i < listing.n; i++)
-            positions->live_bytes[i] = live_bytes(task, set_at(&listing, i));
-        status = find_moves(task, &listing, positions);
+            ideals->live_bytes[i] = live_bytes(task, set_at(&listing, i));
+        status = find_moves(task, &listing, ideals);
     }
     listing_clear(&listing);
     if (status != VBS_OK)
-        vbs_positions_clear(positions);
+        vbs_order_ideals_clear(ideals);
     return status;
 }
 
@@ -271,9 +265,9 @@ static void merge_move(struct vbs_move *moves, int *n_moves, const struct vbs_mo
 }
 
 /* Classes in the order of their first member: by their number of layers, as all are. */
-static enum vbs_status classify(struct vbs_ctx *ctx, const struct vbs_positions *all,
+static enum vbs_status classify(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
                                 const uint64_t *layers, struct listing *listing,
-                                struct vbs_positions *projection)
+                                struct vbs_order_ideals *projection)
 {
     uint64_t *set = malloc((size_t)all->n_words * sizeof *set);
     enum vbs_status status = VBS_OK;
@@ -292,12 +286,12 @@ static enum vbs_status classify(struct vbs_ctx *ctx, const struct vbs_positions 
     return status;
 }
 
-static enum vbs_status merge_classes(struct vbs_ctx *ctx, const struct vbs_positions *all,
+static enum vbs_status merge_classes(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
                                      const uint64_t *layers, int n_layers,
-                                     struct vbs_positions *projection)
+                                     struct vbs_order_ideals *projection)
 {
-    size_t n = (size_t)projection->n, room = n * (size_t)n_layers;
-    struct vbs_move *moves = vbs_arena_alloc(&projection->arena, room, sizeof *moves);
+    size_t n = (size_t)projection->n, capacity = n * (size_t)n_layers;
+    struct vbs_move *moves = vbs_arena_alloc(&projection->arena, capacity, sizeof *moves);
     int *n_moves = calloc(n, sizeof *n_moves), count = 0;
 
     if (!moves || !n_moves) {
@@ -328,14 +322,15 @@ static enum vbs_status merge_classes(struct vbs_ctx *ctx, const struct vbs_posit
     return VBS_OK;
 }
 
-enum vbs_status vbs_positions_project(struct vbs_ctx *ctx, const struct vbs_positions *all,
-                                      const uint64_t *layers, struct vbs_positions *projection)
+enum vbs_status vbs_order_ideals_project(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
+                                         const uint64_t *layers,
+                                         struct vbs_order_ideals *projection)
 {
     struct listing listing = {.ctx = ctx, .n_words = all->n_words, .limit = all->n};
     enum vbs_status status;
     int n_layers = 0;
 
-    *projection = (struct vbs_positions){0};
+    *projection = (struct vbs_order_ideals){0};
     for (int w = 0; w < all->n_words; w++)
         n_layers += __builtin_popcountll(layers[w]);
     status = classify(ctx, all, layers, &listing, projection);
@@ -347,12 +342,12 @@ enum vbs_status vbs_positions_project(struct vbs_ctx *ctx, const struct vbs_posi
     }
     listing_clear(&listing);
     if (status != VBS_OK)
-        vbs_positions_clear(projection);
+        vbs_order_ideals_clear(projection);
     return status;
 }
 
-void vbs_positions_clear(struct vbs_positions *positions)
+void vbs_order_ideals_clear(struct vbs_order_ideals *ideals)
 {
-    vbs_arena_clear(&positions->arena);
-    *positions = (struct vbs_positions){0};
+    vbs_arena_clear(&ideals->arena);
+    *ideals = (struct vbs_order_ideals){0};
 }

@@ -14,7 +14,7 @@
 #ifndef VBS_PLAN_PROBLEM_ORDER_IDEALS_H
 #define VBS_PLAN_PROBLEM_ORDER_IDEALS_H
 
-#include "plan/problem/planner.h"
+#include "plan/problem/task.h"
 
 #include <stdbool.h>
 
@@ -26,7 +26,7 @@ struct vbs_move {
     int64_t place_bytes; /* of which the output of an in-place layer may take the place */
 };
 
-struct vbs_positions {
+struct vbs_order_ideals {
     int n;               /* rising by the number of layers done; 0: none, n - 1: all */
     int n_words;         /* 64-bit words of a set of layers */
     int64_t *live_bytes; /* [n] that one sample keeps there */
@@ -40,19 +40,19 @@ struct vbs_positions {
 };
 
 /* More than these positions are not listed: networks with many parallel branches. */
-#define VBS_MAX_POSITIONS 20000
+#define VBS_MAX_ORDER_IDEALS 20000
 
 /* All positions of the task's network; *listed is false, and positions empty, where there are more
- * than VBS_MAX_POSITIONS. O(positions x (layers + edges)). */
-enum vbs_status vbs_positions_list(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                   struct vbs_positions *positions, bool *listed) VBS_MUST_CHECK;
+ * than VBS_MAX_ORDER_IDEALS. O(positions x (layers + edges)). */
+enum vbs_status vbs_order_ideals_list(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                      struct vbs_order_ideals *ideals, bool *listed) VBS_MUST_CHECK;
 
 /* The projection onto the layers of a set (n_words as those of all). */
-enum vbs_status vbs_positions_project(struct vbs_ctx *ctx, const struct vbs_positions *all,
-                                      const uint64_t *layers,
-                                      struct vbs_positions *projection) VBS_MUST_CHECK;
+enum vbs_status vbs_order_ideals_project(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
+                                         const uint64_t *layers,
+                                         struct vbs_order_ideals *projection) VBS_MUST_CHECK;
 
-void vbs_positions_clear(struct vbs_positions *positions);
+void vbs_order_ideals_clear(struct vbs_order_ideals *ideals);
 
 static inline bool vbs_layers_have(const uint64_t *layers, int layer)
 {
@@ -64,18 +64,18 @@ static inline void vbs_layers_add(uint64_t *layers, int layer)
     layers[(layer - 1) / 64] |= (uint64_t)1 << ((layer - 1) % 64);
 }
 
-static inline bool vbs_position_done(const struct vbs_positions *positions, int position, int layer)
+static inline bool vbs_order_ideal_has(const struct vbs_order_ideals *ideals, int ideal, int layer)
 {
-    return vbs_layers_have(positions->done + (size_t)position * (size_t)positions->n_words, layer);
+    return vbs_layers_have(ideals->done + (size_t)ideal * (size_t)ideals->n_words, layer);
 }
 
 /* The move of layer from position, or null. */
-static inline const struct vbs_move *vbs_position_move(const struct vbs_positions *positions,
-                                                       int position, int layer)
+static inline const struct vbs_move *vbs_order_ideal_move(const struct vbs_order_ideals *ideals,
+                                                          int ideal, int layer)
 {
-    for (int m = positions->first_move[position]; m < positions->first_move[position + 1]; m++)
-        if (positions->moves[m].layer == layer)
-            return &positions->moves[m];
+    for (int m = ideals->first_move[ideal]; m < ideals->first_move[ideal + 1]; m++)
+        if (ideals->moves[m].layer == layer)
+            return &ideals->moves[m];
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-#include "plan/problem/planner.h"
+#include "plan/problem/task.h"
 
 #include "base/fail.h"
 
@@ -6,7 +6,7 @@
 
 static int by_bytes(const void *a, const void *b)
 {
-    const struct vbs_stair *x = a, *y = b;
+    const struct vbs_row_point *x = a, *y = b;
 
     if (x->ws_bytes != y->ws_bytes)
         return x->ws_bytes < y->ws_bytes ? -1 : 1;
@@ -30,16 +30,17 @@ static int64_t least_weights(const struct vbs_task *task, int layer,
 }
 
 /* Appends the rows of layer at a batch; returns how many are of use. */
-static int add_stairs(const struct vbs_task *task, int layer, int batch_index, struct vbs_stair *to)
+static int add_points(const struct vbs_task *task, int layer, int batch_index,
+                      struct vbs_row_point *to)
 {
     int n_rows, n = 0;
     const struct vbs_profile_row *rows =
         vbs_profile_rows(task->profile, layer, batch_index, &n_rows);
 
     for (int a = 0; a < n_rows; a++)
-        to[a] =
-            (struct vbs_stair){.ws_bytes = rows[a].ws_bytes + least_weights(task, layer, &rows[a]),
-                               .ticks = vbs_task_ticks(task, rows[a].time_us)};
+        to[a] = (struct vbs_row_point){.ws_bytes =
+                                           rows[a].ws_bytes + least_weights(task, layer, &rows[a]),
+                                       .ticks = vbs_task_ticks(task, rows[a].time_us)};
     qsort(to, (size_t)n_rows, sizeof *to, by_bytes);
     for (int a = 0; a < n_rows; a++)
         if (n == 0 || to[a].ticks < to[n - 1].ticks)
@@ -47,10 +48,10 @@ static int add_stairs(const struct vbs_task *task, int layer, int batch_index, s
     return n;
 }
 
-enum vbs_status vbs_task_stairs(struct vbs_ctx *ctx, struct vbs_task *task)
+enum vbs_status vbs_task_row_pareto(struct vbs_ctx *ctx, struct vbs_task *task)
 {
-    struct vbs_stairs *stairs = &task->stairs;
-    size_t n = (size_t)task->n_layers * (size_t)task->n_batches, room = 0;
+    struct vbs_row_pareto *row_pareto = &task->row_pareto;
+    size_t n = (size_t)task->n_layers * (size_t)task->n_batches, capacity = 0;
     int count = 0;
 
     for (int k = 1; k <= task->n_layers; k++)
@@ -58,18 +59,18 @@ enum vbs_status vbs_task_stairs(struct vbs_ctx *ctx, struct vbs_task *task)
             int n_rows;
 
             vbs_profile_rows(task->profile, k, i, &n_rows);
-            room += (size_t)n_rows;
+            capacity += (size_t)n_rows;
         }
-    stairs->n_batches = task->n_batches;
-    stairs->first = vbs_arena_alloc(&task->arena, n + 1, sizeof *stairs->first);
-    stairs->stairs = vbs_arena_alloc(&task->arena, room, sizeof *stairs->stairs);
-    if (!stairs->first || !stairs->stairs)
+    row_pareto->n_batches = task->n_batches;
+    row_pareto->first = vbs_arena_alloc(&task->arena, n + 1, sizeof *row_pareto->first);
+    row_pareto->points = vbs_arena_alloc(&task->arena, capacity, sizeof *row_pareto->points);
+    if (!row_pareto->first || !row_pareto->points)
         return vbs_no_memory(ctx);
     for (int k = 1; k <= task->n_layers; k++)
         for (int i = 0; i < task->n_batches; i++) {
-            stairs->first[(k - 1) * task->n_batches + i] = count;
-            count += add_stairs(task, k, i, stairs->stairs + count);
+            row_pareto->first[(k - 1) * task->n_batches + i] = count;
+            count += add_points(task, k, i, row_pareto->points + count);
         }
-    stairs->first[n] = count;
+    row_pareto->first[n] = count;
     return VBS_OK;
 }

@@ -7,26 +7,26 @@
 
 #include <stdint.h>
 
-struct vbs_stair {
+struct vbs_row_point {
     int64_t ws_bytes, ticks;
 };
 
 /* Of all layers and batches: bytes rise, ticks fall. */
-struct vbs_stairs {
+struct vbs_row_pareto {
     int n_batches;
-    int *first;               /* [n_layers * n_batches + 1] */
-    struct vbs_stair *stairs; /* layer k at batches[i]: first[(k - 1) * n_batches + i] on */
+    int *first;                   /* [n_layers * n_batches + 1] */
+    struct vbs_row_point *points; /* layer k at batches[i]: first[(k - 1) * n_batches + i] on */
 };
 
 /* Ticks of the fastest row that fits into spare_bytes, or -1. */
-static inline int64_t vbs_stairs_ticks(const struct vbs_stairs *stairs, int layer, int batch_index,
-                                       int64_t spare_bytes)
+static inline int64_t vbs_row_pareto_ticks(const struct vbs_row_pareto *row_pareto, int layer,
+                                           int batch_index, int64_t spare_bytes)
 {
-    const int *first = &stairs->first[(layer - 1) * stairs->n_batches + batch_index];
+    const int *first = &row_pareto->first[(layer - 1) * row_pareto->n_batches + batch_index];
     int64_t ticks = -1;
 
-    for (int s = first[0]; s < first[1] && stairs->stairs[s].ws_bytes <= spare_bytes; s++)
-        ticks = stairs->stairs[s].ticks;
+    for (int s = first[0]; s < first[1] && row_pareto->points[s].ws_bytes <= spare_bytes; s++)
+        ticks = row_pareto->points[s].ticks;
     return ticks;
 }
 

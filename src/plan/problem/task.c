@@ -1,4 +1,4 @@
-#include "plan/problem/planner.h"
+#include "plan/problem/task.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"
@@ -139,7 +139,7 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
     }
     choose_ticks(task);
     task->latency_ticks = latency_ticks(task);
-    status = vbs_task_stairs(ctx, task);
+    status = vbs_task_row_pareto(ctx, task);
     if (status == VBS_OK)
         status = vbs_task_floors(ctx, task);
     if (status != VBS_OK)
@@ -150,107 +150,4 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
 void vbs_task_clear(struct vbs_task *task)
 {
     vbs_arena_clear(&task->arena);
-}
-
-int64_t vbs_task_ticks(const struct vbs_task *task, double time_us)
-{
-    double ticks = ldexp(time_us, task->tick_shift);
-
-    /* Only waits for copies come to more than the dearest schedule. */
-    return ticks < 0x1p62 ? llrint(ticks) : (int64_t)1 << 62;
-}
-
-double vbs_task_us(const struct vbs_task *task, int64_t ticks)
-{
-    return ldexp((double)ticks, -task->tick_shift);
-}
-
-int vbs_task_reads_input(const struct vbs_task *task, int layer)
-{
-    for (int i = 0; i < task->n_inputs[layer]; i++)
-        if (task->inputs[layer][i] == 0)
-            return 1;
-    return 0;
-}
-
-const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
-                                                const struct vbs_step *step)
-{
-    int n_rows;
-    const struct vbs_profile_row *row =
-        vbs_profile_rows(task->profile, step->layer, task->batch_index[step->batch], &n_rows);
-
-    while (row->algorithm != step->algorithm)
-        row++;
-    return row;
-}
-
-const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
-                                           int64_t base_bytes, int64_t memory_bytes)
-{
-    const struct vbs_profile_row *rows, *best = NULL;
-    int n_rows, index = batch <= task->request ? task->batch_index[batch] : -1;
-
-    if (index < 0 || base_bytes > memory_bytes)
-        return NULL;
-    rows = vbs_profile_rows(task->profile, layer, index, &n_rows);
-    for (int a = 0; a < n_rows; a++)
-        if (rows[a].ws_bytes <= memory_bytes - base_bytes &&
-            (!best || rows[a].time_us < best->time_us))
-            best = &rows[a];
-    return best;
-}
-
-enum vbs_status vbs_step_list_append(struct vbs_ctx *ctx, struct vbs_step_list *list,
-                                     const struct vbs_step *step)
-{
-    if (list->n_steps == VBS_MAX_STEPS)
-        return vbs_fail(ctx, VBS_USAGE, "the schedule would have more than %d steps",
-                        VBS_MAX_STEPS);
-    if (list->n_steps == list->capacity) {
-        int64_t capacity = list->capacity ? 2 * list->capacity : 64;
-        struct vbs_step *steps = realloc(list->steps, (size_t)capacity * sizeof *steps);
-
-        if (!steps)
-            return vbs_no_memory(ctx);
-        list->steps = steps;
-        list->capacity = capacity;
-    }
-    list->steps[list->n_steps++] = *step;
-    return VBS_OK;
-}
-
-enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
-                                  int batch, int algorithm)
-{
-    struct vbs_step step = {.layer = layer, .batch = batch, .algorithm = algorithm};
-
-    return vbs_step_list_append(ctx, list, &step);
-}
-
-enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *steps, int64_t n,
-                                   struct vbs_step_list *to)
-{
-    for (int64_t s = 0; s < n; s++) {
-        enum vbs_status status = vbs_step_list_append(ctx, to, &steps[s]);
-
-        if (status != VBS_OK)
-            return status;
-    }
-    return VBS_OK;
-}
-
-void vbs_step_list_clear(struct vbs_step_list *list)
-{
-    free(list->steps);
-    *list = (struct vbs_step_list){0};
-}
-
-double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list)
-{
-    double time_us = 0;
-
-    for (int64_t s = 0; s < list->n_steps; s++)
-        time_us += vbs_task_step_row(task, &list->steps[s])->time_us;
-    return time_us;
 }

@@ -27,16 +27,16 @@ static enum vbs_status expand_layer(const struct expansion *at, int layer, int f
         enum vbs_status status;
 
         if (s == first || at->from[s] != at->from[s - 1])
-            move = vbs_position_move(lattice->positions, at->from[s], layer);
+            move = vbs_order_ideal_move(lattice->ideals, at->from[s], layer);
         if (!move)
             break;
         at->to[s] = (uint16_t)move->to;
-        bytes += move->base_bytes - lattice->positions->live_bytes[at->from[s]];
+        bytes += move->base_bytes - lattice->ideals->live_bytes[at->from[s]];
         place += move->place_bytes;
         if (index < 0)
             continue;
-        ticks = vbs_stairs_ticks(&task->stairs, layer, index,
-                                 lattice->memory_bytes - bytes - vbs_task_added(out, place));
+        ticks = vbs_row_pareto_ticks(&task->row_pareto, layer, index,
+                                     lattice->memory_bytes - bytes - vbs_task_added(out, place));
         if (ticks < 0)
             continue;
         status = at->visit(
@@ -54,23 +54,23 @@ enum vbs_status vbs_lattice_expand(
     const struct vbs_lattice *lattice, const uint16_t *from, uint16_t *to,
     enum vbs_status (*visit)(void *self, const struct vbs_edge *edge), void *self)
 {
-    const struct vbs_positions *positions = lattice->positions;
+    const struct vbs_order_ideals *ideals = lattice->ideals;
     int r = lattice->task->request;
     struct expansion at = {
         .lattice = lattice, .from = from, .to = to, .visit = visit, .self = self};
 
     memcpy(to, from, (size_t)r * sizeof *to);
     for (int s = 0; s < r; s++)
-        at.live_bytes += positions->live_bytes[from[s]];
+        at.live_bytes += ideals->live_bytes[from[s]];
     for (int s = 0; s < r; s++) {
         if (s > 0 && from[s] == from[s - 1])
             continue;
-        for (int m = positions->first_move[from[s]]; m < positions->first_move[from[s] + 1]; m++) {
-            int layer = positions->moves[m].layer;
+        for (int m = ideals->first_move[from[s]]; m < ideals->first_move[from[s] + 1]; m++) {
+            int layer = ideals->moves[m].layer;
             enum vbs_status status;
 
             /* Samples keep their order: the layer must have done the sample before. */
-            if (s > 0 && !vbs_position_done(positions, from[s - 1], layer))
+            if (s > 0 && !vbs_order_ideal_has(ideals, from[s - 1], layer))
                 continue;
             status = expand_layer(&at, layer, s);
             if (status != VBS_OK)

@@ -4,11 +4,11 @@
 #ifndef VBS_PLAN_SEARCH_EXPAND_H
 #define VBS_PLAN_SEARCH_EXPAND_H
 
-#include "plan/problem/order_ideals.h"
+#include "plan/problem/problem.h"
 
 struct vbs_lattice {
     const struct vbs_task *task;
-    const struct vbs_positions *positions;
+    const struct vbs_order_ideals *ideals;
     int64_t memory_bytes;
 };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_PIECE 8   /* steps */
-#define LAST_PIECE  256 /* likewise */
+#define FIRST_WINDOW 8   /* steps */
+#define LAST_WINDOW  256 /* likewise */
 
 /* A schedule as a path: the state before each step, and behind the last. */
 struct path {
@@ -18,7 +18,7 @@ struct path {
     int64_t capacity;
     uint16_t *states; /* [capacity + 1][request] */
     int64_t *ticks;   /* [capacity + 1] of each step */
-    int64_t **to_go;  /* [n_layers] to the end of a piece */
+    int64_t **to_go;  /* [n_layers] to the end of a window */
     struct vbs_arena arena;
 };
 
@@ -28,7 +28,7 @@ static uint16_t *state_at(const struct path *path, int64_t step)
 }
 
 /* The edge of a step among those out of a state. */
-struct wanted {
+struct edge_search {
     const struct vbs_step *step;
     uint16_t *to;
     size_t bytes;
@@ -37,12 +37,12 @@ struct wanted {
 
 static enum vbs_status look_for(void *self, const struct vbs_edge *edge)
 {
-    struct wanted *wanted = self;
+    struct edge_search *search = self;
 
-    if (edge->layer != wanted->step->layer || edge->batch != wanted->step->batch)
+    if (edge->layer != search->step->layer || edge->batch != search->step->batch)
         return VBS_OK;
-    wanted->ticks = edge->ticks;
-    memcpy(wanted->to, edge->to, wanted->bytes);
+    search->ticks = edge->ticks;
+    memcpy(search->to, edge->to, search->bytes);
     return VBS_OK;
 }
 
@@ -54,13 +54,13 @@ static enum vbs_status follow(struct path *path, int64_t from)
     enum vbs_status status = scratch ? VBS_OK : vbs_no_memory(path->ctx);
 
     for (int64_t s = from; status == VBS_OK && s < path->steps->n_steps; s++) {
-        struct wanted wanted = {.step = &path->steps->steps[s],
-                                .to = state_at(path, s + 1),
-                                .bytes = r * sizeof *scratch,
-                                .ticks = -1};
+        struct edge_search search = {.step = &path->steps->steps[s],
+                                     .to = state_at(path, s + 1),
+                                     .bytes = r * sizeof *scratch,
+                                     .ticks = -1};
 
-        status = vbs_lattice_expand(path->lattice, state_at(path, s), scratch, look_for, &wanted);
-        path->ticks[s] = wanted.ticks;
+        status = vbs_lattice_expand(path->lattice, state_at(path, s), scratch, look_for, &search);
+        path->ticks[s] = search.ticks;
     }
     free(scratch);
     return status;
@@ -86,16 +86,16 @@ static enum vbs_status make_room(struct path *path)
     return VBS_OK;
 }
 
-/* Puts the steps of piece in the place of the steps from..to-1. */
+/* Puts the steps of window in the place of the steps from..to-1. */
 static enum vbs_status replace(struct path *path, int64_t from, int64_t to,
-                               const struct vbs_step_list *piece)
+                               const struct vbs_step_list *window)
 {
     struct vbs_step_list made = {0};
     const struct vbs_step *steps = path->steps->steps;
     enum vbs_status status = vbs_step_list_copy(path->ctx, steps, from, &made);
 
     if (status == VBS_OK)
-        status = vbs_step_list_copy(path->ctx, piece->steps, piece->n_steps, &made);
+        status = vbs_step_list_copy(path->ctx, window->steps, window->n_steps, &made);
     if (status == VBS_OK)
         status = vbs_step_list_copy(path->ctx, steps + to, path->steps->n_steps - to, &made);
     if (status != VBS_OK) {
@@ -113,7 +113,7 @@ static int samples_done(const struct path *path, const uint16_t *state, int laye
     int done = 0;
 
     while (done < path->lattice->task->request &&
-           vbs_position_done(path->lattice->positions, state[done], layer))
+           vbs_order_ideal_has(path->lattice->ideals, state[done], layer))
         done++;
     return done;
 }
@@ -129,37 +129,37 @@ static void aim_at(struct path *path, const uint16_t *goal)
 }
 
 /* Looks for a shorter way between the states before the steps from and to. */
-static enum vbs_status improve_piece(struct path *path, int64_t from, int64_t to,
-                                     enum vbs_found *found)
+static enum vbs_status improve_window(struct path *path, int64_t from, int64_t to,
+                                      enum vbs_found *found)
 {
-    struct vbs_sweep_limits limits = {.max_states = path->limits->max_states,
-                                      .until_s = path->limits->until_s};
-    struct vbs_step_list piece = {0};
-    struct vbs_guide guide;
-    struct vbs_sweep sweep;
+    struct vbs_search_limits limits = {.max_states = path->limits->max_states,
+                                       .until_s = path->limits->until_s};
+    struct vbs_step_list window = {0};
+    struct vbs_heuristic heuristic;
+    struct vbs_state_search search;
     enum vbs_status status;
 
     for (int64_t s = from; s < to; s++)
         limits.below_ticks += path->ticks[s];
     aim_at(path, state_at(path, to));
-    status =
-        vbs_guide_init(path->ctx, &guide, path->lattice, path->all_layers, path->to_go, NULL, 0);
+    status = vbs_heuristic_init(path->ctx, &heuristic, path->lattice, path->all_layers, path->to_go,
+                                NULL, 0);
     if (status != VBS_OK)
         return status;
-    status = vbs_sweep_run(path->ctx, &guide, state_at(path, from), state_at(path, to), &limits,
-                           &sweep, found);
-    vbs_guide_clear(&guide);
+    status = vbs_search_run(path->ctx, &heuristic, state_at(path, from), state_at(path, to),
+                            &limits, &search, found);
+    vbs_heuristic_clear(&heuristic);
     if (status != VBS_OK || *found != VBS_FOUND)
         return status;
-    status = vbs_sweep_emit(path->ctx, path->lattice, &sweep, &piece);
+    status = vbs_search_emit(path->ctx, path->lattice, &search, &window);
     if (status == VBS_OK)
-        status = replace(path, from, to, &piece);
-    vbs_step_list_clear(&piece);
-    vbs_sweep_clear(&sweep);
+        status = replace(path, from, to, &window);
+    vbs_step_list_clear(&window);
+    vbs_search_clear(&search);
     return status;
 }
 
-/* One pass over the path in overlapping pieces. *lost counts those that were too large. */
+/* One pass over the path in overlapping windows. *lost counts those that were too large. */
 static enum vbs_status pass(struct path *path, int length, bool *improved, int *lost, int *tried)
 {
     enum vbs_status status = VBS_OK;
@@ -173,7 +173,7 @@ static enum vbs_status pass(struct path *path, int length, bool *improved, int *
             to = path->steps->n_steps;
         if (vbs_clock_s() > path->limits->until_s)
             break;
-        status = improve_piece(path, from, to, &found);
+        status = improve_window(path, from, to, &found);
         *improved = *improved || found == VBS_FOUND;
         *lost += found == VBS_FOUND_OUT;
         (*tried)++;
@@ -218,7 +218,7 @@ enum vbs_status vbs_improve(struct vbs_ctx *ctx, const struct vbs_lattice *latti
     enum vbs_status status = path_init(&path);
 
     *improved = false;
-    for (int length = FIRST_PIECE; status == VBS_OK && length <= LAST_PIECE;) {
+    for (int length = FIRST_WINDOW; status == VBS_OK && length <= LAST_WINDOW;) {
         bool here = false;
         int lost, tried;
 

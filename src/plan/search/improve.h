@@ -1,5 +1,5 @@
 /*
- * Better schedules from a given one: pieces of its path through the lattice are replaced by the
+ * Better schedules from a given one: windows of its path through the lattice are replaced by the
  * shortest ones between the same two states.
  */
 #ifndef VBS_PLAN_SEARCH_IMPROVE_H
@@ -8,7 +8,7 @@
 #include "plan/search/state_search.h"
 
 struct vbs_improve_limits {
-    int max_states; /* of one piece */
+    int max_states; /* of one window */
     double until_s; /* of vbs_clock_s */
 };
 

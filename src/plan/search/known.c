@@ -1,7 +1,8 @@
 #include "plan/search/known.h"
 
 #include "base/fail.h"
-#include "plan/problem/timeline.h"
+#include "base/grow.h"
+#include "plan/problem/problem.h"
 #include "plan/search/pattern_database.h"
 #include "plan/search/prove.h"
 
@@ -17,12 +18,12 @@ static int64_t ticks_of(const struct vbs_task *task, const struct vbs_step_list 
     return ticks;
 }
 
-static struct vbs_known look_up(const struct vbs_part *part, int64_t memory_bytes)
+static struct vbs_known look_up(const struct vbs_chunk *chunk, int64_t memory_bytes)
 {
     struct vbs_known known = {.best_ticks = VBS_NEVER_TICKS};
 
-    for (int f = 0; f < part->n_facts; f++) {
-        const struct vbs_fact *fact = &part->facts[f];
+    for (int f = 0; f < chunk->n_facts; f++) {
+        const struct vbs_fact *fact = &chunk->facts[f];
 
         if (fact->high_bytes >= memory_bytes && fact->bound_ticks > known.bound_ticks)
             known.bound_ticks = fact->bound_ticks;
@@ -37,16 +38,17 @@ static struct vbs_known look_up(const struct vbs_part *part, int64_t memory_byte
 }
 
 /* Begins with what is known, or with a cutting that is better. */
-static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_part *part, int64_t memory_bytes,
-                                   const struct vbs_known *known, struct vbs_proof *proof)
+static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
+                                   int64_t memory_bytes, const struct vbs_known *known,
+                                   struct vbs_proof *proof)
 {
     struct vbs_draft draft = {0};
-    enum vbs_status status = vbs_answers_plan(ctx, &part->cuttings, memory_bytes, &draft);
+    enum vbs_status status = vbs_pareto_plan_within(ctx, &chunk->cuttings, memory_bytes, &draft);
 
     *proof = (struct vbs_proof){
         .best_ticks = VBS_NEVER_TICKS, .bound_ticks = known->bound_ticks, .steps = draft.steps};
     if (status == VBS_OK)
-        proof->best_ticks = ticks_of(&part->task, &proof->steps);
+        proof->best_ticks = ticks_of(&chunk->task, &proof->steps);
     else if (status != VBS_INFEASIBLE)
         return status;
     if (known->best_ticks >= proof->best_ticks)
@@ -57,60 +59,53 @@ static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_part *part, i
 }
 
 /* Keeps what a proof found; takes its steps. */
-static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_part *part, int64_t memory_bytes,
+static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, int64_t memory_bytes,
                                 double limit_s, struct vbs_proof *proof)
 {
-    struct vbs_walked walked = {.peak_bytes = INT64_MAX};
-    enum vbs_status status = VBS_OK;
+    struct vbs_timeline timeline = {.peak_bytes = INT64_MAX};
+    enum vbs_status status;
 
-    if (part->n_facts == part->capacity) {
-        int capacity = part->capacity ? 2 * part->capacity : 16;
-        struct vbs_fact *more = realloc(part->facts, (size_t)capacity * sizeof *more);
-
-        if (!more)
-            return vbs_no_memory(ctx);
-        part->facts = more;
-        part->capacity = capacity;
-    }
-    if (proof->best_ticks < VBS_NEVER_TICKS)
-        status = vbs_walk_all(ctx, &part->task, &proof->steps, &walked);
+    status =
+        vbs_grow(ctx, &chunk->facts, &chunk->capacity, chunk->n_facts + 1, sizeof *chunk->facts);
+    if (status == VBS_OK && proof->best_ticks < VBS_NEVER_TICKS)
+        status = vbs_timeline_find(ctx, &chunk->task, &proof->steps, &timeline);
     if (status != VBS_OK)
         return status;
-    part->facts[part->n_facts++] = (struct vbs_fact){.low_bytes = walked.peak_bytes,
-                                                     .high_bytes = memory_bytes,
-                                                     .best_ticks = proof->best_ticks,
-                                                     .bound_ticks = proof->bound_ticks,
-                                                     .limit_s = fmax(limit_s, 1e-9),
-                                                     .steps = proof->steps};
+    chunk->facts[chunk->n_facts++] = (struct vbs_fact){.low_bytes = timeline.peak_bytes,
+                                                       .high_bytes = memory_bytes,
+                                                       .best_ticks = proof->best_ticks,
+                                                       .bound_ticks = proof->bound_ticks,
+                                                       .limit_s = fmax(limit_s, 1e-9),
+                                                       .steps = proof->steps};
     proof->steps = (struct vbs_step_list){0};
     return VBS_OK;
 }
 
 /* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
  * not count. Valid until the next call. */
-enum vbs_status vbs_part_find_out(struct vbs_ctx *ctx, struct vbs_part *part,
-                                  const struct vbs_positions *positions, int64_t memory_bytes,
-                                  double limit_s, int64_t below_ticks, struct vbs_known *known)
+enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
+                                 const struct vbs_order_ideals *ideals, int64_t memory_bytes,
+                                 double limit_s, int64_t below_ticks, struct vbs_known *known)
 {
     const struct vbs_prove_limits limits = {
-        .until_s = vbs_clock_s() + limit_s, .below_ticks = below_ticks, .seeds = &part->cuttings};
+        .until_s = vbs_clock_s() + limit_s, .below_ticks = below_ticks, .seeds = &chunk->cuttings};
     struct vbs_proof proof = {0};
     enum vbs_status status;
 
-    *known = look_up(part, memory_bytes);
+    *known = look_up(chunk, memory_bytes);
     /* A search that had much less time does not count: find_least is short. */
     if ((known->searched_s > 0 && 2 * known->searched_s > limit_s) ||
         known->bound_ticks >= known->best_ticks)
         return VBS_OK;
-    status = start_proof(ctx, part, memory_bytes, known, &proof);
+    status = start_proof(ctx, chunk, memory_bytes, known, &proof);
     if (status == VBS_OK)
-        status = vbs_prove(ctx, &part->task, positions, memory_bytes, &limits, &proof);
+        status = vbs_prove(ctx, &chunk->task, ideals, memory_bytes, &limits, &proof);
     if (status == VBS_OK)
-        status = add_fact(ctx, part, memory_bytes, limit_s, &proof);
-    if (proof.peak_bytes > part->search_bytes)
-        part->search_bytes = proof.peak_bytes;
+        status = add_fact(ctx, chunk, memory_bytes, limit_s, &proof);
+    if (proof.peak_bytes > chunk->search_bytes)
+        chunk->search_bytes = proof.peak_bytes;
     vbs_step_list_clear(&proof.steps);
-    *known = look_up(part, memory_bytes);
+    *known = look_up(chunk, memory_bytes);
     return status;
 }
 
@@ -136,36 +131,36 @@ static int64_t least_by_layers(const struct vbs_task *task, int64_t *togo, int64
 }
 
 /* Lowers least_bytes of a part below that of its cuttings while there is a schedule. */
-enum vbs_status vbs_part_find_least(struct vbs_ctx *ctx, struct vbs_part *part,
-                                    const struct vbs_positions *positions, double limit_s)
+enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
+                                     const struct vbs_order_ideals *ideals, double limit_s)
 {
-    int64_t *togo = malloc(((size_t)part->task.request + 1) * sizeof *togo), floor;
+    int64_t *togo = malloc(((size_t)chunk->task.request + 1) * sizeof *togo), floor;
     double until_s = vbs_clock_s() + limit_s;
     enum vbs_status status = VBS_OK;
 
-    part->least_bytes = vbs_answers_least_bytes(&part->cuttings);
+    chunk->least_bytes = vbs_pareto_least_bytes(&chunk->cuttings);
     if (!togo)
         return vbs_no_memory(ctx);
-    floor = least_by_layers(&part->task, togo, part->least_bytes);
+    floor = least_by_layers(&chunk->task, togo, chunk->least_bytes);
     free(togo);
-    while (status == VBS_OK && part->least_bytes > floor && vbs_clock_s() < until_s) {
-        struct vbs_walked walked;
+    while (status == VBS_OK && chunk->least_bytes > floor && vbs_clock_s() < until_s) {
+        struct vbs_timeline timeline;
         struct vbs_known known;
 
-        status = vbs_part_find_out(ctx, part, positions, part->least_bytes - 1,
-                                   until_s - vbs_clock_s(), VBS_NEVER_TICKS, &known);
+        status = vbs_chunk_search(ctx, chunk, ideals, chunk->least_bytes - 1,
+                                  until_s - vbs_clock_s(), VBS_NEVER_TICKS, &known);
         if (status != VBS_OK || !known.steps)
             break;
-        status = vbs_walk_all(ctx, &part->task, known.steps, &walked);
-        part->least_bytes = walked.peak_bytes;
+        status = vbs_timeline_find(ctx, &chunk->task, known.steps, &timeline);
+        chunk->least_bytes = timeline.peak_bytes;
     }
     return status;
 }
 
-void vbs_part_clear(struct vbs_part *part)
+void vbs_chunk_clear(struct vbs_chunk *chunk)
 {
-    for (int f = 0; f < part->n_facts; f++)
-        vbs_step_list_clear(&part->facts[f].steps);
-    free(part->facts);
-    vbs_answers_clear(&part->cuttings);
+    for (int f = 0; f < chunk->n_facts; f++)
+        vbs_step_list_clear(&chunk->facts[f].steps);
+    free(chunk->facts);
+    vbs_pareto_clear(&chunk->cuttings);
 }

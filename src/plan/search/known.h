@@ -5,8 +5,7 @@
 #ifndef VBS_PLAN_SEARCH_KNOWN_H
 #define VBS_PLAN_SEARCH_KNOWN_H
 
-#include "plan/problem/pareto.h"
-#include "plan/problem/order_ideals.h"
+#include "plan/problem/problem.h"
 
 /* What a search found at the budget high_bytes: a bound for all up to it, and a schedule (unless
  * best_ticks is VBS_NEVER_TICKS) for all from low_bytes on. */
@@ -25,27 +24,28 @@ struct vbs_known {
 };
 
 /* Requests of one size; the whole request, or the chunks of a size when latency is bounded. */
-struct vbs_part {
+struct vbs_chunk {
     struct vbs_task task; /* shares the arena of the solver's task */
-    struct vbs_answers cuttings;
-    int n_facts, capacity;
+    struct vbs_pareto_set cuttings;
+    int n_facts;
+    int64_t capacity;
     struct vbs_fact *facts;
     int64_t least_bytes;
     size_t search_bytes; /* the most that a search held */
 };
 
-void vbs_part_clear(struct vbs_part *part);
+void vbs_chunk_clear(struct vbs_chunk *chunk);
 
 /* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
  * not count. positions may be null (vbs_prove). Valid until the next call. */
-enum vbs_status vbs_part_find_out(struct vbs_ctx *ctx, struct vbs_part *part,
-                                  const struct vbs_positions *positions, int64_t memory_bytes,
-                                  double limit_s, int64_t below_ticks,
-                                  struct vbs_known *known) VBS_MUST_CHECK;
+enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
+                                 const struct vbs_order_ideals *ideals, int64_t memory_bytes,
+                                 double limit_s, int64_t below_ticks,
+                                 struct vbs_known *known) VBS_MUST_CHECK;
 
 /* Lowers least_bytes from that of the cuttings while a search of limit_s finds a schedule. */
-enum vbs_status vbs_part_find_least(struct vbs_ctx *ctx, struct vbs_part *part,
-                                    const struct vbs_positions *positions,
-                                    double limit_s) VBS_MUST_CHECK;
+enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
+                                     const struct vbs_order_ideals *ideals,
+                                     double limit_s) VBS_MUST_CHECK;
 
 #endif

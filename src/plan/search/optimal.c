@@ -10,14 +10,14 @@
  * With a latency and external io a schedule is a sequence of chunks between which nothing is alive,
  * so that chunks of 1..r samples are searched one by one and the best sequence put together.
  */
-#include "plan/dp/monotone.h"
-#include "plan/dp/guillotine.h"
+#include "plan/search/search.h"
+#include "plan/dp/dp.h"
 #include "plan/search/known.h"
-#include "plan/problem/timeline.h"
-#include "plan/dp/line.h"
+#include "plan/problem/problem.h"
 #include "plan/search/pattern_database.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,19 +25,19 @@
 
 struct optimal {
     const struct vbs_task *task;
-    struct vbs_positions positions;
+    struct vbs_order_ideals ideals;
     bool listed;
     bool in_chunks;
     struct vbs_task whole; /* the task without its latency; shares its arena */
-    int n_parts;
-    struct vbs_part *parts; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
+    int n_chunks;
+    struct vbs_chunk *chunks; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
     int64_t least_bytes;
     double limit_s; /* of a plan */
 };
 
-static const struct vbs_positions *positions_of(const struct optimal *optimal)
+static const struct vbs_order_ideals *positions_of(const struct optimal *optimal)
 {
-    return optimal->listed ? &optimal->positions : NULL;
+    return optimal->listed ? &optimal->ideals : NULL;
 }
 
 /* Cuttings without regard to the structure cost the square of the layers: where that would take
@@ -51,7 +51,7 @@ static bool cuts_freely(const struct vbs_task *task)
 
 static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *optimal,
                                  const struct vbs_orders *orders, int at,
-                                 struct vbs_answers *answers)
+                                 struct vbs_pareto_set *pareto)
 {
     const struct vbs_chain *structure = &orders->at[at].structure;
     bool fold = structure->n_items > 0 && !cuts_freely(optimal->task);
@@ -64,76 +64,76 @@ static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *opti
         status = vbs_line_fold(ctx, &arena, &line, structure, &folded);
     if (status == VBS_OK)
         status = vbs_guillotine_solve(ctx, &optimal->whole, fold ? &folded : &line, VBS_CUT_BARRIER,
-                                      answers, optimal->n_parts);
+                                      pareto, optimal->n_chunks);
     vbs_arena_clear(&arena);
     return status;
 }
 
 /* What dp-vbs+ has beside its cuttings, where they keep the structure as its do. */
 static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal *optimal,
-                                      struct vbs_answers *answers)
+                                      struct vbs_pareto_set *pareto)
 {
     enum vbs_status status = VBS_OK;
 
-    for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
-        status = vbs_monotone_offer(ctx, &optimal->parts[p].task, &answers[p]);
+    for (int p = 0; status == VBS_OK && p < optimal->n_chunks; p++)
+        status = vbs_monotone_offer(ctx, &optimal->chunks[p].task, &pareto[p]);
     return status;
 }
 
 /* The guillotine cuttings of all parts. */
 static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    struct vbs_answers *answers = calloc((size_t)optimal->n_parts, sizeof *answers);
+    struct vbs_pareto_set *pareto = calloc((size_t)optimal->n_chunks, sizeof *pareto);
     struct vbs_arena arena = {0};
     struct vbs_orders orders;
     enum vbs_status status =
-        answers ? vbs_orders_find(ctx, optimal->task, &arena, &orders) : vbs_no_memory(ctx);
+        pareto ? vbs_orders_find(ctx, optimal->task, &arena, &orders) : vbs_no_memory(ctx);
 
-    for (int p = 0; answers && p < optimal->n_parts; p++)
-        answers[p].task = &optimal->parts[p].task;
+    for (int p = 0; pareto && p < optimal->n_chunks; p++)
+        pareto[p].task = &optimal->chunks[p].task;
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
-        status = cut_order(ctx, optimal, &orders, i, answers);
+        status = cut_order(ctx, optimal, &orders, i, pareto);
     if (status == VBS_OK && !cuts_freely(optimal->task) &&
         !vbs_orders_have_plain_ids(optimal->task, &orders))
-        status = offer_monotone(ctx, optimal, answers);
-    for (int p = 0; answers && p < optimal->n_parts; p++)
-        optimal->parts[p].cuttings = answers[p];
-    free(answers);
+        status = offer_monotone(ctx, optimal, pareto);
+    for (int p = 0; pareto && p < optimal->n_chunks; p++)
+        optimal->chunks[p].cuttings = pareto[p];
+    free(pareto);
     vbs_arena_clear(&arena);
     return status;
 }
 
 /* The task of a part: the same network and ticks, fewer samples, no latency. */
-static struct vbs_task part_task(const struct vbs_task *task, int request)
+static struct vbs_task chunk_task(const struct vbs_task *task, int request)
 {
-    struct vbs_task part = *task;
+    struct vbs_task chunk = *task;
 
-    part.request = request;
-    part.problem.request = request;
-    part.latency_ticks = INT64_MAX;
-    while (part.profile->batches[part.n_batches - 1] > request) /* ends: batches[0] is 1 */
-        part.n_batches--;
-    return part;
+    chunk.request = request;
+    chunk.problem.request = request;
+    chunk.latency_ticks = INT64_MAX;
+    while (chunk.profile->batches[chunk.n_batches - 1] > request) /* ends: batches[0] is 1 */
+        chunk.n_batches--;
+    return chunk;
 }
 
 /* One part for the request; or, where chunks are bounded, one for each size of a chunk. */
-static enum vbs_status open_parts(struct vbs_ctx *ctx, struct optimal *optimal)
+static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     const struct vbs_task *task = optimal->task;
     enum vbs_status status;
 
     optimal->in_chunks = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
-    optimal->n_parts = optimal->in_chunks ? task->request : 1;
-    optimal->whole = part_task(task, task->request);
-    optimal->parts = calloc((size_t)optimal->n_parts, sizeof *optimal->parts);
-    if (!optimal->parts)
+    optimal->n_chunks = optimal->in_chunks ? task->request : 1;
+    optimal->whole = chunk_task(task, task->request);
+    optimal->chunks = calloc((size_t)optimal->n_chunks, sizeof *optimal->chunks);
+    if (!optimal->chunks)
         return vbs_no_memory(ctx);
-    for (int p = 0; p < optimal->n_parts; p++)
-        optimal->parts[p].task = part_task(task, optimal->in_chunks ? p + 1 : task->request);
+    for (int p = 0; p < optimal->n_chunks; p++)
+        optimal->chunks[p].task = chunk_task(task, optimal->in_chunks ? p + 1 : task->request);
     status = cut(ctx, optimal);
-    for (int p = 0; status == VBS_OK && p < optimal->n_parts; p++)
-        status = vbs_part_find_least(ctx, &optimal->parts[p], positions_of(optimal),
-                                     optimal->limit_s / 10);
+    for (int p = 0; status == VBS_OK && p < optimal->n_chunks; p++)
+        status = vbs_chunk_find_least(ctx, &optimal->chunks[p], positions_of(optimal),
+                                      optimal->limit_s / 10);
     return status;
 }
 
@@ -143,10 +143,10 @@ static void optimal_close(void *self)
 
     if (!optimal)
         return;
-    for (int p = 0; optimal->parts && p < optimal->n_parts; p++)
-        vbs_part_clear(&optimal->parts[p]);
-    free(optimal->parts);
-    vbs_positions_clear(&optimal->positions);
+    for (int p = 0; optimal->chunks && p < optimal->n_chunks; p++)
+        vbs_chunk_clear(&optimal->chunks[p]);
+    free(optimal->chunks);
+    vbs_order_ideals_clear(&optimal->ideals);
     free(optimal);
 }
 
@@ -161,7 +161,7 @@ struct sequence {
 static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
                                    int64_t memory_bytes, struct sequence *sequence)
 {
-    int r = optimal->n_parts;
+    int r = optimal->n_chunks;
     int64_t limit = optimal->task->latency_ticks;
     double until_s = vbs_clock_s() + optimal->limit_s;
 
@@ -169,8 +169,8 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
         struct vbs_known known;
         double limit_s = (until_s - vbs_clock_s()) / (r + 1 - b);
         enum vbs_status status =
-            vbs_part_find_out(ctx, &optimal->parts[b - 1], positions_of(optimal), memory_bytes,
-                              limit_s, limit + 1, &known);
+            vbs_chunk_search(ctx, &optimal->chunks[b - 1], positions_of(optimal), memory_bytes,
+                             limit_s, limit + 1, &known);
         int64_t best, bound;
 
         if (status != VBS_OK)
@@ -217,7 +217,7 @@ static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *s
 static enum vbs_status plan_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
                                    int64_t memory_bytes, struct vbs_draft *draft)
 {
-    int r = optimal->n_parts;
+    int r = optimal->n_chunks;
     struct vbs_arena arena = {0};
     size_t n = (size_t)r + 1;
     struct sequence sequence = {
@@ -247,8 +247,8 @@ static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
 {
     int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
     struct vbs_known known;
-    enum vbs_status status = vbs_part_find_out(
-        ctx, &optimal->parts[0], positions_of(optimal), memory_bytes, optimal->limit_s,
+    enum vbs_status status = vbs_chunk_search(
+        ctx, &optimal->chunks[0], positions_of(optimal), memory_bytes, optimal->limit_s,
         limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
 
     if (status != VBS_OK)
@@ -263,14 +263,14 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
                                     struct vbs_draft *draft)
 {
     struct optimal *optimal = self;
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     enum vbs_status status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
                                                 : plan_whole(ctx, optimal, memory_bytes, draft);
 
     if (status == VBS_OK)
-        status = vbs_walk_all(ctx, optimal->task, &draft->steps, &walked);
+        status = vbs_timeline_find(ctx, optimal->task, &draft->steps, &timeline);
     if (status == VBS_OK)
-        draft->reserved_bytes = walked.peak_bytes;
+        draft->reserved_bytes = timeline.peak_bytes;
     return status;
 }
 
@@ -282,22 +282,16 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
                                int64_t **bytes, int *n)
 {
     int64_t *list = NULL;
-    int count = 0, room = 0;
+    int count = 0;
+    int64_t capacity = 0;
     enum vbs_status status = VBS_OK;
 
     for (int64_t memory = from_bytes; status == VBS_OK;) {
         struct vbs_draft draft = {0};
 
-        if (count == room) {
-            int64_t *more = realloc(list, (2 * (size_t)room + 64) * sizeof *more);
-
-            if (!more) {
-                status = vbs_no_memory(ctx);
-                break;
-            }
-            list = more;
-            room = 2 * room + 64;
-        }
+        status = vbs_grow(ctx, &list, &capacity, count + 1, sizeof *list);
+        if (status != VBS_OK)
+            break;
         status = optimal_plan(ctx, optimal, memory, &draft);
         vbs_step_list_clear(&draft.steps);
         if (status != VBS_OK)
@@ -343,13 +337,13 @@ static enum vbs_status optimal_thresholds(struct vbs_ctx *ctx, const void *self,
 
 /* Of chunks of any size: scratch need not grow with the batch, so that a larger one may need less.
  */
-static int64_t least_of_parts(const struct optimal *optimal)
+static int64_t least_of_chunks(const struct optimal *optimal)
 {
     int64_t least = INT64_MAX;
 
-    for (int p = 0; p < optimal->n_parts; p++)
-        if (optimal->parts[p].least_bytes < least)
-            least = optimal->parts[p].least_bytes;
+    for (int p = 0; p < optimal->n_chunks; p++)
+        if (optimal->chunks[p].least_bytes < least)
+            least = optimal->chunks[p].least_bytes;
     return least;
 }
 
@@ -357,7 +351,7 @@ static int64_t least_of_parts(const struct optimal *optimal)
  * with memory. */
 static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    int64_t low = least_of_parts(optimal) - 1;
+    int64_t low = least_of_chunks(optimal) - 1;
     enum vbs_status status = VBS_OK;
 
     while (status == VBS_OK && optimal->least_bytes - low > 1) {
@@ -404,13 +398,13 @@ static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *
     optimal->task = task;
     optimal->limit_s =
         task->options.time_limit_s > 0 ? task->options.time_limit_s : VBS_TIME_LIMIT_S;
-    status = vbs_positions_list(ctx, task, &optimal->positions, &optimal->listed);
+    status = vbs_order_ideals_list(ctx, task, &optimal->ideals, &optimal->listed);
     if (status == VBS_OK)
-        status = open_parts(ctx, optimal);
+        status = open_chunks(ctx, optimal);
     if (status == VBS_OK && task->latency_ticks != INT64_MAX)
         status = find_least_in_time(ctx, optimal);
     else if (status == VBS_OK)
-        optimal->least_bytes = optimal->parts[0].least_bytes;
+        optimal->least_bytes = optimal->chunks[0].least_bytes;
     if (status != VBS_OK) {
         optimal_close(optimal);
         return status;
@@ -427,12 +421,12 @@ static int64_t optimal_least_bytes(const void *self)
 static size_t optimal_peak_bytes(const void *self)
 {
     const struct optimal *optimal = self;
-    size_t bytes = optimal->positions.arena.total_bytes, search = 0;
+    size_t bytes = optimal->ideals.arena.total_bytes, search = 0;
 
-    for (int p = 0; p < optimal->n_parts; p++) {
-        bytes += vbs_answers_peak_bytes(&optimal->parts[p].cuttings);
-        if (optimal->parts[p].search_bytes > search)
-            search = optimal->parts[p].search_bytes;
+    for (int p = 0; p < optimal->n_chunks; p++) {
+        bytes += vbs_pareto_peak_bytes(&optimal->chunks[p].cuttings);
+        if (optimal->chunks[p].search_bytes > search)
+            search = optimal->chunks[p].search_bytes;
     }
     return bytes + search;
 }
@@ -440,6 +434,7 @@ static size_t optimal_peak_bytes(const void *self)
 const struct vbs_planner vbs_planner_optimal = {
     .name = "optimal",
     .summary = "the shortest path through the lattice, proven or with a proven gap",
+    .searches_long = true,
     .open = optimal_open,
     .plan = optimal_plan,
     .least_bytes = optimal_least_bytes,

@@ -6,55 +6,57 @@
 #include <string.h>
 
 static enum vbs_status build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                             int64_t *const *layer_to_go, const struct vbs_pattern *patterns,
-                             int n_patterns, const struct vbs_sweep_limits *limits,
-                             struct vbs_pattern *pattern, enum vbs_found *found)
+                             int64_t *const *layer_to_go,
+                             const struct vbs_pattern_database *databases, int n_databases,
+                             const struct vbs_search_limits *limits,
+                             struct vbs_pattern_database *database, enum vbs_found *found)
 {
     struct vbs_lattice lattice = *all;
-    struct vbs_guide guide;
+    struct vbs_heuristic heuristic;
     enum vbs_status status =
-        vbs_positions_project(ctx, all->positions, pattern->layers, &pattern->positions);
+        vbs_order_ideals_project(ctx, all->ideals, database->layers, &database->ideals);
 
-    lattice.positions = &pattern->positions;
+    lattice.ideals = &database->ideals;
     if (status == VBS_OK)
-        status = vbs_guide_init(ctx, &guide, &lattice, pattern->layers, layer_to_go, patterns,
-                                n_patterns);
+        status = vbs_heuristic_init(ctx, &heuristic, &lattice, database->layers, layer_to_go,
+                                    databases, n_databases);
     if (status != VBS_OK)
         return status;
-    status = vbs_sweep_run(ctx, &guide, NULL, NULL, limits, &pattern->sweep, found);
-    vbs_guide_clear(&guide);
+    status = vbs_search_run(ctx, &heuristic, NULL, NULL, limits, &database->search, found);
+    vbs_heuristic_clear(&heuristic);
     return status;
 }
 
-enum vbs_status vbs_pattern_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                                  const uint64_t *layers, int64_t *const *layer_to_go,
-                                  const struct vbs_pattern *patterns, int n_patterns,
-                                  const struct vbs_sweep_limits *limits,
-                                  struct vbs_pattern *pattern, enum vbs_found *found)
+enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
+                                           const uint64_t *layers, int64_t *const *layer_to_go,
+                                           const struct vbs_pattern_database *databases,
+                                           int n_databases, const struct vbs_search_limits *limits,
+                                           struct vbs_pattern_database *database,
+                                           enum vbs_found *found)
 {
-    size_t bytes = (size_t)all->positions->n_words * sizeof *layers;
+    size_t bytes = (size_t)all->ideals->n_words * sizeof *layers;
     enum vbs_status status;
 
-    *pattern = (struct vbs_pattern){.layers = malloc(bytes)};
+    *database = (struct vbs_pattern_database){.layers = malloc(bytes)};
     *found = VBS_FOUND_OUT;
-    if (!pattern->layers)
+    if (!database->layers)
         return vbs_no_memory(ctx);
-    memcpy(pattern->layers, layers, bytes);
-    status = build(ctx, all, layer_to_go, patterns, n_patterns, limits, pattern, found);
+    memcpy(database->layers, layers, bytes);
+    status = build(ctx, all, layer_to_go, databases, n_databases, limits, database, found);
     if (status != VBS_OK || *found != VBS_FOUND)
-        vbs_pattern_clear(pattern);
+        vbs_pattern_database_clear(database);
     return status;
 }
 
-void vbs_pattern_clear(struct vbs_pattern *pattern)
+void vbs_pattern_database_clear(struct vbs_pattern_database *database)
 {
-    free(pattern->layers);
-    vbs_sweep_clear(&pattern->sweep);
-    vbs_positions_clear(&pattern->positions);
-    *pattern = (struct vbs_pattern){0};
+    free(database->layers);
+    vbs_search_clear(&database->search);
+    vbs_order_ideals_clear(&database->ideals);
+    *database = (struct vbs_pattern_database){0};
 }
 
-size_t vbs_pattern_bytes(const struct vbs_pattern *pattern)
+size_t vbs_pattern_database_bytes(const struct vbs_pattern_database *database)
 {
-    return vbs_sweep_bytes(&pattern->sweep) + pattern->positions.arena.total_bytes;
+    return vbs_search_bytes(&database->search) + database->ideals.arena.total_bytes;
 }

@@ -8,23 +8,23 @@
 
 #include "plan/search/state_search.h"
 
-struct vbs_pattern {
+struct vbs_pattern_database {
     uint64_t *layers;
-    struct vbs_positions positions; /* projected onto the layers */
-    struct vbs_sweep sweep;         /* of the projection */
+    struct vbs_order_ideals ideals; /* projected onto the layers */
+    struct vbs_state_search search; /* of the projection */
 };
 
 /* Builds the pattern of some layers, led by patterns of fewer (any may be given). limits are for
  * the time of its layers alone. Cleared unless *found is VBS_FOUND. */
-enum vbs_status vbs_pattern_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                                  const uint64_t *layers, int64_t *const *layer_to_go,
-                                  const struct vbs_pattern *patterns, int n_patterns,
-                                  const struct vbs_sweep_limits *limits,
-                                  struct vbs_pattern *pattern,
-                                  enum vbs_found *found) VBS_MUST_CHECK;
-void vbs_pattern_clear(struct vbs_pattern *pattern);
+enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
+                                           const uint64_t *layers, int64_t *const *layer_to_go,
+                                           const struct vbs_pattern_database *databases,
+                                           int n_databases, const struct vbs_search_limits *limits,
+                                           struct vbs_pattern_database *database,
+                                           enum vbs_found *found) VBS_MUST_CHECK;
+void vbs_pattern_database_clear(struct vbs_pattern_database *database);
 
 /* Memory that it holds. */
-size_t vbs_pattern_bytes(const struct vbs_pattern *pattern);
+size_t vbs_pattern_database_bytes(const struct vbs_pattern_database *database);
 
 #endif

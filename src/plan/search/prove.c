@@ -17,7 +17,7 @@
 
 #include "base/fail.h"
 #include "plan/search/improve.h"
-#include "plan/problem/lattice.h"
+#include "plan/problem/problem.h"
 #include "plan/search/pattern_database.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@
 #define N_SEEDS       12
 
 struct group {
-    struct vbs_pattern pattern; /* {0}: one layer, alone */
+    struct vbs_pattern_database database; /* {0}: one layer, alone */
     uint64_t *layers;
     int64_t start_ticks;
 };
@@ -51,8 +51,8 @@ struct prover {
     int n_groups;
     struct group *groups; /* [n_layers] at first */
     float *hindrance; /* [n_layers][n_layers] by group: ticks that two cost more than each alone */
-    unsigned char *failed;      /* [n_layers][n_layers] by group: 1: put off */
-    struct vbs_pattern *others; /* [n_layers] scratch */
+    unsigned char *failed;               /* [n_layers][n_layers] by group: 1: put off */
+    struct vbs_pattern_database *others; /* [n_layers] scratch */
     int max_states, most_states;
     int beam_width;
 };
@@ -121,19 +121,19 @@ static enum vbs_status take_steps(struct prover *at, struct vbs_step_list *steps
 static void note_bytes(struct prover *at, size_t bytes)
 {
     for (int g = 0; g < at->n_groups; g++)
-        bytes += vbs_pattern_bytes(&at->groups[g].pattern);
+        bytes += vbs_pattern_database_bytes(&at->groups[g].database);
     if (bytes > at->proof->peak_bytes)
         at->proof->peak_bytes = bytes;
 }
 
 /* Copies the patterns of all groups side by side; returns their number. */
-static int gather_patterns(struct prover *at)
+static int gather_databases(struct prover *at)
 {
     int n = 0;
 
     for (int g = 0; g < at->n_groups; g++)
-        if (at->groups[g].pattern.layers)
-            at->others[n++] = at->groups[g].pattern;
+        if (at->groups[g].database.layers)
+            at->others[n++] = at->groups[g].database;
     return n;
 }
 
@@ -171,7 +171,7 @@ static enum vbs_status improve_best(struct prover *at)
 /* The best schedules of smaller budgets are others in kind, and one of them may end lower. */
 static enum vbs_status improve_seeds(struct prover *at)
 {
-    const struct vbs_answers *seeds = at->limits->seeds;
+    const struct vbs_pareto_set *seeds = at->limits->seeds;
     double until_s = share_of_time(at, IMPROVE_SHARE);
     enum vbs_status status = VBS_OK;
     int last = seeds ? seeds->n - 1 : -1;
@@ -185,25 +185,25 @@ static enum vbs_status improve_seeds(struct prover *at)
 }
 
 /* Sweeps through all layers; takes over the schedule that it finds. */
-static enum vbs_status sweep_all(struct prover *at, const struct vbs_sweep_limits *limits,
-                                 enum vbs_found *found, int64_t *start_ticks)
+static enum vbs_status search_lattice(struct prover *at, const struct vbs_search_limits *limits,
+                                      enum vbs_found *found, int64_t *start_ticks)
 {
     struct vbs_step_list steps = {0};
-    struct vbs_sweep sweep;
-    struct vbs_guide guide;
-    enum vbs_status status = vbs_guide_init(at->ctx, &guide, &at->lattice, at->all_layers,
-                                            at->layer_to_go, at->others, gather_patterns(at));
+    struct vbs_state_search search;
+    struct vbs_heuristic heuristic;
+    enum vbs_status status = vbs_heuristic_init(at->ctx, &heuristic, &at->lattice, at->all_layers,
+                                                at->layer_to_go, at->others, gather_databases(at));
 
     if (status != VBS_OK)
         return status;
-    status = vbs_sweep_run(at->ctx, &guide, NULL, NULL, limits, &sweep, found);
-    vbs_guide_clear(&guide);
-    *start_ticks = sweep.start_ticks;
+    status = vbs_search_run(at->ctx, &heuristic, NULL, NULL, limits, &search, found);
+    vbs_heuristic_clear(&heuristic);
+    *start_ticks = search.start_ticks;
     if (status != VBS_OK || *found != VBS_FOUND)
         return status;
-    note_bytes(at, vbs_sweep_bytes(&sweep));
-    status = vbs_sweep_emit(at->ctx, &at->lattice, &sweep, &steps);
-    vbs_sweep_clear(&sweep);
+    note_bytes(at, vbs_search_bytes(&search));
+    status = vbs_search_emit(at->ctx, &at->lattice, &search, &steps);
+    vbs_search_clear(&search);
     if (status == VBS_OK)
         status = take_steps(at, &steps);
     vbs_step_list_clear(&steps);
@@ -213,11 +213,11 @@ static enum vbs_status sweep_all(struct prover *at, const struct vbs_sweep_limit
 /* The exact search. */
 static enum vbs_status search_all(struct prover *at)
 {
-    const struct vbs_sweep_limits limits = {
+    const struct vbs_search_limits limits = {
         .below_ticks = ceiling(at), .max_states = at->max_states, .until_s = at->limits->until_s};
     enum vbs_found found;
     int64_t ticks;
-    enum vbs_status status = sweep_all(at, &limits, &found, &ticks);
+    enum vbs_status status = search_lattice(at, &limits, &found, &ticks);
 
     if (status == VBS_OK && found != VBS_FOUND_OUT)
         raise_bound(at, ticks);
@@ -229,11 +229,11 @@ static enum vbs_status search_beam(struct prover *at)
 {
     struct vbs_step_list steps = {0};
     struct vbs_states kept = {0};
-    struct vbs_sweep_limits limits = {.below_ticks = at->proof->best_ticks + 1,
-                                      .max_states = at->most_states,
-                                      .until_s = at->limits->until_s,
-                                      .beam_width = at->beam_width,
-                                      .kept = &kept};
+    struct vbs_search_limits limits = {.below_ticks = at->proof->best_ticks + 1,
+                                       .max_states = at->most_states,
+                                       .until_s = at->limits->until_s,
+                                       .beam_width = at->beam_width,
+                                       .kept = &kept};
     enum vbs_found found;
     int64_t ticks;
     enum vbs_status status =
@@ -244,7 +244,7 @@ static enum vbs_status search_beam(struct prover *at)
     else if (status == VBS_OK)
         status = vbs_states_init(at->ctx, &kept, at->lattice.task->request);
     if (status == VBS_OK)
-        status = sweep_all(at, &limits, &found, &ticks);
+        status = search_lattice(at, &limits, &found, &ticks);
     vbs_states_clear(&kept);
     vbs_step_list_clear(&steps);
     return status;
@@ -252,22 +252,22 @@ static enum vbs_status search_beam(struct prover *at)
 
 static void join_layers(const struct prover *at, uint64_t *to, const uint64_t *from)
 {
-    for (int w = 0; w < at->lattice.positions->n_words; w++)
+    for (int w = 0; w < at->lattice.ideals->n_words; w++)
         to[w] |= from[w];
 }
 
 /* Finds out what a pair of groups takes together; *together is VBS_NEVER_TICKS when the proof is
  * complete by that, -1 when the search was put off. The pattern is kept where keep is not null. */
-static enum vbs_status search_pair(struct prover *at, int g, int h, struct vbs_pattern *keep,
-                                   int64_t *together)
+static enum vbs_status search_pair(struct prover *at, int g, int h,
+                                   struct vbs_pattern_database *keep, int64_t *together)
 {
     const struct group *a = &at->groups[g], *b = &at->groups[h];
     int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
-    struct vbs_sweep_limits limits = {.below_ticks = ceiling(at) - rest,
-                                      .max_states = at->max_states,
-                                      .until_s = at->limits->until_s};
-    uint64_t *layers = calloc((size_t)at->lattice.positions->n_words, sizeof *layers);
-    struct vbs_pattern pattern;
+    struct vbs_search_limits limits = {.below_ticks = ceiling(at) - rest,
+                                       .max_states = at->max_states,
+                                       .until_s = at->limits->until_s};
+    uint64_t *layers = calloc((size_t)at->lattice.ideals->n_words, sizeof *layers);
+    struct vbs_pattern_database database;
     enum vbs_found found;
     enum vbs_status status;
 
@@ -275,21 +275,21 @@ static enum vbs_status search_pair(struct prover *at, int g, int h, struct vbs_p
         return vbs_no_memory(at->ctx);
     join_layers(at, layers, a->layers);
     join_layers(at, layers, b->layers);
-    status = vbs_pattern_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others,
-                               gather_patterns(at), &limits, &pattern, &found);
+    status = vbs_pattern_database_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others,
+                                        gather_databases(at), &limits, &database, &found);
     free(layers);
     if (status != VBS_OK)
         return status;
-    *together = found == VBS_FOUND ? pattern.sweep.start_ticks
+    *together = found == VBS_FOUND ? database.search.start_ticks
                                    : (found == VBS_FOUND_NONE ? VBS_NEVER_TICKS : -1);
     if (found == VBS_FOUND)
-        note_bytes(at, vbs_pattern_bytes(&pattern));
+        note_bytes(at, vbs_pattern_database_bytes(&database));
     if (found == VBS_FOUND_NONE)
         raise_bound(at, ceiling(at));
     if (found == VBS_FOUND && keep)
-        *keep = pattern;
+        *keep = database;
     else if (found == VBS_FOUND)
-        vbs_pattern_clear(&pattern);
+        vbs_pattern_database_clear(&database);
     return VBS_OK;
 }
 
@@ -314,7 +314,7 @@ static void weigh(const struct prover *at, struct weight *weights)
     const struct vbs_task *task = at->lattice.task;
 
     for (int k = 1; k <= task->n_layers; k++) {
-        int64_t single = vbs_stairs_ticks(&task->stairs, k, 0, INT64_MAX);
+        int64_t single = vbs_row_pareto_ticks(&task->row_pareto, k, 0, INT64_MAX);
 
         weights[k - 1] = (struct weight){
             .layer = k, .ticks = task->request * single - at->layer_to_go[k - 1][0]};
@@ -365,15 +365,15 @@ static bool choose_pair(const struct prover *at, int *g, int *h)
 }
 
 /* Puts the pattern in the place of group g and the last group in that of h. */
-static void replace(struct prover *at, int g, int h, const struct vbs_pattern *pattern)
+static void replace(struct prover *at, int g, int h, const struct vbs_pattern_database *database)
 {
     int n = at->lattice.task->n_layers, last = at->n_groups - 1;
 
-    vbs_pattern_clear(&at->groups[g].pattern);
-    vbs_pattern_clear(&at->groups[h].pattern);
+    vbs_pattern_database_clear(&at->groups[g].database);
+    vbs_pattern_database_clear(&at->groups[h].database);
     join_layers(at, at->groups[g].layers, at->groups[h].layers);
-    at->groups[g].pattern = *pattern;
-    at->groups[g].start_ticks = pattern->sweep.start_ticks;
+    at->groups[g].database = *database;
+    at->groups[g].start_ticks = database->search.start_ticks;
     at->groups[h] = at->groups[last];
     at->n_groups = last;
     for (int i = 0; i <= last; i++) {
@@ -394,19 +394,19 @@ static enum vbs_status merge_groups(struct prover *at)
 
     while (!is_over(at) && choose_pair(at, &g, &h)) {
         int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
-        struct vbs_pattern pattern;
-        enum vbs_status status = search_pair(at, g, h, &pattern, &together);
+        struct vbs_pattern_database database;
+        enum vbs_status status = search_pair(at, g, h, &database, &together);
 
         if (status != VBS_OK)
             return status;
         if (together >= VBS_NEVER_TICKS)
             return VBS_OK;
         if (together - apart > (at->proof->best_ticks - at->proof->bound_ticks) / WORTHWHILE)
-            replace(at, g, h, &pattern);
+            replace(at, g, h, &database);
         else {
             at->failed[g * n + h] = at->failed[h * n + g] = 1;
             if (together >= 0)
-                vbs_pattern_clear(&pattern);
+                vbs_pattern_database_clear(&database);
         }
         raise_bound(at, groups_ticks(at));
     }
@@ -416,7 +416,7 @@ static enum vbs_status merge_groups(struct prover *at)
 static enum vbs_status prover_init(struct prover *at)
 {
     const struct vbs_task *task = at->lattice.task;
-    size_t n = (size_t)task->n_layers, n_words = (size_t)at->lattice.positions->n_words;
+    size_t n = (size_t)task->n_layers, n_words = (size_t)at->lattice.ideals->n_words;
 
     at->layer_to_go = vbs_arena_alloc(&at->arena, n, sizeof *at->layer_to_go);
     at->all_layers = vbs_arena_alloc(&at->arena, n_words, sizeof *at->all_layers);
@@ -477,7 +477,7 @@ static enum vbs_status run_rounds(struct prover *at)
 static void prover_clear(struct prover *at)
 {
     for (int g = 0; at->groups && g < at->n_groups; g++)
-        vbs_pattern_clear(&at->groups[g].pattern);
+        vbs_pattern_database_clear(&at->groups[g].database);
     vbs_arena_clear(&at->arena);
 }
 
@@ -495,19 +495,19 @@ static enum vbs_status prove_plainly(struct vbs_ctx *ctx, const struct vbs_task 
 }
 
 enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
-                          const struct vbs_positions *positions, int64_t memory_bytes,
+                          const struct vbs_order_ideals *ideals, int64_t memory_bytes,
                           const struct vbs_prove_limits *limits, struct vbs_proof *proof)
 {
-    struct prover at = {
-        .ctx = ctx,
-        .lattice = {.task = task, .positions = positions, .memory_bytes = memory_bytes},
-        .limits = limits,
-        .proof = proof,
-        .max_states = limits->first_states ? limits->first_states : FIRST_MAX_STATES,
-        .beam_width = FIRST_BEAM};
+    struct prover at = {.ctx = ctx,
+                        .lattice = {.task = task, .ideals = ideals, .memory_bytes = memory_bytes},
+                        .limits = limits,
+                        .proof = proof,
+                        .max_states =
+                            limits->first_states ? limits->first_states : FIRST_MAX_STATES,
+                        .beam_width = FIRST_BEAM};
     enum vbs_status status;
 
-    if (!positions)
+    if (!ideals)
         return prove_plainly(ctx, task, memory_bytes, proof);
     status = prover_init(&at);
     if (status == VBS_OK) {

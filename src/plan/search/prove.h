@@ -4,8 +4,7 @@
 #ifndef VBS_PLAN_SEARCH_PROVE_H
 #define VBS_PLAN_SEARCH_PROVE_H
 
-#include "plan/problem/pareto.h"
-#include "plan/problem/order_ideals.h"
+#include "plan/problem/problem.h"
 
 struct vbs_proof {
     int64_t best_ticks;  /* of steps; VBS_NEVER_TICKS: none is known */
@@ -20,7 +19,7 @@ struct vbs_prove_limits {
     double until_s;   /* of vbs_clock_s */
     int64_t below_ticks; /* schedules that take this or more are of no interest */
     /* Schedules for this and smaller budgets that may be near the optimum too; null: none. */
-    const struct vbs_answers *seeds;
+    const struct vbs_pareto_set *seeds;
 };
 
 /*
@@ -30,7 +29,7 @@ struct vbs_prove_limits {
  * proof->steps.
  */
 enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
-                          const struct vbs_positions *positions, int64_t memory_bytes,
+                          const struct vbs_order_ideals *ideals, int64_t memory_bytes,
                           const struct vbs_prove_limits *limits,
                           struct vbs_proof *proof) VBS_MUST_CHECK;
 

@@ -6,36 +6,36 @@
 #include <string.h>
 
 /* A sweep under way. */
-struct run {
+struct state_search {
     struct vbs_ctx *ctx;
-    const struct vbs_guide *guide;
-    struct vbs_sweep *sweep;
-    const struct vbs_sweep_limits *limits;
+    const struct vbs_heuristic *heuristic;
+    struct vbs_state_search *search;
+    const struct vbs_search_limits *limits;
     const uint16_t *goal; /* null: all done */
     int capacity;
     int64_t *estimate;    /* [capacity] ticks to go by the guide */
     int32_t *next;        /* [capacity] of the same progress */
     int32_t *by_progress; /* [last_progress + 1] first state, -1: none; the start has progress 0 */
     int last_progress;
-    int64_t *parts;     /* [guide->n_parts] of the state at hand */
-    uint16_t *scratch;  /* [2 * request] */
-    int from, progress; /* of the state at hand */
+    int64_t *database_ticks; /* [guide->n_parts] of the state at hand */
+    uint16_t *scratch;       /* [2 * request] */
+    int from, progress;      /* of the state at hand */
     int64_t best;
 };
 
 /* Arrays beside the states grow with them. */
-static enum vbs_status keep_up(struct run *at)
+static enum vbs_status keep_up(struct state_search *at)
 {
-    struct vbs_sweep *sweep = at->sweep;
-    size_t capacity = (size_t)sweep->states.capacity;
+    struct vbs_state_search *search = at->search;
+    size_t capacity = (size_t)search->states.capacity;
     int64_t *togo, *estimate;
     int32_t *next;
 
-    if (at->capacity == sweep->states.capacity)
+    if (at->capacity == search->states.capacity)
         return VBS_OK;
-    togo = realloc(sweep->togo, capacity * sizeof *togo);
+    togo = realloc(search->togo, capacity * sizeof *togo);
     if (togo)
-        sweep->togo = togo;
+        search->togo = togo;
     estimate = realloc(at->estimate, capacity * sizeof *estimate);
     if (estimate)
         at->estimate = estimate;
@@ -49,34 +49,35 @@ static enum vbs_status keep_up(struct run *at)
 }
 
 /* The guide's estimate behind an edge: only what the layer belongs to changes. */
-static int64_t estimate_behind(const struct run *at, const struct vbs_edge *edge)
+static int64_t estimate_behind(const struct state_search *at, const struct vbs_edge *edge)
 {
-    int part = at->guide->part_of[edge->layer];
-    const int64_t *layer = at->guide->layer_to_go[edge->layer - 1];
+    int which = at->heuristic->database_of[edge->layer];
+    const int64_t *layer = at->heuristic->layer_to_go[edge->layer - 1];
     int64_t estimate = at->estimate[at->from];
 
-    if (part >= 0)
-        return estimate - at->parts[part] + vbs_guide_part(at->guide, part, edge->to);
+    if (which >= 0)
+        return estimate - at->database_ticks[which] +
+               vbs_heuristic_database_ticks(at->heuristic, which, edge->to);
     return estimate - layer[edge->first] + layer[edge->first + edge->batch];
 }
 
-static enum vbs_status add_state(struct run *at, const uint16_t *positions, int64_t ticks,
+static enum vbs_status add_state(struct state_search *at, const uint16_t *ideals, int64_t ticks,
                                  int64_t estimate, int progress)
 {
-    struct vbs_sweep *sweep = at->sweep;
-    int before = sweep->states.n, index;
-    enum vbs_status status = vbs_states_add(at->ctx, &sweep->states, positions, &index);
+    struct vbs_state_search *search = at->search;
+    int before = search->states.n, index;
+    enum vbs_status status = vbs_states_add(at->ctx, &search->states, ideals, &index);
 
     if (status == VBS_OK)
         status = keep_up(at);
     if (status != VBS_OK)
         return status;
     if (index < before) {
-        if (ticks < sweep->togo[index])
-            sweep->togo[index] = ticks;
+        if (ticks < search->togo[index])
+            search->togo[index] = ticks;
         return VBS_OK;
     }
-    sweep->togo[index] = ticks;
+    search->togo[index] = ticks;
     at->estimate[index] = estimate;
     at->next[index] = at->by_progress[progress];
     at->by_progress[progress] = index;
@@ -84,19 +85,19 @@ static enum vbs_status add_state(struct run *at, const uint16_t *positions, int6
 }
 
 /* True when the goal has done what the edge does. */
-static bool is_before_goal(const struct run *at, const struct vbs_edge *edge)
+static bool is_before_goal(const struct state_search *at, const struct vbs_edge *edge)
 {
     int last = edge->first + edge->batch - 1;
 
     return !at->goal ||
-           vbs_position_done(at->guide->lattice->positions, at->goal[last], edge->layer);
+           vbs_order_ideal_has(at->heuristic->lattice->ideals, at->goal[last], edge->layer);
 }
 
 /* Forward: togo holds the least ticks from the start so far. */
 static enum vbs_status reach(void *self, const struct vbs_edge *edge)
 {
-    struct run *at = self;
-    int64_t ticks = at->sweep->togo[at->from] + edge->ticks;
+    struct state_search *at = self;
+    int64_t ticks = at->search->togo[at->from] + edge->ticks;
     int64_t estimate = estimate_behind(at, edge);
 
     if (ticks + estimate >= at->limits->below_ticks || !is_before_goal(at, edge))
@@ -107,25 +108,25 @@ static enum vbs_status reach(void *self, const struct vbs_edge *edge)
 /* Backward: togo of the states behind is final. */
 static enum vbs_status look_back(void *self, const struct vbs_edge *edge)
 {
-    struct run *at = self;
-    int index = vbs_states_find(&at->sweep->states, edge->to);
+    struct state_search *at = self;
+    int index = vbs_states_find(&at->search->states, edge->to);
 
-    if (index >= 0 && edge->ticks + at->sweep->togo[index] < at->best)
-        at->best = edge->ticks + at->sweep->togo[index];
+    if (index >= 0 && edge->ticks + at->search->togo[index] < at->best)
+        at->best = edge->ticks + at->search->togo[index];
     return VBS_OK;
 }
 
-static enum vbs_status expand(struct run *at, int index, bool forward)
+static enum vbs_status expand(struct state_search *at, int index, bool forward)
 {
-    int r = at->guide->lattice->task->request;
+    int r = at->heuristic->lattice->task->request;
     uint16_t *from = at->scratch, *to = from + r;
 
     if (index % 256 == 0 && vbs_cancelled(at->ctx))
         return vbs_fail(at->ctx, VBS_INTERRUPTED, "interrupted");
-    memcpy(from, vbs_states_at(&at->sweep->states, index), (size_t)r * sizeof *from);
-    for (int part = 0; forward && part < at->guide->n_parts; part++)
-        at->parts[part] = vbs_guide_part(at->guide, part, from);
-    return vbs_lattice_expand(at->guide->lattice, from, to, forward ? reach : look_back, at);
+    memcpy(from, vbs_states_at(&at->search->states, index), (size_t)r * sizeof *from);
+    for (int which = 0; forward && which < at->heuristic->n_databases; which++)
+        at->database_ticks[which] = vbs_heuristic_database_ticks(at->heuristic, which, from);
+    return vbs_lattice_expand(at->heuristic->lattice, from, to, forward ? reach : look_back, at);
 }
 
 /* A state and the time that a schedule through it takes at least. */
@@ -143,17 +144,17 @@ static int by_ticks(const void *a, const void *b)
     return (x->state > y->state) - (x->state < y->state);
 }
 
-static int64_t promise_of(const struct run *at, int state)
+static int64_t promise_of(const struct state_search *at, int state)
 {
-    const uint16_t *positions = vbs_states_at(&at->sweep->states, state);
+    const uint16_t *ideals = vbs_states_at(&at->search->states, state);
 
-    if (vbs_states_find(at->limits->kept, positions) >= 0)
+    if (vbs_states_find(at->limits->kept, ideals) >= 0)
         return -1;
-    return at->sweep->togo[state] + at->estimate[state];
+    return at->search->togo[state] + at->estimate[state];
 }
 
 /* Leaves beam_width states of a progress, those that are kept and those that promise most. */
-static enum vbs_status narrow(struct run *at, int progress)
+static enum vbs_status narrow(struct state_search *at, int progress)
 {
     struct promise *promises;
     int n = 0, width = at->limits->beam_width;
@@ -175,13 +176,13 @@ static enum vbs_status narrow(struct run *at, int progress)
         at->by_progress[progress] = promises[p].state;
     }
     for (int p = width; p < n; p++)
-        at->sweep->togo[promises[p].state] = VBS_NEVER_TICKS;
+        at->search->togo[promises[p].state] = VBS_NEVER_TICKS;
     free(promises);
     return VBS_OK;
 }
 
 /* *done is false when the limits are reached. */
-static enum vbs_status sweep_forward(struct run *at, bool *done)
+static enum vbs_status search_forward(struct state_search *at, bool *done)
 {
     enum vbs_status status = VBS_OK;
     int turn = 0;
@@ -192,29 +193,29 @@ static enum vbs_status sweep_forward(struct run *at, bool *done)
         for (int i = at->by_progress[progress]; status == VBS_OK && i >= 0; i = at->next[i]) {
             at->from = i;
             at->progress = progress;
-            if (at->sweep->states.n > at->limits->max_states ||
+            if (at->search->states.n > at->limits->max_states ||
                 (turn++ % 64 == 0 && vbs_clock_s() > at->limits->until_s)) {
                 *done = false;
                 return VBS_OK;
             }
-            if (at->sweep->togo[i] + at->estimate[i] < at->limits->below_ticks)
+            if (at->search->togo[i] + at->estimate[i] < at->limits->below_ticks)
                 status = expand(at, i, true);
         }
     }
     return status;
 }
 
-static enum vbs_status sweep_backward(struct run *at)
+static enum vbs_status search_backward(struct state_search *at)
 {
     enum vbs_status status = VBS_OK;
 
     for (int i = at->by_progress[at->last_progress]; i >= 0; i = at->next[i])
-        at->sweep->togo[i] = 0;
+        at->search->togo[i] = 0;
     for (int progress = at->last_progress - 1; status == VBS_OK && progress >= 0; progress--)
         for (int i = at->by_progress[progress]; status == VBS_OK && i >= 0; i = at->next[i]) {
             at->best = VBS_NEVER_TICKS;
             status = expand(at, i, false);
-            at->sweep->togo[i] = at->best;
+            at->search->togo[i] = at->best;
         }
     return status;
 }
@@ -225,18 +226,19 @@ static int progress_of(const struct vbs_lattice *lattice, const uint16_t *state)
     int progress = 0;
 
     for (int s = 0; s < lattice->task->request; s++)
-        progress += lattice->positions->n_done[state ? state[s] : lattice->positions->n - 1];
+        progress += lattice->ideals->n_done[state ? state[s] : lattice->ideals->n - 1];
     return progress;
 }
 
-static enum vbs_status run_init(struct run *at, const uint16_t *start)
+static enum vbs_status state_search_init(struct state_search *at, const uint16_t *start)
 {
-    const struct vbs_lattice *lattice = at->guide->lattice;
+    const struct vbs_lattice *lattice = at->heuristic->lattice;
     size_t r = (size_t)lattice->task->request;
 
     at->scratch = calloc(2 * r, sizeof *at->scratch);
-    at->parts = malloc(((size_t)at->guide->n_parts + 1) * sizeof *at->parts);
-    if (!at->scratch || !at->parts)
+    at->database_ticks =
+        malloc(((size_t)at->heuristic->n_databases + 1) * sizeof *at->database_ticks);
+    if (!at->scratch || !at->database_ticks)
         return vbs_no_memory(at->ctx);
     if (start)
         memcpy(at->scratch, start, r * sizeof *start);
@@ -245,74 +247,75 @@ static enum vbs_status run_init(struct run *at, const uint16_t *start)
     if (!at->by_progress)
         return vbs_no_memory(at->ctx);
     memset(at->by_progress, 0xff, ((size_t)at->last_progress + 1) * sizeof *at->by_progress);
-    return vbs_states_init(at->ctx, &at->sweep->states, lattice->task->request);
+    return vbs_states_init(at->ctx, &at->search->states, lattice->task->request);
 }
 
-static enum vbs_status run(struct run *at, enum vbs_found *found)
+static enum vbs_status search_both_ways(struct state_search *at, enum vbs_found *found)
 {
-    struct vbs_sweep *sweep = at->sweep;
-    int64_t estimate = vbs_guide_ticks(at->guide, at->scratch);
+    struct vbs_state_search *search = at->search;
+    int64_t estimate = vbs_heuristic_ticks(at->heuristic, at->scratch);
     bool done;
     enum vbs_status status;
 
-    sweep->start_ticks = at->limits->below_ticks;
+    search->start_ticks = at->limits->below_ticks;
     *found = VBS_FOUND_NONE;
     if (estimate >= at->limits->below_ticks)
         return VBS_OK;
     status = add_state(at, at->scratch, 0, estimate, 0);
     if (status == VBS_OK)
-        status = sweep_forward(at, &done);
+        status = search_forward(at, &done);
     if (status != VBS_OK)
         return status;
     if (!done) {
         *found = VBS_FOUND_OUT;
-        sweep->start_ticks = estimate;
+        search->start_ticks = estimate;
     } else if (at->by_progress[at->last_progress] >= 0) {
         *found = VBS_FOUND;
-        sweep->goal = at->by_progress[at->last_progress];
-        status = sweep_backward(at);
-        sweep->start_ticks = sweep->togo[0];
+        search->goal = at->by_progress[at->last_progress];
+        status = search_backward(at);
+        search->start_ticks = search->togo[0];
     }
     return status;
 }
 
-enum vbs_status vbs_sweep_run(struct vbs_ctx *ctx, const struct vbs_guide *guide,
-                              const uint16_t *start, const uint16_t *goal,
-                              const struct vbs_sweep_limits *limits, struct vbs_sweep *sweep,
-                              enum vbs_found *found)
+enum vbs_status vbs_search_run(struct vbs_ctx *ctx, const struct vbs_heuristic *heuristic,
+                               const uint16_t *start, const uint16_t *goal,
+                               const struct vbs_search_limits *limits,
+                               struct vbs_state_search *search, enum vbs_found *found)
 {
-    struct run at = {.ctx = ctx, .guide = guide, .sweep = sweep, .limits = limits, .goal = goal};
+    struct state_search at = {
+        .ctx = ctx, .heuristic = heuristic, .search = search, .limits = limits, .goal = goal};
     enum vbs_status status;
 
-    *sweep = (struct vbs_sweep){0};
+    *search = (struct vbs_state_search){0};
     *found = VBS_FOUND_OUT;
-    status = run_init(&at, start);
+    status = state_search_init(&at, start);
     if (status == VBS_OK)
-        status = run(&at, found);
+        status = search_both_ways(&at, found);
     free(at.estimate);
     free(at.next);
     free(at.by_progress);
-    free(at.parts);
+    free(at.database_ticks);
     free(at.scratch);
     if (status != VBS_OK || *found != VBS_FOUND) {
-        int64_t start_ticks = sweep->start_ticks;
+        int64_t start_ticks = search->start_ticks;
 
-        vbs_sweep_clear(sweep);
-        sweep->start_ticks = start_ticks;
+        vbs_search_clear(search);
+        search->start_ticks = start_ticks;
     }
     return status;
 }
 
-void vbs_sweep_clear(struct vbs_sweep *sweep)
+void vbs_search_clear(struct vbs_state_search *search)
 {
-    free(sweep->togo);
-    vbs_states_clear(&sweep->states);
-    *sweep = (struct vbs_sweep){0};
+    free(search->togo);
+    vbs_states_clear(&search->states);
+    *search = (struct vbs_state_search){0};
 }
 
 /* The step to take from a state: the first that lies on a best path. */
 struct descent {
-    const struct vbs_sweep *sweep;
+    const struct vbs_state_search *search;
     int64_t togo;
     struct vbs_edge edge;
     int to; /* -1: not found yet */
@@ -321,27 +324,27 @@ struct descent {
 static enum vbs_status pick(void *self, const struct vbs_edge *edge)
 {
     struct descent *at = self;
-    int index = at->to < 0 ? vbs_states_find(&at->sweep->states, edge->to) : -1;
+    int index = at->to < 0 ? vbs_states_find(&at->search->states, edge->to) : -1;
 
-    if (index >= 0 && edge->ticks + at->sweep->togo[index] == at->togo) {
+    if (index >= 0 && edge->ticks + at->search->togo[index] == at->togo) {
         at->edge = *edge;
         at->to = index;
     }
     return VBS_OK;
 }
 
-enum vbs_status vbs_sweep_emit(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
-                               const struct vbs_sweep *sweep, struct vbs_step_list *steps)
+enum vbs_status vbs_search_emit(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
+                                const struct vbs_state_search *search, struct vbs_step_list *steps)
 {
     size_t r = (size_t)lattice->task->request;
     uint16_t *scratch = malloc(2 * r * sizeof *scratch);
     int state = 0;
     enum vbs_status status = scratch ? VBS_OK : vbs_no_memory(ctx);
 
-    while (status == VBS_OK && state != sweep->goal) {
-        struct descent at = {.sweep = sweep, .togo = sweep->togo[state], .to = -1};
+    while (status == VBS_OK && state != search->goal) {
+        struct descent at = {.search = search, .togo = search->togo[state], .to = -1};
 
-        memcpy(scratch, vbs_states_at(&sweep->states, state), r * sizeof *scratch);
+        memcpy(scratch, vbs_states_at(&search->states, state), r * sizeof *scratch);
         status = vbs_lattice_expand(lattice, scratch, scratch + r, pick, &at);
         if (status == VBS_OK)
             status = vbs_step_list_add(ctx, steps, at.edge.layer, at.edge.batch, 0);
@@ -351,7 +354,8 @@ enum vbs_status vbs_sweep_emit(struct vbs_ctx *ctx, const struct vbs_lattice *la
     return status;
 }
 
-size_t vbs_sweep_bytes(const struct vbs_sweep *sweep)
+size_t vbs_search_bytes(const struct vbs_state_search *search)
 {
-    return vbs_states_bytes(&sweep->states) + (size_t)sweep->states.capacity * sizeof *sweep->togo;
+    return vbs_states_bytes(&search->states) +
+           (size_t)search->states.capacity * sizeof *search->togo;
 }

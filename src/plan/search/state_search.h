@@ -14,14 +14,14 @@
 #include "plan/search/heuristic.h"
 #include "plan/search/states.h"
 
-struct vbs_sweep {
+struct vbs_state_search {
     struct vbs_states states; /* the start is state 0 */
     int64_t *togo;       /* [states.n] ticks to the goal; VBS_NEVER_TICKS: not below the limit */
     int64_t start_ticks; /* of the start; a bound where nothing was found */
     int goal;            /* state */
 };
 
-struct vbs_sweep_limits {
+struct vbs_search_limits {
     int64_t below_ticks; /* paths that take this or more are left out */
     int max_states;      /* more: the sweep gives up */
     double until_s;      /* of vbs_clock_s */
@@ -43,18 +43,19 @@ enum vbs_found {
 
 /* From start to goal (null: no sample begun, all samples done) in the guide's lattice. Cleared
  * unless *found is VBS_FOUND, but for start_ticks. O(states x steps out of a state). */
-enum vbs_status vbs_sweep_run(struct vbs_ctx *ctx, const struct vbs_guide *guide,
-                              const uint16_t *start, const uint16_t *goal,
-                              const struct vbs_sweep_limits *limits, struct vbs_sweep *sweep,
-                              enum vbs_found *found) VBS_MUST_CHECK;
-void vbs_sweep_clear(struct vbs_sweep *sweep);
+enum vbs_status vbs_search_run(struct vbs_ctx *ctx, const struct vbs_heuristic *heuristic,
+                               const uint16_t *start, const uint16_t *goal,
+                               const struct vbs_search_limits *limits,
+                               struct vbs_state_search *search,
+                               enum vbs_found *found) VBS_MUST_CHECK;
+void vbs_search_clear(struct vbs_state_search *search);
 
 /* Appends the steps of a path that takes start_ticks, without algorithms. */
-enum vbs_status vbs_sweep_emit(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
-                               const struct vbs_sweep *sweep,
-                               struct vbs_step_list *steps) VBS_MUST_CHECK;
+enum vbs_status vbs_search_emit(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
+                                const struct vbs_state_search *search,
+                                struct vbs_step_list *steps) VBS_MUST_CHECK;
 
 /* Memory that it holds. */
-size_t vbs_sweep_bytes(const struct vbs_sweep *sweep);
+size_t vbs_search_bytes(const struct vbs_state_search *search);
 
 #endif

@@ -73,21 +73,21 @@ static enum vbs_status grow(struct vbs_ctx *ctx, struct vbs_states *states)
 }
 
 /* The words of a state; those behind its last position stay 0. */
-static const uint64_t *fill_probe(const struct vbs_states *states, const uint16_t *positions)
+static const uint64_t *fill_probe(const struct vbs_states *states, const uint16_t *ideals)
 {
-    memcpy(states->probe, positions, (size_t)states->n_samples * sizeof *positions);
+    memcpy(states->probe, ideals, (size_t)states->n_samples * sizeof *ideals);
     return states->probe;
 }
 
-int vbs_states_find(const struct vbs_states *states, const uint16_t *positions)
+int vbs_states_find(const struct vbs_states *states, const uint16_t *ideals)
 {
-    return states->n > 0 ? *find_slot(states, fill_probe(states, positions)) : -1;
+    return states->n > 0 ? *find_slot(states, fill_probe(states, ideals)) : -1;
 }
 
 enum vbs_status vbs_states_add(struct vbs_ctx *ctx, struct vbs_states *states,
-                               const uint16_t *positions, int *index)
+                               const uint16_t *ideals, int *index)
 {
-    const uint64_t *key = fill_probe(states, positions);
+    const uint64_t *key = fill_probe(states, ideals);
     int32_t *slot;
 
     if (states->n == states->capacity) {

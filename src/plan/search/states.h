@@ -24,12 +24,12 @@ enum vbs_status vbs_states_init(struct vbs_ctx *ctx, struct vbs_states *states,
 void vbs_states_clear(struct vbs_states *states);
 
 /* Index of the state, or -1. */
-int vbs_states_find(const struct vbs_states *states, const uint16_t *positions);
+int vbs_states_find(const struct vbs_states *states, const uint16_t *ideals);
 
 /* The same, and adds it when it was not there: then *index is the former n. Grows when n is
  * capacity, and capacity afterwards is what arrays beside must have. */
 enum vbs_status vbs_states_add(struct vbs_ctx *ctx, struct vbs_states *states,
-                               const uint16_t *positions, int *index) VBS_MUST_CHECK;
+                               const uint16_t *ideals, int *index) VBS_MUST_CHECK;
 
 static inline const uint16_t *vbs_states_at(const struct vbs_states *states, int index)
 {

@@ -20,10 +20,9 @@
  * Time O(n^2 r (n + r) TOT), memory 10 n^2 r TOT bytes, for each chain and branch. The tables reach
  * up to the largest budget asked for so far, and are made anew when a larger one comes.
  */
-#include "base/arith.h"
-#include "plan/problem/pareto.h"
 #include "plan/table/table.h"
 
+#include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 
@@ -46,7 +45,7 @@ struct tables {
 #define ENTRY_BYTES (2 * sizeof(int64_t) + 2 * sizeof(uint16_t))
 
 /* A solve for all budgets up to tot. */
-struct work {
+struct table_work {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     int64_t tot;            /* in steps */
@@ -59,28 +58,28 @@ struct work {
 };
 
 /* Where the row (i, j, b) begins; pairs are stored j by j. */
-static size_t row_of(const struct work *work, int i, int j, int b)
+static size_t row_of(const struct table_work *work, int i, int j, int b)
 {
     size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
 
     return (pair * (size_t)work->task->request + (size_t)b - 1) * ((size_t)work->tot + 1);
 }
 
-static const int64_t *opt_row(const struct work *work, const struct tables *tables, int i, int j,
-                              int b)
+static const int64_t *opt_row(const struct table_work *work, const struct tables *tables, int i,
+                              int j, int b)
 {
     if (i > j || b == 0)
         return work->nothing;
     return &tables->opt[row_of(work, i, j, b)];
 }
 
-static const int64_t *exact_row(const struct work *work, const struct tables *tables, int i, int j,
-                                int b)
+static const int64_t *exact_row(const struct table_work *work, const struct tables *tables, int i,
+                                int j, int b)
 {
     return &tables->exact[row_of(work, i, j, b)];
 }
 
-static void forbid_late(const struct work *work, int64_t *row)
+static void forbid_late(const struct table_work *work, int64_t *row)
 {
     for (int64_t mem = 0; mem <= work->tot; mem++)
         if (row[mem] > work->task->latency_ticks)
@@ -88,7 +87,8 @@ static void forbid_late(const struct work *work, int64_t *row)
 }
 
 /* (3) for a layer: of the algorithms that fit, the fastest. */
-static void fill_layer(const struct work *work, const struct vbs_item *item, int b, int64_t *exact)
+static void fill_layer(const struct table_work *work, const struct vbs_item *item, int b,
+                       int64_t *exact)
 {
     const struct vbs_task *task = work->task;
     const struct vbs_profile_row *rows;
@@ -110,7 +110,7 @@ static void fill_layer(const struct work *work, const struct vbs_item *item, int
 }
 
 /* (3) for a special layer. */
-static void fill_special(const struct work *work, const struct vbs_item *item,
+static void fill_special(const struct table_work *work, const struct vbs_item *item,
                          const struct tables *branches, int b, int64_t *exact)
 {
     int64_t aside = vbs_table_steps(work->task, b * item->step_bytes);
@@ -127,7 +127,7 @@ static void fill_special(const struct work *work, const struct vbs_item *item,
     }
 }
 
-static void fill_item(const struct work *work, struct tables *tables, int k, int b)
+static void fill_item(const struct table_work *work, struct tables *tables, int k, int b)
 {
     const struct vbs_item *item = &tables->chain->items[k];
     size_t row = row_of(work, k, k, b);
@@ -142,7 +142,7 @@ static void fill_item(const struct work *work, struct tables *tables, int k, int
 }
 
 /* (1) for i < j, at all sizes of memory. */
-static void fill_exact(const struct work *work, struct tables *tables, int i, int j, int b)
+static void fill_exact(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
     size_t row = row_of(work, i, j, b);
     int64_t *exact = &tables->exact[row], tot = work->tot;
@@ -168,7 +168,7 @@ static void fill_exact(const struct work *work, struct tables *tables, int i, in
 }
 
 /* (2), at all sizes of memory. */
-static void fill_opt(const struct work *work, struct tables *tables, int i, int j, int b)
+static void fill_opt(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
     const int64_t *cut = tables->chain->cut_bytes;
     size_t row = row_of(work, i, j, b);
@@ -197,7 +197,7 @@ static void fill_opt(const struct work *work, struct tables *tables, int i, int 
 }
 
 /* The rows of layers i..j; false when the caller asked to stop. */
-static bool fill_pair(const struct work *work, struct tables *tables, int i, int j)
+static bool fill_pair(const struct table_work *work, struct tables *tables, int i, int j)
 {
     for (int b = 1; b <= work->task->request; b++) {
         if (vbs_cancelled(work->ctx))
@@ -211,10 +211,10 @@ static bool fill_pair(const struct work *work, struct tables *tables, int i, int
     return true;
 }
 
-static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
+static enum vbs_status solve_chain(struct table_work *work, const struct vbs_chain *chain,
                                    struct tables *tables);
 
-static enum vbs_status solve_branches(struct work *work, struct tables *tables, int k)
+static enum vbs_status solve_branches(struct table_work *work, struct tables *tables, int k)
 {
     const struct vbs_item *item = &tables->chain->items[k];
     enum vbs_status status = VBS_OK;
@@ -229,7 +229,7 @@ static enum vbs_status solve_branches(struct work *work, struct tables *tables, 
 }
 
 /* Takes the room for the tables of a chain. */
-static void take_room(struct work *work, struct tables *tables)
+static void take_room(struct table_work *work, struct tables *tables)
 {
     size_t n = (size_t)tables->chain->n_items;
     size_t entries = n * (n + 1) / 2 * (size_t)work->task->request * ((size_t)work->tot + 1);
@@ -241,7 +241,7 @@ static void take_room(struct work *work, struct tables *tables)
     work->n_taken += entries;
 }
 
-static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *chain,
+static enum vbs_status solve_chain(struct table_work *work, const struct vbs_chain *chain,
                                    struct tables *tables)
 {
     enum vbs_status status = VBS_OK;
@@ -263,11 +263,11 @@ static enum vbs_status solve_chain(struct work *work, const struct vbs_chain *ch
 }
 
 /* Appends the steps of OPT[i, j, b, mem], which is finite. */
-static enum vbs_status emit_opt(const struct work *work, const struct tables *tables, int i, int j,
-                                int b, int64_t mem, struct vbs_step_list *steps);
+static enum vbs_status emit_opt(const struct table_work *work, const struct tables *tables, int i,
+                                int j, int b, int64_t mem, struct vbs_step_list *steps);
 
-static enum vbs_status emit_item(const struct work *work, const struct tables *tables, int k, int b,
-                                 int64_t mem, struct vbs_step_list *steps)
+static enum vbs_status emit_item(const struct table_work *work, const struct tables *tables, int k,
+                                 int b, int64_t mem, struct vbs_step_list *steps)
 {
     const struct vbs_task *task = work->task;
     const struct vbs_item *item = &tables->chain->items[k];
@@ -289,8 +289,8 @@ static enum vbs_status emit_item(const struct work *work, const struct tables *t
     return status;
 }
 
-static enum vbs_status emit_opt(const struct work *work, const struct tables *tables, int i, int j,
-                                int b, int64_t mem, struct vbs_step_list *steps)
+static enum vbs_status emit_opt(const struct table_work *work, const struct tables *tables, int i,
+                                int j, int b, int64_t mem, struct vbs_step_list *steps)
 {
     const int64_t *cut = tables->chain->cut_bytes;
     enum vbs_status status = VBS_OK;
@@ -313,7 +313,7 @@ static enum vbs_status emit_opt(const struct work *work, const struct tables *ta
 
 /* The answers to all budgets up to tot. */
 struct known {
-    struct vbs_answers answers;
+    struct vbs_pareto_set pareto;
     int64_t tot; /* in steps, -1: none yet */
 };
 
@@ -327,8 +327,8 @@ struct dp {
 
 /* Takes the schedules of the whole request, one for each size of memory from which on it is faster
  * than with less. */
-static enum vbs_status offer_answers(const struct work *work, const struct tables *tables,
-                                     struct vbs_answers *answers)
+static enum vbs_status offer_answers(const struct table_work *work, const struct tables *tables,
+                                     struct vbs_pareto_set *pareto)
 {
     int last = tables->chain->n_items - 1;
     const int64_t *opt = opt_row(work, tables, 0, last, work->task->request);
@@ -343,8 +343,8 @@ static enum vbs_status offer_answers(const struct work *work, const struct table
         least_ticks = opt[mem];
         status = emit_opt(work, tables, 0, last, work->task->request, mem, &steps);
         if (status == VBS_OK)
-            status = vbs_answers_offer(work->ctx, answers, mem * work->task->options.table_bytes,
-                                       &steps);
+            status =
+                vbs_pareto_offer(work->ctx, pareto, mem * work->task->options.table_bytes, &steps);
         vbs_step_list_clear(&steps);
     }
     return status;
@@ -385,7 +385,7 @@ static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int6
 }
 
 /* Room for all tables up to work->tot, which is known not to be too much. */
-static enum vbs_status make_room(struct work *work, const struct vbs_chain *chain)
+static enum vbs_status make_room(struct table_work *work, const struct vbs_chain *chain)
 {
     size_t n_sizes = (size_t)work->tot + 1;
     size_t entries = (size_t)count_rows(work->task, chain) * n_sizes;
@@ -403,7 +403,7 @@ static enum vbs_status make_room(struct work *work, const struct vbs_chain *chai
 static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
 {
     struct known *known = dp->known;
-    struct work work = {.ctx = ctx, .task = dp->task};
+    struct table_work work = {.ctx = ctx, .task = dp->task};
     struct tables main_path = {0};
     enum vbs_status status;
     size_t bytes;
@@ -422,12 +422,12 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
     if (status == VBS_OK)
         status = solve_chain(&work, &dp->chain, &main_path);
     if (status == VBS_OK)
-        status = offer_answers(&work, &main_path, &known->answers);
+        status = offer_answers(&work, &main_path, &known->pareto);
     if (status == VBS_OK)
         known->tot = tot;
     bytes = work.arena.total_bytes + work.tables.total_bytes;
-    if (bytes > known->answers.solving_bytes)
-        known->answers.solving_bytes = bytes;
+    if (bytes > known->pareto.solving_bytes)
+        known->pareto.solving_bytes = bytes;
     vbs_arena_clear(&work.tables);
     vbs_arena_clear(&work.arena);
     return status;
@@ -441,12 +441,12 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, struct dp *dp)
 
     if (dp->task->latency_ticks == INT64_MAX || dp->ends.most < 0)
         return VBS_OK;
-    while (status == VBS_OK && dp->known->answers.n == 0) {
+    while (status == VBS_OK && dp->known->pareto.n == 0) {
         status = solve(ctx, dp, tot);
         tot = 2 * tot + 1;
     }
     if (status == VBS_OK)
-        dp->ends.least = dp->known->answers.list[0].bytes / dp->task->options.table_bytes;
+        dp->ends.least = dp->known->pareto.list[0].bytes / dp->task->options.table_bytes;
     return status;
 }
 
@@ -468,7 +468,7 @@ static void dp_close(void *self)
     if (!dp)
         return;
     if (dp->known)
-        vbs_answers_clear(&dp->known->answers);
+        vbs_pareto_clear(&dp->known->pareto);
     free(dp->known);
     vbs_arena_clear(&dp->arena);
     free(dp);
@@ -485,12 +485,12 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
     dp->known = calloc(1, sizeof *dp->known);
     status = dp->known ? vbs_chain_build(ctx, task, &dp->arena, &dp->chain) : vbs_no_memory(ctx);
     if (status == VBS_OK) {
-        *dp->known = (struct known){.answers.task = task, .tot = -1};
+        *dp->known = (struct known){.pareto.task = task, .tot = -1};
         status = check_size(ctx, dp, 0);
     }
     if (status == VBS_OK)
-        status = vbs_table_find_ends(ctx, task, &dp->chain, &dp->ends,
-                                     &dp->known->answers.solving_bytes);
+        status =
+            vbs_table_find_ends(ctx, task, &dp->chain, &dp->ends, &dp->known->pareto.solving_bytes);
     if (status == VBS_OK)
         status = check_step(ctx, dp);
     if (status == VBS_OK)
@@ -513,7 +513,7 @@ static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_b
     if (dp->ends.most < 0 || mem < dp->ends.least)
         return VBS_INFEASIBLE;
     status = solve(ctx, dp, mem);
-    return status == VBS_OK ? vbs_answers_plan(ctx, &dp->known->answers, memory_bytes, draft)
+    return status == VBS_OK ? vbs_pareto_plan_within(ctx, &dp->known->pareto, memory_bytes, draft)
                             : status;
 }
 
@@ -525,7 +525,7 @@ static int64_t dp_least_bytes(const void *self)
 }
 static size_t dp_peak_bytes(const void *self)
 {
-    return vbs_answers_peak_bytes(&((const struct dp *)self)->known->answers);
+    return vbs_pareto_peak_bytes(&((const struct dp *)self)->known->pareto);
 }
 
 static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n)
@@ -533,7 +533,7 @@ static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int6
     const struct dp *dp = self;
     enum vbs_status status = solve(ctx, dp, dp->ends.most);
 
-    return status == VBS_OK ? vbs_answers_thresholds(ctx, &dp->known->answers, bytes, n) : status;
+    return status == VBS_OK ? vbs_pareto_thresholds(ctx, &dp->known->pareto, bytes, n) : status;
 }
 
 const struct vbs_planner vbs_planner_dp_vbs_table = {

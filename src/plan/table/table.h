@@ -5,8 +5,11 @@
 #ifndef VBS_PLAN_TABLE_TABLE_H
 #define VBS_PLAN_TABLE_TABLE_H
 
-#include "plan/problem/planner.h"
-#include "plan/dp/structure.h"
+#include "plan/problem/problem.h"
+#include "plan/dp/dp.h"
+
+/* dp-vbs with options.table_bytes. */
+extern const struct vbs_planner vbs_planner_dp_vbs_table;
 
 /* Above every time: ticks of a schedule are below 2^61, and three of these can be added. */
 #define VBS_TABLE_INFINITE (INT64_C(1) << 61)

@@ -8,8 +8,9 @@
  * is done. A batch whose latency exceeds the bound does not fit. O(batches x layers x chunks) to
  * open, O(steps x algorithms) a budget, times batches where a latency is given.
  */
+#include "plan/uniform/uniform.h"
 #include "plan/uniform/fixed.h"
-#include "plan/problem/lattice.h"
+#include "plan/problem/problem.h"
 
 #include "base/fail.h"
 

@@ -5,7 +5,7 @@
 #ifndef VBS_PLAN_UNIFORM_FIXED_H
 #define VBS_PLAN_UNIFORM_FIXED_H
 
-#include "plan/problem/planner.h"
+#include "plan/problem/problem.h"
 
 #include <stdbool.h>
 

@@ -7,8 +7,9 @@
  * and outputs count only the samples inside the step. The request is one chunk: where it takes
  * longer than the latency bound there is no plan. O(layers x batches x algorithms) a budget.
  */
+#include "plan/uniform/uniform.h"
 #include "plan/uniform/fixed.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 
 #include "base/fail.h"
 
@@ -130,13 +131,13 @@ static void greedy_close(void *self)
 static enum vbs_status check_latency(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      const struct vbs_step_list *steps)
 {
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     enum vbs_status status;
 
     if (task->latency_ticks == INT64_MAX)
         return VBS_OK;
-    status = vbs_walk_all(ctx, task, steps, &walked);
-    if (status == VBS_OK && walked.latency_ticks > task->latency_ticks)
+    status = vbs_timeline_find(ctx, task, steps, &timeline);
+    if (status == VBS_OK && timeline.latency_ticks > task->latency_ticks)
         return VBS_INFEASIBLE;
     return status;
 }
@@ -256,6 +257,7 @@ const struct vbs_planner vbs_planner_greedy_vbs = {
     .name = "greedy-vbs",
     .summary =
         "layer by layer, each at the largest batch that fits beside the whole request (VBS IV)",
+    .may_slow_down = true,
     .open = greedy_open,
     .plan = greedy_plan,
     .least_bytes = greedy_least_bytes,

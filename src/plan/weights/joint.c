@@ -22,8 +22,10 @@
  * Complexity: a solve of dp-vbs+ per price, with the rows times the numbers of parts; then
  * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
  */
+#include "plan/dp/dp.h"
+#include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
-#include "plan/problem/derive.h"
+#include "plan/problem/problem.h"
 
 #include "base/fail.h"
 
@@ -34,12 +36,12 @@
 /* Parts are as large as makes the latency of copies a 128th of them, within these; where memory is
  * tight, halves of that, and halves of those, but not below the last: smaller ones make long
  * schedules for little memory. */
-#define LEAST_PART_BYTES  ((int64_t)256 << 10)
-#define MOST_PART_BYTES   ((int64_t)8 << 20)
-#define LAST_PART_BYTES   ((int64_t)32 << 10)
-#define LAST_PART_SHARE   16384 /* of all weights, where that is less */
-#define LATENCIES_IN_PART 128
-#define MAX_DOUBLINGS     13 /* numbers of parts of one row: up to 4096 */
+#define LEAST_SLICE_BYTES  ((int64_t)256 << 10)
+#define MOST_SLICE_BYTES   ((int64_t)8 << 20)
+#define LAST_SLICE_BYTES   ((int64_t)32 << 10)
+#define LAST_SLICE_SHARE   16384 /* of all weights, where that is less */
+#define LATENCIES_IN_SLICE 128
+#define MAX_DOUBLINGS      13 /* numbers of parts of one row: up to 4096 */
 
 /*
  * Small parts are dear: kernels left with few channels are slower than their share of the time says
@@ -49,9 +51,9 @@
  * Where a profile counts blocks of channels (its rows say in how many parts they run), parts of one
  * block take nothing to a tenth more, and rows that were measured in parts have paid already.
  */
-#define PART_CHANNELS       4
+#define SLICE_CHANNELS      4
 #define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
-#define PART_UNITS          0.1
+#define SLICE_UNITS         0.1
 #define LEAST_LATENCY_PRICE 0.25
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
@@ -64,15 +66,15 @@ static const double SHARES[] = {1, 0.75, 0.5, 0.25};
 struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    struct vbs_answers *answers;
-    int64_t part_bytes;      /* of a part where memory does not ask for smaller ones */
-    int64_t last_part_bytes; /* where it does */
-    int most_doublings;      /* of parts, as the priced profile has names for */
-    bool counts_units;       /* the profile's channels are blocks: rows say how they divide */
+    struct vbs_pareto_set *pareto;
+    int64_t slice_bytes;      /* of a part where memory does not ask for smaller ones */
+    int64_t last_slice_bytes; /* where it does */
+    int most_doublings;       /* of parts, as the priced profile has names for */
+    bool counts_units;        /* the profile's channels are blocks: rows say how they divide */
     double price;
     struct vbs_profile *profile; /* with the price */
     struct vbs_task priced;
-    const struct vbs_answers *cuttings; /* of dp-vbs+ on it */
+    const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it */
     struct vbs_arena arena;
     int *batches; /* of the priced profile */
     int n_batches;
@@ -91,20 +93,20 @@ static void read_name(const char *name, int *algorithm, int *doublings)
 }
 
 /* Parts of a row's weights: the fewest that memory at its loosest asks for, doubled. */
-static int parts_of(const struct joint *joint, int layer, const struct vbs_profile_row *row,
-                    int doublings)
+static int slices_of(const struct joint *joint, int layer, const struct vbs_profile_row *row,
+                     int doublings)
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
-    int64_t limit = vbs_part_limit(l, row->weight_bytes);
-    int64_t parts = (row->weight_bytes + joint->part_bytes - 1) / joint->part_bytes;
+    int64_t limit = vbs_slice_limit(l, row->weight_bytes);
+    int64_t n_slices = (row->weight_bytes + joint->slice_bytes - 1) / joint->slice_bytes;
 
     if (row->n_slices >
         0) /* whole, then as it was measured with the next part coming in, then not */
         return doublings == 0 ? 1 : row->n_slices;
-    if (row->weight_bytes / joint->last_part_bytes < limit)
-        limit = row->weight_bytes / joint->last_part_bytes;
-    parts = (parts < 1 ? 1 : parts) << doublings;
-    return (int)(parts < limit ? parts : limit < 1 ? 1 : limit);
+    if (row->weight_bytes / joint->last_slice_bytes < limit)
+        limit = row->weight_bytes / joint->last_slice_bytes;
+    n_slices = (n_slices < 1 ? 1 : n_slices) << doublings;
+    return (int)(n_slices < limit ? n_slices : limit < 1 ? 1 : limit);
 }
 
 /* Time and workspace of one algorithm on batch samples, in steps of batches that the profile has:
@@ -118,7 +120,7 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
         int n_rows, a = 0;
         const struct vbs_profile_row *rows;
 
-        b = vbs_collect_batch(task, left);
+        b = vbs_trial_batch(task, left);
         rows = vbs_profile_rows(task->profile, layer, task->batch_index[b], &n_rows);
         while (a < n_rows && rows[a].algorithm != algorithm)
             a++;
@@ -139,32 +141,34 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
 }
 
 /* What parts pay for being small, as a share of the row's time. */
-static double fine_parts_share(const struct joint *joint, const struct vbs_profile_layer *layer,
-                               int parts)
+static double fine_slices_share(const struct joint *joint, const struct vbs_profile_layer *layer,
+                                int n_slices)
 {
     if (joint->counts_units && layer->channels > 0)
-        return PART_UNITS * parts / layer->channels;
-    return layer->channels >= VECTOR_CHANNELS ? (double)(PART_CHANNELS * parts) / layer->channels
-                                              : 0;
+        return SLICE_UNITS * n_slices / layer->channels;
+    return layer->channels >= VECTOR_CHANNELS
+               ? (double)(SLICE_CHANNELS * n_slices) / layer->channels
+               : 0;
 }
 
 /* What a step on row, its weights streamed in parts, takes and pays. */
 static struct vbs_profile_row price_row(const struct joint *joint, int layer,
-                                        const struct vbs_profile_row *row, int parts, bool single)
+                                        const struct vbs_profile_row *row, int n_slices,
+                                        bool single)
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
-    int64_t part_bytes = vbs_part_largest(l, row->weight_bytes, parts);
+    int64_t slice_bytes = vbs_slice_largest(l, row->weight_bytes, n_slices);
     struct vbs_profile_row priced = {.time_us = fmin(row->time_us, VBS_MAX_TIME_US),
                                      .ws_bytes = row->ws_bytes};
 
     if (row->weight_bytes == 0)
         return priced;
-    priced.ws_bytes += parts == 1 || single ? part_bytes : 2 * part_bytes;
+    priced.ws_bytes += n_slices == 1 || single ? slice_bytes : 2 * slice_bytes;
     priced.time_us +=
-        fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * parts +
+        fmax(joint->price, LEAST_LATENCY_PRICE) * joint->task->problem.copy.latency_us * n_slices +
         joint->price * (double)row->weight_bytes / joint->task->problem.copy.bytes_per_us;
-    if (parts > 1 && row->n_slices == 0)
-        priced.time_us += row->time_us * fine_parts_share(joint, l, parts);
+    if (n_slices > 1 && row->n_slices == 0)
+        priced.time_us += row->time_us * fine_slices_share(joint, l, n_slices);
     priced.time_us = fmin(priced.time_us, VBS_MAX_TIME_US);
     return priced;
 }
@@ -173,18 +177,18 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
                                   int layer, int batch, const struct vbs_profile_row *row)
 {
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
-    bool divides = row->weight_bytes > 0 && vbs_row_most_parts(l, row) > 1;
-    int most = divides ? parts_of(joint, layer, row, MAX_DOUBLINGS) : 1;
+    bool divides = row->weight_bytes > 0 && vbs_row_most_slices(l, row) > 1;
+    int most = divides ? slices_of(joint, layer, row, MAX_DOUBLINGS) : 1;
     enum vbs_status status = VBS_OK;
     bool last = false;
 
     for (int d = 0; status == VBS_OK && d < joint->most_doublings && !last; d++) {
-        int parts = divides ? parts_of(joint, layer, row, d) : 1;
+        int n_slices = divides ? slices_of(joint, layer, row, d) : 1;
         struct vbs_profile_row priced;
         char name[32];
 
-        last = parts == most && (most == 1 || row->n_slices == 0 || d == 2);
-        priced = price_row(joint, layer, row, parts, last);
+        last = n_slices == most && (most == 1 || row->n_slices == 0 || d == 2);
+        priced = price_row(joint, layer, row, n_slices, last);
         name_row(name, sizeof name, row->algorithm, d);
         status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
     }
@@ -195,7 +199,7 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
                                    struct vbs_profile_builder *builder, int layer, int batch)
 {
     struct joint *joint = self;
-    int n_rows, first = vbs_collect_batch(joint->task, batch);
+    int n_rows, first = vbs_trial_batch(joint->task, batch);
     const struct vbs_profile_row *rows =
         vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
     enum vbs_status status = VBS_OK;
@@ -243,8 +247,8 @@ static bool has_runs(const struct vbs_step_list *steps)
 }
 
 /* The steps of a cutting in the task's own rows, and how finely each layer's weights are cut. */
-static enum vbs_status translate(struct joint *joint, const struct vbs_answer *cutting,
-                                 struct vbs_step_list *steps, struct vbs_cutting *parts)
+static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
+                                 struct vbs_step_list *steps, struct vbs_slicing *n_slices)
 {
     const struct vbs_task *task = joint->task;
     enum vbs_status status = VBS_OK;
@@ -259,23 +263,23 @@ static enum vbs_status translate(struct joint *joint, const struct vbs_answer *c
         if (!compose(task, layer, step->batch, algorithm, &row))
             return vbs_fail(joint->ctx, VBS_INVALID, "joint has lost a row of layer %d", layer);
         for (int left = step->batch, b; status == VBS_OK && left > 0; left -= b) {
-            b = vbs_collect_batch(task, left);
+            b = vbs_trial_batch(task, left);
             status = vbs_step_list_add(joint->ctx, steps, layer, b, algorithm);
         }
-        cut = &parts->parts[layer * parts->n_forms + row.format];
-        if (row.weight_bytes > 0 && parts_of(joint, layer, &row, doublings) > *cut)
-            *cut = parts_of(joint, layer, &row, doublings);
+        cut = &n_slices->n_slices[layer * n_slices->n_formats + row.format];
+        if (row.weight_bytes > 0 && slices_of(joint, layer, &row, doublings) > *cut)
+            *cut = slices_of(joint, layer, &row, doublings);
     }
     return status;
 }
 
 /* Tries a cutting in budgets of which it is to take the largest of shares. */
-struct trial {
-    const struct vbs_answer *cutting;
+struct cutting_trial {
+    const struct vbs_pareto_plan *cutting;
     int64_t from_bytes, to_bytes; /* of the cutting's own budget: it is the best from..to */
 };
 
-static bool takes_share(const struct trial *trial, int64_t memory_bytes)
+static bool takes_share(const struct cutting_trial *trial, int64_t memory_bytes)
 {
     for (int s = 0; s < N_SHARES; s++) {
         int64_t bytes = (int64_t)(SHARES[s] * (double)memory_bytes);
@@ -287,7 +291,7 @@ static bool takes_share(const struct trial *trial, int64_t memory_bytes)
 }
 
 /* True when the cutting is tried in some budget: most are too near to the next for that. */
-static bool is_tried(const struct trial *trial, const struct vbs_budgets *budgets)
+static bool is_tried(const struct cutting_trial *trial, const struct vbs_budget_list *budgets)
 {
     for (int i = 0; i < budgets->n; i++)
         if (takes_share(trial, budgets->bytes[i]))
@@ -295,51 +299,51 @@ static bool is_tried(const struct trial *trial, const struct vbs_budgets *budget
     return false;
 }
 
-static enum vbs_status try_stream(struct joint *joint, const struct trial *trial,
+static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *trial,
                                   const struct vbs_stream *stream,
-                                  const struct vbs_budgets *budgets)
+                                  const struct vbs_budget_list *budgets)
 {
     int64_t largest = 0;
     enum vbs_status status;
 
-    for (int p = 0; p < stream->n_pieces; p++)
-        if (stream->pieces[p].bytes > largest)
-            largest = stream->pieces[p].bytes;
-    status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                         stream->least_bytes, joint->answers);
+    for (int p = 0; p < stream->n_blocks; p++)
+        if (stream->blocks[p].bytes > largest)
+            largest = stream->blocks[p].bytes;
+    status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                              stream->least_bytes, joint->pareto);
     if (status == VBS_OK && trial->to_bytes < INT64_MAX)
-        status = vbs_collect(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                             trial->to_bytes, joint->answers);
+        status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                                  trial->to_bytes, joint->pareto);
     for (int i = 0; status == VBS_OK && i < budgets->n; i++) {
         if (!takes_share(trial, budgets->bytes[i]))
             continue;
-        for (int aside = 0; status == VBS_OK && aside <= 1; aside++) {
-            struct vbs_stream_rule rule = {.keeps = true, .aside_bytes = aside * largest};
+        for (int reserves = 0; status == VBS_OK && reserves <= 1; reserves++) {
+            struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = reserves * largest};
 
-            status = vbs_collect(joint->ctx, stream, &rule, budgets->bytes[i], joint->answers);
+            status = vbs_trial_stream(joint->ctx, stream, &rule, budgets->bytes[i], joint->pareto);
         }
     }
     return status;
 }
 
-static enum vbs_status try_cutting(struct joint *joint, const struct trial *trial,
-                                   const struct vbs_budgets *budgets)
+static enum vbs_status try_cutting(struct joint *joint, const struct cutting_trial *trial,
+                                   const struct vbs_budget_list *budgets)
 {
     struct vbs_arena arena = {0};
     struct vbs_step_list steps = {0};
-    struct vbs_cutting parts;
-    enum vbs_status status = vbs_cutting_init(joint->ctx, joint->task, &arena, &parts);
+    struct vbs_slicing n_slices;
+    enum vbs_status status = vbs_slicing_init(joint->ctx, joint->task, &arena, &n_slices);
 
     if (status == VBS_OK)
-        status = translate(joint, trial->cutting, &steps, &parts);
+        status = translate(joint, trial->cutting, &steps, &n_slices);
     if (status == VBS_OK &&
-        !vbs_answers_want(joint->answers, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
+        !vbs_pareto_wants(joint->pareto, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
     for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
         struct vbs_stream stream;
 
-        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &parts, joins,
-                                 &stream);
+        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &n_slices,
+                                 joins, &stream);
         if (status != VBS_OK)
             break;
         status = try_stream(joint, trial, &stream, budgets);
@@ -353,24 +357,24 @@ clean_up:
 
 static enum vbs_status try_cuttings(struct joint *joint)
 {
-    const struct vbs_answers *cuttings = joint->cuttings;
-    struct vbs_budgets budgets = {0};
+    const struct vbs_pareto_set *cuttings = joint->cuttings;
+    struct vbs_budget_list budgets = {0};
     int64_t most = 2 * vbs_task_lightest_bytes(joint->task);
     enum vbs_status status = VBS_OK;
 
     if (cuttings->n > 0)
-        status = vbs_budgets_add_grid(joint->ctx, &budgets, cuttings->list[0].bytes,
-                                      cuttings->list[cuttings->n - 1].bytes + most);
+        status = vbs_budget_list_add_grid(joint->ctx, &budgets, cuttings->list[0].bytes,
+                                          cuttings->list[cuttings->n - 1].bytes + most);
     for (int c = 0; status == VBS_OK && c < cuttings->n; c++) {
-        struct trial trial = {.cutting = &cuttings->list[c],
-                              .from_bytes = cuttings->list[c].bytes,
-                              .to_bytes =
-                                  c + 1 < cuttings->n ? cuttings->list[c + 1].bytes : INT64_MAX};
+        struct cutting_trial trial = {.cutting = &cuttings->list[c],
+                                      .from_bytes = cuttings->list[c].bytes,
+                                      .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
+                                                                      : INT64_MAX};
 
         if (is_tried(&trial, &budgets))
             status = try_cutting(joint, &trial, &budgets);
     }
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
     return status;
 }
 
@@ -400,8 +404,8 @@ static enum vbs_status try_price(struct joint *joint, double price)
         if (solved) {
             size_t held = vbs_planner_dp_vbs_plus.peak_bytes(solved);
 
-            if (held > joint->answers->solving_bytes)
-                joint->answers->solving_bytes = held;
+            if (held > joint->pareto->solving_bytes)
+                joint->pareto->solving_bytes = held;
             vbs_planner_dp_vbs_plus.close(solved);
         }
         vbs_task_clear(&joint->priced);
@@ -429,8 +433,7 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
 
         status = planner->plan(joint->ctx, self, bytes[i], &draft);
         if (status == VBS_OK)
-            status =
-                vbs_collect_steps(joint->ctx, draft.reserved_bytes, &draft.steps, joint->answers);
+            status = vbs_trial_offer(joint->ctx, draft.reserved_bytes, &draft.steps, joint->pareto);
         else if (status == VBS_INFEASIBLE)
             status = VBS_OK;
         vbs_step_list_clear(&draft.steps);
@@ -454,28 +457,28 @@ static enum vbs_status offer_all(struct joint *joint)
     return status;
 }
 
-static void choose_part_bytes(struct joint *joint)
+static void choose_slice_bytes(struct joint *joint)
 {
     const struct vbs_link *copy = &joint->task->problem.copy;
-    double bytes = LATENCIES_IN_PART * copy->latency_us * copy->bytes_per_us;
+    double bytes = LATENCIES_IN_SLICE * copy->latency_us * copy->bytes_per_us;
 
-    joint->part_bytes = bytes <= (double)LEAST_PART_BYTES  ? LEAST_PART_BYTES
-                        : bytes >= (double)MOST_PART_BYTES ? MOST_PART_BYTES
-                                                           : (int64_t)bytes;
+    joint->slice_bytes = bytes <= (double)LEAST_SLICE_BYTES  ? LEAST_SLICE_BYTES
+                         : bytes >= (double)MOST_SLICE_BYTES ? MOST_SLICE_BYTES
+                                                             : (int64_t)bytes;
 }
 
-static void choose_last_part(struct joint *joint)
+static void choose_last_slice(struct joint *joint)
 {
-    int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_PART_SHARE;
+    int64_t bytes = vbs_task_lightest_bytes(joint->task) / LAST_SLICE_SHARE;
 
-    joint->last_part_bytes = bytes < 1 ? 1 : bytes < LAST_PART_BYTES ? bytes : LAST_PART_BYTES;
+    joint->last_slice_bytes = bytes < 1 ? 1 : bytes < LAST_SLICE_BYTES ? bytes : LAST_SLICE_BYTES;
     joint->most_doublings = VBS_MAX_ALGORITHMS / joint->task->profile->n_algorithms;
     if (joint->most_doublings > MAX_DOUBLINGS)
         joint->most_doublings = MAX_DOUBLINGS;
 }
 
 /* Whether any row says in how many parts it runs. */
-static bool says_parts(const struct vbs_profile *profile)
+static bool says_slices(const struct vbs_profile *profile)
 {
     for (int k = 1; k <= profile->n_layers; k++)
         for (int i = 0; i < profile->n_batches; i++) {
@@ -491,16 +494,16 @@ static bool says_parts(const struct vbs_profile *profile)
 
 static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
-    struct joint joint = {.ctx = ctx, .task = task, .answers = answers};
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
+    struct joint joint = {.ctx = ctx, .task = task, .pareto = pareto};
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
-    choose_part_bytes(&joint);
-    choose_last_part(&joint);
-    joint.counts_units = says_parts(task->profile);
+    pareto->task = task;
+    choose_slice_bytes(&joint);
+    choose_last_slice(&joint);
+    joint.counts_units = says_slices(task->profile);
     status = offer_all(&joint);
     if (status == VBS_OK)
         status = find_batches(&joint);
@@ -508,10 +511,10 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
         status = try_price(&joint, PRICES[p]);
     vbs_arena_clear(&joint.arena);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -520,9 +523,9 @@ const struct vbs_planner vbs_planner_joint = {
     .summary = "batches, resident and streamed weights, parts and prefetch under one budget",
     .transfers = true,
     .open = joint_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

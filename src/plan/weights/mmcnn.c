@@ -15,6 +15,7 @@
  * 8 parts all of them, then in steps of a quarter), with a grid between, and a budget has the best
  * plan of all that need no more. O(limits x steps).
  */
+#include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
 
 #include "base/fail.h"
@@ -26,9 +27,9 @@
 struct mmcnn {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    struct vbs_answers *answers;
+    struct vbs_pareto_set *pareto;
     struct vbs_arena arena;
-    struct vbs_cutting cutting;
+    struct vbs_slicing cutting;
     int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
     const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
     bool *prefetched;                   /* [0..n] likewise: the first part from the head on */
@@ -40,7 +41,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
     const struct vbs_profile_row *row = mmcnn->row[layer];
     const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
     int64_t largest = 0, free_bytes, fifth_bytes;
-    int parts = 0;
+    int n_slices = 0;
 
     for (int k = head; k <= layer; k++) {
         int64_t bytes = mmcnn->base_bytes[k] + mmcnn->row[k]->ws_bytes;
@@ -52,14 +53,14 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
                   (row->weight_bytes % MOST_PREFETCHED_PARTS != 0);
     mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
     if (mmcnn->prefetched[layer])
-        parts = vbs_row_parts_within(l, row, free_bytes);
-    if (parts == 0) { /* whole channels may not go into what the bytes would */
+        n_slices = vbs_row_slices_within(l, row, free_bytes);
+    if (n_slices == 0) { /* whole channels may not go into what the bytes would */
         mmcnn->prefetched[layer] = false;
-        parts =
-            vbs_row_parts_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
+        n_slices =
+            vbs_row_slices_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
-    mmcnn->cutting.parts[layer * mmcnn->cutting.n_forms + row->format] = parts;
-    return parts > 0;
+    mmcnn->cutting.n_slices[layer * mmcnn->cutting.n_formats + row->format] = n_slices;
+    return n_slices > 0;
 }
 
 static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
@@ -68,7 +69,7 @@ static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     int head = 1;
 
     for (int k = 1; k <= task->n_layers; k++) {
-        mmcnn->row[k] = vbs_collect_row(task, k, 1, mmcnn->base_bytes[k], limit_bytes, true);
+        mmcnn->row[k] = vbs_trial_row(task, k, 1, mmcnn->base_bytes[k], limit_bytes, true);
         if (!mmcnn->row[k])
             return false;
         if (mmcnn->row[k]->weight_bytes == 0)
@@ -88,14 +89,14 @@ static void find_earliest(const struct mmcnn *mmcnn, const struct vbs_stream *st
 
     for (int v = 0; v < stream->n_visits; v++) {
         const struct vbs_visit *visit = &stream->visits[v];
-        const struct vbs_piece *piece = &stream->pieces[visit->piece];
+        const struct vbs_weight_block *block = &stream->blocks[visit->block];
 
-        if (piece->part == 1) {
+        if (block->slice == 1) {
             head = layer ? stream->visits[v - 1].slot + 1 : 0;
             own = visit->slot;
-            layer = piece->layer;
+            layer = block->layer;
         }
-        earliest[v] = piece->part == 1 && mmcnn->prefetched[layer] ? head : own;
+        earliest[v] = block->slice == 1 && mmcnn->prefetched[layer] ? head : own;
     }
 }
 
@@ -109,7 +110,7 @@ static enum vbs_status try_stream(struct mmcnn *mmcnn, const struct vbs_stream *
     if (!earliest)
         return vbs_no_memory(mmcnn->ctx);
     find_earliest(mmcnn, stream, earliest);
-    status = vbs_collect(mmcnn->ctx, stream, &rule, limit_bytes, mmcnn->answers);
+    status = vbs_trial_stream(mmcnn->ctx, stream, &rule, limit_bytes, mmcnn->pareto);
     free(earliest);
     return status;
 }
@@ -141,29 +142,29 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
 /* Limits at which a row of layer goes into fewer parts: beside its own step, or beside the largest
  * of its segment, segment_bytes. */
 static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segment_bytes,
-                                  const struct vbs_profile_row *row, struct vbs_budgets *limits)
+                                  const struct vbs_profile_row *row, struct vbs_budget_list *limits)
 {
     const struct vbs_profile_layer *l = &mmcnn->task->profile->layers[layer];
-    int most = vbs_row_most_parts(l, row);
+    int most = vbs_row_most_slices(l, row);
     int64_t own = mmcnn->base_bytes[layer] + row->ws_bytes;
     enum vbs_status status = VBS_OK;
 
-    for (int parts = 1, next; status == VBS_OK; parts = next) {
-        int64_t bytes = vbs_part_largest(l, row->weight_bytes, parts);
+    for (int n_slices = 1, next; status == VBS_OK; n_slices = next) {
+        int64_t bytes = vbs_slice_largest(l, row->weight_bytes, n_slices);
 
-        status = vbs_budgets_add(mmcnn->ctx, limits, own + bytes);
+        status = vbs_budget_list_add(mmcnn->ctx, limits, own + bytes);
         if (status == VBS_OK)
-            status = vbs_budgets_add(mmcnn->ctx, limits,
-                                     (segment_bytes > own ? segment_bytes : own) + bytes);
-        if (parts == most)
+            status = vbs_budget_list_add(mmcnn->ctx, limits,
+                                         (segment_bytes > own ? segment_bytes : own) + bytes);
+        if (n_slices == most)
             break;
-        next = parts + (parts < 8 ? 1 : parts / 4);
+        next = n_slices + (n_slices < 8 ? 1 : n_slices / 4);
         next = row->n_slices == 0 && next < most ? next : most;
     }
     return status;
 }
 
-static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budgets *limits)
+static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budget_list *limits)
 {
     const struct vbs_task *task = mmcnn->task;
     int64_t segment_bytes = 0;
@@ -179,7 +180,7 @@ static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budgets *limi
 
             if (a == 0 && bytes > segment_bytes)
                 segment_bytes = bytes;
-            status = vbs_budgets_add(mmcnn->ctx, limits, bytes);
+            status = vbs_budget_list_add(mmcnn->ctx, limits, bytes);
             if (status == VBS_OK && rows[a].weight_bytes > 0)
                 status = add_limits(mmcnn, k, segment_bytes, &rows[a], limits);
             weighted = weighted || rows[a].weight_bytes > 0;
@@ -187,11 +188,11 @@ static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budgets *limi
         if (weighted)
             segment_bytes = 0;
     }
-    vbs_budgets_sort(limits);
+    vbs_budget_list_sort(limits);
     if (status == VBS_OK && limits->n > 0)
-        status = vbs_budgets_add_grid(mmcnn->ctx, limits, limits->bytes[0],
-                                      limits->bytes[limits->n - 1]);
-    vbs_budgets_sort(limits);
+        status = vbs_budget_list_add_grid(mmcnn->ctx, limits, limits->bytes[0],
+                                          limits->bytes[limits->n - 1]);
+    vbs_budget_list_sort(limits);
     return status;
 }
 
@@ -218,9 +219,9 @@ static enum vbs_status find_bases(struct mmcnn *mmcnn)
 static enum vbs_status try_all(struct mmcnn *mmcnn)
 {
     size_t n = (size_t)mmcnn->task->n_layers + 1;
-    struct vbs_budgets limits = {0};
+    struct vbs_budget_list limits = {0};
     enum vbs_status status =
-        vbs_cutting_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->cutting);
+        vbs_slicing_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->cutting);
 
     mmcnn->base_bytes = vbs_arena_alloc(&mmcnn->arena, n, sizeof *mmcnn->base_bytes);
     mmcnn->row = vbs_arena_alloc(&mmcnn->arena, n, sizeof(void *));
@@ -233,26 +234,26 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
         status = find_limits(mmcnn, &limits);
     for (int i = limits.n - 1; status == VBS_OK && i >= 0; i--)
         status = try_limit(mmcnn, limits.bytes[i]);
-    vbs_budgets_clear(&limits);
+    vbs_budget_list_clear(&limits);
     return status;
 }
 
 static enum vbs_status mmcnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
-    struct mmcnn mmcnn = {.ctx = ctx, .task = task, .answers = answers};
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
+    struct mmcnn mmcnn = {.ctx = ctx, .task = task, .pareto = pareto};
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
+    pareto->task = task;
     status = try_all(&mmcnn);
     vbs_arena_clear(&mmcnn.arena);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -261,9 +262,9 @@ const struct vbs_planner vbs_planner_mmcnn = {
     .summary = "batch 1, weights in parts of whole channels, prefetched by segments (MMCNN 3.2)",
     .transfers = true,
     .open = mmcnn_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

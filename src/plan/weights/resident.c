@@ -10,8 +10,8 @@
  * of their plans. With one form for each layer there is one policy, and the plan is the planner's
  * for the budget less the weights.
  */
-#include "plan/problem/derive.h"
-#include "plan/problem/planner.h"
+#include "plan/weights/weights.h"
+#include "plan/problem/problem.h"
 
 #include "base/fail.h"
 
@@ -136,17 +136,17 @@ static double best_us(const struct forms *forms, uint64_t chosen)
 }
 
 /* A change from the light forms of a layer to faster ones. */
-struct change {
+struct policy_change {
     int layer;
     uint64_t light, fast;
     int64_t light_bytes, fast_bytes;
     double worth; /* microseconds a sample for each byte more */
 };
 
-static struct change change_of(const struct vbs_task *task, int layer)
+static struct policy_change change_of(const struct vbs_task *task, int layer)
 {
     struct forms forms;
-    struct change change = {.layer = layer};
+    struct policy_change change = {.layer = layer};
     int fast = 0;
 
     survey(task, layer, &forms);
@@ -167,7 +167,7 @@ static struct change change_of(const struct vbs_task *task, int layer)
 
 static int by_worth(const void *a, const void *b)
 {
-    const struct change *x = a, *y = b;
+    const struct policy_change *x = a, *y = b;
 
     if (x->worth != y->worth)
         return x->worth > y->worth ? -1 : 1;
@@ -176,7 +176,7 @@ static int by_worth(const void *a, const void *b)
 
 /* Adds the policy in which the first n_fast changes are made. */
 static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident,
-                                  const struct change *changes, int n_fast)
+                                  const struct policy_change *changes, int n_fast)
 {
     struct policy *policy = &resident->policies[resident->n_policies];
     int n = resident->task->n_layers;
@@ -238,7 +238,7 @@ static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *residen
 static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resident)
 {
     int n = resident->task->n_layers, n_changes = 0, latest = 0;
-    struct change *changes = vbs_arena_alloc(&resident->arena, (size_t)n, sizeof *changes);
+    struct policy_change *changes = vbs_arena_alloc(&resident->arena, (size_t)n, sizeof *changes);
     enum vbs_status status;
 
     if (!changes)

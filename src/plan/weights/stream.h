@@ -18,11 +18,11 @@
 #ifndef VBS_PLAN_WEIGHTS_STREAM_H
 #define VBS_PLAN_WEIGHTS_STREAM_H
 
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 
 /* A part of a layer's weights in one form, loaded and dropped as a whole. */
-struct vbs_piece {
-    int layer, form, part, parts;
+struct vbs_weight_block {
+    int layer, format, slice, n_slices;
     int64_t bytes;
     double copy_us;
 };
@@ -30,15 +30,15 @@ struct vbs_piece {
 /* A step reads a piece. */
 struct vbs_visit {
     int slot; /* the step */
-    int piece;
+    int block;
     int next;     /* the next visit of the same piece, the first after the last */
     int previous; /* likewise */
 };
 
 /* How finely the weights are cut: parts of layer and form, at layer * n_forms + form; 0: whole. */
-struct vbs_cutting {
-    int n_forms; /* the largest form of the profile, and 1 */
-    int *parts;
+struct vbs_slicing {
+    int n_formats; /* the largest form of the profile, and 1 */
+    int *n_slices;
 };
 
 struct vbs_stream {
@@ -47,8 +47,8 @@ struct vbs_stream {
     int64_t *step_bytes;           /* [n_slots] of a step without weights */
     double *step_us;               /* [n_slots] */
     double compute_us;             /* of all */
-    int n_pieces;
-    struct vbs_piece *pieces;
+    int n_blocks;
+    struct vbs_weight_block *blocks;
     int n_visits;
     struct vbs_visit *visits; /* by slot */
     int *gaps;                /* [n_visits] visits, by the length of the gap after them */
@@ -57,9 +57,9 @@ struct vbs_stream {
 };
 
 /* All in *cutting is allocated in arena; every entry is 0. */
-enum vbs_status vbs_cutting_init(struct vbs_ctx *ctx, const struct vbs_task *task,
+enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                  struct vbs_arena *arena,
-                                 struct vbs_cutting *cutting) VBS_MUST_CHECK;
+                                 struct vbs_slicing *cutting) VBS_MUST_CHECK;
 
 /*
  * Steps are taken in parts where the row allows it (vbs_profile_divides) and the layer's weights
@@ -68,14 +68,14 @@ enum vbs_status vbs_cutting_init(struct vbs_ctx *ctx, const struct vbs_task *tas
  */
 enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 const struct vbs_step *steps, int64_t n_steps,
-                                const struct vbs_cutting *cutting, bool joins,
+                                const struct vbs_slicing *cutting, bool joins,
                                 struct vbs_stream *stream) VBS_MUST_CHECK;
 void vbs_stream_clear(struct vbs_stream *stream);
 
 struct vbs_stream_rule {
-    bool keeps;          /* gaps are kept; else every piece is dropped after each run of visits in
-                            steps that follow each other */
-    int64_t aside_bytes; /* not used for keeping: left to prefetching */
+    bool keeps; /* gaps are kept; else every piece is dropped after each run of visits in
+                   steps that follow each other */
+    int64_t reserved_bytes; /* not used for keeping: left to prefetching */
     const int *earliest; /* [n_visits] slot before which the visit's load must not stand; null: 0 */
 };
 

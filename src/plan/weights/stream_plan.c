@@ -16,7 +16,7 @@
 
 struct tight {
     int slot;
-    int64_t room;
+    int64_t free_bytes;
 };
 
 struct loading {
@@ -24,9 +24,9 @@ struct loading {
     const struct vbs_stream *stream;
     const struct vbs_stream_rule *rule;
     int n_slots;
-    int64_t *room;  /* [n_slots] bytes free during each step */
-    bool *kept;     /* [n_visits] the gap after a visit */
-    int *load_slot; /* [n_visits] where the visit's load stands; -1: it needs none */
+    int64_t *free_bytes; /* [n_slots] bytes free during each step */
+    bool *kept;          /* [n_visits] the gap after a visit */
+    int *load_slot;      /* [n_visits] where the visit's load stands; -1: it needs none */
     struct vbs_streamed *streamed;
     int n_tight;
     struct tight tight[N_TIGHT];
@@ -41,58 +41,59 @@ static void find_tight(struct loading *loading)
         struct tight tight = {from, INT64_MAX};
 
         for (int s = from; s < to; s++)
-            if (loading->room[s] < tight.room)
-                tight = (struct tight){s, loading->room[s]};
+            if (loading->free_bytes[s] < tight.free_bytes)
+                tight = (struct tight){s, loading->free_bytes[s]};
         if (from < to)
             loading->tight[loading->n_tight++] = tight;
     }
 }
 
 /* The gap after visit v as slots: first..last, and wrapped 0..wrapped_last. */
-struct span {
+struct slot_range {
     int first, last, wrapped_last;
 };
 
-static struct span span_of(const struct loading *loading, int v)
+static struct slot_range span_of(const struct loading *loading, int v)
 {
     const struct vbs_visit *visits = loading->stream->visits;
     int next = visits[v].next;
 
     if (next > v)
-        return (struct span){visits[v].slot + 1, visits[next].slot - 1, -1};
-    return (struct span){visits[v].slot + 1, loading->n_slots - 1, visits[next].slot - 1};
+        return (struct slot_range){visits[v].slot + 1, visits[next].slot - 1, -1};
+    return (struct slot_range){visits[v].slot + 1, loading->n_slots - 1, visits[next].slot - 1};
 }
 
-static bool covers(const struct span *span, int slot)
+static bool covers(const struct slot_range *span, int slot)
 {
     return (slot >= span->first && slot <= span->last) || slot <= span->wrapped_last;
 }
 
-static bool fits_where_tight(const struct loading *loading, const struct span *span, int64_t bytes)
+static bool fits_where_tight(const struct loading *loading, const struct slot_range *span,
+                             int64_t bytes)
 {
     for (int t = 0; t < loading->n_tight; t++)
-        if (loading->tight[t].room < bytes && covers(span, loading->tight[t].slot))
+        if (loading->tight[t].free_bytes < bytes && covers(span, loading->tight[t].slot))
             return false;
     return true;
 }
 
-static void keep(struct loading *loading, struct vbs_room *room, int v)
+static void keep_gap(struct loading *loading, struct vbs_range_min_tree *tree, int v)
 {
-    struct span span = span_of(loading, v);
-    int64_t bytes = loading->stream->pieces[loading->stream->visits[v].piece].bytes;
+    struct slot_range span = span_of(loading, v);
+    int64_t bytes = loading->stream->blocks[loading->stream->visits[v].block].bytes;
     int64_t needed = bytes;
 
     if (span.first <= span.last || span.wrapped_last >= 0)
-        needed += loading->rule->aside_bytes;
+        needed += loading->rule->reserved_bytes;
     if (!fits_where_tight(loading, &span, needed) ||
-        vbs_room_least(room, span.first, span.last) < needed ||
-        vbs_room_least(room, 0, span.wrapped_last) < needed)
+        vbs_range_min_tree_least(tree, span.first, span.last) < needed ||
+        vbs_range_min_tree_least(tree, 0, span.wrapped_last) < needed)
         return;
-    vbs_room_take(room, span.first, span.last, bytes);
-    vbs_room_take(room, 0, span.wrapped_last, bytes);
+    vbs_range_min_tree_subtract(tree, span.first, span.last, bytes);
+    vbs_range_min_tree_subtract(tree, 0, span.wrapped_last, bytes);
     for (int t = 0; t < loading->n_tight; t++)
         if (covers(&span, loading->tight[t].slot))
-            loading->tight[t].room -= bytes;
+            loading->tight[t].free_bytes -= bytes;
     loading->kept[v] = true;
 }
 
@@ -100,13 +101,14 @@ static void keep(struct loading *loading, struct vbs_room *room, int v)
 static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
 {
     const struct vbs_stream *stream = loading->stream;
-    struct vbs_room room;
+    struct vbs_range_min_tree tree;
     enum vbs_status status;
 
     for (int s = 0; s < loading->n_slots; s++)
-        loading->room[s] = memory_bytes - stream->step_bytes[s];
+        loading->free_bytes[s] = memory_bytes - stream->step_bytes[s];
     for (int v = 0; v < stream->n_visits; v++)
-        loading->room[stream->visits[v].slot] -= stream->pieces[stream->visits[v].piece].bytes;
+        loading->free_bytes[stream->visits[v].slot] -=
+            stream->blocks[stream->visits[v].block].bytes;
     if (!loading->rule->keeps) {
         for (int v = 0; v < stream->n_visits; v++)
             loading->kept[v] =
@@ -115,28 +117,28 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
         return VBS_OK;
     }
     find_tight(loading);
-    status = vbs_room_init(loading->ctx, &room, loading->room, loading->n_slots);
+    status = vbs_range_min_tree_init(loading->ctx, &tree, loading->free_bytes, loading->n_slots);
     if (status != VBS_OK)
         return status;
     for (int g = 0; g < stream->n_visits; g++)
-        keep(loading, &room, stream->gaps[g]);
-    vbs_room_read(&room, loading->room);
-    vbs_room_clear(&room);
+        keep_gap(loading, &tree, stream->gaps[g]);
+    vbs_range_min_tree_values(&tree, loading->free_bytes);
+    vbs_range_min_tree_clear(&tree);
     return VBS_OK;
 }
 
 /* The clocks while loads are placed. */
-struct clocks {
+struct load_clocks {
     double copy_us;   /* the end of the latest load */
     double *ended_us; /* [n_slots + 1] end of the step before a slot */
     int load_slot;    /* of the latest load */
 };
 
 /* Places the load of visit v: as early as that is of use. */
-static void place_load(struct loading *loading, struct clocks *clocks, int v)
+static void place_load(struct loading *loading, struct load_clocks *clocks, int v)
 {
     const struct vbs_visit *visit = &loading->stream->visits[v];
-    const struct vbs_piece *piece = &loading->stream->pieces[visit->piece];
+    const struct vbs_weight_block *block = &loading->stream->blocks[visit->block];
     int least = clocks->load_slot, slot = visit->slot;
 
     if (visit->previous < v && least <= loading->stream->visits[visit->previous].slot)
@@ -144,17 +146,18 @@ static void place_load(struct loading *loading, struct clocks *clocks, int v)
     if (loading->rule->earliest && loading->rule->earliest[v] > least)
         least = loading->rule->earliest[v];
     while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&
-           loading->room[slot - 1] >= piece->bytes)
-        loading->room[--slot] -= piece->bytes;
+           loading->free_bytes[slot - 1] >= block->bytes)
+        loading->free_bytes[--slot] -= block->bytes;
     loading->load_slot[v] = clocks->load_slot = slot;
-    clocks->copy_us = fmax(clocks->copy_us, clocks->ended_us[slot]) + piece->copy_us;
+    clocks->copy_us = fmax(clocks->copy_us, clocks->ended_us[slot]) + block->copy_us;
 }
 
 /* Runs both clocks over the steps and places the loads on the way. */
 static enum vbs_status place_loads(struct loading *loading)
 {
     const struct vbs_stream *stream = loading->stream;
-    struct clocks clocks = {.ended_us = malloc(((size_t)loading->n_slots + 1) * sizeof(double))};
+    struct load_clocks clocks = {.ended_us =
+                                     malloc(((size_t)loading->n_slots + 1) * sizeof(double))};
     int v = 0;
 
     if (!clocks.ended_us)
@@ -180,13 +183,14 @@ static enum vbs_status place_loads(struct loading *loading)
 static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps,
                             enum vbs_step_op op, int v, bool resident)
 {
-    const struct vbs_piece *piece = &loading->stream->pieces[loading->stream->visits[v].piece];
+    const struct vbs_weight_block *block =
+        &loading->stream->blocks[loading->stream->visits[v].block];
     struct vbs_step step = {.op = (uint8_t)op,
-                            .layer = piece->layer,
-                            .slice = piece->part,
-                            .n_slices = piece->parts,
-                            .format = (uint8_t)piece->form,
-                            .bytes = piece->bytes,
+                            .layer = block->layer,
+                            .slice = block->slice,
+                            .n_slices = block->n_slices,
+                            .format = (uint8_t)block->format,
+                            .bytes = block->bytes,
                             .resident = resident};
 
     return vbs_step_list_append(loading->ctx, steps, &step);
@@ -231,8 +235,8 @@ static void find_peak(struct loading *loading, int64_t memory_bytes)
     int64_t least = INT64_MAX;
 
     for (int s = 0; s < loading->n_slots; s++)
-        if (loading->room[s] < least)
-            least = loading->room[s];
+        if (loading->free_bytes[s] < least)
+            least = loading->free_bytes[s];
     loading->streamed->peak_bytes = memory_bytes - least;
 }
 
@@ -250,10 +254,10 @@ enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *st
 
     if (memory_bytes < stream->least_bytes)
         return VBS_INFEASIBLE;
-    loading.room = malloc((size_t)loading.n_slots * sizeof *loading.room);
+    loading.free_bytes = malloc((size_t)loading.n_slots * sizeof *loading.free_bytes);
     loading.kept = calloc(n_visits, sizeof *loading.kept);
     loading.load_slot = calloc(n_visits, sizeof *loading.load_slot);
-    if (!loading.room || !loading.kept || !loading.load_slot)
+    if (!loading.free_bytes || !loading.kept || !loading.load_slot)
         status = vbs_no_memory(ctx);
     if (status == VBS_OK)
         status = keep_gaps(&loading, memory_bytes);
@@ -263,7 +267,7 @@ enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *st
         find_peak(&loading, memory_bytes);
     if (status == VBS_OK && steps)
         status = emit_all(&loading, steps);
-    free(loading.room);
+    free(loading.free_bytes);
     free(loading.kept);
     free(loading.load_slot);
     return status;

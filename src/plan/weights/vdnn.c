@@ -10,6 +10,7 @@
  * layer's weights, and a grid between. A budget has the best plan of all that need no more.
  * O(budgets x batches x steps).
  */
+#include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
 
 #include "base/fail.h"
@@ -19,8 +20,8 @@
 struct vdnn {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    struct vbs_answers *answers;
-    struct vbs_cutting whole;
+    struct vbs_pareto_set *pareto;
+    struct vbs_slicing whole;
 };
 
 /* The steps of chunks of batch, each with the best row that fits memory_bytes. VBS_INFEASIBLE: a
@@ -33,11 +34,11 @@ static enum vbs_status list_steps(struct vdnn *vdnn, int batch, int64_t memory_b
     enum vbs_status status = vbs_walk_init(vdnn->ctx, &walk, task);
 
     for (int left = task->request; status == VBS_OK && left > 0;) {
-        int b = vbs_collect_batch(task, left < batch ? left : batch);
+        int b = vbs_trial_batch(task, left < batch ? left : batch);
 
         for (int k = 1; status == VBS_OK && k <= task->n_layers; k++) {
             const struct vbs_profile_row *row =
-                vbs_collect_row(task, k, b, vbs_walk_step(&walk, k, b), memory_bytes, false);
+                vbs_trial_row(task, k, b, vbs_walk_step(&walk, k, b), memory_bytes, false);
 
             status =
                 row ? vbs_step_list_add(vdnn->ctx, steps, k, b, row->algorithm) : VBS_INFEASIBLE;
@@ -69,7 +70,7 @@ static enum vbs_status try_stream(struct vdnn *vdnn, const struct vbs_stream *st
     if (!earliest)
         return vbs_no_memory(vdnn->ctx);
     find_earliest(stream, earliest);
-    status = vbs_collect(vdnn->ctx, stream, &rule, memory_bytes, vdnn->answers);
+    status = vbs_trial_stream(vdnn->ctx, stream, &rule, memory_bytes, vdnn->pareto);
     free(earliest);
     return status;
 }
@@ -95,7 +96,7 @@ static enum vbs_status try_budget(struct vdnn *vdnn, int batch, int64_t memory_b
 /* Adds the budgets at which a row of layer fits, whose step takes base_bytes without scratch and
  * weights; and with the lightest weights of the next layer. */
 static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int64_t base_bytes,
-                                   int64_t next_bytes, struct vbs_budgets *budgets)
+                                   int64_t next_bytes, struct vbs_budget_list *budgets)
 {
     int n_rows;
     const struct vbs_profile_row *rows =
@@ -105,9 +106,9 @@ static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int6
     for (int a = 0; status == VBS_OK && a < n_rows; a++) {
         int64_t bytes = base_bytes + rows[a].ws_bytes + rows[a].weight_bytes;
 
-        status = vbs_budgets_add(vdnn->ctx, budgets, bytes);
+        status = vbs_budget_list_add(vdnn->ctx, budgets, bytes);
         if (status == VBS_OK)
-            status = vbs_budgets_add(vdnn->ctx, budgets, bytes + next_bytes);
+            status = vbs_budget_list_add(vdnn->ctx, budgets, bytes + next_bytes);
     }
     return status;
 }
@@ -124,7 +125,7 @@ static int64_t next_weights(const struct vbs_task *task, int layer)
     return 0;
 }
 
-static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_budgets *budgets)
+static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_budget_list *budgets)
 {
     const struct vbs_task *task = vdnn->task;
     struct vbs_walk walk;
@@ -145,41 +146,41 @@ static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_bud
         for (int k = 1; k <= task->n_layers; k++)
             most += task->last_reader[k] ? 0 : task->request * vbs_task_bytes(task, k);
     if (status == VBS_OK && least > 0)
-        status = vbs_budgets_add_grid(vdnn->ctx, budgets, least, most);
-    vbs_budgets_sort(budgets);
+        status = vbs_budget_list_add_grid(vdnn->ctx, budgets, least, most);
+    vbs_budget_list_sort(budgets);
     return status;
 }
 
 static enum vbs_status try_batch(struct vdnn *vdnn, int batch)
 {
-    struct vbs_budgets budgets = {0};
+    struct vbs_budget_list budgets = {0};
     enum vbs_status status = find_budgets(vdnn, batch, &budgets);
 
     for (int i = 0; status == VBS_OK && i < budgets.n; i++)
         status = try_budget(vdnn, batch, budgets.bytes[i]);
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
     return status;
 }
 
 static enum vbs_status vdnn_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
-    struct vbs_answers *answers = calloc(1, sizeof *answers);
-    struct vdnn vdnn = {.ctx = ctx, .task = task, .answers = answers};
+    struct vbs_pareto_set *pareto = calloc(1, sizeof *pareto);
+    struct vdnn vdnn = {.ctx = ctx, .task = task, .pareto = pareto};
     struct vbs_arena arena = {0};
     enum vbs_status status;
 
-    if (!answers)
+    if (!pareto)
         return vbs_no_memory(ctx);
-    answers->task = task;
-    status = vbs_cutting_init(ctx, task, &arena, &vdnn.whole);
+    pareto->task = task;
+    status = vbs_slicing_init(ctx, task, &arena, &vdnn.whole);
     for (int i = 0; status == VBS_OK && i < task->n_batches; i++)
         status = try_batch(&vdnn, task->profile->batches[i]);
     vbs_arena_clear(&arena);
     if (status != VBS_OK) {
-        vbs_answers_close(answers);
+        vbs_pareto_close(pareto);
         return status;
     }
-    *self = answers;
+    *self = pareto;
     return VBS_OK;
 }
 
@@ -188,9 +189,9 @@ const struct vbs_planner vbs_planner_vdnn = {
     .summary = "weights of whole layers, the next layer's prefetched, finished ones dropped (vDNN)",
     .transfers = true,
     .open = vdnn_open,
-    .plan = vbs_answers_plan,
-    .least_bytes = vbs_answers_least_bytes,
-    .peak_bytes = vbs_answers_peak_bytes,
-    .thresholds = vbs_answers_thresholds,
-    .close = vbs_answers_close,
+    .plan = vbs_pareto_plan_within,
+    .least_bytes = vbs_pareto_least_bytes,
+    .peak_bytes = vbs_pareto_peak_bytes,
+    .thresholds = vbs_pareto_thresholds,
+    .close = vbs_pareto_close,
 };

@@ -4,9 +4,8 @@
  * branches as special layers and as parts. Arguments: number of networks of each kind, seed.
  */
 #include "reference/brute_chain.h"
-#include "plan/dp/guillotine.h"
-#include "plan/problem/timeline.h"
-#include "plan/dp/line.h"
+#include "plan/dp/dp.h"
+#include "plan/problem/problem.h"
 #include "support/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
@@ -60,17 +59,17 @@ static void check(struct subject *subject, enum property property, bool holds)
 
 /* ---- Answers and recursions side by side ---- */
 
-static double answer_us(const struct vbs_answers *answers, int64_t budget)
+static double answer_us(const struct vbs_pareto_set *pareto, int64_t budget)
 {
     double time_us = HUGE_VAL;
 
-    for (int i = 0; i < answers->n && answers->list[i].bytes <= budget; i++)
-        time_us = answers->list[i].time_us;
+    for (int i = 0; i < pareto->n && pareto->list[i].bytes <= budget; i++)
+        time_us = pareto->list[i].time_us;
     return time_us;
 }
 
 /* At every budget up to enough. */
-static void check_times(struct subject *subject, const struct vbs_answers *answers,
+static void check_times(struct subject *subject, const struct vbs_pareto_set *pareto,
                         struct brute_chain *chain, enum brute_rule rule, enum property property)
 {
     struct brute_cutting cutting = {
@@ -79,37 +78,37 @@ static void check_times(struct subject *subject, const struct vbs_answers *answe
     brute_chain_forget(chain);
     for (subject->budget = 0; subject->budget <= subject->top_bytes; subject->budget++)
         check(subject, property,
-              answer_us(answers, subject->budget) ==
+              answer_us(pareto, subject->budget) ==
                   brute_chain_us(&cutting, chain, subject->budget));
 }
 
-static void check_peaks(struct subject *subject, const struct vbs_answers *answers,
+static void check_peaks(struct subject *subject, const struct vbs_pareto_set *pareto,
                         enum property property)
 {
-    for (int i = 0; i < answers->n; i++) {
+    for (int i = 0; i < pareto->n; i++) {
         struct vbs_step_list steps = {0};
-        struct vbs_walked walked;
+        struct vbs_timeline timeline;
         bool had = true;
 
-        subject->budget = answers->list[i].bytes;
-        for (int64_t s = 0; had && s < answers->list[i].n_steps; s++) {
-            const struct vbs_step *step = &answers->list[i].steps[s];
+        subject->budget = pareto->list[i].bytes;
+        for (int64_t s = 0; had && s < pareto->list[i].n_steps; s++) {
+            const struct vbs_step *step = &pareto->list[i].steps[s];
 
             had = vbs_step_list_add(NULL, &steps, step->layer, step->batch, step->algorithm) ==
                   VBS_OK;
         }
         check(subject, property,
-              had && vbs_walk_all(NULL, &subject->task, &steps, &walked) == VBS_OK &&
-                  walked.peak_bytes == subject->budget);
+              had && vbs_timeline_find(NULL, &subject->task, &steps, &timeline) == VBS_OK &&
+                  timeline.peak_bytes == subject->budget);
         vbs_step_list_clear(&steps);
     }
 }
 
 static bool cut(struct subject *subject, const struct vbs_chain *chain, enum vbs_cut_rule rule,
-                struct vbs_answers *answers)
+                struct vbs_pareto_set *pareto)
 {
-    *answers = (struct vbs_answers){.task = &subject->task};
-    return vbs_guillotine_solve(NULL, &subject->task, chain, rule, answers, 1) == VBS_OK;
+    *pareto = (struct vbs_pareto_set){.task = &subject->task};
+    return vbs_guillotine_solve(NULL, &subject->task, chain, rule, pareto, 1) == VBS_OK;
 }
 
 /* What a planner says at every budget, against a recursion: equal, or at most that. */
@@ -163,7 +162,7 @@ static void check_line(struct subject *subject, bool is_chain)
 {
     int order[RANDOM_MAX_LAYERS];
     struct vbs_arena arena = {0};
-    struct vbs_answers by_pivots, by_barriers;
+    struct vbs_pareto_set by_pivots, by_barriers;
     struct vbs_chain line;
     struct brute_chain slow;
     bool had;
@@ -179,8 +178,8 @@ static void check_line(struct subject *subject, bool is_chain)
         check_times(subject, &by_barriers, &slow, BRUTE_BARRIERS, BARRIERS);
         check_peaks(subject, &by_pivots, PEAK);
         check_peaks(subject, &by_barriers, PEAK);
-        vbs_answers_clear(&by_pivots);
-        vbs_answers_clear(&by_barriers);
+        vbs_pareto_clear(&by_pivots);
+        vbs_pareto_clear(&by_barriers);
     }
     if (is_chain) {
         check_planner(subject, "dp-vbs", &slow, BRUTE_PIVOTS, DP_VBS, true);
@@ -458,7 +457,7 @@ static void check_parts(struct subject *subject, const struct brute_chain *struc
     int order[MAX_LAYERS], at = 0;
     struct vbs_arena arena = {0};
     struct vbs_chain chain, line, folded;
-    struct vbs_answers answers;
+    struct vbs_pareto_set pareto;
     struct brute_chain slow_line, slow;
     bool had;
 
@@ -469,12 +468,12 @@ static void check_parts(struct subject *subject, const struct brute_chain *struc
     had = vbs_chain_build(NULL, &subject->task, &arena, &chain) == VBS_OK &&
           vbs_line_build(NULL, &subject->task, &arena, order, &line) == VBS_OK &&
           vbs_line_fold(NULL, &arena, &line, &chain, &folded) == VBS_OK &&
-          cut(subject, &folded, VBS_CUT_BARRIER, &answers);
+          cut(subject, &folded, VBS_CUT_BARRIER, &pareto);
     check(subject, HAD, had);
     if (had) {
-        check_times(subject, &answers, &slow, BRUTE_BARRIERS, PARTS);
-        check_peaks(subject, &answers, PARTS_PEAK);
-        vbs_answers_clear(&answers);
+        check_times(subject, &pareto, &slow, BRUTE_BARRIERS, PARTS);
+        check_peaks(subject, &pareto, PARTS_PEAK);
+        vbs_pareto_clear(&pareto);
     }
     check_planner(subject, "dp-vbs+", &slow, BRUTE_BARRIERS, PARTS_LEAD, false);
     brute_chain_free(&slow);

@@ -52,13 +52,13 @@ static void check(struct subject *subject, enum property property, bool holds)
 
 static void check_order(struct subject *subject)
 {
-    const struct vbs_positions *positions = &subject->states.positions;
-    bool rises = positions->n_done[0] == 0 &&
-                 positions->n_done[positions->n - 1] == subject->states.task.n_layers;
+    const struct vbs_order_ideals *ideals = &subject->states.ideals;
+    bool rises = ideals->n_done[0] == 0 &&
+                 ideals->n_done[ideals->n - 1] == subject->states.task.n_layers;
 
-    for (int p = 0; p < positions->n; p++)
-        rises = rises && positions->n_done[p] == __builtin_popcountll(positions->done[p]) &&
-                (p == 0 || positions->n_done[p] >= positions->n_done[p - 1]);
+    for (int p = 0; p < ideals->n; p++)
+        rises = rises && ideals->n_done[p] == __builtin_popcountll(ideals->done[p]) &&
+                (p == 0 || ideals->n_done[p] >= ideals->n_done[p - 1]);
     check(subject, ORDER, rises);
 }
 
@@ -67,7 +67,7 @@ static int64_t state_bytes(const struct lattice_states *states, const uint16_t *
     int64_t bytes = 0;
 
     for (int s = 0; s < states->task.request; s++)
-        bytes += states->positions.live_bytes[state[s]];
+        bytes += states->ideals.live_bytes[state[s]];
     return bytes;
 }
 
@@ -78,11 +78,11 @@ static int64_t moves_bytes(const struct lattice_states *states, const uint16_t *
     int64_t bytes = state_bytes(states, state), place_bytes = 0;
 
     for (int s = first; s < first + batch; s++) {
-        const struct vbs_move *move = vbs_position_move(&states->positions, state[s], layer);
+        const struct vbs_move *move = vbs_order_ideal_move(&states->ideals, state[s], layer);
 
         if (!move)
             return -1;
-        bytes += move->base_bytes - states->positions.live_bytes[state[s]];
+        bytes += move->base_bytes - states->ideals.live_bytes[state[s]];
         place_bytes += move->place_bytes;
     }
     return bytes +
@@ -128,7 +128,7 @@ static uint64_t random_layers(struct subject *subject, uint64_t of)
 }
 
 /* What a position can do and takes, its class can do and takes no more. */
-static bool is_member(const struct vbs_positions *all, const struct vbs_positions *some,
+static bool is_member(const struct vbs_order_ideals *all, const struct vbs_order_ideals *some,
                       const uint64_t *layers, int p)
 {
     int c = some->projected[p];
@@ -140,7 +140,7 @@ static bool is_member(const struct vbs_positions *all, const struct vbs_position
 
         if (!vbs_layers_have(layers, move->layer))
             continue;
-        projected = vbs_position_move(some, c, move->layer);
+        projected = vbs_order_ideal_move(some, c, move->layer);
         holds = holds && projected && projected->base_bytes <= move->base_bytes &&
                 projected->place_bytes >= move->place_bytes &&
                 projected->to == some->projected[move->to];
@@ -150,10 +150,10 @@ static bool is_member(const struct vbs_positions *all, const struct vbs_position
 
 static void check_projection(struct subject *subject)
 {
-    const struct vbs_positions *all = &subject->states.positions;
+    const struct vbs_order_ideals *all = &subject->states.ideals;
     uint64_t layers = random_layers(subject, subject->states.all_layers);
-    struct vbs_positions some;
-    enum vbs_status status = vbs_positions_project(NULL, all, &layers, &some);
+    struct vbs_order_ideals some;
+    enum vbs_status status = vbs_order_ideals_project(NULL, all, &layers, &some);
     bool holds = true;
 
     check(subject, HAD, status == VBS_OK);
@@ -162,7 +162,7 @@ static void check_projection(struct subject *subject)
     for (int p = 0; p < all->n; p++)
         holds = holds && is_member(all, &some, &layers, p);
     check(subject, PROJECTED, holds);
-    vbs_positions_clear(&some);
+    vbs_order_ideals_clear(&some);
 }
 
 /* ---- Bounds ---- */
@@ -193,9 +193,9 @@ static void check_floors(struct subject *subject)
     check(subject, FLOOR, holds);
 }
 
-struct patterns {
+struct databases {
     int n;
-    struct vbs_pattern list[N_PATTERNS];
+    struct vbs_pattern_database list[N_PATTERNS];
 };
 
 static int64_t alone_ticks(const struct lattice_states *states, uint64_t layers)
@@ -211,43 +211,43 @@ static int64_t alone_ticks(const struct lattice_states *states, uint64_t layers)
 /* The pattern of some layers, led by those of others; what the rest takes at least is off the limit
  * for a whole schedule. */
 static bool add_pattern(struct subject *subject, uint64_t layers, int64_t below_ticks,
-                        struct patterns *patterns)
+                        struct databases *databases)
 {
     struct lattice_states *states = &subject->states;
-    struct vbs_sweep_limits limits = {
+    struct vbs_search_limits limits = {
         .below_ticks = below_ticks - alone_ticks(states, states->all_layers & ~layers),
         .max_states = 1000000,
         .until_s = HUGE_VAL};
     enum vbs_found found;
     enum vbs_status status =
-        vbs_pattern_build(NULL, &states->lattice, &layers, states->to_go, patterns->list,
-                          patterns->n, &limits, &patterns->list[patterns->n], &found);
+        vbs_pattern_database_build(NULL, &states->lattice, &layers, states->to_go, databases->list,
+                                   databases->n, &limits, &databases->list[databases->n], &found);
 
-    patterns->n += status == VBS_OK && found == VBS_FOUND;
+    databases->n += status == VBS_OK && found == VBS_FOUND;
     return status == VBS_OK && found != VBS_FOUND_OUT;
 }
 
 /* Two patterns of disjoint sets, then now and then one of both in their place. */
-static bool build_patterns(struct subject *subject, int64_t below_ticks, struct patterns *patterns)
+static bool build_patterns(struct subject *subject, int64_t below_ticks, struct databases *databases)
 {
     uint64_t first = random_layers(subject, subject->states.all_layers);
     uint64_t second = random_layers(subject, subject->states.all_layers & ~first);
     bool had = true;
 
-    patterns->n = 0;
+    databases->n = 0;
     if (first)
-        had = add_pattern(subject, first, below_ticks, patterns);
+        had = add_pattern(subject, first, below_ticks, databases);
     if (second)
-        had = had && add_pattern(subject, second, below_ticks, patterns);
-    if (patterns->n < 2 || random_once_in(subject->trial.rng, 2))
+        had = had && add_pattern(subject, second, below_ticks, databases);
+    if (databases->n < 2 || random_once_in(subject->trial.rng, 2))
         return had;
-    had = had && add_pattern(subject, first | second, below_ticks, patterns);
-    if (patterns->n < 3)
+    had = had && add_pattern(subject, first | second, below_ticks, databases);
+    if (databases->n < 3)
         return had;
-    vbs_pattern_clear(&patterns->list[0]);
-    vbs_pattern_clear(&patterns->list[1]);
-    patterns->list[0] = patterns->list[2];
-    patterns->n = 1;
+    vbs_pattern_database_clear(&databases->list[0]);
+    vbs_pattern_database_clear(&databases->list[1]);
+    databases->list[0] = databases->list[2];
+    databases->n = 1;
     return had;
 }
 
@@ -256,25 +256,25 @@ static void check_guide(struct subject *subject, int64_t below_ticks, enum prope
     const struct lattice_states *states = &subject->states;
     int done[STATES_MAX_LAYERS + 1];
     uint16_t state[STATES_MAX_REQUEST];
-    struct patterns patterns;
-    struct vbs_guide guide;
-    bool holds = true, had = build_patterns(subject, below_ticks, &patterns);
+    struct databases databases;
+    struct vbs_heuristic heuristic;
+    bool holds = true, had = build_patterns(subject, below_ticks, &databases);
 
-    had = had && vbs_guide_init(NULL, &guide, &states->lattice, &states->all_layers, states->to_go,
-                                patterns.list, patterns.n) == VBS_OK;
+    had = had && vbs_heuristic_init(NULL, &heuristic, &states->lattice, &states->all_layers,
+                                    states->to_go, databases.list, databases.n) == VBS_OK;
     check(subject, HAD, had);
     for (int code = 0; had && code < states->n_codes; code++) {
         if (!is_on_way(states, code, below_ticks))
             continue;
         lattice_states_decode(states, code, done);
         holds = holds && lattice_states_place(states, done, state) &&
-                vbs_guide_ticks(&guide, state) <= states->ticks[code];
+                vbs_heuristic_ticks(&heuristic, state) <= states->ticks[code];
     }
     check(subject, property, holds);
     if (had)
-        vbs_guide_clear(&guide);
-    for (int i = 0; i < patterns.n; i++)
-        vbs_pattern_clear(&patterns.list[i]);
+        vbs_heuristic_clear(&heuristic);
+    for (int i = 0; i < databases.n; i++)
+        vbs_pattern_database_clear(&databases.list[i]);
 }
 
 /* ---- The subjects ---- */

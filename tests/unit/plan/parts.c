@@ -27,25 +27,25 @@ static bool room_agrees(gsl_rng *rng)
 {
     int64_t bytes[40], read[40];
     int n = random_int(rng, 1, 40);
-    struct vbs_room room;
+    struct vbs_range_min_tree room;
     bool agrees = true;
 
     for (int i = 0; i < n; i++)
         bytes[i] = random_int(rng, -5, 100);
-    if (vbs_room_init(NULL, &room, bytes, n) != VBS_OK)
+    if (vbs_range_min_tree_init(NULL, &room, bytes, n) != VBS_OK)
         return false;
     for (int t = 0; agrees && t < 60; t++) {
         int first = random_int(rng, 0, n - 1), last = random_int(rng, first - 1, n - 1);
         int64_t taken = random_int(rng, 0, 20);
 
-        agrees = vbs_room_least(&room, first, last) == least_of(bytes, first, last);
-        vbs_room_take(&room, first, last, taken);
+        agrees = vbs_range_min_tree_least(&room, first, last) == least_of(bytes, first, last);
+        vbs_range_min_tree_subtract(&room, first, last, taken);
         for (int i = first; i <= last; i++)
             bytes[i] -= taken;
     }
-    vbs_room_read(&room, read);
+    vbs_range_min_tree_values(&room, read);
     agrees = agrees && memcmp(read, bytes, (size_t)n * sizeof *bytes) == 0;
-    vbs_room_clear(&room);
+    vbs_range_min_tree_clear(&room);
     return agrees;
 }
 
@@ -108,24 +108,24 @@ static void check_parts(const struct vbs_profile_layer *layer, int64_t weight_by
 
     for (int p = 1; p <= parts; p++) {
         count_part(layer->channels, weight_bytes, p, parts, &first, &end);
-        vbs_part_bytes(layer, weight_bytes, p, parts, &from, &to);
+        vbs_slice_bytes(layer, weight_bytes, p, parts, &from, &to);
         wrong->bytes += from != first || to != end;
         wrong->empty += from == to && weight_bytes > 0;
-        us += vbs_part_us(layer, &row, p, parts);
+        us += vbs_slice_us(layer, &row, p, parts);
     }
     wrong->us += fabs(us - row.time_us) > 1e-9;
-    wrong->largest += vbs_part_largest(layer, weight_bytes, parts) < largest;
+    wrong->largest += vbs_slice_largest(layer, weight_bytes, parts) < largest;
     wrong->not_exact += (layer->channels == 0 || weight_bytes % layer->channels == 0) &&
-                        vbs_part_largest(layer, weight_bytes, parts) > largest;
+                        vbs_slice_largest(layer, weight_bytes, parts) > largest;
 }
 
 static void check_within(const struct vbs_profile_layer *layer, int64_t weight_bytes,
                          int64_t room_bytes, struct wrong *wrong)
 {
-    int limit = vbs_part_limit(layer, weight_bytes), fewest = 1;
-    int parts = vbs_parts_within(layer, weight_bytes, room_bytes);
+    int limit = vbs_slice_limit(layer, weight_bytes), fewest = 1;
+    int parts = vbs_slices_within(layer, weight_bytes, room_bytes);
 
-    while (fewest <= limit && vbs_part_largest(layer, weight_bytes, fewest) > room_bytes)
+    while (fewest <= limit && vbs_slice_largest(layer, weight_bytes, fewest) > room_bytes)
         fewest++;
     wrong->not_fewest += parts != (fewest <= limit ? fewest : 0);
     wrong->too_large +=
@@ -140,7 +140,7 @@ static void test_parts(void)
         for (int64_t weight_bytes = 0; weight_bytes <= 40; weight_bytes++) {
             const struct vbs_profile_layer layer = {.channels = channels,
                                                     .weight_bytes = weight_bytes};
-            int limit = vbs_part_limit(&layer, weight_bytes);
+            int limit = vbs_slice_limit(&layer, weight_bytes);
 
             for (int parts = 1; parts <= limit; parts++)
                 check_parts(&layer, weight_bytes, parts, &wrong);
@@ -160,10 +160,10 @@ static void test_many_parts(void)
 {
     const struct vbs_profile_layer fc = {.channels = 4096}, bytes = {.channels = 0};
 
-    is_int(vbs_part_limit(&fc, 411041792), 4096, "each channel of fc6 can be a part");
-    is_int(vbs_parts_within(&fc, 411041792, 12 << 20), 33, "  12 MiB take 33 of them");
-    is_int(vbs_part_limit(&bytes, INT64_MAX / 2), 4096, "there are never more than 4096");
-    is_int(vbs_parts_within(&bytes, INT64_MAX / 2, 1000), 0, "  also where that is too few");
+    is_int(vbs_slice_limit(&fc, 411041792), 4096, "each channel of fc6 can be a part");
+    is_int(vbs_slices_within(&fc, 411041792, 12 << 20), 33, "  12 MiB take 33 of them");
+    is_int(vbs_slice_limit(&bytes, INT64_MAX / 2), 4096, "there are never more than 4096");
+    is_int(vbs_slices_within(&bytes, INT64_MAX / 2, 1000), 0, "  also where that is too few");
 }
 
 /* What rows say of their parts goes before what their weights allow. */
@@ -174,22 +174,23 @@ static void test_rows(void)
                                  never = {.weight_bytes = 3200, .n_slices = 1},
                                  eight = {.weight_bytes = 12800, .n_slices = 8};
 
-    is_int(vbs_row_most_parts(&layer, &any), 32, "a row that divides has parts of single channels");
-    is_int(vbs_row_most_parts(&layer, &wide), 1, "  one that packs to more has none");
-    is_int(vbs_row_most_parts(&layer, &never), 1, "  nor one that says so");
-    is_int(vbs_row_most_parts(&layer, &eight), 8, "  or as many as it was measured in");
-    ok(vbs_row_parts_within(&layer, &any, 3200) == 1 &&
-           vbs_row_parts_within(&layer, &any, 3199) == 2 &&
-           vbs_row_parts_within(&layer, &any, 99) == 0,
+    is_int(vbs_row_most_slices(&layer, &any), 32,
+           "a row that divides has parts of single channels");
+    is_int(vbs_row_most_slices(&layer, &wide), 1, "  one that packs to more has none");
+    is_int(vbs_row_most_slices(&layer, &never), 1, "  nor one that says so");
+    is_int(vbs_row_most_slices(&layer, &eight), 8, "  or as many as it was measured in");
+    ok(vbs_row_slices_within(&layer, &any, 3200) == 1 &&
+           vbs_row_slices_within(&layer, &any, 3199) == 2 &&
+           vbs_row_slices_within(&layer, &any, 99) == 0,
        "as few parts as fit");
-    ok(vbs_row_parts_within(&layer, &wide, 12800) == 1 &&
-           vbs_row_parts_within(&layer, &wide, 12799) == 0 &&
-           vbs_row_parts_within(&layer, &never, 3199) == 0,
+    ok(vbs_row_slices_within(&layer, &wide, 12800) == 1 &&
+           vbs_row_slices_within(&layer, &wide, 12799) == 0 &&
+           vbs_row_slices_within(&layer, &never, 3199) == 0,
        "  the whole or nothing");
-    ok(vbs_row_parts_within(&layer, &eight, 12800) == 1 &&
-           vbs_row_parts_within(&layer, &eight, 12799) == 8 &&
-           vbs_row_parts_within(&layer, &eight, 1600) == 8 &&
-           vbs_row_parts_within(&layer, &eight, 1599) == 0,
+    ok(vbs_row_slices_within(&layer, &eight, 12800) == 1 &&
+           vbs_row_slices_within(&layer, &eight, 12799) == 8 &&
+           vbs_row_slices_within(&layer, &eight, 1600) == 8 &&
+           vbs_row_slices_within(&layer, &eight, 1599) == 0,
        "  the whole, the parts it was measured in, or nothing");
 }
 
@@ -207,25 +208,25 @@ static bool is_round(int64_t bytes)
 
 static bool grid_agrees(int64_t from, int64_t to)
 {
-    struct vbs_budgets budgets = {0};
-    bool agrees = vbs_budgets_add_grid(NULL, &budgets, from, to) == VBS_OK;
+    struct vbs_budget_list budgets = {0};
+    bool agrees = vbs_budget_list_add_grid(NULL, &budgets, from, to) == VBS_OK;
     int at = 0;
 
-    vbs_budgets_sort(&budgets);
+    vbs_budget_list_sort(&budgets);
     for (int64_t bytes = from; agrees && bytes <= to; bytes++)
         if (bytes == from || bytes == to || is_round(bytes))
             agrees = at < budgets.n && budgets.bytes[at++] == bytes;
     agrees = agrees && at == budgets.n;
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
     return agrees;
 }
 
 static bool has_even_mib(void)
 {
-    struct vbs_budgets budgets = {0};
-    bool has = vbs_budgets_add_grid(NULL, &budgets, 12345, (int64_t)64 << 20) == VBS_OK;
+    struct vbs_budget_list budgets = {0};
+    bool has = vbs_budget_list_add_grid(NULL, &budgets, 12345, (int64_t)64 << 20) == VBS_OK;
 
-    vbs_budgets_sort(&budgets);
+    vbs_budget_list_sort(&budgets);
     for (int64_t mib = 2; has && mib <= 64; mib += 2) {
         bool found = false;
 
@@ -233,13 +234,13 @@ static bool has_even_mib(void)
             found = found || budgets.bytes[i] == mib << 20;
         has = found;
     }
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
     return has;
 }
 
 static void test_budgets(void)
 {
-    struct vbs_budgets budgets = {0};
+    struct vbs_budget_list budgets = {0};
     int n_wrong = 0;
 
     for (int64_t from = 0; from <= 70; from++)
@@ -247,15 +248,15 @@ static void test_budgets(void)
             n_wrong += !grid_agrees(from, to);
     is_int(n_wrong, 0, "a grid has the round budgets between its ends, and both ends");
     ok(has_even_mib(), "  all even MiB up to 64 among them");
-    vbs_budgets_sort(&budgets);
+    vbs_budget_list_sort(&budgets);
     is_int(budgets.n, 0, "no budgets are sorted to none");
-    ok(vbs_budgets_add(NULL, &budgets, 5) == VBS_OK &&
-           vbs_budgets_add(NULL, &budgets, 3) == VBS_OK &&
-           vbs_budgets_add(NULL, &budgets, 5) == VBS_OK,
+    ok(vbs_budget_list_add(NULL, &budgets, 5) == VBS_OK &&
+           vbs_budget_list_add(NULL, &budgets, 3) == VBS_OK &&
+           vbs_budget_list_add(NULL, &budgets, 5) == VBS_OK,
        "budgets are added");
-    vbs_budgets_sort(&budgets);
+    vbs_budget_list_sort(&budgets);
     ok(budgets.n == 2 && budgets.bytes[0] == 3 && budgets.bytes[1] == 5, "  and sorted, each once");
-    vbs_budgets_clear(&budgets);
+    vbs_budget_list_clear(&budgets);
 }
 
 int main(int argc, char **argv)

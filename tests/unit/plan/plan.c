@@ -1,6 +1,6 @@
 /* Planners by worked examples, and schedules as JSON. Properties are in t_plan_properties.c. */
-#include "plan/problem/planner.h"
-#include "plan/dp/structure.h"
+#include "plan/problem/problem.h"
+#include "plan/dp/dp.h"
 #include "support/tap.h"
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"

@@ -5,7 +5,7 @@
  */
 #include "reference/brute_force.h"
 #include "reference/lattice_states.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 #include "plan/search/prove.h"
 #include "plan/search/state_search.h"
 #include "support/tally.h"
@@ -55,11 +55,11 @@ static void check(struct subject *subject, enum property property, bool holds)
 /* Ticks of whole schedule's steps with their algorithms; STATES_NEVER where they do not fit. */
 static int64_t ticks_of(const struct lattice_states *states, const struct vbs_step_list *steps)
 {
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     int64_t ticks = 0;
 
-    if (steps->n_steps == 0 || vbs_walk_all(NULL, &states->task, steps, &walked) != VBS_OK ||
-        walked.peak_bytes > states->lattice.memory_bytes)
+    if (steps->n_steps == 0 || vbs_timeline_find(NULL, &states->task, steps, &timeline) != VBS_OK ||
+        timeline.peak_bytes > states->lattice.memory_bytes)
         return STATES_NEVER;
     for (int64_t s = 0; s < steps->n_steps; s++)
         ticks += vbs_task_ticks(&states->task,
@@ -90,14 +90,14 @@ static void know_something(struct subject *subject, struct vbs_proof *proof)
         vbs_step_list_clear(&proof->steps);
 }
 
-static bool prove(struct subject *subject, const struct vbs_positions *positions, double until_s,
+static bool prove(struct subject *subject, const struct vbs_order_ideals *ideals, double until_s,
                   int64_t below_ticks, struct vbs_proof *proof)
 {
     const struct lattice_states *states = &subject->states;
     struct vbs_prove_limits limits = {
         .first_states = subject->first_states, .until_s = until_s, .below_ticks = below_ticks};
     enum vbs_status status =
-        vbs_prove(NULL, &states->task, positions, states->lattice.memory_bytes, &limits, proof);
+        vbs_prove(NULL, &states->task, ideals, states->lattice.memory_bytes, &limits, proof);
 
     check(subject, HAD, status == VBS_OK);
     return status == VBS_OK;
@@ -109,7 +109,7 @@ static void check_to_the_end(struct subject *subject)
     struct vbs_proof proof = {.best_ticks = VBS_NEVER_TICKS};
 
     know_something(subject, &proof);
-    if (prove(subject, &states->positions, HUGE_VAL, VBS_NEVER_TICKS, &proof)) {
+    if (prove(subject, &states->ideals, HUGE_VAL, VBS_NEVER_TICKS, &proof)) {
         if (subject->optimum == STATES_NEVER) {
             check(subject, NONE,
                   proof.best_ticks == VBS_NEVER_TICKS && proof.bound_ticks >= VBS_NEVER_TICKS);
@@ -131,14 +131,14 @@ static void check_below(struct subject *subject)
 
     if (random_once_in(subject->trial.rng, 2))
         below = subject->optimum;
-    if (prove(subject, &subject->states.positions, HUGE_VAL, below, &proof))
+    if (prove(subject, &subject->states.ideals, HUGE_VAL, below, &proof))
         check(subject, BELOW,
               proof.bound_ticks >= below && proof.bound_ticks <= subject->optimum &&
                   (proof.best_ticks == VBS_NEVER_TICKS || proof.best_ticks >= subject->optimum));
     vbs_step_list_clear(&proof.steps);
 }
 
-static void check_in_between(struct subject *subject, const struct vbs_positions *positions,
+static void check_in_between(struct subject *subject, const struct vbs_order_ideals *ideals,
                              enum property property)
 {
     struct vbs_proof proof = {.best_ticks = VBS_NEVER_TICKS};
@@ -147,7 +147,7 @@ static void check_in_between(struct subject *subject, const struct vbs_positions
 
     know_something(subject, &proof);
     before = proof.best_ticks;
-    if (prove(subject, positions, soon_s, VBS_NEVER_TICKS, &proof)) {
+    if (prove(subject, ideals, soon_s, VBS_NEVER_TICKS, &proof)) {
         check(subject, property,
               proof.bound_ticks <= subject->optimum &&
                   (proof.best_ticks == VBS_NEVER_TICKS ||
@@ -184,7 +184,7 @@ static void check_problem(struct subject *subject)
         if (subject->optimum == STATES_NEVER)
             continue;
         check_below(subject);
-        check_in_between(subject, &states->positions, ANYTIME);
+        check_in_between(subject, &states->ideals, ANYTIME);
         check_in_between(subject, NULL, PLAIN);
     }
 }

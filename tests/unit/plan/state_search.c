@@ -6,7 +6,7 @@
 #include "reference/brute_force.h"
 #include "reference/lattice_states.h"
 #include "plan/search/improve.h"
-#include "plan/problem/timeline.h"
+#include "plan/problem/problem.h"
 #include "support/tally.h"
 
 #include <stdlib.h>
@@ -72,8 +72,8 @@ static int64_t walk(const struct lattice_states *states, const struct vbs_step_l
 struct trip {
     int from, to;  /* codes */
     int64_t least; /* STATES_NEVER: no way */
-    struct vbs_sweep_limits limits;
-    struct vbs_sweep sweep;
+    struct vbs_search_limits limits;
+    struct vbs_state_search search;
     enum vbs_found found;
     struct vbs_step_list steps;
 };
@@ -83,7 +83,7 @@ static enum vbs_status run(struct lattice_states *states, struct trip *trip)
 {
     int from[STATES_MAX_LAYERS + 1], to[STATES_MAX_LAYERS + 1];
     uint16_t start[STATES_MAX_REQUEST], goal[STATES_MAX_REQUEST];
-    struct vbs_guide guide;
+    struct vbs_heuristic heuristic;
     enum vbs_status status;
 
     lattice_states_decode(states, trip->from, from);
@@ -91,14 +91,14 @@ static enum vbs_status run(struct lattice_states *states, struct trip *trip)
     lattice_states_aim(states, to);
     if (!lattice_states_place(states, from, start) || !lattice_states_place(states, to, goal))
         return VBS_INVALID;
-    status =
-        vbs_guide_init(NULL, &guide, &states->lattice, &states->all_layers, states->to_go, NULL, 0);
+    status = vbs_heuristic_init(NULL, &heuristic, &states->lattice, &states->all_layers, states->to_go,
+                                NULL, 0);
     if (status != VBS_OK)
         return status;
-    status = vbs_sweep_run(NULL, &guide, start, goal, &trip->limits, &trip->sweep, &trip->found);
-    vbs_guide_clear(&guide);
+    status = vbs_search_run(NULL, &heuristic, start, goal, &trip->limits, &trip->search, &trip->found);
+    vbs_heuristic_clear(&heuristic);
     if (status == VBS_OK && trip->found == VBS_FOUND)
-        status = vbs_sweep_emit(NULL, &states->lattice, &trip->sweep, &trip->steps);
+        status = vbs_search_emit(NULL, &states->lattice, &trip->search, &trip->steps);
     return status;
 }
 
@@ -131,9 +131,9 @@ static void check_to_go(struct subject *subject, const struct trip *trip)
             continue;
         lattice_states_decode(states, code, done);
         index = lattice_states_place(states, done, state)
-                    ? vbs_states_find(&trip->sweep.states, state)
+                    ? vbs_states_find(&trip->search.states, state)
                     : -1;
-        holds = holds && index >= 0 && trip->sweep.togo[index] == states->ticks[code];
+        holds = holds && index >= 0 && trip->search.togo[index] == states->ticks[code];
     }
     check(subject, TO_GO, holds);
 }
@@ -141,7 +141,7 @@ static void check_to_go(struct subject *subject, const struct trip *trip)
 static void trip_clear(struct trip *trip)
 {
     vbs_step_list_clear(&trip->steps);
-    vbs_sweep_clear(&trip->sweep);
+    vbs_search_clear(&trip->search);
 }
 
 static void check_trip(struct subject *subject, int from, int to)
@@ -160,7 +160,7 @@ static void check_trip(struct subject *subject, int from, int to)
     check(subject, HAD, status == VBS_OK && trip.found != VBS_FOUND_OUT);
     is_below = trip.least < trip.limits.below_ticks;
     check(subject, SWEEP,
-          is_below ? trip.found == VBS_FOUND && trip.sweep.start_ticks == trip.least
+          is_below ? trip.found == VBS_FOUND && trip.search.start_ticks == trip.least
                    : trip.found == VBS_FOUND_NONE);
     if (trip.found == VBS_FOUND) {
         check_steps(subject, &trip);
@@ -211,16 +211,16 @@ static bool take_schedule(struct subject *subject, struct vbs_step_list *steps)
     struct lattice_states *states = &subject->states;
     struct vbs_schedule *schedule = random_schedule(subject->trial.rng, states->problem.profile,
                                                     states->task.request, states->problem.io);
-    struct vbs_walked walked;
+    struct vbs_timeline timeline;
     bool had = schedule;
 
     for (int64_t s = 0; had && s < schedule->n_steps; s++)
         had = vbs_step_list_add(NULL, steps, schedule->steps[s].layer, schedule->steps[s].batch,
                                 schedule->steps[s].algorithm) == VBS_OK;
     vbs_schedule_free(schedule);
-    had = had && vbs_walk_all(NULL, &states->task, steps, &walked) == VBS_OK;
+    had = had && vbs_timeline_find(NULL, &states->task, steps, &timeline) == VBS_OK;
     if (had)
-        states->lattice.memory_bytes = walked.peak_bytes;
+        states->lattice.memory_bytes = timeline.peak_bytes;
     return had;
 }
 
@@ -228,32 +228,32 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
 {
     struct lattice_states *states = &subject->states;
     struct vbs_states kept = {0};
-    struct vbs_sweep_limits limits = {.below_ticks = ticks + 1,
-                                      .max_states = ENOUGH,
-                                      .until_s = HUGE_VAL,
-                                      .beam_width = random_int(subject->trial.rng, 1, 4),
-                                      .kept = &kept};
-    struct vbs_sweep sweep = {0};
+    struct vbs_search_limits limits = {.below_ticks = ticks + 1,
+                                       .max_states = ENOUGH,
+                                       .until_s = HUGE_VAL,
+                                       .beam_width = random_int(subject->trial.rng, 1, 4),
+                                       .kept = &kept};
+    struct vbs_state_search search = {0};
     struct vbs_step_list made = {0};
     int done[STATES_MAX_LAYERS + 1] = {0};
-    struct vbs_guide guide;
+    struct vbs_heuristic heuristic;
     enum vbs_found found = VBS_FOUND_OUT;
     bool had = vbs_path_states(NULL, &states->lattice, steps, &kept) == VBS_OK &&
-               vbs_guide_init(NULL, &guide, &states->lattice, &states->all_layers, states->to_go,
-                              NULL, 0) == VBS_OK;
+               vbs_heuristic_init(NULL, &heuristic, &states->lattice, &states->all_layers,
+                                  states->to_go, NULL, 0) == VBS_OK;
 
     if (had) {
-        had = vbs_sweep_run(NULL, &guide, NULL, NULL, &limits, &sweep, &found) == VBS_OK;
-        vbs_guide_clear(&guide);
+        had = vbs_search_run(NULL, &heuristic, NULL, NULL, &limits, &search, &found) == VBS_OK;
+        vbs_heuristic_clear(&heuristic);
     }
     had = had && found == VBS_FOUND &&
-          vbs_sweep_emit(NULL, &states->lattice, &sweep, &made) == VBS_OK;
+          vbs_search_emit(NULL, &states->lattice, &search, &made) == VBS_OK;
     check(subject, HAD, had);
     check(subject, BEAM,
-          sweep.start_ticks <= ticks && walk(states, &made, done) == sweep.start_ticks &&
+          search.start_ticks <= ticks && walk(states, &made, done) == search.start_ticks &&
               lattice_states_code(states, done) == states->n_codes - 1);
     vbs_step_list_clear(&made);
-    vbs_sweep_clear(&sweep);
+    vbs_search_clear(&search);
     vbs_states_clear(&kept);
 }
 

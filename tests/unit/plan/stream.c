@@ -26,7 +26,7 @@ struct subject {
     struct vbs_task task;
     struct vbs_arena arena;
     struct vbs_schedule *path;
-    struct vbs_cutting cutting;
+    struct vbs_slicing cutting;
     struct vbs_stream stream;
 };
 
@@ -34,14 +34,14 @@ static bool choose_cutting(gsl_rng *rng, struct subject *subject)
 {
     const struct vbs_profile *profile = subject->profile;
 
-    if (vbs_cutting_init(NULL, &subject->task, &subject->arena, &subject->cutting) != VBS_OK)
+    if (vbs_slicing_init(NULL, &subject->task, &subject->arena, &subject->cutting) != VBS_OK)
         return false;
     for (int k = 1; k <= profile->n_layers; k++)
-        for (int f = 0; f < subject->cutting.n_forms; f++) {
+        for (int f = 0; f < subject->cutting.n_formats; f++) {
             int limit =
-                vbs_part_limit(&profile->layers[k], vbs_profile_format_bytes(profile, k, f));
+                vbs_slice_limit(&profile->layers[k], vbs_profile_format_bytes(profile, k, f));
 
-            subject->cutting.parts[k * subject->cutting.n_forms + f] =
+            subject->cutting.n_slices[k * subject->cutting.n_formats + f] =
                 random_int(rng, 0, limit < 4 ? limit : 4);
         }
     return true;
@@ -143,10 +143,10 @@ static bool same_piece(const struct vbs_step *a, const struct vbs_step *b)
 static bool reads(const struct vbs_stream *stream, int slot, const struct vbs_step *load)
 {
     for (int v = 0; v < stream->n_visits; v++) {
-        const struct vbs_piece *piece = &stream->pieces[stream->visits[v].piece];
+        const struct vbs_weight_block *block = &stream->blocks[stream->visits[v].block];
 
-        if (stream->visits[v].slot == slot && piece->layer == load->layer &&
-            piece->form == load->format && piece->part == load->slice)
+        if (stream->visits[v].slot == slot && block->layer == load->layer &&
+            block->format == load->format && block->slice == load->slice)
             return true;
     }
     return false;
@@ -295,9 +295,9 @@ static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
             if (step->op != VBS_STEP_LOAD || step->resident)
                 continue;
             while (!(stream->visits[visit].slot >= slot &&
-                     stream->pieces[stream->visits[visit].piece].layer == step->layer &&
-                     stream->pieces[stream->visits[visit].piece].form == step->format &&
-                     stream->pieces[stream->visits[visit].piece].part ==
+                     stream->blocks[stream->visits[visit].block].layer == step->layer &&
+                     stream->blocks[stream->visits[visit].block].format == step->format &&
+                     stream->blocks[stream->visits[visit].block].slice ==
                          (step->slice > 0 ? step->slice : 1)))
                 visit++;
             tally->too_early += slot < earliest[visit++];
@@ -307,13 +307,13 @@ static void check_held(gsl_rng *rng, const struct subject *subject, bool keeps,
     free(earliest);
 }
 
-static bool keeps_none(const struct vbs_stream *stream, const struct vbs_walked *walked)
+static bool keeps_none(const struct vbs_stream *stream, const struct vbs_timeline *timeline)
 {
     int64_t bytes = 0;
 
-    for (int p = 0; p < stream->n_pieces; p++)
-        bytes += stream->pieces[p].bytes;
-    return walked->resident_bytes == 0 && walked->copied_bytes >= bytes;
+    for (int p = 0; p < stream->n_blocks; p++)
+        bytes += stream->blocks[p].bytes;
+    return timeline->resident_bytes == 0 && timeline->copied_bytes >= bytes;
 }
 
 static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memory_bytes,
@@ -321,24 +321,25 @@ static void check_plan(gsl_rng *rng, const struct subject *subject, int64_t memo
 {
     const struct vbs_stream *stream = &subject->stream;
     struct vbs_stream_rule rule = {.keeps = !random_once_in(rng, 4),
-                                   .aside_bytes = random_int(rng, 0, 1) * random_int(rng, 0, 50)};
+                                   .reserved_bytes =
+                                       random_int(rng, 0, 1) * random_int(rng, 0, 50)};
     struct vbs_step_list steps = {0};
     struct vbs_streamed streamed = {0};
-    struct vbs_walked walked = {0};
+    struct vbs_timeline timeline = {0};
     enum vbs_status status = vbs_stream_plan(NULL, stream, &rule, memory_bytes, &streamed, &steps);
 
     tally->below_least += memory_bytes < stream->least_bytes && status != VBS_INFEASIBLE;
     tally->n_plans++;
     tally->n_infeasible += status == VBS_INFEASIBLE;
-    if (status == VBS_OK && vbs_walk_all(NULL, &subject->task, &steps, &walked) == VBS_OK) {
-        tally->n_streamed += walked.copied_bytes > 0;
+    if (status == VBS_OK && vbs_timeline_find(NULL, &subject->task, &steps, &timeline) == VBS_OK) {
+        tally->n_streamed += timeline.copied_bytes > 0;
         tally->not_walked +=
-            walked.peak_bytes != streamed.peak_bytes || !near(walked.time_us, streamed.time_us);
+            timeline.peak_bytes != streamed.peak_bytes || !near(timeline.time_us, streamed.time_us);
         tally->over += streamed.peak_bytes > memory_bytes;
         tally->not_replayed += !is_replayed(subject, &steps, memory_bytes, &streamed);
-        tally->kept_anyway += !rule.keeps && !keeps_none(stream, &walked);
+        tally->kept_anyway += !rule.keeps && !keeps_none(stream, &timeline);
         check_places(stream, &steps, memory_bytes, streamed.time_us, tally);
-        if (rule.aside_bytes == 0)
+        if (rule.reserved_bytes == 0)
             check_held(rng, subject, rule.keeps, memory_bytes, streamed.time_us, tally);
     }
     vbs_step_list_clear(&steps);
@@ -350,12 +351,12 @@ static void check_all_kept(const struct subject *subject, struct tally *tally)
     const struct vbs_stream *stream = &subject->stream;
     struct vbs_step_list steps = {0};
     struct vbs_streamed streamed = {0};
-    struct vbs_walked walked = {0};
+    struct vbs_timeline timeline = {0};
 
     tally->not_all_kept += vbs_stream_plan(NULL, stream, &(struct vbs_stream_rule){.keeps = true},
                                            (int64_t)1 << 40, &streamed, &steps) != VBS_OK ||
-                           vbs_walk_all(NULL, &subject->task, &steps, &walked) != VBS_OK ||
-                           walked.copied_bytes > 0 || !near(streamed.time_us, stream->compute_us);
+                           vbs_timeline_find(NULL, &subject->task, &steps, &timeline) != VBS_OK ||
+                           timeline.copied_bytes > 0 || !near(streamed.time_us, stream->compute_us);
     vbs_step_list_clear(&steps);
 }
 

@@ -1,0 +1,64 @@
+/*
+ * What the files of this sub-room share: profiles that do without something, and which planners are
+ * asked.
+ */
+#include "plan/explain/internal.h"
+
+bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
+                      bool timed)
+{
+    int64_t request = opened->task->request;
+    int64_t effort = opened->task->n_layers * request * request;
+
+    return planner != opened->planner && !planner->searches_long && !planner->transfers &&
+           effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
+}
+
+/* A profile, and what its copy does without. */
+struct reduction {
+    const struct vbs_profile *profile;
+    const struct vbs_without *without;
+};
+
+static void reduce_layer(void *self, struct vbs_profile_layer *layer)
+{
+    const struct reduction *reduction = self;
+
+    if (reduction->without->bytes)
+        layer->in_bytes = layer->out_bytes = 0;
+}
+
+static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,
+                                    struct vbs_profile_builder *builder, int layer, int batch)
+{
+    const struct reduction *reduction = self;
+    const struct vbs_profile *profile = reduction->profile;
+    const struct vbs_without *without = reduction->without;
+    bool no_ws = without->bytes || without->ws_of_layer == layer;
+    int n_rows;
+    const struct vbs_profile_row *rows =
+        vbs_profile_rows(profile, layer, vbs_profile_batch_index(profile, batch), &n_rows);
+    enum vbs_status status = VBS_OK;
+
+    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+        struct vbs_profile_row row = {.time_us = without->times ? 0 : rows[a].time_us,
+                                      .ws_bytes = no_ws ? 0 : rows[a].ws_bytes};
+
+        status = vbs_profile_builder_row(ctx, builder, layer, batch,
+                                         profile->algorithms[rows[a].algorithm], &row);
+    }
+    return status;
+}
+
+enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                    const struct vbs_without *without, struct vbs_profile **copy)
+{
+    struct reduction reduction = {profile, without};
+    struct vbs_derivation derivation = {.self = &reduction,
+                                        .layer = reduce_layer,
+                                        .rows = reduced_rows,
+                                        .n_batches = profile->n_batches,
+                                        .batches = profile->batches};
+
+    return vbs_profile_derive(ctx, profile, &derivation, copy);
+}

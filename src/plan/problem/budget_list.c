@@ -1,0 +1,59 @@
+#include "plan/problem/budget_list.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+enum vbs_status vbs_budget_list_add(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
+                                    int64_t bytes)
+{
+    enum vbs_status status =
+        vbs_grow(ctx, &budgets->bytes, &budgets->capacity, budgets->n + 1, sizeof *budgets->bytes);
+
+    if (status != VBS_OK)
+        return status;
+    budgets->bytes[budgets->n++] = bytes;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_budget_list_add_grid(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
+                                         int64_t from_bytes, int64_t to_bytes)
+{
+    enum vbs_status status = vbs_budget_list_add(ctx, budgets, from_bytes);
+    int64_t at = from_bytes;
+
+    while (status == VBS_OK && at < to_bytes) {
+        int64_t step = 1;
+
+        while (step <= at / 32)
+            step *= 2;
+        at = (at / step + 1) * step;
+        status = vbs_budget_list_add(ctx, budgets, at < to_bytes ? at : to_bytes);
+    }
+    return status;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void vbs_budget_list_sort(struct vbs_budget_list *budgets)
+{
+    int n = 0;
+
+    if (budgets->n > 0)
+        qsort(budgets->bytes, (size_t)budgets->n, sizeof *budgets->bytes, by_bytes);
+    for (int i = 0; i < budgets->n; i++)
+        if (n == 0 || budgets->bytes[i] != budgets->bytes[n - 1])
+            budgets->bytes[n++] = budgets->bytes[i];
+    budgets->n = n;
+}
+
+void vbs_budget_list_clear(struct vbs_budget_list *budgets)
+{
+    free(budgets->bytes);
+    *budgets = (struct vbs_budget_list){0};
+}

@@ -1,0 +1,27 @@
+/*
+ * Lists of budgets.
+ */
+#ifndef VBS_PLAN_PROBLEM_BUDGET_LIST_H
+#define VBS_PLAN_PROBLEM_BUDGET_LIST_H
+
+#include "vbslab/status.h"
+
+#include <stdint.h>
+
+/* Budgets to try, ascending, each once. */
+struct vbs_budget_list {
+    int n;
+    int64_t capacity;
+    int64_t *bytes;
+};
+
+enum vbs_status vbs_budget_list_add(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
+                                    int64_t bytes) VBS_MUST_CHECK;
+/* 16 in each octave between the ends, round ones: multiples of a 16th of a power of two, which all
+ * even MiB below 64 are; and both ends. */
+enum vbs_status vbs_budget_list_add_grid(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
+                                         int64_t from_bytes, int64_t to_bytes) VBS_MUST_CHECK;
+void vbs_budget_list_sort(struct vbs_budget_list *budgets);
+void vbs_budget_list_clear(struct vbs_budget_list *budgets);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * Floors: the least that a sample keeps alive before, during and after each layer, and the least
+ * time of a layer that follows from them.
+ */
+#include "plan/problem/order_ideals.h"
+
+#include "base/fail.h"
+
+/* Without a list of positions: a sample may keep nothing but what the step itself reads. */
+static struct vbs_floor plain_floor(const struct vbs_task *task, int layer)
+{
+    const struct vbs_profile_layer *l = &task->profile->layers[layer];
+    struct vbs_floor least = {0};
+
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        least.base_bytes += vbs_task_bytes(task, task->inputs[layer][i]);
+    if (l->in_place)
+        least.place_bytes = vbs_task_bytes(task, l->inputs[0]);
+    return least;
+}
+
+static struct vbs_floor find_floor(const struct vbs_order_ideals *ideals, int layer)
+{
+    struct vbs_floor least = {
+        .before_bytes = INT64_MAX, .base_bytes = INT64_MAX, .after_bytes = INT64_MAX};
+
+    for (int p = 0; p < ideals->n; p++) {
+        bool done = vbs_order_ideal_has(ideals, p, layer);
+        int64_t *side = done ? &least.after_bytes : &least.before_bytes;
+        const struct vbs_move *move = done ? NULL : vbs_order_ideal_move(ideals, p, layer);
+
+        if (ideals->live_bytes[p] < *side)
+            *side = ideals->live_bytes[p];
+        if (move && move->base_bytes < least.base_bytes)
+            least.base_bytes = move->base_bytes;
+        if (move && move->place_bytes > least.place_bytes)
+            least.place_bytes = move->place_bytes;
+    }
+    return least;
+}
+
+enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
+{
+    struct vbs_order_ideals ideals;
+    bool listed;
+    enum vbs_status status = vbs_order_ideals_list(ctx, task, &ideals, &listed);
+
+    if (status != VBS_OK)
+        return status;
+    task->floors = vbs_arena_alloc(&task->arena, (size_t)task->n_layers + 1, sizeof *task->floors);
+    for (int k = 1; task->floors && k <= task->n_layers; k++)
+        task->floors[k] = listed ? find_floor(&ideals, k) : plain_floor(task, k);
+    vbs_order_ideals_clear(&ideals);
+    return task->floors ? VBS_OK : vbs_no_memory(ctx);
+}
+
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                    int64_t *togo)
+{
+    const struct vbs_floor *least = &task->floors[layer];
+    int64_t added = vbs_task_added(task->profile->layers[layer].out_bytes, least->place_bytes);
+    int r = task->request;
+
+    togo[goal] = 0;
+    for (int x = goal - 1; x >= 0; x--) {
+        togo[x] = VBS_NEVER_TICKS;
+        for (int i = 0; i < task->n_batches && x + task->profile->batches[i] <= goal; i++) {
+            int b = task->profile->batches[i];
+            int64_t bytes = (r - x - b) * least->before_bytes + x * least->after_bytes +
+                            b * (least->base_bytes + added);
+            int64_t ticks = vbs_row_pareto_ticks(&task->row_pareto, layer, i, memory_bytes - bytes);
+
+            if (ticks >= 0 && ticks + togo[x + b] < togo[x])
+                togo[x] = ticks + togo[x + b];
+        }
+    }
+}

@@ -1,0 +1,126 @@
+/*
+ * A task: a problem with everything that all planners need of it, computed once.
+ */
+#ifndef VBS_PLAN_PROBLEM_TASK_H
+#define VBS_PLAN_PROBLEM_TASK_H
+
+#include "base/arena.h"
+#include "plan/problem/row_pareto.h"
+#include "vbslab/plan.h"
+
+#include <stdbool.h>
+
+/* Times closer than this, relatively, are equal: sums of the same numbers in another order. */
+#define VBS_TIME_NOISE 1e-12
+
+/* The least that one sample keeps alive, whatever the order of the layers: before a layer, during
+ * its step (its output left out) and after it. */
+struct vbs_floor {
+    int64_t before_bytes, base_bytes, after_bytes;
+    int64_t place_bytes; /* the most that an in-place output may take the place of */
+};
+
+/*
+ * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
+ * on their order: 1 microsecond is 2^tick_shift ticks, chosen so that the dearest schedule fits in
+ * 62 bits.
+ */
+struct vbs_task {
+    struct vbs_problem problem;
+    const struct vbs_profile *profile;
+    int n_layers;
+    int request;
+    int n_batches; /* of the profile, up to the request */
+    int tick_shift;
+    struct vbs_solver_options options; /* of the solver */
+    /* Weights included, and the planner does not transfer: the planner that plans in the memory
+     * that resident weights leave; else null. */
+    const struct vbs_planner *resident;
+    int64_t latency_ticks; /* INT64_MAX: not bounded */
+    int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
+    int *n_readers;        /* [0..n] */
+    int *const *readers;   /* [0..n] distinct readers, ascending */
+    int *n_inputs;         /* [0..n] */
+    int *const *inputs;    /* [0..n] distinct inputs of a layer, the first of the profile's first */
+    int *batch_index;      /* [0..request] index into profile->batches, or -1 */
+    struct vbs_row_pareto row_pareto;
+    struct vbs_floor *floors; /* [0..n], [1..n] used */
+    struct vbs_arena arena;
+};
+
+enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
+                              const struct vbs_problem *problem) VBS_MUST_CHECK;
+void vbs_task_clear(struct vbs_task *task);
+
+int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
+double vbs_task_us(const struct vbs_task *task, int64_t ticks);
+
+/* By how much the ticks of a whole schedule can differ from its time: half a tick a step. Far below
+ * the last bit unless some row takes ages. */
+static inline int64_t vbs_task_slack_ticks(const struct vbs_task *task)
+{
+    return (int64_t)task->n_layers * task->request;
+}
+
+/* Bytes of one sample of tensor t. */
+static inline int64_t vbs_task_bytes(const struct vbs_task *task, int tensor)
+{
+    return task->profile->layers[tensor].out_bytes;
+}
+
+/* True when samples of tensor t stay inside the budget between steps. */
+static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
+{
+    return task->problem.io == VBS_IO_RESIDENT || (tensor != 0 && task->last_reader[tensor] != 0);
+}
+
+/* What a step adds for its output, per sample or in all: the output, less what an in-place layer
+ * takes the place of. */
+static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
+{
+    return out_bytes > place_bytes ? out_bytes - place_bytes : 0;
+}
+
+/* True when layer reads the network's input. O(inputs of the layer). */
+static inline bool vbs_task_reads_input(const struct vbs_task *task, int layer)
+{
+    for (int i = 0; i < task->n_inputs[layer]; i++)
+        if (task->inputs[layer][i] == 0)
+            return true;
+    return false;
+}
+
+/* The row of a step; it must exist. */
+const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
+                                                const struct vbs_step *step);
+
+/* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when
+ * none does or the profile has no such batch. */
+const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
+                                           int64_t base_bytes, int64_t memory_bytes);
+
+/* Fill task->stairs and task->floors; parts of vbs_task_init. */
+enum vbs_status vbs_task_row_pareto(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
+enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
+
+#define VBS_NEVER_TICKS (INT64_MAX / 4) /* the goal cannot be reached */
+
+/* togo[x], x = 0..goal: ticks that layer takes at least within memory_bytes from x samples done to
+ * goal, which is at most the request. O(goal x batches). */
+void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
+                    int64_t *togo);
+
+/* Bytes of the weights of one layer in the format that takes least. O(rows of the layer). */
+int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer);
+
+/* Bytes of the weights of all layers, each in the format that takes least. O(rows). */
+int64_t vbs_task_lightest_bytes(const struct vbs_task *task);
+
+/* Microseconds that a copy of bytes takes; HUGE_VAL when nothing can be copied. */
+double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes);
+
+/* vbs_bound_us of the task's problem. */
+enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                  int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;
+
+#endif
