@@ -47,13 +47,13 @@ done >out
 report $? "docs/README.md leads to every page"
 
 # missing_files FILE: files and folders of the project that a document names and that are not there;
-# in such names capitals (cmd_NAME.c) stand for anything.
+# in such names capitals (SUB/cmd_NAME.c) stand for anything.
 missing_files()
 {
     grep -o '`[a-z]*/[A-Za-z0-9_./*-]*`' "$1" | tr -d '\`' | sort -u | while read -r name; do
         [ -d "$ROOT/${name%%/*}" ] || continue
         # shellcheck disable=SC2086 # a pattern
-        set -- $(echo "$ROOT/$name" | sed "s|^$ROOT/\(.*\)|\1|; s/[A-Z][A-Z]*\([_.]\)/*\1/g")
+        set -- $(echo "$ROOT/$name" | sed "s|^$ROOT/\(.*\)|\1|; s/[A-Z][A-Z]*\([_.\/]\)/*\1/g")
         (cd "$ROOT" && ls -d $1 >/dev/null 2>&1) || echo "$name"
     done
 }
