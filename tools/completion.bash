@@ -6,14 +6,13 @@ _vbslab_models()
 
 _vbslab_planners()
 {
-    vbslab plan --help 2> /dev/null |
-        sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;s/,/ /g;p}' | tr -s ' \n' ' '
+    vbslab planners 2> /dev/null | sed -n '2,/^$/s/ .*//p'
 }
 
 _vbslab()
 {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= part= i
-    local commands="models measure profiles plan frontier replay compare run place backends"
+    local commands="models measure profiles plan frontier replay compare run place planners backends demo help"
 
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in

@@ -53,8 +53,11 @@ struct vbs_planner; /* one way to plan; constant data */
 /* All planners in the order in which tables show them, baselines first; null after the last. */
 const struct vbs_planner *vbs_planner_at(int index);
 const char *vbs_planner_name(const struct vbs_planner *planner);
-/* One line for people, with the source. */
+/* For people, one line each: what the planner does; the paper and section that it comes from ("this
+ * program" where there is none); how the time that planning takes grows. Never null. */
 const char *vbs_planner_summary(const struct vbs_planner *planner);
+const char *vbs_planner_source(const struct vbs_planner *planner);
+const char *vbs_planner_cost(const struct vbs_planner *planner);
 
 /* True of planners that load and drop weights (mmcnn, vdnn, joint): for weights included only. */
 bool vbs_planner_transfers(const struct vbs_planner *planner);

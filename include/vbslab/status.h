@@ -24,7 +24,7 @@ extern "C" {
     X(LIBRARY, 1, "library call failed")                                                           \
     X(UNSUPPORTED, 1, "not supported here")                                                        \
     X(INVALID, 1, "schedule does not belong to the profile")                                       \
-    X(INTERRUPTED, 1, "interrupted")                                                               \
+    X(INTERRUPTED, 130, "interrupted")                                                             \
     X(USAGE, 2, "wrong usage")                                                                     \
     X(NOT_FOUND, 2, "no such name")                                                                \
     X(INFEASIBLE, 3, "no schedule fits")                                                           \
@@ -57,7 +57,8 @@ struct vbs_ctx {
 /* Short text of a status ("out of memory"); never null. */
 const char *vbs_status_text(enum vbs_status status);
 
-/* Exit code of the program for a status: 0 done, 1 failed, 2 wrong usage, 3 does not fit. */
+/* Exit code of the program for a status: 0 done, 1 failed, 2 wrong usage, 3 does not fit, 130
+ * interrupted (by SIGINT; the program has 128 and the number of any other signal). */
 int vbs_status_exit_code(enum vbs_status status);
 
 /* The detail of the last failure in ctx, or the short text of its status; never null. */

@@ -1,6 +1,4 @@
-#include "cli/common/cli.h"
-#include "cli/common/json.h"
-#include "cli/common/table.h"
+#include "cli/common/common.h"
 
 #include <stdio.h>
 
@@ -50,11 +48,11 @@ static enum vbs_status print_table(struct cli *cli)
         cli_table_add(&table, "%s", info.library);
         cli_table_add(&table, "%s", info.device);
     }
-    return cli_table_print(&cli->ctx, &table);
+    return cli_table_print(cli, &table);
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_backends(struct cli *cli, const char *const *values, int n_arguments,
+                        const char *const *arguments)
 {
     enum vbs_status status;
 
@@ -74,5 +72,5 @@ const struct cli_command cli_backends = {
     .summary = "what can measure and run layers here and, where not, why",
     .usage = "[--json]",
     .options = OPTIONS,
-    .run = run,
+    .run = run_backends,
 };

@@ -1,7 +1,5 @@
 #include "base/fail.h"
-#include "cli/common/cli.h"
-#include "cli/common/number.h"
-#include "cli/common/solving.h"
+#include "cli/common/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,8 +350,8 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     return status == VBS_OK ? plotted : status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_compare(struct cli *cli, const char *const *values, int n_arguments,
+                       const char *const *arguments)
 {
     const char *limit = cli_value(cli, values, "time-limit");
     struct comparisons all = {.n = n_arguments};
@@ -418,5 +416,5 @@ const struct cli_command cli_compare = {
     .arguments = cli_profile_help,
     .example = "vbslab compare googlenet --baselines all --memory 15MiB..40MiB:1MiB "
                "--plot googlenet.svg",
-    .run = run,
+    .run = run_compare,
 };

@@ -1,11 +1,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/common/cli.h"
-#include "cli/common/json.h"
-#include "cli/common/number.h"
-#include "cli/common/solving.h"
-#include "cli/common/table.h"
+#include "cli/common/common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +155,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
             cli_table_add(&table, "-");
     }
     print_head(curve);
-    status = cli_table_print(&cli->ctx, &table);
+    status = cli_table_print(cli, &table);
     if (status == VBS_OK)
         printf("\n  solver   held %s at most\n",
                vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
@@ -203,8 +199,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_frontier(struct cli *cli, const char *const *values, int n_arguments,
+                        const char *const *arguments)
 {
     const struct vbs_planner *planner;
     struct vbs_problem problem = {0};
@@ -215,11 +211,9 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 
     if (n_arguments != 1)
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
-    if (!cli_value(cli, values, "planner"))
-        return cli_usage(cli, "needs --planner");
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
-    status = vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
+    status = cli_find_planner(cli, values, &planner);
     if (status == VBS_OK)
         status = cli_read_weights(cli, values, planner, &weights);
     if (status == VBS_OK)
@@ -237,7 +231,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"planner", "P", "one of " CLI_PLANNERS},
+    {CLI_OPTION_PLANNER},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
     {CLI_OPTION_WEIGHTS},
@@ -255,9 +249,9 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_frontier = {
     .name = "frontier",
     .summary = "the exact curve of time against memory: every budget at which the plan changes",
-    .usage = "PROFILE --planner P [options]",
+    .usage = "PROFILE [--planner P] [options]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE}, {0}},
     .example = "vbslab frontier googlenet --planner dp-vbs --csv curve.csv",
-    .run = run,
+    .run = run_frontier,
 };

@@ -1,23 +1,18 @@
 #include "base/fail.h"
 #include "base/parse.h"
-#include "cli/common/cli.h"
-#include "cli/common/pin.h"
+#include "cli/common/common.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is asked for, the same for every model. */
 struct task {
-    const struct vbs_backend *backend;
+    struct cli_measuring how;
     int *batches;
-    struct vbs_backend_options prepare;
-    struct vbs_measure_options options;
     struct vbs_shape input;
     bool has_input;
-    bool no_copies;
     struct vbs_store *store;
 };
 
@@ -35,21 +30,6 @@ static enum vbs_status read_seconds(struct cli *cli, const char *text, double *s
     return VBS_OK;
 }
 
-static enum vbs_status read_batches(struct cli *cli, const char *text, struct task *task)
-{
-    enum vbs_status status =
-        vbs_parse_batches(&cli->ctx, text, &task->batches, &task->prepare.n_batches);
-
-    if (status != VBS_OK)
-        return status;
-    task->prepare.batches = task->batches;
-    if (task->batches[0] != 1)
-        return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "--batches '%s' lacks 1, which every profile must have; write '1,%s'", text,
-                        text);
-    return VBS_OK;
-}
-
 static enum vbs_status read_numbers(struct cli *cli, const char *const *values, struct task *task)
 {
     const char *threads = cli_value(cli, values, "threads");
@@ -63,9 +43,9 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values, 
     if (status == VBS_OK && seed)
         status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_number);
     if (status == VBS_OK && limit)
-        status = read_seconds(cli, limit, &task->options.time_limit_s);
-    task->prepare.threads = (int)n_threads;
-    task->options.seed = (uint64_t)seed_number;
+        status = read_seconds(cli, limit, &task->how.options.time_limit_s);
+    task->how.prepare.threads = (int)n_threads;
+    task->how.options.seed = (uint64_t)seed_number;
     return status;
 }
 
@@ -76,155 +56,27 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values, str
     const char *input = cli_value(cli, values, "input");
     enum vbs_status status;
 
-    status =
-        vbs_backend_find(&cli->ctx, backend ? backend : vbs_backend_at(0)->name, &task->backend);
+    status = vbs_backend_find(&cli->ctx, backend ? backend : vbs_backend_at(0)->name,
+                              &task->how.backend);
     if (status == VBS_OK)
-        status = read_batches(cli, batches ? batches : "1-12", task);
+        status = cli_read_batches(cli, batches ? batches : CLI_DEFAULT_BATCHES, &task->batches,
+                                  &task->how.prepare.n_batches);
+    task->how.prepare.batches = task->batches;
     if (status == VBS_OK && input)
         status = vbs_shape_parse(&cli->ctx, input, &task->input);
     task->has_input = input != NULL;
-    task->no_copies = cli_value(cli, values, "no-copies") != NULL;
+    task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
     return status == VBS_OK ? read_numbers(cli, values, task) : status;
-}
-
-static enum vbs_status check_backend(struct cli *cli, const struct vbs_backend *backend)
-{
-    struct vbs_backend_info info;
-
-    backend->probe(&info);
-    if (info.built && info.usable)
-        return VBS_OK;
-    return vbs_fail(&cli->ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
-                    backend->name, info.why);
 }
 
 /* ---- Measuring ---- */
 
-/* What came out, as notes of the profile and for the line on standard error. */
-static void describe(const struct vbs_session *session, const struct vbs_measure_options *options,
-                     const struct vbs_measure_report *report, char *text, size_t size)
-{
-    double outside = report->total_s > 0 ? 1 - report->timed_s / report->total_s : 0;
-    int length;
-
-    text[0] = '\0';
-    if (session->modelled)
-        return;
-    length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
-                      report->n_judged - report->n_loose, report->n_judged,
-                      100 * options->relative_interval);
-    if (report->n_loose > 0)
-        length += snprintf(text + length, size - (size_t)length, " (worst %.1f%%)",
-                           100 * report->worst_interval);
-    snprintf(text + length, size - (size_t)length,
-             ", %lld samples and %lld rejected as disturbed, %.1f%% of the time outside kernels",
-             (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);
-}
-
-static void note_end(struct cli *cli, const char *model, const struct vbs_session *session,
-                     const struct vbs_measure_report *report, int64_t id, bool resumed,
-                     const char *what)
-{
-    cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
-             session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
-             what);
-    if (2 * report->n_loose > report->n_judged)
-        cli_warn(cli,
-                 "%s: most times are noise: the machine was busy, or --time-limit too short; gains "
-                 "of plans from this profile will be noise too",
-                 model);
-}
-
-/* The folder of the store, or, where no file can be made there, $TMPDIR. */
-static char *copy_folder(const struct cli *cli)
-{
-    const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
-    char *folder = slash ? strndup(cli->db_path, (size_t)(slash - cli->db_path + 1)) : strdup(".");
-
-    if (!folder || !other || !other[0] || access(folder, W_OK) == 0)
-        return folder;
-    free(folder);
-    return strdup(other);
-}
-
-/* Copies come first, out of the time limit; notes are theirs. */
-static enum vbs_status measure_copies(struct cli *cli, const struct task *task,
-                                      struct vbs_session *session,
-                                      const struct vbs_sample_sink *sink,
-                                      struct vbs_measure_options *options, char *notes, size_t size)
-{
-    char *folder = copy_folder(cli);
-    struct vbs_copy_options copies = {
-        .folder = folder, .time_limit_s = options->time_limit_s, .progress = cli_progress(cli)};
-    struct vbs_copy_report report = {0};
-    enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
-
-    notes[0] = '\0';
-    if (status == VBS_OK && !task->no_copies)
-        status = vbs_measure_copies(&cli->ctx, session, &copies, sink, &report);
-    cli_progress_end(cli);
-    free(folder);
-    if (status != VBS_OK)
-        return status;
-    if (report.warning[0])
-        cli_warn(cli, "copies of weights are not measured: %s", report.warning);
-    if (options->time_limit_s > 0)
-        options->time_limit_s = fmax(1e-3, options->time_limit_s - report.total_s);
-    snprintf(notes, size, "%s", report.notes);
-    return VBS_OK;
-}
-
-/* Measures what the session offers into the store; *id is the finished profile's. */
-static enum vbs_status measure(struct cli *cli, const struct task *task,
-                               const struct vbs_network *network, struct vbs_session *session,
-                               int64_t *id)
-{
-    struct vbs_measure_options options = task->options;
-    struct vbs_measure_report report;
-    struct vbs_store_run *run = NULL;
-    char copies[200], what[256], notes[720];
-    enum vbs_status status;
-
-    status = vbs_store_run_begin(&cli->ctx, task->store, vbs_network_hash(network), session, &run);
-    if (status != VBS_OK)
-        return status;
-    status = measure_copies(cli, task, session, vbs_store_run_sink(run), &options, copies,
-                            sizeof copies);
-    if (status == VBS_OK) {
-        options.progress = cli_progress(cli);
-        status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
-        cli_progress_end(cli);
-    }
-    if (status == VBS_OK) {
-        const char *before = session->provenance.notes;
-
-        describe(session, &options, &report, what, sizeof what);
-        snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,
-                 copies[0] && (before[0] || what[0]) ? "; " : "", copies);
-        status = vbs_store_run_finish(&cli->ctx, run, notes, id);
-    }
-    if (status == VBS_OK)
-        note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
-    vbs_store_run_free(run);
-    return status;
-}
-
 static enum vbs_status measure_model(struct cli *cli, const struct task *task, const char *model,
                                      const struct vbs_network *network)
 {
-    struct vbs_session *session = NULL;
-    struct vbs_progress progress = cli_progress(cli);
-    enum vbs_status status;
     int64_t id;
+    enum vbs_status status = cli_measure_network(cli, &task->how, network, task->store, &id);
 
-    if (progress.report)
-        progress.report(progress.self, 0, -1, "preparing kernels");
-    status = task->backend->open(&cli->ctx, network, &task->prepare, &session);
-    cli_progress_end(cli);
-    if (status == VBS_OK) {
-        status = measure(cli, task, network, session, &id);
-        session->ops->close(session);
-    }
     if (status == VBS_INTERRUPTED)
         return vbs_fail(&cli->ctx, status,
                         "interrupted; 'vbslab measure %s' with the same options goes on from here",
@@ -247,7 +99,7 @@ static enum vbs_status measure_all(struct cli *cli, struct task *task, int n,
         status = vbs_network_load(&cli->ctx, models[i], task->has_input ? &task->input : NULL,
                                   &networks[i]);
     if (status == VBS_OK)
-        status = check_backend(cli, task->backend);
+        status = cli_check_backend(cli, task->how.backend);
     if (status == VBS_OK)
         status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_WRITE, &task->store);
     for (int i = 0; i < n && status == VBS_OK; i++)
@@ -259,21 +111,21 @@ static enum vbs_status measure_all(struct cli *cli, struct task *task, int n,
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_measure(struct cli *cli, const char *const *values, int n_arguments,
+                       const char *const *arguments)
 {
-    struct task task = {.options.relative_interval = 0.02};
+    struct task task = {.how.options.relative_interval = CLI_RELATIVE_INTERVAL};
     enum vbs_status status;
 
     if (n_arguments == 0)
         return cli_usage(cli, "which MODEL? 'vbslab models' lists the built-in ones");
     status = read_task(cli, values, &task);
     if (status == VBS_OK) {
-        if (strcmp(task.backend->name, "onednn") == 0)
-            cli_pin_threads(cli, &task.prepare.threads);
-        else if (task.prepare.threads)
-            cli_warn(cli, "--threads is ignored: backend '%s' %s", task.backend->name,
-                     task.backend->modelled ? "runs nothing" : "has none of its own");
+        if (strcmp(task.how.backend->name, "onednn") == 0)
+            cli_pin_threads(cli, &task.how.prepare.threads);
+        else if (task.how.prepare.threads)
+            cli_warn(cli, "--threads is ignored: backend '%s' %s", task.how.backend->name,
+                     task.how.backend->modelled ? "runs nothing" : "has none of its own");
         status = measure_all(cli, &task, n_arguments, arguments);
     }
     free(task.batches);
@@ -303,5 +155,5 @@ const struct cli_command cli_measure = {
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},
                                                {0}},
     .example = "vbslab measure alexnet googlenet --batches 1-12",
-    .run = run,
+    .run = run_measure,
 };

@@ -1,8 +1,6 @@
 #include "base/fail.h"
 #include "base/text.h"
-#include "cli/common/cli.h"
-#include "cli/common/json.h"
-#include "cli/common/table.h"
+#include "cli/common/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,7 +303,7 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
     for (int k = 1; k <= network->n_layers; k++)
         add_layer_row(&table, network, k);
     add_total_row(&table, network);
-    status = cli_table_print(&cli->ctx, &table);
+    status = cli_table_print(cli, &table);
     if (status == VBS_OK && has_concat(network))
         printf("\nA profile of the analytic backend numbers layers without the concats, which are "
                "free there.\n");
@@ -380,7 +378,7 @@ static enum vbs_status list_table(struct cli *cli, struct vbs_network *const *ne
         add_count(&table, totals.macs);
         cli_table_add(&table, "%s", networks[i]->about);
     }
-    return cli_table_print(&cli->ctx, &table);
+    return cli_table_print(cli, &table);
 }
 
 static enum vbs_status list(struct cli *cli, enum form form)
@@ -403,8 +401,8 @@ static enum vbs_status list(struct cli *cli, enum form form)
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_models(struct cli *cli, const char *const *values, int n_arguments,
+                      const char *const *arguments)
 {
     bool json = cli_value(cli, values, "json") != NULL, csv = cli_value(cli, values, "csv") != NULL;
     enum form form = json ? FORM_JSON : csv ? FORM_CSV : FORM_TABLE;
@@ -439,5 +437,5 @@ const struct cli_command cli_models = {
     .usage = "[--json|--csv] | show MODEL [--json|--csv] [--input CxHxW]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL}, {0}},
-    .run = run,
+    .run = run_models,
 };

@@ -1,7 +1,6 @@
 #include "base/fail.h"
 #include "base/parse.h"
-#include "cli/common/cli.h"
-#include "cli/common/number.h"
+#include "cli/common/common.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,8 +47,8 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_place(struct cli *cli, const char *const *values, int n_arguments,
+                     const char *const *arguments)
 {
     const char *capacity = cli_value(cli, values, "capacity");
     const char *limit = cli_value(cli, values, "time-limit");
@@ -97,5 +96,5 @@ const struct cli_command cli_place = {
             {CLI_ARGUMENT_SIZE},
             {0}},
     .example = "vbslab place buffers.csv --capacity 1MiB > placed.csv",
-    .run = run,
+    .run = run_place,
 };

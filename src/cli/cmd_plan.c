@@ -1,8 +1,5 @@
 #include "base/fail.h"
-#include "cli/common/cli.h"
-#include "cli/common/rows.h"
-#include "cli/common/schedule.h"
-#include "cli/common/solving.h"
+#include "cli/common/common.h"
 
 #include <string.h>
 
@@ -35,8 +32,8 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
+                    const char *const *arguments)
 {
     const char *memory = cli_value(cli, values, "memory");
     const struct vbs_planner *planner;
@@ -48,8 +45,6 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 
     if (n_arguments != 1)
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
-    if (!cli_value(cli, values, "planner"))
-        return cli_usage(cli, "needs --planner");
     if (!memory)
         return cli_usage(cli, "needs --memory");
     status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
@@ -58,7 +53,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
         return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
     }
     if (status == VBS_OK)
-        status = vbs_planner_find(&cli->ctx, cli_value(cli, values, "planner"), &planner);
+        status = cli_find_planner(cli, values, &planner);
     if (status == VBS_OK)
         status = cli_read_weights(cli, values, planner, &weights);
     if (status == VBS_OK)
@@ -76,7 +71,7 @@ static int run(struct cli *cli, const char *const *values, int n_arguments,
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"planner", "P", "one of " CLI_PLANNERS},
+    {CLI_OPTION_PLANNER},
     {"memory", "SIZE", "the budget: 20MiB, 15MB, 1048576"},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
@@ -95,9 +90,9 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_plan = {
     .name = "plan",
     .summary = "one schedule for one budget",
-    .usage = "PROFILE --planner P --memory SIZE [options]",
+    .usage = "PROFILE --memory SIZE [--planner P] [options]",
     .options = OPTIONS,
     .arguments = cli_profile_help,
     .example = "vbslab plan googlenet --planner dp-vbs --memory 20MiB --json plan.json",
-    .run = run,
+    .run = run_plan,
 };

@@ -1,7 +1,5 @@
 #include "base/text.h"
-#include "cli/common/cli.h"
-#include "cli/common/json.h"
-#include "cli/common/table.h"
+#include "cli/common/common.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -136,7 +134,7 @@ static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *
 
     for (int i = 0; i < list->n_entries; i++)
         add_entry(&table, &list->entries[i]);
-    return cli_table_print(&cli->ctx, &table);
+    return cli_table_print(cli, &table);
 }
 
 static enum vbs_status list(struct cli *cli, bool json)
@@ -402,7 +400,7 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
             add_best(&table, profile, layer, last, true, &totals_us[1]);
     }
     add_totals(&table, profile, totals_us, n_shown);
-    return cli_table_print(&cli->ctx, &table);
+    return cli_table_print(cli, &table);
 }
 
 static enum vbs_status show(struct cli *cli, const char *word, bool json)
@@ -494,8 +492,8 @@ static int run_part(struct cli *cli, enum part part, bool json, const char *cons
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_profiles(struct cli *cli, const char *const *values, int n_arguments,
+                        const char *const *arguments)
 {
     bool json = cli_value(cli, values, "json") != NULL;
     enum vbs_status status;
@@ -532,5 +530,5 @@ const struct cli_command cli_profiles = {
             {"FILE.csv", "a profile as a table; - is standard input or output"},
             {0}},
     .example = "vbslab profiles export 3 googlenet.csv",
-    .run = run,
+    .run = run_profiles,
 };

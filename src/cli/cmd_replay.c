@@ -1,8 +1,5 @@
 #include "base/fail.h"
-#include "cli/common/cli.h"
-#include "cli/common/json.h"
-#include "cli/common/number.h"
-#include "cli/common/solving.h"
+#include "cli/common/common.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -503,8 +500,8 @@ static enum vbs_status read_limits(struct cli *cli, const char *const *values,
     return status;
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_replay(struct cli *cli, const char *const *values, int n_arguments,
+                      const char *const *arguments)
 {
     struct vbs_profile *profile = NULL;
     struct limits limits;
@@ -552,5 +549,5 @@ const struct cli_command cli_replay = {
             {0}},
     .example = "vbslab plan googlenet --planner dp-vbs --memory 20MiB --json plan.json\n"
                "vbslab replay googlenet plan.json --trace trace.csv",
-    .run = run,
+    .run = run_replay,
 };

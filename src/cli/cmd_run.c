@@ -1,6 +1,6 @@
 #include "base/parse.h"
 #include "cli/run/run.h"
-#include "cli/common/solving.h"
+#include "cli/common/common.h"
 
 #include "base/fail.h"
 
@@ -156,8 +156,8 @@ static void clear(struct run_job *job)
     vbs_profile_free(job->profile);
 }
 
-static int run(struct cli *cli, const char *const *values, int n_arguments,
-               const char *const *arguments)
+static int run_run(struct cli *cli, const char *const *values, int n_arguments,
+                   const char *const *arguments)
 {
     struct run_job job = {.cli = cli, .values = values};
     enum vbs_status status;
@@ -225,5 +225,5 @@ const struct cli_command cli_run = {
                                       {0}},
     .example = "vbslab run googlenet --planner dp-vbs+ --memory 20MiB --check\n"
                "vbslab run alexnet --planner joint --memory 30MiB --request 64 --gantt run.svg",
-    .run = run,
+    .run = run_run,
 };

@@ -44,6 +44,16 @@ const char *vbs_planner_summary(const struct vbs_planner *planner)
     return planner->summary;
 }
 
+const char *vbs_planner_source(const struct vbs_planner *planner)
+{
+    return planner->source;
+}
+
+const char *vbs_planner_cost(const struct vbs_planner *planner)
+{
+    return planner->cost;
+}
+
 bool vbs_planner_transfers(const struct vbs_planner *planner)
 {
     return planner->transfers;

@@ -58,7 +58,7 @@ goes_on()
 # --- Ctrl-C ---
 
 breaks_off int.sqlite INT
-[ $code -eq 1 ] && one_error "measure: interrupted; 'vbslab measure $MODEL' with the same options \
+[ $code -eq 130 ] && one_error "measure: interrupted; 'vbslab measure $MODEL' with the same options \
 goes on from here"
 report $? "SIGINT ends a measurement in good order"
 run --db int.sqlite profiles
@@ -85,13 +85,20 @@ if command -v script >/dev/null; then
     wait_for_samples key.sqlite $pid && printf '\003' >&4
     wait $pid
     exec 4>&-
-    tr -d '\r' <out | grep -q '^code 1$' && grep -q 'measure: interrupted; ' out &&
+    tr -d '\r' <out | grep -q '^code 130$' && grep -q 'measure: interrupted; ' out &&
         grep -q '\[[#.]*\]' out
     report $? "Ctrl-C on a terminal, with a progress bar"
     goes_on key.sqlite 1
 else
     skip "Ctrl-C on a terminal" "there is no script(1)"
 fi
+
+# --- the terminal is closed ---
+
+breaks_off hup.sqlite HUP
+[ $code -eq 129 ] && one_error "measure: interrupted; 'vbslab measure $MODEL' with the same options \
+goes on from here"
+report $? "SIGHUP ends a measurement in good order"
 
 # --- kill -9 ---
 
@@ -119,7 +126,7 @@ stops()
     kill -INT $pid
     wait $pid
     code=$?
-    [ $code -eq 1 ] && one_error "interrupted"
+    [ $code -eq 130 ] && one_error "interrupted"
     report $? "SIGINT ends $1"
 }
 
@@ -141,7 +148,7 @@ sleep 0.1
 exec 4>&- # so that nobody waits for ever
 wait $pid
 code=$?
-[ $code -eq 1 ] && one_error "cannot read"
+[ $code -eq 130 ] && one_error "cannot read"
 report $? "SIGINT ends waiting for a profile"
 
 # In the background of a shell SIGINT stays ignored.

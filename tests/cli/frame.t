@@ -10,7 +10,7 @@ fits_80_columns()
 
 # --- help ---
 
-commands='models measure profiles plan frontier replay compare run place backends'
+commands='models measure profiles plan frontier replay compare run place planners backends demo help'
 run --help
 [ $code -eq 0 ] && [ ! -s err ] && fits_80_columns
 report $? "--help prints lines of at most 80 columns"
@@ -32,7 +32,7 @@ run --version
 [ $code -eq 0 ] && grep -q '^vbslab [0-9]' out
 report $? "--version"
 
-for code in 0 1 2 3; do
+for code in 0 1 2 3 130; do
     "$VBSLAB" --help | grep -q "^  $code  *[a-z]" || missing="$missing $code"
 done
 [ -z "$missing" ]
@@ -241,7 +241,7 @@ pid=$!
 wait_for_samples $pid && kill -TERM $pid
 wait $pid
 code=$?
-[ $code -eq 1 ] && [ ! -s out ] && [ "$(cat err)" = "vbslab: measure: interrupted; 'vbslab \
+[ $code -eq 143 ] && [ ! -s out ] && [ "$(cat err)" = "vbslab: measure: interrupted; 'vbslab \
 measure squeezenet-v1.0' with the same options goes on from here" ]
 report $? "SIGTERM ends a measurement in good order"
 refuses "an unfinished profile by its id" 1 "unfinished" --db big.sqlite plan 1 "$@"

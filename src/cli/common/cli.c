@@ -111,6 +111,20 @@ int cli_finish(struct cli *cli)
     return vbs_status_exit_code(VBS_IO);
 }
 
+#define LEAST_COLUMNS   20 /* a terminal that names fewer does not know */
+#define DEFAULT_COLUMNS 80
+
+int cli_columns_of(int descriptor)
+{
+    struct winsize size;
+
+    if (!isatty(descriptor))
+        return 0;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > LEAST_COLUMNS
+               ? size.ws_col
+               : DEFAULT_COLUMNS;
+}
+
 /* ---- What several commands take ---- */
 
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name)
@@ -324,13 +338,6 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
 #define REDRAW_EVERY_S 0.1
 #define RATE_AFTER_S   0.5 /* before, it says nothing */
 
-static int terminal_columns(void)
-{
-    struct winsize size;
-
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
-
 /* "0:42", "1:02:03", or "-:--". */
 static void format_left(double left_s, char *buffer, size_t size)
 {
@@ -373,7 +380,7 @@ static void draw(void *self, double done, double left_s, const char *text)
         snprintf(rate, sizeof rate, "%.1f", cli->bar.n_reports / elapsed_s);
     snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  %s", bar, (int)(100 * done), rate, left,
              text);
-    cut_line(line, terminal_columns() - 1);
+    cut_line(line, cli_columns_of(STDERR_FILENO) - 1);
     fputs("\r\033[K", stderr);
     print_visible(stderr, line);
     fflush(stderr);

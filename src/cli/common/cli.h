@@ -1,7 +1,7 @@
 /*
  * The frame that the subcommands share: one table of commands, one way to read options, one way to
  * end. A command lives in cmd_NAME.c, defines "const struct cli_command cli_NAME" and has a line in
- * the table in main.c. Only the command line prints, and only through here or stdio.
+ * the table in main.c. Only the command line prints, and only through this room or stdio.
  */
 #ifndef VBS_CLI_COMMON_CLI_H
 #define VBS_CLI_COMMON_CLI_H
@@ -24,7 +24,9 @@ struct cli {
     bool quiet;          /* --quiet: no progress, no warnings */
     bool tty;            /* standard error is a terminal that can redraw a line */
     bool colour;         /* standard output is a terminal and NO_COLOR is not set */
-    const struct cli_command *command;
+    int columns;         /* of the terminal that standard output is; 0: it is none */
+    const struct cli_command *const *commands; /* all of them; null after the last */
+    const struct cli_command *command;         /* the one that runs, or null */
     char **argv; /* of the process, for a command that must start it anew */
     struct cli_bar bar;
 };
@@ -36,6 +38,11 @@ struct cli_option {
     const char *name;  /* without the dashes */
     const char *value; /* word for the value in the help, or null for a switch */
     const char *help;  /* one line, with the default; CLI_PLANNERS in it becomes their names */
+};
+
+/* An earlier name of an option, which is still read and not shown. */
+struct cli_old_name {
+    const char *old, *name;
 };
 
 /* A word of a command's usage, and what it may be. */
@@ -66,6 +73,7 @@ struct cli_command {
     const char *summary;                  /* one line for `vbslab --help` */
     const char *usage;                    /* "PROFILE --planner P --memory SIZE [options]" */
     const struct cli_option *options;     /* ends with a null name */
+    const struct cli_old_name *old_names; /* ends with a null name; may be null */
     const struct cli_argument *arguments; /* ends with a null word; may be null */
     const char *example;                  /* "vbslab plan ...", one or more lines; may be null */
     /* values[i] is the value of options[i] ("" for a switch that was given) or null; arguments are
@@ -94,6 +102,9 @@ int cli_finish(struct cli *cli);
  * when the store has no such profile; the detail says what makes one. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
+
+/* Columns of the terminal that the file descriptor is; 0 where it is none. */
+int cli_columns_of(int descriptor);
 
 /* The value of an option in the command's table by name, so that run need not count them. */
 const char *cli_value(const struct cli *cli, const char *const *values, const char *name);

@@ -75,6 +75,7 @@ static void hold_signals(int how)
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
     sigprocmask(how, &set, NULL);
 }
 

@@ -26,7 +26,7 @@ static enum vbs_status check(struct cli *cli, const char *const *values, const c
     const char *planner = cli_value(cli, values, "planner");
     const struct cli_option *options = cli->command->options;
 
-    if (strcmp(planner, "mmcnn") != 0)
+    if (planner && strcmp(planner, "mmcnn") != 0)
         return vbs_fail(&cli->ctx, VBS_USAGE,
                         "--rows is the accounting of planner mmcnn; '%.40s' has none", planner);
     for (int i = 0; options[i].name; i++)

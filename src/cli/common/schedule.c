@@ -328,7 +328,7 @@ static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *p
         }
         cli_table_add(&table, "%.3f", uses[k].time_us / 1e3);
     }
-    return cli_table_print(&cli->ctx, &table);
+    return cli_table_print(cli, &table);
 }
 
 enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *profile,

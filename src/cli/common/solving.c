@@ -45,6 +45,24 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
     return cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
 }
 
+enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
+                                 const struct vbs_planner **planner)
+{
+    const char *name = cli_value(cli, values, "planner"), *word = cli_value(cli, values, "weights");
+    enum vbs_weights weights = VBS_WEIGHTS_EXCLUDED;
+    enum vbs_status status = VBS_OK;
+
+    if (!name && word)
+        status = vbs_weights_parse(&cli->ctx, word, &weights);
+    if (status != VBS_OK)
+        return status;
+    if (!name)
+        name = cli_value(cli, values, "rows")    ? "mmcnn"
+               : weights == VBS_WEIGHTS_INCLUDED ? "joint"
+                                                 : "dp-vbs+";
+    return vbs_planner_find(&cli->ctx, name, planner);
+}
+
 /* ---- Weights ---- */
 
 #define MAX_LATENCY_US 1e12 /* of a copy: eleven days */

@@ -15,6 +15,9 @@
         "planner dp-vbs: Algorithm 1 of VBS as printed, in a table whose memory goes in steps of " \
         "STEP (a SIZE), for teaching; without it to the byte"
 
+#define CLI_OPTION_PLANNER                                                                         \
+    "planner", "P", "one of " CLI_PLANNERS " (default: dp-vbs+; weights included: joint)"
+
 /* Where weights live, and how they come in where that is inside. */
 #define CLI_OPTION_WEIGHTS                                                                         \
     "weights", "WHERE",                                                                            \
@@ -35,6 +38,11 @@
     "copy-latency", "US",                                                                          \
         "weights included: each copy takes US microseconds and its bytes, in place of what was "   \
         "measured"
+
+/* The planner of --planner, or the default: joint with --weights included, else dp-vbs+; mmcnn
+ * where the command has a switch --rows that is given. VBS_NOT_FOUND. */
+enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
+                                 const struct vbs_planner **planner) VBS_MUST_CHECK;
 
 /* What was asked of weights. */
 struct cli_weights {

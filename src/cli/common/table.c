@@ -7,8 +7,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define GAP 2 /* blanks between columns */
+#define GAP   2 /* blanks between columns */
+#define BOLD  "\033[1m"
+#define PLAIN "\033[0m"
 
 /* Columns on a terminal, a character each. */
 static int width_of(const char *text)
@@ -97,21 +100,122 @@ static void end_line(struct vbs_text *text)
     vbs_text_add(text, "\n");
 }
 
-static void add_rows(struct vbs_text *text, const struct cli_table *table, const int *widths)
-{
-    for (int i = 0; i < table->n_columns; i++)
-        add_cell(text, &table->columns[i], widths[i], table->columns[i].heading);
-    for (int i = 0; i < table->n_cells; i++) {
-        int column = i % table->n_columns;
+/* ---- How the columns lie ---- */
 
-        if (column == 0)
+enum lie { ACROSS, BELOW, LEFT_OUT };
+
+struct layout {
+    int *widths;    /* of each column */
+    enum lie *lies; /* of each column */
+};
+
+/* Of a line with the columns that lie across. */
+static int width_across(const struct cli_table *table, const struct layout *layout)
+{
+    int width = 0;
+
+    for (int i = 0; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS)
+            width += layout->widths[i] + (width > 0 ? GAP : 0);
+    return width;
+}
+
+static bool is_spare(const struct cli_table *table, int column)
+{
+    return (table->spare >> column & 1) != 0;
+}
+
+/* The column to take out of a line that is too wide, or -1. */
+static int next_to_go(const struct cli_table *table, const struct layout *layout)
+{
+    int widest = -1;
+
+    for (int i = table->n_columns - 1; i >= 0; i--)
+        if (layout->lies[i] == ACROSS && is_spare(table, i))
+            return i;
+    for (int i = 2; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS && (widest < 0 || layout->widths[i] > layout->widths[widest]))
+            widest = i;
+    return widest;
+}
+
+/* columns: of the terminal; 0: any number. */
+static void lay_out(const struct cli_table *table, int columns, struct layout *layout)
+{
+    int i;
+
+    for (i = 0; i < table->n_columns; i++)
+        layout->widths[i] = column_width(table, i);
+    while (columns > 0 && width_across(table, layout) > columns &&
+           (i = next_to_go(table, layout)) >= 0)
+        layout->lies[i] = is_spare(table, i) ? LEFT_OUT : BELOW;
+}
+
+/* ---- Printing ---- */
+
+#define INDENT 7 /* of what lies below a row */
+
+/* Adds the words of phrase from column *at on; a line that would be wider than columns ends before
+ * a word. */
+static void add_words(struct vbs_text *text, const char *phrase, int columns, int *at)
+{
+    while (*phrase) {
+        int length = (int)strcspn(phrase, " "), width = 0;
+
+        for (int i = 0; i < length; i++)
+            width += ((unsigned char)phrase[i] & 0xc0) != 0x80;
+        if (*at > INDENT && *at + 1 + width > columns) {
             end_line(text);
-        add_cell(text, &table->columns[column], widths[column], table->cells[i]);
+            vbs_text_addf(text, "%*s", INDENT, "");
+            *at = INDENT;
+        }
+        vbs_text_addf(text, "%s%.*s", *at > INDENT ? " " : "", length, phrase);
+        *at += width + (*at > INDENT);
+        phrase += length;
+        phrase += strspn(phrase, " ");
     }
+}
+
+/* "heading cell" of a column that lies below; cells that say nothing are passed over. */
+static void add_below(struct vbs_text *text, const struct cli_table *table, int cell, int columns)
+{
+    int at = INDENT;
+
+    if (table->cells[cell][0] == '\0')
+        return;
+    vbs_text_addf(text, "%*s", INDENT, "");
+    add_words(text, table->columns[cell % table->n_columns].heading, columns, &at);
+    add_words(text, table->cells[cell], columns, &at);
     end_line(text);
 }
 
-static void clear(struct cli_table *table)
+static void add_headings(struct vbs_text *text, const struct cli_table *table,
+                         const struct layout *layout, bool colour)
+{
+    vbs_text_add(text, colour ? BOLD : "");
+    for (int i = 0; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS)
+            add_cell(text, &table->columns[i], layout->widths[i], table->columns[i].heading);
+    end_line(text);
+    if (colour && text->length > 0) {
+        text->data[--text->length] = '\0';
+        vbs_text_add(text, PLAIN "\n");
+    }
+}
+
+static void add_row(struct vbs_text *text, const struct cli_table *table,
+                    const struct layout *layout, int first, int columns)
+{
+    for (int i = 0; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS)
+            add_cell(text, &table->columns[i], layout->widths[i], table->cells[first + i]);
+    end_line(text);
+    for (int i = 0; i < table->n_columns; i++)
+        if (layout->lies[i] == BELOW)
+            add_below(text, table, first + i, columns);
+}
+
+static void clear_cells(struct cli_table *table)
 {
     for (int i = 0; i < table->n_cells; i++)
         free(table->cells[i]);
@@ -120,22 +224,26 @@ static void clear(struct cli_table *table)
     table->n_cells = table->capacity = 0;
 }
 
-enum vbs_status cli_table_print(struct vbs_ctx *ctx, struct cli_table *table)
+enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
 {
-    int *widths = calloc((size_t)table->n_columns, sizeof *widths);
-    struct vbs_text text = {.failed = !widths || table->failed};
+    struct layout layout = {calloc((size_t)table->n_columns, sizeof *layout.widths),
+                            calloc((size_t)table->n_columns, sizeof *layout.lies)};
+    struct vbs_text text = {.failed = !layout.widths || !layout.lies || table->failed};
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < table->n_columns && !text.failed; i++)
-        widths[i] = column_width(table, i);
-    if (!text.failed)
-        add_rows(&text, table, widths);
+    if (!text.failed) {
+        lay_out(table, cli->columns, &layout);
+        add_headings(&text, table, &layout, cli->colour);
+        for (int i = 0; i < table->n_cells; i += table->n_columns)
+            add_row(&text, table, &layout, i, cli->columns);
+    }
     if (text.failed)
-        status = vbs_no_memory(ctx);
+        status = vbs_no_memory(&cli->ctx);
     else
         fputs(text.data, stdout);
     vbs_text_clear(&text);
-    free(widths);
-    clear(table);
+    free(layout.widths);
+    free(layout.lies);
+    clear_cells(table);
     return status;
 }

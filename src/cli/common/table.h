@@ -2,7 +2,7 @@
 #ifndef VBS_CLI_COMMON_TABLE_H
 #define VBS_CLI_COMMON_TABLE_H
 
-#include "vbslab/status.h"
+#include "cli/common/cli.h"
 
 #include <stdbool.h>
 
@@ -11,10 +11,12 @@ struct cli_column {
     bool right; /* numbers */
 };
 
-/* Start with columns and n_columns set and the rest 0. */
+/* Start with columns and n_columns set, spare where there are such columns, and the rest 0. */
 struct cli_table {
     const struct cli_column *columns;
-    int n_columns;
+    int n_columns; /* at most 32 */
+    /* Bit i: column i is left out first where a terminal is too narrow: others say it too. */
+    unsigned spare;
     char **cells; /* row by row */
     int n_cells, capacity;
     bool failed; /* memory ran out; every later call does nothing */
@@ -24,8 +26,12 @@ struct cli_table {
  * visible. */
 void cli_table_add(struct cli_table *table, const char *format, ...) VBS_PRINTF(2, 3);
 
-/* Prints headings and rows, columns two spaces apart, and frees the cells. VBS_NO_MEMORY, and
- * nothing printed, when a cell could not be kept. */
-enum vbs_status cli_table_print(struct vbs_ctx *ctx, struct cli_table *table) VBS_MUST_CHECK;
+/*
+ * Prints headings and rows, columns two spaces apart, and frees the cells. On a terminal that is
+ * too narrow spare columns are left out, the last one first; then the widest columns but for the
+ * first two move below their row, each with its heading, until the rest fits. Words are never
+ * divided. VBS_NO_MEMORY, and nothing printed, when a cell could not be kept.
+ */
+enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table) VBS_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* The words of the command line, told apart, and the help that describes them. */
+/* The words of the command line, told apart. */
 #ifndef VBS_CLI_COMMON_WORDS_H
 #define VBS_CLI_COMMON_WORDS_H
 
@@ -6,6 +6,8 @@
 
 /* Options that every command takes, before or after its name. */
 enum cli_global { CLI_DB, CLI_QUIET, CLI_HELP, CLI_VERSION, CLI_N_GLOBALS };
+
+extern const struct cli_option cli_globals[]; /* ends with a null name */
 
 struct cli_words {
     const char *globals[CLI_N_GLOBALS]; /* as values of struct cli_command's run */
@@ -21,9 +23,5 @@ struct cli_words {
  * printing what is wrong.
  */
 int cli_words_read(struct cli *cli, char **argv, int *next, struct cli_words *words);
-
-/* `vbslab --help` and `vbslab COMMAND --help`, to standard output. commands ends with null. */
-void cli_print_help(const struct cli_command *const *commands);
-void cli_print_command_help(const struct cli_command *command);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
-#include "cli/common/solving.h"
+#include "cli/common/common.h"
 
 #include <stdlib.h>
 #include <string.h>

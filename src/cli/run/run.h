@@ -6,7 +6,7 @@
 #ifndef VBS_CLI_RUN_RUN_H
 #define VBS_CLI_RUN_RUN_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 /* What the repeated runs gave. */
 struct run_times {

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/parse.h"
-#include "cli/common/pin.h"
+#include "cli/common/common.h"
 
 #include <string.h>
 #include <unistd.h>

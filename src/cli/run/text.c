@@ -3,8 +3,7 @@
 
 #include "base/npy.h"
 
-#include "cli/common/number.h"
-#include "cli/common/table.h"
+#include "cli/common/common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +92,7 @@ static enum vbs_status print_times(struct run_job *job)
     }
     if (!isnan(ran->io_us))
         add_times(&table, "input and output", NAN, ran->io_us);
-    return cli_table_print(&job->cli->ctx, &table);
+    return cli_table_print(job->cli, &table);
 }
 
 static void print_runs(const struct run_job *job)
@@ -153,7 +152,7 @@ static enum vbs_status print_memory(struct run_job *job)
               device ? "what is taken of the device's memory after the runs, above the base"
                      : "most that the process rose above its base");
     add_bytes(&table, "base", job->times.base_bytes, base_text(job));
-    return cli_table_print(&job->cli->ctx, &table);
+    return cli_table_print(job->cli, &table);
 }
 
 static void print_lost(const struct run_job *job)

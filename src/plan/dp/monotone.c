@@ -378,7 +378,9 @@ static enum vbs_status monotone_open(struct vbs_ctx *ctx, const struct vbs_task 
 
 const struct vbs_planner vbs_planner_dp_monotone = {
     .name = "dp-monotone",
-    .summary = "batches that grow along the network, each a divisor of the next (COMP V-D)",
+    .summary = "batches that grow along the network, each a divisor of the next",
+    .source = "COMP V-D",
+    .cost = "layers x batches^2 x points of a curve, once for all budgets",
     .open = monotone_open,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,

@@ -33,7 +33,9 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
 
 const struct vbs_planner vbs_planner_dp_vbs = {
     .name = "dp-vbs",
-    .summary = "a batch size per layer by dynamic programming, exact to the byte (VBS III)",
+    .summary = "a batch size per layer by dynamic programming, exact to the byte",
+    .source = "VBS III",
+    .cost = "layers^2 x request x (layers + request) x points of a curve, once for all budgets",
     .open = dp_open,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,

@@ -19,6 +19,8 @@ struct vbs_draft {
 struct vbs_planner {
     const char *name;
     const char *summary;
+    const char *source; /* the paper and its section, or "this program" */
+    const char *cost;   /* growth of the time that planning takes, for people */
     bool transfers; /* loads and evicts weights itself: for weights included only */
     /* Searches long for a fast schedule, but not for any schedule at all: it is not asked what it
      * could do in the place of another planner. */

@@ -538,7 +538,9 @@ static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int6
 
 const struct vbs_planner vbs_planner_dp_vbs_table = {
     .name = "dp-vbs",
-    .summary = "dp-vbs in tables of memory sizes, as printed (VBS III, Algorithm 1)",
+    .summary = "dp-vbs in tables of memory sizes, as printed",
+    .source = "VBS III, Algorithm 1",
+    .cost = "layers^2 x request x (layers + request) x budget / step",
     .open = dp_open,
     .plan = dp_plan,
     .least_bytes = dp_least_bytes,

@@ -181,7 +181,9 @@ static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int
 
 const struct vbs_planner vbs_planner_fbs = {
     .name = "fbs",
-    .summary = "every layer at one batch, the largest that fits (VBS IV)",
+    .summary = "every layer at one batch, the largest that fits",
+    .source = "VBS IV",
+    .cost = "steps x algorithms a budget",
     .open = fbs_open,
     .plan = fbs_plan,
     .least_bytes = fbs_least_bytes,
@@ -192,7 +194,9 @@ const struct vbs_planner vbs_planner_fbs = {
 
 const struct vbs_planner vbs_planner_fbs_best = {
     .name = "fbs-best",
-    .summary = "every layer at one batch, the fastest that fits (COMP VI)",
+    .summary = "every layer at one batch, the fastest that fits",
+    .source = "COMP VI",
+    .cost = "steps x algorithms a budget",
     .open = fbs_open,
     .plan = fbs_best_plan,
     .least_bytes = fbs_least_bytes,

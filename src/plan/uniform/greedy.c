@@ -255,8 +255,9 @@ static size_t greedy_peak_bytes(const void *self)
 
 const struct vbs_planner vbs_planner_greedy_vbs = {
     .name = "greedy-vbs",
-    .summary =
-        "layer by layer, each at the largest batch that fits beside the whole request (VBS IV)",
+    .summary = "layer by layer, the largest batch that fits beside the whole request",
+    .source = "VBS IV",
+    .cost = "layers x batches x algorithms a budget",
     .may_slow_down = true,
     .open = greedy_open,
     .plan = greedy_plan,

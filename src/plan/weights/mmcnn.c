@@ -259,7 +259,9 @@ static enum vbs_status mmcnn_open(struct vbs_ctx *ctx, const struct vbs_task *ta
 
 const struct vbs_planner vbs_planner_mmcnn = {
     .name = "mmcnn",
-    .summary = "batch 1, weights in parts of whole channels, prefetched by segments (MMCNN 3.2)",
+    .summary = "batch 1, weights in slices of whole channels, prefetched by segments",
+    .source = "MMCNN 3.2",
+    .cost = "numbers of slices x steps, once for all budgets",
     .transfers = true,
     .open = mmcnn_open,
     .plan = vbs_pareto_plan_within,

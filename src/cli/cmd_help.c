@@ -1,0 +1,31 @@
+#include "cli/common/common.h"
+
+static int run_help(struct cli *cli, const char *const *values, int n_arguments,
+                    const char *const *arguments)
+{
+    const struct cli_command *about;
+
+    (void)values;
+    if (n_arguments > 1)
+        return cli_usage(cli, "takes one COMMAND at most, got %d", n_arguments);
+    if (n_arguments == 0) {
+        cli_print_help(cli);
+        return cli_finish(cli);
+    }
+    about = cli_find_command(cli, arguments[0]);
+    if (!about)
+        return cli_unknown_command(cli, arguments[0]);
+    cli_print_command_help(cli, about);
+    return cli_finish(cli);
+}
+
+static const struct cli_option OPTIONS[] = {{0}};
+
+const struct cli_command cli_help = {
+    .name = "help",
+    .summary = "the commands, or the options of one",
+    .usage = "[COMMAND]",
+    .options = OPTIONS,
+    .example = "vbslab help compare",
+    .run = run_help,
+};

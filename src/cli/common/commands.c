@@ -1,0 +1,114 @@
+#include "cli/common/commands.h"
+
+#include "base/text.h"
+#include "cli/common/help.h"
+#include "cli/common/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_COMMANDS 64
+
+const struct cli_command *cli_find_command(const struct cli *cli, const char *name)
+{
+    for (int i = 0; cli->commands[i]; i++)
+        if (strcmp(cli->commands[i]->name, name) == 0)
+            return cli->commands[i];
+    return NULL;
+}
+
+int cli_unknown_command(struct cli *cli, const char *name)
+{
+    const char *names[MOST_COMMANDS], *nearest;
+    int n = 0;
+
+    for (; cli->commands[n] && n < MOST_COMMANDS; n++)
+        names[n] = cli->commands[n]->name;
+    nearest = vbs_nearest_name(name, names, n);
+    if (nearest)
+        return cli_usage(cli, "unknown command '%s'; did you mean '%s'?", name, nearest);
+    return cli_usage(cli, "unknown command '%s'", name);
+}
+
+/* Does what the options of every command demand. True when nothing else is to be done, with the
+ * exit code. */
+static bool obey_globals(struct cli *cli, const struct cli_words *words, int *code)
+{
+    *code = 0;
+    if (words->globals[CLI_DB])
+        cli->db_path = words->globals[CLI_DB];
+    if (words->globals[CLI_QUIET])
+        cli->quiet = true;
+    if (cli->db_path[0] == '\0') {
+        *code = cli_usage(cli, "--db needs the name of a file");
+        return true;
+    }
+    if (words->globals[CLI_HELP] && cli->command)
+        cli_print_command_help(cli, cli->command);
+    else if (words->globals[CLI_HELP])
+        cli_print_help(cli);
+    else if (words->globals[CLI_VERSION])
+        printf("vbslab %s\n", vbs_version());
+    else
+        return false;
+    return true;
+}
+
+static int count_options(const struct cli_command *command)
+{
+    int n = 0;
+
+    while (command->options[n].name)
+        n++;
+    return n;
+}
+
+static int count_words(char **argv)
+{
+    int n = 0;
+
+    while (argv[n])
+        n++;
+    return n;
+}
+
+static int run_command(struct cli *cli, char **argv, int next, struct cli_words *words)
+{
+    int code;
+
+    words->values = calloc((size_t)count_options(cli->command) + 1, sizeof *words->values);
+    words->arguments = calloc((size_t)count_words(argv) + 1, sizeof *words->arguments);
+    if (!words->values || !words->arguments) {
+        code = cli_fail(cli, VBS_NO_MEMORY);
+    } else {
+        code = cli_words_read(cli, argv, &next, words);
+        if (code == 0 && !obey_globals(cli, words, &code))
+            code = cli->command->run(cli, words->values, words->n_arguments, words->arguments);
+    }
+    free(words->values);
+    free(words->arguments);
+    return code;
+}
+
+int cli_run_words(struct cli *cli, char **argv)
+{
+    const struct cli_command *before = cli->command;
+    struct cli_words words = {0};
+    int next = 0, code;
+
+    cli->command = NULL;
+    code = cli_words_read(cli, argv, &next, &words);
+    if (code == 0 && !obey_globals(cli, &words, &code)) {
+        if (!argv[next]) {
+            code = cli_usage(cli, "no command; usage: vbslab [--db FILE] [--quiet] COMMAND "
+                                  "[ARGUMENTS]");
+        } else {
+            cli->command = cli_find_command(cli, argv[next]);
+            code = cli->command ? run_command(cli, argv, next + 1, &words)
+                                : cli_unknown_command(cli, argv[next]);
+        }
+    }
+    cli->command = before;
+    return code;
+}

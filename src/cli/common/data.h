@@ -1,0 +1,16 @@
+/* Files that come with the program. */
+#ifndef VBS_CLI_COMMON_DATA_H
+#define VBS_CLI_COMMON_DATA_H
+
+#include "cli/common/cli.h"
+
+/*
+ * The path of a profile that comes with the program, to be freed: in the folder profiles of
+ * $VBSLAB_DATA where that is set, else ../share/vbslab/profiles or, in a source tree,
+ * ../db/profiles, seen from the folder of the program. VBS_IO names the folders where there is
+ * none.
+ */
+enum vbs_status cli_find_shipped_profile(struct cli *cli, const char *name,
+                                         char **path) VBS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,166 @@
+#include "cli/common/measuring.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum vbs_status cli_check_backend(struct cli *cli, const struct vbs_backend *backend)
+{
+    struct vbs_backend_info info;
+
+    backend->probe(&info);
+    if (info.built && info.usable)
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
+                    backend->name, info.why);
+}
+
+enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batches, int *n_batches)
+{
+    int *list, n;
+    enum vbs_status status = vbs_parse_batches(&cli->ctx, text, &list, &n);
+
+    if (status != VBS_OK)
+        return status;
+    if (list[0] != 1) {
+        free(list);
+        return vbs_fail(&cli->ctx, VBS_USAGE,
+                        "--batches '%s' lacks 1, which every profile must have; write '1,%s'", text,
+                        text);
+    }
+    *batches = list;
+    *n_batches = n;
+    return VBS_OK;
+}
+
+/* What came out, as notes of the profile and for the line on standard error. */
+static void describe(const struct vbs_session *session, const struct vbs_measure_options *options,
+                     const struct vbs_measure_report *report, char *text, size_t size)
+{
+    double outside = report->total_s > 0 ? 1 - report->timed_s / report->total_s : 0;
+    int length;
+
+    text[0] = '\0';
+    if (session->modelled)
+        return;
+    length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
+                      report->n_judged - report->n_loose, report->n_judged,
+                      100 * options->relative_interval);
+    if (report->n_loose > 0)
+        length += snprintf(text + length, size - (size_t)length, " (worst %.1f%%)",
+                           100 * report->worst_interval);
+    snprintf(text + length, size - (size_t)length,
+             ", %lld samples and %lld rejected as disturbed, %.1f%% of the time outside kernels",
+             (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);
+}
+
+static void note_end(struct cli *cli, const char *model, const struct vbs_session *session,
+                     const struct vbs_measure_report *report, int64_t id, bool resumed,
+                     const char *what)
+{
+    cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
+             session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
+             what);
+    if (2 * report->n_loose > report->n_judged)
+        cli_warn(cli,
+                 "%s: most times are noise: the machine was busy, or --time-limit too short; gains "
+                 "of plans from this profile will be noise too",
+                 model);
+}
+
+/* The folder of the store, or, where no file can be made there, $TMPDIR. */
+static char *copy_folder(const struct cli *cli)
+{
+    const char *slash = strrchr(cli->db_path, '/'), *other = getenv("TMPDIR");
+    char *folder = slash ? strndup(cli->db_path, (size_t)(slash - cli->db_path + 1)) : strdup(".");
+
+    if (!folder || !other || !other[0] || access(folder, W_OK) == 0)
+        return folder;
+    free(folder);
+    return strdup(other);
+}
+
+/* Copies come first, out of the time limit; notes are theirs. */
+static enum vbs_status measure_copies(struct cli *cli, const struct cli_measuring *how,
+                                      struct vbs_session *session,
+                                      const struct vbs_sample_sink *sink,
+                                      struct vbs_measure_options *options, char *notes, size_t size)
+{
+    char *folder = copy_folder(cli);
+    struct vbs_copy_options copies = {
+        .folder = folder, .time_limit_s = options->time_limit_s, .progress = cli_progress(cli)};
+    struct vbs_copy_report report = {0};
+    enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
+
+    notes[0] = '\0';
+    if (status == VBS_OK && !how->no_copies)
+        status = vbs_measure_copies(&cli->ctx, session, &copies, sink, &report);
+    cli_progress_end(cli);
+    free(folder);
+    if (status != VBS_OK)
+        return status;
+    if (report.warning[0])
+        cli_warn(cli, "copies of weights are not measured: %s", report.warning);
+    if (options->time_limit_s > 0)
+        options->time_limit_s = fmax(1e-3, options->time_limit_s - report.total_s);
+    snprintf(notes, size, "%s", report.notes);
+    return VBS_OK;
+}
+
+/* Measures what the session offers into the store; *id is the finished profile's. */
+static enum vbs_status measure_session(struct cli *cli, const struct cli_measuring *how,
+                                       const struct vbs_network *network, struct vbs_store *store,
+                                       struct vbs_session *session, int64_t *id)
+{
+    struct vbs_measure_options options = how->options;
+    struct vbs_measure_report report;
+    struct vbs_store_run *run = NULL;
+    char copies[200], what[256], notes[720];
+    enum vbs_status status;
+
+    status = vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run);
+    if (status != VBS_OK)
+        return status;
+    status =
+        measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies, sizeof copies);
+    if (status == VBS_OK) {
+        options.progress = cli_progress(cli);
+        status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
+        cli_progress_end(cli);
+    }
+    if (status == VBS_OK) {
+        const char *before = session->provenance.notes;
+
+        describe(session, &options, &report, what, sizeof what);
+        snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,
+                 copies[0] && (before[0] || what[0]) ? "; " : "", copies);
+        status = vbs_store_run_finish(&cli->ctx, run, notes, id);
+    }
+    if (status == VBS_OK)
+        note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
+    vbs_store_run_free(run);
+    return status;
+}
+
+enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring *how,
+                                    const struct vbs_network *network, struct vbs_store *store,
+                                    int64_t *id)
+{
+    struct vbs_session *session = NULL;
+    struct vbs_progress progress = cli_progress(cli);
+    enum vbs_status status;
+
+    if (progress.report)
+        progress.report(progress.self, 0, -1, "preparing kernels");
+    status = how->backend->open(&cli->ctx, network, &how->prepare, &session);
+    cli_progress_end(cli);
+    if (status != VBS_OK)
+        return status;
+    status = measure_session(cli, how, network, store, session, id);
+    session->ops->close(session);
+    return status;
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# What somebody types first: help, planners, demo, and plans without naming a planner. VBSLAB: the
+# program.
+. "$(dirname "$0")/lib.sh"
+
+write_example >example.csv
+
+# --- help ---
+
+"$VBSLAB" --help >want
+run help
+[ $code -eq 0 ] && [ ! -s err ] && cmp -s want out
+report $? "help prints what --help prints"
+"$VBSLAB" plan --help >want
+run help plan
+[ $code -eq 0 ] && [ ! -s err ] && cmp -s want out
+report $? "help plan prints what plan --help prints"
+refuses "help of an unknown command" 2 "unknown command 'plam'; did you mean 'plan'?" help plam
+refuses "help of two commands" 2 "takes one COMMAND at most, got 2" help plan run
+
+# --- planners ---
+
+run planners
+[ $code -eq 0 ] && [ ! -s err ] && ! grep -q '.\{101\}' out &&
+    for planner in fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint; do
+        [ "$(grep -c "^$planner  " out)" -eq 1 ] && [ "$(grep -c "^  $planner  " out)" -eq 1 ] || break
+    done
+report $? "planners says of every planner what it does and what it costs"
+run planners --json
+[ $code -eq 0 ] && python3 - out <<'END'
+import json, sys
+root = json.load(open(sys.argv[1]))
+assert root["format"] == "vbslab-planners-1"
+for planner in root["planners"]:
+    assert all(planner[key] for key in ("name", "summary", "source", "cost", "weights")), planner
+    word = planner["source"].split()[0].rstrip(",")
+    assert word in root["papers"] or planner["source"] == "this program", planner
+assert [p["name"] for p in root["planners"] if p["weights"] == "included"] == ["mmcnn", "vdnn", "joint"]
+END
+report $? "planners --json, with the papers that the sources are short for"
+refuses "planners of something" 2 "takes no arguments" planners dp-vbs
+
+# --- a planner that nobody named ---
+
+prints "plan takes dp-vbs+" "planner dp-vbs+" plan example.csv --memory 7 --request 2
+prints "and joint with weights included" "planner joint" \
+    plan example.csv --memory 20 --request 2 --weights included
+prints "frontier takes dp-vbs+" "planner dp-vbs+" frontier example.csv --request 2
+prints "rows are those of mmcnn" "conv1" plan alexnet --rows --memory 50MiB
+
+# --- the demo ---
+
+run demo
+[ $code -eq 0 ] && [ ! -s err ] && [ "$(grep -c '^\$ vbslab ' out)" -eq 3 ] &&
+    grep -q 'planner joint' out && grep -q 'largest gain' out && [ ! -e db ]
+report $? "demo runs from the source tree, and leaves no store"
+mkdir -p prefix/bin prefix/share/vbslab/profiles
+ln "$VBSLAB" prefix/bin/vbslab 2>/dev/null || cp "$VBSLAB" prefix/bin/vbslab
+cp "$ROOT"/db/profiles/alexnet-a.csv "$ROOT"/db/profiles/googlenet-[ab].csv \
+    "$ROOT"/db/profiles/alexnet-weights-a.csv prefix/share/vbslab/profiles
+prefix/bin/vbslab demo >out2 2>err
+code=$?
+grep -v solver out >want
+grep -v solver out2 >out
+[ $code -eq 0 ] && [ ! -s err ] && cmp -s want out
+report $? "and as it is installed, with the profiles under share"
+mkdir -p data/profiles
+VBSLAB_DATA=$PWD/data
+export VBSLAB_DATA
+refuses "a demo without its profiles" 1 "VBSLAB_DATA" demo
+cp prefix/share/vbslab/profiles/alexnet-a.csv data/profiles
+run demo
+[ $code -eq 1 ] && grep -q 'planner dp-vbs+' out && grep -q "no profile 'googlenet-a.csv'" err
+report $? "VBSLAB_DATA names the folder that has them"
+finish
