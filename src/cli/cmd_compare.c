@@ -60,21 +60,21 @@ static enum vbs_status for_each(struct vbs_ctx *ctx, const char *list,
 }
 
 /* One of the options --baselines and --planners. */
-struct choice {
+struct planner_choice {
     bool baselines;
     enum vbs_weights weights;
     const struct vbs_planner **chosen; /* a place for every planner */
 };
 
 /* Whether the option may name planner. */
-static bool is_allowed(const struct choice *choice, const struct vbs_planner *planner)
+static bool is_allowed(const struct planner_choice *choice, const struct vbs_planner *planner)
 {
     return vbs_compare_is_baseline(planner) == choice->baselines &&
            vbs_compare_can(planner, choice->weights);
 }
 
 /* The names that the list may hold: "fbs, fbs-best"; cut off where they are more than size. */
-static const char *list_allowed(const struct choice *choice, char *names, size_t size)
+static const char *list_allowed(const struct planner_choice *choice, char *names, size_t size)
 {
     const struct vbs_planner *planner;
     size_t length = 0;
@@ -87,10 +87,10 @@ static const char *list_allowed(const struct choice *choice, char *names, size_t
     return names;
 }
 
-/* Puts the planner called item into self, a struct choice. */
+/* Puts the planner called item into self, a struct planner_choice. */
 static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 {
-    struct choice *choice = self;
+    struct planner_choice *choice = self;
     const struct vbs_planner *planner;
     char names[256];
     enum vbs_status status = vbs_planner_find(ctx, item, &planner);
@@ -112,14 +112,16 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 
 /* What "all" and no list stand for. With weights included baselines are the default ones either
  * way: greedy-vbs says nothing there that fbs does not. */
-static bool is_meant(const struct choice *choice, const struct vbs_planner *planner, bool told)
+static bool is_meant(const struct planner_choice *choice, const struct vbs_planner *planner,
+                     bool told)
 {
     return is_allowed(choice, planner) &&
            ((told && !choice->baselines) || vbs_compare_is_default(planner, choice->weights));
 }
 
 /* Takes one list of names. */
-static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, struct choice *choice)
+static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list,
+                                   struct planner_choice *choice)
 {
     const struct vbs_planner *planner;
     char names[256];
@@ -140,7 +142,7 @@ static enum vbs_status choose_list(struct vbs_ctx *ctx, const char *list, struct
 static enum vbs_status choose_planners(struct cli *cli, const char *const *values,
                                        struct comparisons *all)
 {
-    struct choice choice = {.baselines = true, .weights = all->weights.weights};
+    struct planner_choice choice = {.baselines = true, .weights = all->weights.weights};
     enum vbs_status status;
     int n = 0;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What is asked for, the same for every model. */
-struct task {
+struct measure_task {
     struct cli_measuring how;
     int *batches;
     struct vbs_shape input;
@@ -30,7 +30,8 @@ static enum vbs_status read_seconds(struct cli *cli, const char *text, double *s
     return VBS_OK;
 }
 
-static enum vbs_status read_numbers(struct cli *cli, const char *const *values, struct task *task)
+static enum vbs_status read_numbers(struct cli *cli, const char *const *values,
+                                    struct measure_task *task)
 {
     const char *threads = cli_value(cli, values, "threads");
     const char *limit = cli_value(cli, values, "time-limit");
@@ -49,7 +50,8 @@ static enum vbs_status read_numbers(struct cli *cli, const char *const *values, 
     return status;
 }
 
-static enum vbs_status read_task(struct cli *cli, const char *const *values, struct task *task)
+static enum vbs_status read_task(struct cli *cli, const char *const *values,
+                                 struct measure_task *task)
 {
     const char *backend = cli_value(cli, values, "backend");
     const char *batches = cli_value(cli, values, "batches");
@@ -71,8 +73,8 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values, str
 
 /* ---- Measuring ---- */
 
-static enum vbs_status measure_model(struct cli *cli, const struct task *task, const char *model,
-                                     const struct vbs_network *network)
+static enum vbs_status measure_model(struct cli *cli, const struct measure_task *task,
+                                     const char *model, const struct vbs_network *network)
 {
     int64_t id;
     enum vbs_status status = cli_measure_network(cli, &task->how, network, task->store, &id);
@@ -89,7 +91,7 @@ static enum vbs_status measure_model(struct cli *cli, const struct task *task, c
 }
 
 /* All are loaded before the first is measured, so that a wrong name shows at once. */
-static enum vbs_status measure_all(struct cli *cli, struct task *task, int n,
+static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, int n,
                                    const char *const *models)
 {
     struct vbs_network **networks = calloc((size_t)n, sizeof(struct vbs_network *));
@@ -114,7 +116,7 @@ static enum vbs_status measure_all(struct cli *cli, struct task *task, int n,
 static int run_measure(struct cli *cli, const char *const *values, int n_arguments,
                        const char *const *arguments)
 {
-    struct task task = {.how.options.relative_interval = CLI_RELATIVE_INTERVAL};
+    struct measure_task task = {.how.options.relative_interval = CLI_RELATIVE_INTERVAL};
     enum vbs_status status;
 
     if (n_arguments == 0)
