@@ -53,8 +53,8 @@ struct vbs_planner; /* one way to plan; constant data */
 /* All planners in the order in which tables show them, baselines first; null after the last. */
 const struct vbs_planner *vbs_planner_at(int index);
 const char *vbs_planner_name(const struct vbs_planner *planner);
-/* For people, one line each: what the planner does; the paper and section that it comes from ("this
- * program" where there is none); how the time that planning takes grows. Never null. */
+/* For people, one line each: what the planner does; the paper and section that it comes from
+ * ("vbslab" where there is none); how the time that planning takes grows. Never null. */
 const char *vbs_planner_summary(const struct vbs_planner *planner);
 const char *vbs_planner_source(const struct vbs_planner *planner);
 const char *vbs_planner_cost(const struct vbs_planner *planner);

@@ -34,7 +34,7 @@ assert root["format"] == "vbslab-planners-1"
 for planner in root["planners"]:
     assert all(planner[key] for key in ("name", "summary", "source", "cost", "weights")), planner
     word = planner["source"].split()[0].rstrip(",")
-    assert word in root["papers"] or planner["source"] == "this program", planner
+    assert word in root["papers"] or planner["source"] == "vbslab", planner
 assert [p["name"] for p in root["planners"] if p["weights"] == "included"] == ["mmcnn", "vdnn", "joint"]
 END
 report $? "planners --json, with the papers that the sources are short for"

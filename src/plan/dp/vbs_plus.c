@@ -66,7 +66,7 @@ static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *tas
 const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .name = "dp-vbs+",
     .summary = "dp-vbs with barriers at every level, its memory exact for any DAG",
-    .source = "VBS III, extended",
+    .source = "VBS III",
     .cost = "that of dp-vbs for each order of the branches, once for all budgets",
     .open = plus_open,
     .plan = vbs_pareto_plan_within,

@@ -19,7 +19,7 @@ struct vbs_draft {
 struct vbs_planner {
     const char *name;
     const char *summary;
-    const char *source; /* the paper and its section, or "this program" */
+    const char *source; /* the paper and its section, or "vbslab" */
     const char *cost;   /* growth of the time that planning takes, for people */
     bool transfers; /* loads and evicts weights itself: for weights included only */
     /* Searches long for a fast schedule, but not for any schedule at all: it is not asked what it

@@ -434,7 +434,7 @@ static size_t optimal_peak_bytes(const void *self)
 const struct vbs_planner vbs_planner_optimal = {
     .name = "optimal",
     .summary = "the shortest path through the lattice of all schedules; its gap is proven",
-    .source = "this program",
+    .source = "vbslab",
     .cost = "exponential in the worst case, --time-limit a budget",
     .searches_long = true,
     .open = optimal_open,

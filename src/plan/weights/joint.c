@@ -521,7 +521,7 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
 const struct vbs_planner vbs_planner_joint = {
     .name = "joint",
     .summary = "batches, resident and streamed weights, slices and prefetch under one budget",
-    .source = "this program",
+    .source = "vbslab",
     .cost = "that of dp-vbs+ for each price of a copy, then budgets tried x steps x log steps",
     .transfers = true,
     .open = joint_open,

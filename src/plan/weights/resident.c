@@ -494,7 +494,7 @@ static enum vbs_status resident_thresholds(struct vbs_ctx *ctx, const void *self
 const struct vbs_planner vbs_planner_resident = {
     .name = "resident",
     .summary = "a planner of activations in what resident weights leave",
-    .source = "this program",
+    .source = "vbslab",
     .cost = "that of the planner for each choice of packed weights",
     .open = resident_open,
     .plan = resident_plan,

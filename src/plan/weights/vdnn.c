@@ -187,7 +187,7 @@ static enum vbs_status vdnn_open(struct vbs_ctx *ctx, const struct vbs_task *tas
 const struct vbs_planner vbs_planner_vdnn = {
     .name = "vdnn",
     .summary = "weights of whole layers, the next layer's prefetched, finished ones evicted",
-    .source = "vDNN, MICRO 2016",
+    .source = "vDNN",
     .cost = "budgets tried x batches x steps, once for all budgets",
     .transfers = true,
     .open = vdnn_open,
