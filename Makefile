@@ -6,15 +6,19 @@
 # CUDA    no: without the cudnn backend; yes: it must be built; else it is where CUDA 13 and cuDNN 9
 #         are found, in CUDA_HOME, by pkg-config or in the usual folders
 # V=1     shows the commands
-# JOBS    how many compilers run at once where demo and test build (default: one per core)
+# JOBS    how many compilers and tests run at once (default: one per core)
+# T       words: check, asan, ubsan and tsan run only tests whose path holds one of them (T=plan/dp)
 
-VERSION = 0.1.0
+VERSION = 0.2.0
+# Programs linked with another minor version of 0.x are not compatible.
+ABI     = $(basename $(VERSION))
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
 ROOMS  ?= base model profile backend store schedule place paper plan replay exec report cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
+comma   = ,
 ifeq ($(origin CC),default)
 CC      = gcc
 endif
@@ -107,12 +111,13 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: always all help test check tests deps demo bench plots asan ubsan fuzz style install uninstall clean
+.PHONY: always all help test check tests deps demo quick bench plots docs asan ubsan sanitize tsan fuzz style \
+        test-arm64 install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
 help: ##: this list
-	@sed -n 's/^\([a-z-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
 
 $(BUILD)/src/backend/cudnn/%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
@@ -140,11 +145,11 @@ $(BUILD)/tests/thin.a: $(TEST_OBJ)
 # Only what the public headers declare is visible in the shared library.
 $(BUILD)/libvbslab.map: $(HEADERS)
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo '{ global:'; grep -oh 'vbs_[a-z0-9_]*(' $(HEADERS) | sort -u | tr '(' ';'; \
+	$(Q){ echo 'VBSLAB_$(ABI) { global:'; grep -oh 'vbs_[a-z0-9_]*(' $(HEADERS) | sort -u | tr '(' ';'; \
 	     echo 'local: *; };'; } > $@
 
 $(BUILD)/libvbslab.so: $(LIB_OBJ) $(BUILD)/generated/left-out $(BUILD)/libvbslab.map
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libvbslab.so.0 \
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libvbslab.so.$(ABI) \
 	    -Wl,--version-script=$(BUILD)/libvbslab.map -o $@ $(LIB_OBJ) $(LIBS)
 
 $(BUILD)/vbslab: $(CLI_OBJ) $(BUILD)/libvbslab.a
@@ -225,15 +230,29 @@ demo: deps ##: measures AlexNet and GoogLeNet, compares the planners, plots (und
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@BUILD=$(BUILD) tools/demo.sh
 
+quick: deps ##: compares planners on shipped profiles, in ten seconds
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(BUILD)/vbslab demo
+
 test: deps ##: builds and runs every test
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
 
 tests: $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 
-check: all tests
-	@VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
-	    prove --exec '' --failures --timer $(TEST_BIN) $(TEST_SCRIPTS)
+# Tests that measure times or depend on when a signal comes run alone, after all others.
+TIMED    = unit/profile/measure cli/break cli/run cli/experiments_measure cli/frame cli/store
+matching = $(foreach t,$(2),$(if $(strip $(foreach word,$(1),$(findstring $(word),$(patsubst $(BUILD)/%,%,$(t))))),$(t)))
+CHOSEN      = $(if $(T),$(call matching,$(T),$(TEST_BIN) $(TEST_SCRIPTS)),$(TEST_BIN) $(TEST_SCRIPTS))
+CHOSEN_LAST = $(call matching,$(TIMED:%=tests/%),$(CHOSEN))
+CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
+PROVE       = VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
+              prove --exec '' --failures --timer
+
+check: all $(filter $(BUILD)/%,$(CHOSEN)) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu) ##: runs every test, or with T=WORDS those whose path holds a word
+	$(if $(CHOSEN),,$(error no test has '$(T)' in its path))
+	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
+	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
 
 bench: all $(BUILD)/tests/bench/bench ##: speed as ratios in one run
 	@OMP_PROC_BIND=true OMP_PLACES=cores $(BUILD)/tests/bench/bench
@@ -242,18 +261,30 @@ bench: all $(BUILD)/tests/bench/bench ##: speed as ratios in one run
 plots: all $(BUILD)/tests/bench/misses ##: the tables and figures of experiments/ anew, from the profiles of db/profiles
 	@VBSLAB=$(abspath $(BUILD)/vbslab) MISSES=$(abspath $(BUILD)/tests/bench/misses) experiments/run
 
-ASAN  = --no-print-directory BUILD=$(BUILD)-asan OPT="-O1 -g -fsanitize=address" \
-        LDFLAGS="-fsanitize=address"
-UBSAN = --no-print-directory BUILD=$(BUILD)-ubsan \
-        OPT="-O1 -g -fsanitize=undefined -fno-sanitize-recover=all" LDFLAGS="-fsanitize=undefined"
+# $(1): name of the build; $(2): -fsanitize=; $(3): goals
+sanitized = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)-$(1) \
+            OPT="-O1 -g -fsanitize=$(2) -fno-sanitize-recover=all" LDFLAGS="-fsanitize=$(2)" $(3)
+SANITIZER_OPTIONS = ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+                    TSAN_OPTIONS="suppressions=$(abspath tests/tsan.supp) halt_on_error=1"
 
 asan: ##: every test under AddressSanitizer, leaks too
-	@$(MAKE) $(ASAN) -j$(JOBS) all tests
-	@ASAN_OPTIONS=detect_leaks=1 $(MAKE) $(ASAN) check
+	@$(SANITIZER_OPTIONS) $(call sanitized,asan,address,check)
 
 ubsan: ##: every test under UndefinedBehaviorSanitizer
-	@$(MAKE) $(UBSAN) -j$(JOBS) all tests
-	@UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(UBSAN) check
+	@$(SANITIZER_OPTIONS) $(call sanitized,ubsan,undefined,check)
+
+# Tests of all rooms that take a second or two.
+FAST = unit/base unit/model/model unit/model/onnx unit/model/corpus unit/profile/profile unit/store/store \
+       unit/schedule unit/place/place unit/paper unit/plan/plan unit/plan/curve unit/plan/stream \
+       unit/replay unit/exec/layout unit/report/report cli/bad_input cli/hostile
+sanitize: ##: fast tests of all rooms under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(SANITIZER_OPTIONS) $(call sanitized,sanitize,address$(comma)undefined,check T="$(or $(T),$(FAST))")
+
+tsan: ##: the copy thread under ThreadSanitizer
+	@$(SANITIZER_OPTIONS) $(call sanitized,tsan,thread,check T="$(or $(T),unit/exec/copy_thread)")
+
+test-arm64: ##: builds everything for arm64, runs unit tests under qemu
+	@tools/arm64.sh
 
 # Starts from tests/data/corpus and the tests' own inputs; needs clang and libclang-rt-dev. What is new
 # stays in $(BUILD)-fuzz/corpus. FUZZ_FLAGS: more of libFuzzer's options, such as -fork=2.
@@ -274,32 +305,44 @@ $(BUILD)/fuzz_readers: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c)) \
 	@echo "  link    $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+docs: ##: the reference of the public headers as HTML, in $(BUILD)/docs
+	@tools/deps.sh doxygen
+	@mkdir -p $(BUILD)/docs
+	@(cat docs/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/docs'; echo 'PROJECT_NUMBER = $(VERSION)') | doxygen -
+	@echo "reference: $(BUILD)/docs/html/index.html"
+
 style: all ##: layout, rooms, circles of calls and static checks of the sources
 	@BUILD=$(BUILD) tools/style.sh
 
 ## --- installing -----------------------------------------------------------------------------
 
-install: all ##: program, libraries, headers, man page and completion under PREFIX
+install: all ##: program, libraries, headers, man page, completions, profiles under PREFIX
 	install -Dm755 $(BUILD)/vbslab $(DESTDIR)$(PREFIX)/bin/vbslab
 	install -Dm644 $(BUILD)/libvbslab.a $(DESTDIR)$(PREFIX)/lib/libvbslab.a
 	install -Dm755 $(BUILD)/libvbslab.so $(DESTDIR)$(PREFIX)/lib/libvbslab.so.$(VERSION)
-	ln -sf libvbslab.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libvbslab.so.0
-	ln -sf libvbslab.so.0 $(DESTDIR)$(PREFIX)/lib/libvbslab.so
+	ln -sf libvbslab.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libvbslab.so.$(ABI)
+	ln -sf libvbslab.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libvbslab.so
 	install -d $(DESTDIR)$(PREFIX)/include/vbslab
 	install -m644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/vbslab
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed 's|^prefix=.*|prefix=$(PREFIX)|' $(BUILD)/vbslab.pc > $(DESTDIR)$(PREFIX)/lib/pkgconfig/vbslab.pc
 	install -Dm644 tools/vbslab.1 $(DESTDIR)$(PREFIX)/share/man/man1/vbslab.1
 	install -Dm644 tools/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vbslab
+	install -Dm644 tools/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_vbslab
+	install -Dm644 tools/completion.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/vbslab.fish
+	install -d $(DESTDIR)$(PREFIX)/share/vbslab/profiles
+	install -m644 $(wildcard db/profiles/*.csv) $(DESTDIR)$(PREFIX)/share/vbslab/profiles
 
 uninstall: ##: takes back what install put under PREFIX
 	rm -f $(DESTDIR)$(PREFIX)/bin/vbslab $(DESTDIR)$(PREFIX)/lib/libvbslab.* \
 	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/vbslab.pc $(DESTDIR)$(PREFIX)/share/man/man1/vbslab.1 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vbslab
-	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_vbslab \
+	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/vbslab.fish
+	rm -rf $(DESTDIR)$(PREFIX)/include/vbslab $(DESTDIR)$(PREFIX)/share/vbslab
 
 clean: ##: removes everything that was made, the store excepted
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-ubsan $(BUILD)-sanitize $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-arm64
 
 # Only of sources that are there: what depends on one that is gone is made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \

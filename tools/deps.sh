@@ -1,10 +1,11 @@
 #!/bin/sh
-# deps.sh - installs the Debian packages that building, testing and plotting need and that are
-# missing; without root it prints the one line that would.
+# deps.sh [PACKAGE...] - installs the Debian packages that are missing: those named, else those that
+# building, testing and plotting need. Without root it prints the one line that would.
 set -eu
 
 packages="gcc libc6-dev make pkg-config perl libgsl-dev libsqlite3-dev libjansson-dev libdnnl-dev
           libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata gnuplot-nox"
+[ $# -eq 0 ] || packages=$*
 
 command -v dpkg-query > /dev/null || exit 0 # no Debian: the build says what is missing
 
