@@ -242,7 +242,7 @@ tests: $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 
 # Tests that measure times or depend on when a signal comes run alone, after all others.
 TIMED    = unit/profile/measure cli/break cli/run cli/experiments_measure cli/frame cli/store
-matching = $(foreach t,$(2),$(if $(strip $(foreach word,$(1),$(findstring $(word),$(patsubst $(BUILD)/%,%,$(t))))),$(t)))
+matching = $(strip $(foreach t,$(2),$(if $(strip $(foreach word,$(1),$(findstring $(word),$(patsubst $(BUILD)/%,%,$(t))))),$(t))))
 CHOSEN      = $(if $(T),$(call matching,$(T),$(TEST_BIN) $(TEST_SCRIPTS)),$(TEST_BIN) $(TEST_SCRIPTS))
 CHOSEN_LAST = $(call matching,$(TIMED:%=tests/%),$(CHOSEN))
 CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
