@@ -45,14 +45,21 @@ enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
 #define VBS_DETAIL_SIZE 480
 
 /*
- * What a sequence of calls shares. Owned by the caller, one per thread; start with {0}. A null
- * context is allowed everywhere and only loses the text.
+ * What a sequence of calls shares: the outcome of the last one that failed, its reason, and the
+ * wish to stop. One per thread. A null context is allowed everywhere and only loses the text.
  */
-struct vbs_ctx {
-    enum vbs_status status;              /* of the last call that failed */
-    char detail[VBS_DETAIL_SIZE];        /* one line, no control characters, no full stop */
-    const volatile sig_atomic_t *cancel; /* long calls return VBS_INTERRUPTED once this is set */
-};
+struct vbs_ctx;
+
+/* A context, to be freed by vbs_ctx_free; null: out of memory. */
+struct vbs_ctx *vbs_ctx_new(void);
+void vbs_ctx_free(struct vbs_ctx *ctx);
+
+/* Long calls return VBS_INTERRUPTED within a second once *cancel is not 0; null: never. A signal
+ * handler may set it. Borrowed until the context is freed or given another. */
+void vbs_ctx_set_cancel(struct vbs_ctx *ctx, const volatile sig_atomic_t *cancel);
+
+/* The status of the last call that failed; VBS_OK: none did. */
+enum vbs_status vbs_ctx_status(const struct vbs_ctx *ctx);
 
 /* Short text of a status ("out of memory"); never null. */
 const char *vbs_status_text(enum vbs_status status);
@@ -61,7 +68,9 @@ const char *vbs_status_text(enum vbs_status status);
  * interrupted (by SIGINT; the program has 128 and the number of any other signal). */
 int vbs_status_exit_code(enum vbs_status status);
 
-/* The detail of the last failure in ctx, or the short text of its status; never null. */
+/* Why the last call that failed did: one line of at most VBS_DETAIL_SIZE bytes, without control
+ * characters and full stop; else the short text of its status; never null. Valid until the next
+ * call with ctx. */
 const char *vbs_detail(const struct vbs_ctx *ctx);
 
 /* "0.1.0"; the version of the library linked, not of this header. */

@@ -1,5 +1,6 @@
 #include "base/fail.h"
 
+#include "base/ctx.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-#include "vbslab/status.h"
+#include "base/ctx.h"
+
+#include <stdlib.h>
 
 static const struct {
     int exit_code;
@@ -17,6 +19,27 @@ const char *vbs_status_text(enum vbs_status status)
 int vbs_status_exit_code(enum vbs_status status)
 {
     return (unsigned)status < VBS_N_STATUS ? STATUS[status].exit_code : 1;
+}
+
+struct vbs_ctx *vbs_ctx_new(void)
+{
+    return calloc(1, sizeof(struct vbs_ctx));
+}
+
+void vbs_ctx_free(struct vbs_ctx *ctx)
+{
+    free(ctx);
+}
+
+void vbs_ctx_set_cancel(struct vbs_ctx *ctx, const volatile sig_atomic_t *cancel)
+{
+    if (ctx)
+        ctx->cancel = cancel;
+}
+
+enum vbs_status vbs_ctx_status(const struct vbs_ctx *ctx)
+{
+    return ctx ? ctx->status : VBS_OK;
 }
 
 const char *vbs_detail(const struct vbs_ctx *ctx)

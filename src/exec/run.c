@@ -1,4 +1,5 @@
 /* Running a program once. */
+#include "base/ctx.h"
 #include "exec/internal.h"
 
 #include "base/clock.h"

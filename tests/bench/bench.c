@@ -5,6 +5,7 @@
  *   bench [SECONDS]   time for measuring each network (default 20)
  */
 #include "bench/bench.h"
+#include "base/ctx.h"
 #include "reference/brute_force.h"
 #include "profile/measure/internal.h"
 #include "support/random_profile.h"

@@ -4,6 +4,7 @@
  */
 #include "bench/ilp.h"
 
+#include "base/ctx.h"
 #include "bench/bench.h"
 #include "support/profile_help.h"
 #include "support/random_profile.h"

@@ -9,6 +9,7 @@
  * optimum is that of planner optimal with its gap proven to be 0, and where the lattice is small it
  * is compared with brute force. A difference, a gap or a plan below the optimum ends the program.
  */
+#include "base/ctx.h"
 #include "reference/brute_force.h"
 #include "support/random_profile.h"
 

@@ -1,4 +1,5 @@
 /* What rounding memory costs and saves: dp-vbs on curves against the tables of Algorithm 1. */
+#include "base/ctx.h"
 #include "bench/bench.h"
 
 #include <stdio.h>

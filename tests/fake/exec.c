@@ -1,5 +1,6 @@
 #include "fake/exec.h"
 
+#include "base/ctx.h"
 #include "base/fail.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "fake/session.h"
 
+#include "base/ctx.h"
 #include "base/fail.h"
 
 #include <gsl/gsl_randist.h>

@@ -8,6 +8,7 @@
 #ifndef TESTS_FAKE_SESSION_H
 #define TESTS_FAKE_SESSION_H
 
+#include "base/ctx.h"
 #include "profile/measure/internal.h"
 
 #define FAKE_LAYERS     64

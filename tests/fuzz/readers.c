@@ -1,5 +1,6 @@
 #include "fuzz/readers.h"
 
+#include "base/ctx.h"
 #include "reference/place_check.h"
 
 #include "base/npy.h"

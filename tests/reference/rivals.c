@@ -1,5 +1,6 @@
 #include "reference/rivals.h"
 
+#include "base/ctx.h"
 #include "vbslab/replay.h"
 
 #include <math.h>

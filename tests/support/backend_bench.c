@@ -1,5 +1,6 @@
 #include "support/backend_bench.h"
 
+#include "base/ctx.h"
 #include "reference/ops.h"
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #ifndef TESTS_BACKEND_BENCH_H
 #define TESTS_BACKEND_BENCH_H
 
+#include "base/ctx.h"
 #include "vbslab/vbslab.h"
 
 #include "support/backend_cases.h"

@@ -1,5 +1,6 @@
 #include "support/exec_case.h"
 
+#include "base/ctx.h"
 #include "fake/exec.h"
 
 #include "vbslab/replay.h"

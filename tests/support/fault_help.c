@@ -1,5 +1,6 @@
 #include "support/fault_help.h"
 
+#include "base/ctx.h"
 #include "support/profile_help.h"
 #include "support/store_help.h"
 

@@ -1,5 +1,6 @@
 #include "support/noisy_profile.h"
 
+#include "base/ctx.h"
 #include "base/fail.h"
 
 #include <gsl/gsl_randist.h>

@@ -1,5 +1,7 @@
 #include "support/random_profile.h"
 
+#include "base/ctx.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "support/random_transfer.h"
 
+#include "base/ctx.h"
 #include "reference/brute_transfer.h"
 #include "support/random_profile.h"
 

@@ -1,5 +1,7 @@
 #include "support/random_weights.h"
 
+#include "base/ctx.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 #include "support/store_help.h"
 
+#include "base/ctx.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

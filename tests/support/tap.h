@@ -5,6 +5,7 @@
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
 
+#include "base/ctx.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

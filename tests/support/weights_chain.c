@@ -1,5 +1,7 @@
 #include "support/weights_chain.h"
 
+#include "base/ctx.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

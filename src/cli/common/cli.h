@@ -6,6 +6,7 @@
 #ifndef VBS_CLI_COMMON_CLI_H
 #define VBS_CLI_COMMON_CLI_H
 
+#include "base/ctx.h"
 #include "vbslab/vbslab.h"
 
 #include <stdbool.h>

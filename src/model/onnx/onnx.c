@@ -1,5 +1,6 @@
 #include "model/onnx/onnx.h"
 
+#include "base/ctx.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "model/onnx/import.h"

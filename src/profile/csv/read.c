@@ -2,6 +2,7 @@
  * Profiles from CSV. The text is untrusted. It is cut into fields in place (a separator becomes a
  * zero), row by row, and each row goes straight into the builder, which judges what it says.
  */
+#include "base/ctx.h"
 #include "profile/csv/csv.h"
 
 #include "base/fail.h"

@@ -6,6 +6,7 @@
  * into ever new places of a buffer. A round in vain comes first: it warms up, shows whether the
  * source is what it is called, and finds the sizes that are too slow for the time there is.
  */
+#include "base/ctx.h"
 #include "vbslab/measure.h"
 
 #include "base/arith.h"

@@ -1,0 +1,16 @@
+/*
+ * What is behind the context of status.h, for those who keep one by value (start with {0}): the
+ * program and the tests. Internal to the library.
+ */
+#ifndef VBS_BASE_CTX_H
+#define VBS_BASE_CTX_H
+
+#include "vbslab/status.h"
+
+struct vbs_ctx {
+    enum vbs_status status;              /* of the last call that failed */
+    char detail[VBS_DETAIL_SIZE];        /* one line, no control characters, no full stop */
+    const volatile sig_atomic_t *cancel; /* see vbs_ctx_set_cancel */
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* The context: what it says before and after a failure, and the wish to stop. */
+#include "base/fail.h"
+#include "support/tap.h"
+
+int main(void)
+{
+    volatile sig_atomic_t stop = 0;
+    struct vbs_ctx *ctx = vbs_ctx_new();
+
+    ok(ctx && vbs_ctx_status(ctx) == VBS_OK, "a new context knows of no failure");
+    ok(vbs_fail(ctx, VBS_IO, "%s: no such file", "x") == VBS_IO && vbs_ctx_status(ctx) == VBS_IO &&
+           strcmp(vbs_detail(ctx), "x: no such file") == 0,
+       "it keeps status and reason of the last failure");
+    ok(vbs_check_cancel(ctx) == VBS_OK, "nobody asks to stop");
+    vbs_ctx_set_cancel(ctx, &stop);
+    ok(vbs_check_cancel(ctx) == VBS_OK, "nor does a flag that is 0");
+    stop = 1;
+    ok(vbs_check_cancel(ctx) == VBS_INTERRUPTED && vbs_ctx_status(ctx) == VBS_INTERRUPTED,
+       "a flag that is set does");
+    vbs_ctx_set_cancel(ctx, NULL);
+    ok(vbs_check_cancel(ctx) == VBS_OK, "and no more once it is taken away");
+    vbs_ctx_free(ctx);
+    vbs_ctx_free(NULL);
+    vbs_ctx_set_cancel(NULL, &stop);
+    ok(vbs_ctx_status(NULL) == VBS_OK && vbs_fail(NULL, VBS_IO, "lost") == VBS_IO,
+       "no context is allowed everywhere");
+    return done_testing();
+}
