@@ -12,16 +12,8 @@ frontiers() { # profile, images
     while [ $request -lt "$2" ]; do
         request=$((request + 1))
         "$VBSLAB" frontier "$1" --planner dp-monotone --request $request --csv "$temp/frontier.csv"
-        awk -v request=$request -f "$experiments/csv.awk" \
-            -f "$experiments/comp-table-4/frontier.awk" "$temp/frontier.csv"
+        columns $request, memory_bytes,time_us "$temp/frontier.csv"
     done
-}
-
-# How COMP divides a request into chunks at a budget, by the frontiers of all requests up to it:
-# lines of how often, how many images, microseconds of one chunk.
-rule() { # frontiers, memory, images
-    awk -v memory="$2" -v images="$3" -f "$experiments/csv.awk" \
-        -f "$experiments/comp-table-4/rule.awk" "$1"
 }
 
 # Replays $temp/plan.json into $temp/trace.csv. That it breaks its budget is a result too.

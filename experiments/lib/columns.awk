@@ -1,0 +1,10 @@
+# Prints the columns `columns` of every row as they stand in the file, `before` in front of them.
+# After csv.awk.
+BEGIN { n_columns = split(columns, wanted, ",") }
+{
+    line = before
+    for (i = 1; i <= n_columns; i++)
+        line = line (i > 1 ? "," : "") col(wanted[i])
+    print line
+}
+END { if (csv_failed) exit 1 }
