@@ -137,6 +137,9 @@ int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
 /* The copies from a source, or null. */
 const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const char *source);
 
+/* Bytes of the weights of all layers, each once, whatever the packing. O(layers). */
+int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile);
+
 /* Bytes of a layer's weights as the rows with form pack them; the layer's weight_bytes where no row
  * has that form. O(rows of the layer). */
 int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format);

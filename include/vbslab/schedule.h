@@ -83,6 +83,8 @@ struct vbs_schedule {
     enum vbs_io io;
     enum vbs_weights weights;
     struct vbs_link copy; /* weights included: what it was planned for; else {0} */
+    int64_t weight_bytes; /* of all layers, whatever the packing: with weights excluded they are
+                             outside the budget; 0: none, or not known */
     double latency_us;    /* the bound it was planned for, 0: none */
     struct {
         double time_us;         /* of the request: the end of its last step */

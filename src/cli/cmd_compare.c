@@ -305,6 +305,7 @@ static enum vbs_status print_tables(struct cli *cli, const struct comparisons *a
         if (status != VBS_OK)
             return status;
         printf("%s%s", i > 0 ? "\n" : "", text);
+        cli_print_outside(all->compares[i]->weights, all->compares[i]->weight_bytes, "");
         free(text);
     }
     return VBS_OK;

@@ -100,6 +100,8 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
                   "request", (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
     cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
+    cli_json_put(json, "weight_bytes", json_integer(vbs_profile_weight_bytes(problem->profile)),
+                 &text.failed);
     cli_json_put(json, "latency_us",
                  problem->latency_us > 0 ? json_real(problem->latency_us) : json_null(),
                  &text.failed);
@@ -156,10 +158,14 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     }
     print_head(curve);
     status = cli_table_print(cli, &table);
-    if (status == VBS_OK)
-        printf("\n  solver   held %s at most\n",
-               vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
-    return status;
+    if (status != VBS_OK)
+        return status;
+    printf("\n");
+    cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
+                      "  ");
+    printf("  solver   held %s at most\n",
+           vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
+    return VBS_OK;
 }
 
 static enum vbs_status report(struct cli *cli, const char *const *values, const struct curve *curve)

@@ -210,6 +210,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .memory_bytes = memory_bytes,
         .io = task->problem.io,
         .weights = task->problem.weights,
+        .weight_bytes = vbs_profile_weight_bytes(profile),
         .latency_us = task->problem.latency_us,
         .predicted = {.reserved_bytes = draft->reserved_bytes},
         .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver)},

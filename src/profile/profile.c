@@ -64,6 +64,16 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
     return NULL;
 }
 
+/* Cannot overflow: the sum of a profile's bytes fits (profile.h). */
+int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile)
+{
+    int64_t bytes = 0;
+
+    for (int k = 1; k <= profile->n_layers; k++)
+        bytes += profile->layers[k].weight_bytes;
+    return bytes;
+}
+
 int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int form)
 {
     for (int i = 0; i < profile->n_batches; i++) {

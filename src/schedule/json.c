@@ -61,7 +61,10 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
                   vbs_io_word(schedule->io));
     if (schedule->latency_us > 0)
         add_member(text, "latency_us", schedule->latency_us, ", ");
-    vbs_text_addf(text, "\"weights\": \"%s\",\n", vbs_weights_word(schedule->weights));
+    vbs_text_addf(text, "\"weights\": \"%s\"", vbs_weights_word(schedule->weights));
+    if (schedule->weight_bytes > 0)
+        vbs_text_addf(text, ", \"weight_bytes\": %lld", (long long)schedule->weight_bytes);
+    vbs_text_add(text, ",\n");
     if (includes_weights(schedule) && schedule->copy.source)
         add_copy(text, &schedule->copy);
     vbs_text_add(text, "  \"predicted\": { ");
@@ -341,6 +344,9 @@ static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t
     if (status == VBS_OK)
         status = read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES,
                               &draft->memory_bytes);
+    if (status == VBS_OK)
+        status = read_integer(reader, root, "weight_bytes", false, 0, VBS_MAX_BYTES,
+                              &draft->weight_bytes);
     if (status == VBS_OK)
         status = read_latency(reader, root, &draft->latency_us);
     if (status == VBS_OK && includes_weights(draft))

@@ -48,6 +48,30 @@ prints "and joint with weights included" "planner joint" \
 prints "frontier takes dp-vbs+" "planner dp-vbs+" frontier example.csv --request 2
 prints "rows are those of mmcnn" "conv1" plan alexnet --rows --memory 50MiB
 
+# --- weights outside the budget ---
+
+"$VBSLAB" --db weights.sqlite measure --quiet --backend analytic alexnet >/dev/null
+outside="weights outside the budget: 232.6 MiB; --weights included counts them"
+prints "plan says how large they are" "$outside" --db weights.sqlite plan alexnet --memory 10MiB
+prints "and compare" "$outside" --db weights.sqlite compare alexnet --planners dp-vbs --memory 10MiB
+prints "and frontier" "$outside" --db weights.sqlite frontier alexnet --planner fbs
+run --db weights.sqlite plan alexnet --memory 300MiB --weights included --copy-rate 1GB
+[ $code -eq 0 ] && ! grep -q 'outside the budget' out
+report $? "weights inside the budget are not outside it"
+run plan example.csv --memory 7 --request 2
+[ $code -eq 0 ] && ! grep -q 'weights' out
+report $? "nothing is said where there are none"
+for command in "plan alexnet --memory 10MiB --json -" "frontier alexnet --planner fbs --json -" \
+    "compare alexnet --planners dp-vbs --memory 10MiB --json"; do
+    run --db weights.sqlite $command
+    [ $code -eq 0 ] && [ "$(member out weight_bytes)" = 243860896 ]
+    report $? "$command has them as weight_bytes"
+done
+"$VBSLAB" plan example.csv --memory 7 --request 2 --json - |
+    sed 's/"weights": "excluded"/&, "weight_bytes": -1/' >negative.json
+refuses "a schedule whose weights are negative" 1 "'weight_bytes' is out of range" \
+    replay example.csv negative.json
+
 # --- the demo ---
 
 run demo

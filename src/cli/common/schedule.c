@@ -248,7 +248,8 @@ static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
     }
 }
 
-static void print_memory(const struct vbs_schedule *schedule, int64_t n_loads)
+static void print_memory(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
+                         int64_t n_loads)
 {
     char bytes[48];
 
@@ -257,7 +258,9 @@ static void print_memory(const struct vbs_schedule *schedule, int64_t n_loads)
         printf("; the planner had set %s aside",
                vbs_format_exact(schedule->predicted.reserved_bytes, bytes, sizeof bytes));
     print_weights(schedule, n_loads);
-    printf("\n  solver   held %s at most\n\n",
+    printf("\n");
+    cli_print_outside(schedule->weights, vbs_profile_weight_bytes(profile), "  ");
+    printf("  solver   held %s at most\n\n",
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
 
@@ -348,7 +351,7 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     }
     print_head(schedule);
     print_times(schedule, compute_us);
-    print_memory(schedule, n_loads);
+    print_memory(profile, schedule, n_loads);
     status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
     free(uses);
     return status;

@@ -167,6 +167,15 @@ enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weigh
     return cli_find_channel(cli, weights, problem->profile, &problem->copy);
 }
 
+void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent)
+{
+    char bytes[24];
+
+    if (weights == VBS_WEIGHTS_EXCLUDED && weight_bytes > 0)
+        printf("%sweights outside the budget: %s; --weights included counts them\n", indent,
+               vbs_format_bytes(weight_bytes, bytes, sizeof bytes));
+}
+
 void cli_print_channel(const struct vbs_link *copy)
 {
     char bytes[24];

@@ -72,6 +72,10 @@ enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weig
 enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
                                 struct vbs_problem *problem) VBS_MUST_CHECK;
 
+/* Prints the line that says how large weights outside the budget are; nothing where there are none,
+ * or they are inside. indent: before it. */
+void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
+
 /* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
 void cli_print_channel(const struct vbs_link *copy);
 

@@ -161,6 +161,8 @@ enum vbs_status run_print_json(struct run_job *job)
     cli_json_put(object, "request", json_integer(job->request), &failed);
     cli_json_put(object, "io", json_string(vbs_io_word(schedule->io)), &failed);
     cli_json_put(object, "weights", json_string(vbs_weights_word(schedule->weights)), &failed);
+    cli_json_put(object, "weight_bytes", json_integer(vbs_profile_weight_bytes(job->profile)),
+                 &failed);
     cli_json_put(object, "memory_bytes", json_integer(job->memory_bytes), &failed);
     cli_json_put(object, "planned_for_bytes", json_integer(schedule->memory_bytes), &failed);
     cli_json_put(object, "n_steps", json_integer(schedule->n_steps), &failed);

@@ -194,6 +194,7 @@ static void print_weights(const struct run_job *job)
     const struct vbs_replay *replay = job->replay;
     char bytes[24];
 
+    cli_print_outside(job->schedule->weights, vbs_profile_weight_bytes(job->profile), "  ");
     if (!includes_weights(job))
         return;
     printf("  weights  ");

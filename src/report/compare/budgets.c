@@ -323,7 +323,7 @@ static enum vbs_status list_total(struct vbs_ctx *ctx, struct vbs_solvers *solve
                                   struct vbs_budgets *budgets)
 {
     const struct vbs_profile *profile = solvers->problem->profile;
-    int64_t least_bytes, weight_bytes = 0, enough_bytes;
+    int64_t weight_bytes = vbs_profile_weight_bytes(profile), least_bytes, enough_bytes;
     const struct series *series;
     enum vbs_status status = vbs_solvers_open(ctx, solvers, false);
 
@@ -334,8 +334,6 @@ static enum vbs_status list_total(struct vbs_ctx *ctx, struct vbs_solvers *solve
         status = find_timed_least(ctx, solvers, &least_bytes);
     if (status != VBS_OK)
         return status;
-    for (int k = 1; k <= profile->n_layers; k++)
-        weight_bytes += profile->layers[k].weight_bytes;
     enough_bytes = twice(weight_bytes > least_bytes ? weight_bytes : least_bytes);
     least_bytes = round_up(least_bytes);
     series = choose_series(least_bytes, enough_bytes);

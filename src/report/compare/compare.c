@@ -338,16 +338,6 @@ static struct vbs_link copy_channel(struct vbs_arena *arena, const struct vbs_pr
     return channel;
 }
 
-/* Cannot overflow: the sum of a profile's bytes fits (profile.h). */
-static int64_t add_up_weights(const struct vbs_profile *profile)
-{
-    int64_t bytes = 0;
-
-    for (int k = 1; k <= profile->n_layers; k++)
-        bytes += profile->layers[k].weight_bytes;
-    return bytes;
-}
-
 /* All of a comparison but bounds and rows, which are zero; null: out of memory. */
 static struct owned_compare *new_compare(const struct vbs_problem *problem,
                                          const struct vbs_profile *judge,
@@ -368,7 +358,7 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .latency_bound_us = problem->latency_us,
         .weights = problem->weights,
         .copy = copy_channel(arena, problem, &failed),
-        .weight_bytes = add_up_weights(problem->profile),
+        .weight_bytes = vbs_profile_weight_bytes(problem->profile),
         .provenance = copy_provenances(arena, &problem->profile->provenance, &failed),
         .judge = copy_provenances(arena, &judge->provenance, &failed),
         .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),

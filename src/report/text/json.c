@@ -104,7 +104,7 @@ static json_t *make_rows(const struct vbs_compare *compare)
     return made;
 }
 
-/* Where weights are inside, how large they are and how they come in. */
+/* How weights come in where they are inside the budget. */
 static bool set_copy(json_t *object, const struct vbs_compare *compare)
 {
     json_t *copy = json_object();
@@ -112,8 +112,7 @@ static bool set_copy(json_t *object, const struct vbs_compare *compare)
     if (set(copy, "source", string(compare->copy.source)) &&
         set(copy, "latency_us", number(compare->copy.latency_us)) &&
         set(copy, "bytes_per_us", number(compare->copy.bytes_per_us)))
-        return set(object, "copy", copy) &&
-               set(object, "weight_bytes", json_integer(compare->weight_bytes));
+        return set(object, "copy", copy);
     json_decref(copy);
     return false;
 }
@@ -131,6 +130,7 @@ static json_t *make_compare(const struct vbs_compare *compare)
         set(made, "io", json_string(vbs_io_word(compare->io))) &&
         set(made, "weights", json_string(vbs_weights_word(compare->weights))) &&
         (compare->weights == VBS_WEIGHTS_EXCLUDED || set_copy(made, compare)) &&
+        set(made, "weight_bytes", json_integer(compare->weight_bytes)) &&
         set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
         set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
         set(made, "rows", make_rows(compare)))
