@@ -273,7 +273,7 @@ printf 'id,lower,upper,size,alignment,gaps,hint\na,0,2,4,4,,-1\n' >buffers.csv
 run place buffers.csv && mv out placed.csv
 columns placed.csv
 describes "Placement" "the columns of a placement"
-for what in models profiles backends; do
+for what in models profiles planners backends; do
     run $what --json && mv out $what.json
     keys $what.json
     describes "$(echo $what | sed 's/^./\U&/')" "the keys of $what"
