@@ -169,7 +169,7 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc makes vectors of only then.
-LOOPS = nest binary copy eltwise reduce resize
+LOOPS = nest binary copy fused reduce resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c
@@ -196,7 +196,7 @@ $(BUILD)/generated/onnx.pb-c.o: WARN = -w
 $(filter $(BUILD)/src/model/onnx/%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
 
 # A test is linked anew when it changes, or an object that the linker took for it: link.d lists them.
-LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter %.o,$^) $(BUILD)/tests/thin.a \
+LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter $(CLI_OBJ) $(BUILD)/tests/%.o,$^) $(BUILD)/tests/thin.a \
             $(BUILD)/thin.a $(1) $(LIBS) > $@.trace && \
             awk -v t="$@" '/^$(subst /,\/,$(BUILD))\/.*\.o$$/ { print t ": " $$0 "\n" $$0 ":" }' $@.trace \
             > $@.link.d && rm $@.trace

@@ -25,8 +25,8 @@
  * depends on the C library. Concat is free where its inputs are whole pieces of a sample: producers
  * write side by side; the session does not have it as a layer and its readers read its inputs.
  */
-#include "backend/backends.h"
-#include "backend/common/graph.h"
+#include "backend/analytic.h"
+#include "backend/common/common.h"
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"

@@ -1,4 +1,6 @@
-#include "backend/backends.h"
+#include "backend/analytic.h"
+#include "backend/cudnn/cudnn.h"
+#include "backend/onednn/onednn.h"
 
 #include "base/fail.h"
 #include "base/text.h"

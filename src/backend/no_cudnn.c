@@ -1,5 +1,5 @@
 /* What stands for the cudnn backend where it is not built. */
-#include "backend/backends.h"
+#include "backend/cudnn/cudnn.h"
 
 #include "base/fail.h"
 

@@ -1,4 +1,4 @@
-#include "backend/common/affine.h"
+#include "backend/common/common.h"
 
 #include "base/fail.h"
 

@@ -1,4 +1,4 @@
-#include "backend/common/cpu.h"
+#include "backend/common/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "backend/common/requested.h"
+#include "backend/common/common.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"
@@ -9,14 +9,14 @@
 
 struct vbs_requested vbs_requested_read(const struct vbs_requested_kernel *kernel)
 {
-    struct vbs_requested requested = {.part = kernel->slice, .parts = kernel->n_slices};
+    struct vbs_requested requested = {.slice = kernel->slice, .n_slices = kernel->n_slices};
     const char *slash = strrchr(kernel->algorithm, '/');
     size_t length = strlen(kernel->algorithm);
     char *end = NULL;
     long n = slash ? strtol(slash + 1, &end, 10) : 0;
 
     if (slash && end > slash + 1 && *end == '\0' && n > 1 && n <= VBS_MAX_ROW_PARTS) {
-        requested.measured = (int)n;
+        requested.row_slices = (int)n;
         length = (size_t)(slash - kernel->algorithm);
     }
     snprintf(requested.name, sizeof requested.name, "%.*s",

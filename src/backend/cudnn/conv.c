@@ -5,7 +5,7 @@
  * the layer's weights are large, also part after part (NAME/4): a part's filter is a piece of the
  * whole one, its output some channels of the whole output.
  */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
 #include "base/fail.h"
 
@@ -166,15 +166,15 @@ static enum vbs_status describe_output(struct cu_build *b, const struct image_co
 
 /* ---- one part ---- */
 
-struct piece {
+struct cu_slice {
     int64_t first, count; /* outputs */
 };
 
-static struct piece piece_of(int64_t outputs, int part, int parts)
+static struct cu_slice piece_of(int64_t outputs, int part, int parts)
 {
     int64_t from = outputs * (part - 1) / parts;
 
-    return (struct piece){from, outputs * part / parts - from};
+    return (struct cu_slice){from, outputs * part / parts - from};
 }
 
 /* Bytes of one output channel in a sample of the output. */
@@ -188,7 +188,7 @@ static int64_t channel_bytes(const struct image_conv *c)
 }
 
 static enum vbs_status describe_bias(struct cu_build *b, const struct image_conv *c,
-                                     struct piece piece, struct cu_operand *bias)
+                                     struct cu_slice piece, struct cu_operand *bias)
 {
     *bias = cu_at(CU_FIXED, 0, NULL);
     bias->fixed = weights_of(b)->bias;
@@ -231,7 +231,7 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
 
 /* Steps that compute outputs of a piece from image x. */
 static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int algorithm,
-                                 const struct cu_operand *x, struct piece piece,
+                                 const struct cu_operand *x, struct cu_slice piece,
                                  int64_t first_output, bool *takes)
 {
     bool turned = b->l->op == VBS_OP_CONV_TRANSPOSE;
@@ -271,16 +271,16 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
 
 /* The pieces that a kernel computes: of `measured` parts all, or those that lie in one part of
  * `parts`. */
-static struct piece kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
-                                 int *n)
+static struct cu_slice kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
+                                    int *n)
 {
     const struct vbs_requested *requested = b->requested;
 
     *n = measured > 1 ? measured : 1;
-    if (!requested || requested->parts <= 1)
+    if (!requested || requested->n_slices <= 1)
         return piece_of(outputs, i + 1, *n);
     *n = 1;
-    return piece_of(outputs, requested->part, requested->parts);
+    return piece_of(outputs, requested->slice, requested->n_slices);
 }
 
 static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, int algorithm,
@@ -290,7 +290,7 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     char text[64];
     struct cu_operand x = cu_at(CU_SRC, 0, c->x);
     int64_t fixed = 0;
-    struct piece first, piece;
+    struct cu_slice first, piece;
     bool takes = true;
     int n = 1;
     enum vbs_status status;
@@ -324,7 +324,7 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
 static bool is_requested(const struct cu_build *b, const char *name, int measured)
 {
     return !b->requested ||
-           (strcmp(b->requested->name, name) == 0 && b->requested->measured == measured);
+           (strcmp(b->requested->name, name) == 0 && b->requested->row_slices == measured);
 }
 
 /* Pieces can be made where channels are whole and nothing that is fused needs all of them. */

@@ -1,21 +1,10 @@
 /* Descriptors. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
 #include "base/fail.h"
 
 #include <limits.h>
 #include <string.h>
-
-enum vbs_status cu_unsupported(const struct cu_build *b, const char *what)
-{
-    return vbs_fail(b->ctx, VBS_UNSUPPORTED, "layer '%s': the cudnn backend has no %s", b->l->name,
-                    what);
-}
-
-enum vbs_status cu_refuse(const struct cu_build *b, cudnnStatus_t said, const char *what)
-{
-    return cu_declines(said) ? cu_unsupported(b, what) : cu_fail(b->ctx, b->l->name, said, what);
-}
 
 /* ---- tensors ---- */
 

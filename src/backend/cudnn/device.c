@@ -1,5 +1,5 @@
 /* Copies within the device's memory, and to it from the host's. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/kernel.h"
 
 #include "base/fail.h"
 

@@ -1,5 +1,5 @@
 /* Kernels, and what the session keeps for them. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/kernel.h"
 
 #include "base/fail.h"
 

@@ -1,5 +1,5 @@
 /* Operators that change where values stand, and nothing else. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
 #include "base/fail.h"
 

@@ -1,7 +1,7 @@
 /* Opening sessions of the cudnn backend: layers, then all kernels or those that are requested. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
-#include "backend/common/graph.h"
+#include "backend/common/common.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 

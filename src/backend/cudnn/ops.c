@@ -1,7 +1,7 @@
 /* Operators other than convolutions: pools, normalisations, values, pairs of values, sums. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
-#include "backend/common/affine.h"
+#include "backend/common/common.h"
 #include "base/fail.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Room for what is read and what is written, in one shape. */
-struct pair {
+struct cu_pair {
     struct cu_operand x, y;
 };
 
@@ -18,14 +18,14 @@ static enum vbs_status no_step(const struct cu_build *b)
     return vbs_no_memory(b->ctx);
 }
 
-static struct pair from_input(cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y)
+static struct cu_pair from_input(cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y)
 {
-    return (struct pair){cu_at(CU_SRC, 0, x), cu_at(CU_DST, 0, y)};
+    return (struct cu_pair){cu_at(CU_SRC, 0, x), cu_at(CU_DST, 0, y)};
 }
 
-static struct pair in_place(cudnnTensorDescriptor_t desc)
+static struct cu_pair in_place(cudnnTensorDescriptor_t desc)
 {
-    return (struct pair){cu_at(CU_DST, 0, desc), cu_at(CU_DST, 0, desc)};
+    return (struct cu_pair){cu_at(CU_DST, 0, desc), cu_at(CU_DST, 0, desc)};
 }
 
 /* The whole output as [N, C, values of a channel, 1]. */
@@ -75,7 +75,7 @@ static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affi
 }
 
 /* A multiplication and an addition: cuDNN's own call for both does not work in place. */
-static enum vbs_status add_affine(struct cu_build *b, int fused, struct pair at,
+static enum vbs_status add_affine(struct cu_build *b, int fused, struct cu_pair at,
                                   int64_t *fixed_bytes)
 {
     struct cu_affine *affine = NULL;
@@ -133,7 +133,7 @@ static bool find_activation(enum vbs_op op, const struct vbs_attributes *a,
 }
 
 /* max(x, slope x). */
-static enum vbs_status add_leaky(struct cu_build *b, double slope, struct pair at)
+static enum vbs_status add_leaky(struct cu_build *b, double slope, struct cu_pair at)
 {
     struct cu_step *step = cu_step(b, CU_BINARY);
 
@@ -145,7 +145,7 @@ static enum vbs_status add_leaky(struct cu_build *b, double slope, struct pair a
     return cu_operation(b, CUDNN_OP_TENSOR_MAX, &step->binary);
 }
 
-static enum vbs_status add_copy(struct cu_build *b, struct pair at)
+static enum vbs_status add_copy(struct cu_build *b, struct cu_pair at)
 {
     struct cu_step *step = cu_step(b, CU_COPY);
 
@@ -159,7 +159,7 @@ static enum vbs_status add_copy(struct cu_build *b, struct pair at)
 }
 
 static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const struct vbs_attributes *a,
-                                 struct pair at)
+                                 struct cu_pair at)
 {
     cudnnActivationMode_t mode;
     double coefficient;

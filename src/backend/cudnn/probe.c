@@ -1,5 +1,5 @@
 /* What the machine says about its GPU, its driver and the libraries. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/session.h"
 
 #include <stdio.h>
 

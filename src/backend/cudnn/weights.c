@@ -1,7 +1,7 @@
 /* Weights of conv, deconv and fc: the network's own, with what follows at once folded in. */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/operators.h"
 
-#include "backend/common/affine.h"
+#include "backend/common/common.h"
 #include "base/fail.h"
 
 #include <stdlib.h>

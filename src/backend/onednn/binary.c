@@ -3,7 +3,7 @@
  * the output's shape oneDNN's primitives do most; where both are broadcast, or the library has only
  * its reference, loops do.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "backend/onednn/nest.h"
 #include "base/fail.h"
@@ -11,23 +11,23 @@
 #include <math.h>
 
 /* An operand, in the order of the definition. */
-struct side {
+struct od_side {
     bool constant;
     int input;              /* if not constant */
     struct vbs_shape shape; /* of as many dimensions as the output */
     bool full;              /* has the output's shape */
 };
 
-struct pair {
-    struct side first, second;
+struct od_pair {
+    struct od_side first, second;
 };
 
-static struct side side(const struct od_build *b, bool constant, int input)
+static struct od_side side(const struct od_build *b, bool constant, int input)
 {
     const struct vbs_shape *out = &b->l->shape;
     const struct vbs_shape *shape = constant ? &b->l->operand : &od_input(b, input)->shape;
     int missing = out->n_dims - shape->n_dims;
-    struct side made = {.constant = constant, .input = input, .shape = *out};
+    struct od_side made = {.constant = constant, .input = input, .shape = *out};
 
     for (int i = 0; i < out->n_dims; i++)
         made.shape.dim[i] = i < missing ? 1 : shape->dim[i - missing];
@@ -35,17 +35,17 @@ static struct side side(const struct od_build *b, bool constant, int input)
     return made;
 }
 
-static struct pair sides(const struct od_build *b)
+static struct od_pair sides(const struct od_build *b)
 {
     bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.swapped;
-    struct side first = side(b, false, 0);
-    struct side second = side(b, constant, 1);
+    struct od_side first = side(b, false, 0);
+    struct od_side second = side(b, constant, 1);
 
-    return swapped ? (struct pair){second, first} : (struct pair){first, second};
+    return swapped ? (struct od_pair){second, first} : (struct od_pair){first, second};
 }
 
 /* Broadcast over everything behind the channels. */
-static bool is_by_channel(const struct side *s)
+static bool is_by_channel(const struct od_side *s)
 {
     for (int i = 1; i < s->shape.n_dims; i++)
         if (s->shape.dim[i] != 1)
@@ -55,13 +55,13 @@ static bool is_by_channel(const struct side *s)
 
 /* Whether the operand has values for every channel of an output in blocks, so that it lies in
  * blocks too; else its only channel is plain. */
-static bool has_blocks(const struct od_build *b, const struct side *s)
+static bool has_blocks(const struct od_build *b, const struct od_side *s)
 {
-    return od_output(b)->home == OD_BLOCKED && s->shape.dim[0] == b->l->shape.dim[0];
+    return od_output(b)->canonical == OD_BLOCKED && s->shape.dim[0] == b->l->shape.dim[0];
 }
 
 /* The operand as a tensor in the layout in which the kernel reads it. */
-static struct od_tensor side_tensor(const struct od_build *b, const struct side *s)
+static struct od_tensor side_tensor(const struct od_build *b, const struct od_side *s)
 {
     struct od_tensor tensor = {.shape = s->shape,
                                .channels = s->shape.dim[0],
@@ -76,21 +76,21 @@ static struct od_tensor side_tensor(const struct od_build *b, const struct side 
 }
 
 /* A memory object of the operand; md: how the step sees it. */
-static enum vbs_status side_memory(struct od_build *b, const struct side *s,
+static enum vbs_status side_memory(struct od_build *b, const struct od_side *s,
                                    const dnnl_memory_desc_t *md, dnnl_memory_t *memory,
-                                   int64_t *weight_bytes, int *form)
+                                   int64_t *weight_bytes, int *format)
 {
     struct od_tensor tensor = side_tensor(b, s);
     const struct od_packed *packed;
     enum vbs_status status;
 
     if (!s->constant)
-        return od_source(b, s->input, tensor.home, md, memory);
+        return od_source(b, s->input, tensor.canonical, md, memory);
     status = od_operand(b, &tensor, &packed);
     if (status != VBS_OK)
         return status;
     *weight_bytes = packed->bytes;
-    *form = packed->number;
+    *format = packed->number;
     return od_kernel_memory(b, md, OD_FIXED, 0, packed->data, memory);
 }
 
@@ -117,11 +117,11 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
 /* What a primitive computes: full op other; negated: the negative is requested, of the difference.
  */
 struct arrangement {
-    struct side full, other;
+    struct od_side full, other;
     bool negated;
 };
 
-static bool arrange(enum vbs_op op, const struct pair *pair, struct arrangement *a)
+static bool arrange(enum vbs_op op, const struct od_pair *pair, struct arrangement *a)
 {
     bool ordered = op == VBS_OP_DIV || op == VBS_OP_PRELU;
 
@@ -137,7 +137,7 @@ static bool arrange(enum vbs_op op, const struct pair *pair, struct arrangement 
 }
 
 /* Samples in blocks: the other operand is as large, or one value per channel. */
-static enum vbs_status describe_blocked(struct od_build *b, const struct side *other,
+static enum vbs_status describe_blocked(struct od_build *b, const struct od_side *other,
                                         dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md,
                                         bool *possible)
 {
@@ -151,7 +151,7 @@ static enum vbs_status describe_blocked(struct od_build *b, const struct side *o
 }
 
 /* Plain samples: neighbouring dimensions that are broadcast alike are one. */
-static enum vbs_status describe_plain(struct od_build *b, const struct side *other,
+static enum vbs_status describe_plain(struct od_build *b, const struct od_side *other,
                                       dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md)
 {
     const struct vbs_shape *out = &b->l->shape;
@@ -182,7 +182,7 @@ static enum vbs_status describe_pair(struct od_build *b, const struct arrangemen
                                      dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md,
                                      bool *possible)
 {
-    if (od_output(b)->home == OD_BLOCKED)
+    if (od_output(b)->canonical == OD_BLOCKED)
         return describe_blocked(b, &a->other, full_md, other_md, possible);
     *possible = true;
     return describe_plain(b, &a->other, full_md, other_md);
@@ -221,16 +221,17 @@ static enum vbs_status primitive_steps(struct od_build *b, const struct arrangem
                                        const_dnnl_primitive_desc_t pd,
                                        const dnnl_memory_desc_t *full_md,
                                        const dnnl_memory_desc_t *other_md, int64_t *weight_bytes,
-                                       int *form)
+                                       int *format)
 {
     static const struct od_eltwise negative = {dnnl_eltwise_linear, -1, 0};
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC_0, NULL},
                               {b->l->op == VBS_OP_PRELU ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1, NULL},
                               {DNNL_ARG_DST, NULL}};
-    enum vbs_status status = side_memory(b, &a->full, full_md, &args[0].memory, weight_bytes, form);
+    enum vbs_status status =
+        side_memory(b, &a->full, full_md, &args[0].memory, weight_bytes, format);
 
     if (status == VBS_OK)
-        status = side_memory(b, &a->other, other_md, &args[1].memory, weight_bytes, form);
+        status = side_memory(b, &a->other, other_md, &args[1].memory, weight_bytes, format);
     if (status == VBS_OK)
         status = od_kernel_memory(b, full_md, OD_DST, 0, NULL, &args[2].memory);
     if (status == VBS_OK)
@@ -241,8 +242,8 @@ static enum vbs_status primitive_steps(struct od_build *b, const struct arrangem
 }
 
 /* *made: a kernel was begun and has its steps but for what is fused. */
-static enum vbs_status try_primitive(struct od_build *b, const struct pair *pair, int *n_fused,
-                                     int64_t *weight_bytes, int *form, bool *made)
+static enum vbs_status try_primitive(struct od_build *b, const struct od_pair *pair, int *n_fused,
+                                     int64_t *weight_bytes, int *format, bool *made)
 {
     struct arrangement a;
     dnnl_memory_desc_t full_md, other_md;
@@ -260,7 +261,7 @@ static enum vbs_status try_primitive(struct od_build *b, const struct pair *pair
     if (status == VBS_OK && pd)
         status = od_kernel_begin_with(b, pd);
     if (status == VBS_OK && pd)
-        status = primitive_steps(b, &a, pd, &full_md, &other_md, weight_bytes, form);
+        status = primitive_steps(b, &a, pd, &full_md, &other_md, weight_bytes, format);
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -302,10 +303,10 @@ static bool with_value(const struct od_build *b, double value, struct od_eltwise
     }
 }
 
-static enum vbs_status try_value(struct od_build *b, const struct pair *pair, bool *made)
+static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair, bool *made)
 {
-    const struct side *constant = pair->first.constant ? &pair->first : &pair->second;
-    const struct side *other = pair->first.constant ? &pair->second : &pair->first;
+    const struct od_side *constant = pair->first.constant ? &pair->first : &pair->second;
+    const struct od_side *other = pair->first.constant ? &pair->second : &pair->first;
     struct od_eltwise part;
     dnnl_memory_t from, to;
     dnnl_memory_desc_t md;
@@ -320,11 +321,11 @@ static enum vbs_status try_value(struct od_build *b, const struct pair *pair, bo
     if (status != VBS_OK || !with_value(b, value, &part))
         return status;
     *made = true;
-    status = od_describe(b, od_output(b), b->batch, od_output(b)->home, true, &md);
+    status = od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md);
     if (status == VBS_OK)
         status = od_kernel_begin(b, "eltwise");
     if (status == VBS_OK)
-        status = od_source(b, other->input, od_output(b)->home, &md, &from);
+        status = od_source(b, other->input, od_output(b)->canonical, &md, &from);
     if (status == VBS_OK)
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
     return status == VBS_OK ? od_eltwise_step(b, &part, &md, from, to) : status;
@@ -393,14 +394,15 @@ static void run_loops(const void *plan, float *const *data)
 
 /* Strides of operand number i of nest, whose axes are there: the batch, blocks of channels (in
  * blocks), dimensions of the sample, channels in a block (in blocks). */
-static void set_strides(const struct od_build *b, const struct side *s, int i, struct od_nest *nest)
+static void set_strides(const struct od_build *b, const struct od_side *s, int i,
+                        struct od_nest *nest)
 {
     struct od_tensor tensor = side_tensor(b, s);
-    bool in_blocks = od_output(b)->home == OD_BLOCKED;
-    int64_t stride = tensor.home == OD_BLOCKED ? b->session->block : 1;
+    bool in_blocks = od_output(b)->canonical == OD_BLOCKED;
+    int64_t stride = tensor.canonical == OD_BLOCKED ? b->session->block : 1;
 
     if (in_blocks)
-        nest->axes[nest->n_axes - 1].stride[i] = tensor.home == OD_BLOCKED ? 1 : 0;
+        nest->axes[nest->n_axes - 1].stride[i] = tensor.canonical == OD_BLOCKED ? 1 : 0;
     for (int d = s->shape.n_dims - 1; d >= 0; d--) {
         nest->axes[1 + d].stride[i] = s->shape.dim[d] > 1 ? stride : 0;
         stride *= s->shape.dim[d];
@@ -408,18 +410,18 @@ static void set_strides(const struct od_build *b, const struct side *s, int i, s
     nest->axes[0].stride[i] = s->constant ? 0 : tensor.stored_channels * tensor.positions;
 }
 
-static void plan_loops(const struct od_build *b, const struct pair *pair, struct loop_plan *plan)
+static void plan_loops(const struct od_build *b, const struct od_pair *pair, struct loop_plan *plan)
 {
     const struct od_tensor *out = od_output(b);
-    struct side whole = {.shape = b->l->shape, .full = true};
-    int64_t block = out->home == OD_BLOCKED ? b->session->block : 1;
+    struct od_side whole = {.shape = b->l->shape, .full = true};
+    int64_t block = out->canonical == OD_BLOCKED ? b->session->block : 1;
 
     plan->row = row_of(b->l->op);
     od_nest_add(&plan->nest, b->batch);
     od_nest_add(&plan->nest, out->stored_channels / block);
     for (int d = 1; d < b->l->shape.n_dims; d++)
         od_nest_add(&plan->nest, b->l->shape.dim[d]);
-    if (out->home == OD_BLOCKED)
+    if (out->canonical == OD_BLOCKED)
         od_nest_add(&plan->nest, block);
     set_strides(b, &whole, 0, &plan->nest);
     set_strides(b, &pair->first, 1, &plan->nest);
@@ -428,19 +430,19 @@ static void plan_loops(const struct od_build *b, const struct pair *pair, struct
 }
 
 /* How a loop sees an operand: md only says how large it is. */
-static enum vbs_status loop_memory(struct od_build *b, const struct side *s, dnnl_memory_t *memory,
-                                   int64_t *weight_bytes, int *form)
+static enum vbs_status loop_memory(struct od_build *b, const struct od_side *s,
+                                   dnnl_memory_t *memory, int64_t *weight_bytes, int *format)
 {
     struct od_tensor tensor = side_tensor(b, s);
     dnnl_memory_desc_t md;
     enum vbs_status status =
-        od_describe(b, &tensor, s->constant ? 1 : b->batch, tensor.home, true, &md);
+        od_describe(b, &tensor, s->constant ? 1 : b->batch, tensor.canonical, true, &md);
 
-    return status == VBS_OK ? side_memory(b, s, &md, memory, weight_bytes, form) : status;
+    return status == VBS_OK ? side_memory(b, s, &md, memory, weight_bytes, format) : status;
 }
 
-static enum vbs_status build_loops(struct od_build *b, const struct pair *pair,
-                                   int64_t *weight_bytes, int *form)
+static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pair,
+                                   int64_t *weight_bytes, int *format)
 {
     struct loop_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
     dnnl_memory_t data[OD_OPERANDS];
@@ -450,18 +452,18 @@ static enum vbs_status build_loops(struct od_build *b, const struct pair *pair,
     if (status != VBS_OK)
         return status;
     plan_loops(b, pair, plan);
-    status = od_describe(b, od_output(b), b->batch, od_output(b)->home, true, &md);
+    status = od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md);
     if (status == VBS_OK)
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]);
     if (status == VBS_OK)
-        status = loop_memory(b, &pair->first, &data[1], weight_bytes, form);
+        status = loop_memory(b, &pair->first, &data[1], weight_bytes, format);
     if (status == VBS_OK)
-        status = loop_memory(b, &pair->second, &data[2], weight_bytes, form);
+        status = loop_memory(b, &pair->second, &data[2], weight_bytes, format);
     return status == VBS_OK ? od_kernel_call(b, run_loops, plan, OD_OPERANDS, data) : status;
 }
 
 /* Padding is 0 again where both operands have it and 0 op 0 is 0. */
-static bool padding_stays(const struct od_build *b, const struct pair *pair)
+static bool padding_stays(const struct od_build *b, const struct od_pair *pair)
 {
     return has_blocks(b, &pair->first) && has_blocks(b, &pair->second) && b->l->op != VBS_OP_DIV &&
            b->l->op != VBS_OP_POW;
@@ -469,21 +471,21 @@ static bool padding_stays(const struct od_build *b, const struct pair *pair)
 
 enum vbs_status od_build_binary(struct od_build *b)
 {
-    struct pair pair = sides(b);
+    struct od_pair pair = sides(b);
     int64_t weight_bytes = 0;
-    int n_fused = 0, form = 0;
+    int n_fused = 0, format = 0;
     bool made = false;
     enum vbs_status status = try_value(b, &pair, &made);
 
     if (status == VBS_OK && !made)
-        status = try_primitive(b, &pair, &n_fused, &weight_bytes, &form, &made);
+        status = try_primitive(b, &pair, &n_fused, &weight_bytes, &format, &made);
     if (status == VBS_OK && !made)
-        status = build_loops(b, &pair, &weight_bytes, &form);
+        status = build_loops(b, &pair, &weight_bytes, &format);
     if (status == VBS_OK && !padding_stays(b, &pair))
         status = od_zero_padding(b);
     if (status == VBS_OK)
         status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, form);
+        od_kernel_end(b, weight_bytes, format);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Concat, which oneDNN does well only for one way of lying; and the copies that are as good. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "base/fail.h"
 
@@ -10,7 +10,7 @@ static bool concat_can_be_stored(const struct od_build *b)
         const struct od_tensor *in = od_input(b, i);
         bool last = i == b->l->n_inputs - 1;
 
-        if (in->home != od_output(b)->home)
+        if (in->canonical != od_output(b)->canonical)
             return false;
         if (!last && in->channels != in->stored_channels)
             return false;
@@ -28,9 +28,10 @@ static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_
     enum vbs_status status = list ? VBS_OK : vbs_no_memory(b->ctx);
 
     for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++)
-        status = od_describe(b, od_input(b, i), b->batch, od_input(b, i)->home, stored, &list[i]);
+        status =
+            od_describe(b, od_input(b, i), b->batch, od_input(b, i)->canonical, stored, &list[i]);
     if (status == VBS_OK)
-        status = od_describe(b, out, b->batch, out->home, stored, dst);
+        status = od_describe(b, out, b->batch, out->canonical, stored, dst);
     *src = list;
     return status;
 }

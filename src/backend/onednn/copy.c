@@ -3,7 +3,7 @@
  * blocks the channels are two axes, blocks outside and channels of a block inside, if they come
  * from whole blocks; else one axis with tables.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "backend/onednn/nest.h"
 #include "base/fail.h"
@@ -88,7 +88,7 @@ struct strides {
 static struct strides strides_of(const struct od_build *b, const struct od_tensor *tensor)
 {
     struct strides s = {.sample = tensor->stored_channels * tensor->positions,
-                        .block = tensor->home == OD_BLOCKED ? b->session->block : 1};
+                        .block = tensor->canonical == OD_BLOCKED ? b->session->block : 1};
     int64_t stride = s.block;
 
     for (int d = tensor->shape.n_dims - 1; d >= 0; d--) {
@@ -288,13 +288,13 @@ static enum vbs_status transposition_step(struct od_build *b, int input, const s
 }
 
 /* The tensor as it lies at home, only to have a pointer to it. */
-static enum vbs_status home_memory(struct od_build *b, const struct od_tensor *tensor,
-                                   enum od_place place, int index, dnnl_memory_t *memory)
+static enum vbs_status canonical_memory(struct od_build *b, const struct od_tensor *tensor,
+                                        enum od_location location, int index, dnnl_memory_t *memory)
 {
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->home, true, &md);
+    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->canonical, true, &md);
 
-    return status == VBS_OK ? od_kernel_memory(b, &md, place, index, NULL, memory) : status;
+    return status == VBS_OK ? od_kernel_memory(b, &md, location, index, NULL, memory) : status;
 }
 
 /* plan lives as long as the session and has its nest. */
@@ -307,9 +307,9 @@ static enum vbs_status planned_step(struct od_build *b, const struct od_copy *co
     if (is_transposition(&plan->nest))
         return transposition_step(b, copy->input, &plan->nest);
     make_units(plan);
-    status = home_memory(b, od_output(b), OD_DST, 0, &data[0]);
+    status = canonical_memory(b, od_output(b), OD_DST, 0, &data[0]);
     if (status == VBS_OK)
-        status = home_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]);
+        status = canonical_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]);
     return status == VBS_OK ? od_kernel_call(b, run_copy, plan, 2, data) : status;
 }
 

@@ -1,5 +1,6 @@
 /* Building kernels: memory objects, scratch, steps. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/kernel.h"
+#include "backend/onednn/weights.h"
 
 #include "base/fail.h"
 
@@ -61,7 +62,7 @@ enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_de
 }
 
 /* The list with room for one more than its n; null: out of memory, and it stays as it was. */
-static void *with_room(void *list, int n, int *max, size_t size)
+static void *with_space(void *list, int n, int *max, size_t size)
 {
     int larger = *max ? 2 * *max : 4;
     void *grown;
@@ -79,7 +80,7 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
 {
     struct od_kernel *k = b->kernel;
     struct od_memory *memories =
-        with_room(k->memories, k->n_memories, &k->max_memories, sizeof *memories);
+        with_space(k->memories, k->n_memories, &k->max_memories, sizeof *memories);
     dnnl_status_t status;
 
     if (!memories)
@@ -94,12 +95,14 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
 }
 
 enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *md,
-                                 enum od_place place, int index, void *data, dnnl_memory_t *memory)
+                                 enum od_location location, int index, void *data,
+                                 dnnl_memory_t *memory)
 {
-    return od_kernel_add(b, md, (struct od_memory){.place = place, .index = index}, data, memory);
+    return od_kernel_add(b, md, (struct od_memory){.location = location, .index = index}, data,
+                         memory);
 }
 
-int64_t od_kernel_room(struct od_build *b, int64_t bytes)
+int64_t od_kernel_reserve(struct od_build *b, int64_t bytes)
 {
     int64_t offset = b->kernel->buffer_bytes;
 
@@ -110,14 +113,15 @@ int64_t od_kernel_room(struct od_build *b, int64_t bytes)
 enum vbs_status od_kernel_at(struct od_build *b, const dnnl_memory_desc_t *md, int64_t offset,
                              dnnl_memory_t *memory)
 {
-    return od_kernel_add(b, md, (struct od_memory){.place = OD_BUFFER, .offset = offset}, NULL,
+    return od_kernel_add(b, md, (struct od_memory){.location = OD_BUFFER, .offset = offset}, NULL,
                          memory);
 }
 
 enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *md,
                                  dnnl_memory_t *memory)
 {
-    return od_kernel_at(b, md, od_kernel_room(b, (int64_t)dnnl_memory_desc_get_size(md)), memory);
+    return od_kernel_at(b, md, od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md)),
+                        memory);
 }
 
 /* Steps run one after the other, so that one piece serves all their scratchpads. */
@@ -131,7 +135,7 @@ static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_d
 
     if (bytes == 0)
         return VBS_OK;
-    status = od_kernel_add(b, md, (struct od_memory){.place = OD_SCRATCH}, NULL, &memory);
+    status = od_kernel_add(b, md, (struct od_memory){.location = OD_SCRATCH}, NULL, &memory);
     if (status != VBS_OK)
         return status;
     if (bytes > b->kernel->scratch_bytes)
@@ -145,7 +149,7 @@ static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_
                                 struct od_step **step)
 {
     struct od_kernel *k = b->kernel;
-    struct od_step *steps = with_room(k->steps, k->n_steps, &k->max_steps, sizeof *steps);
+    struct od_step *steps = with_space(k->steps, k->n_steps, &k->max_steps, sizeof *steps);
 
     if (!steps)
         return vbs_no_memory(b->ctx);
@@ -214,48 +218,50 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
 }
 
 /* Offset of room in scratch for batch samples of tensor in layout. */
-static enum vbs_status layout_room(struct od_build *b, const struct od_tensor *tensor,
-                                   enum od_layout layout, dnnl_memory_desc_t *md, int64_t *offset)
+static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor *tensor,
+                                      enum od_layout layout, dnnl_memory_desc_t *md,
+                                      int64_t *offset)
 {
     enum vbs_status status = od_describe(b, tensor, b->batch, layout, false, md);
 
     if (status == VBS_OK)
-        *offset = od_kernel_room(b, (int64_t)dnnl_memory_desc_get_size(md));
+        *offset = od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md));
     return status;
 }
 
-/* Appends the copy between the tensor's home, at place, and its room in layout. */
+/* Appends the copy between the tensor's canonical, at location, and its room in layout. */
 static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *tensor,
-                                   enum od_place place, int index, const dnnl_memory_desc_t *md,
-                                   int64_t offset)
+                                   enum od_location location, int index,
+                                   const dnnl_memory_desc_t *md, int64_t offset)
 {
-    dnnl_memory_desc_t home_md;
-    dnnl_memory_t home = NULL, copy = NULL;
-    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->home, false, &home_md);
+    dnnl_memory_desc_t canonical_md;
+    dnnl_memory_t canonical = NULL, copy = NULL;
+    enum vbs_status status =
+        od_describe(b, tensor, b->batch, tensor->canonical, false, &canonical_md);
 
     if (status == VBS_OK)
-        status = od_kernel_memory(b, &home_md, place, index, NULL, &home);
+        status = od_kernel_memory(b, &canonical_md, location, index, NULL, &canonical);
     if (status == VBS_OK)
         status = od_kernel_at(b, md, offset, &copy);
     if (status != VBS_OK)
         return status;
-    return place == OD_SRC ? od_kernel_reorder(b, &home_md, home, md, copy)
-                           : od_kernel_reorder(b, md, copy, &home_md, home);
+    return location == OD_SRC ? od_kernel_reorder(b, &canonical_md, canonical, md, copy)
+                           : od_kernel_reorder(b, md, copy, &canonical_md, canonical);
 }
 
 enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
                           const dnnl_memory_desc_t *md, dnnl_memory_t *memory)
 {
     const struct od_tensor *tensor = od_input(b, index);
-    dnnl_memory_desc_t room_md;
+    dnnl_memory_desc_t copy_md;
     int64_t offset = 0;
     enum vbs_status status;
 
-    if (tensor->home == layout || od_layouts_agree(b->session, tensor))
+    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
         return od_kernel_memory(b, md, OD_SRC, index, NULL, memory);
-    status = layout_room(b, tensor, layout, &room_md, &offset);
+    status = reserve_layout(b, tensor, layout, &copy_md, &offset);
     if (status == VBS_OK)
-        status = copy_layout(b, tensor, OD_SRC, index, &room_md, offset);
+        status = copy_layout(b, tensor, OD_SRC, index, &copy_md, offset);
     return status == VBS_OK ? od_kernel_at(b, md, offset, memory) : status;
 }
 
@@ -266,10 +272,10 @@ enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_
     enum vbs_status status;
 
     *target = (struct od_target){.layout = layout};
-    if (tensor->home == layout || od_layouts_agree(b->session, tensor))
+    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
         return od_kernel_memory(b, md, OD_DST, 0, NULL, &target->memory);
     target->copied = true;
-    status = layout_room(b, tensor, layout, &target->md, &target->offset);
+    status = reserve_layout(b, tensor, layout, &target->md, &target->offset);
     return status == VBS_OK ? od_kernel_at(b, md, target->offset, &target->memory) : status;
 }
 
@@ -280,17 +286,17 @@ enum vbs_status od_target_end(struct od_build *b, const struct od_target *target
     return copy_layout(b, od_output(b), OD_DST, 0, &target->md, target->offset);
 }
 
-void od_kernel_end(struct od_build *b, int64_t weight_bytes, int form)
+void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
 {
     struct vbs_kernel *offer = &b->session->offers[b->session->base.n_kernels - 1];
 
     offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
-    if (b->kernel->form)
-        offer->packed_bytes = od_form_bytes(b->kernel->form, b->kernel->n_channels);
+    if (b->kernel->packed)
+        offer->packed_bytes = od_packed_bytes(b->kernel->packed, b->kernel->n_channels);
     offer->weight_bytes = weight_bytes;
-    offer->format = form;
+    offer->format = format;
     for (int i = 0; i < b->kernel->n_memories; i++)
-        if (b->kernel->memories[i].place == OD_SCRATCH)
+        if (b->kernel->memories[i].location == OD_SCRATCH)
             b->kernel->memories[i].offset = b->kernel->buffer_bytes;
 }
 
@@ -336,45 +342,4 @@ void od_kernel_release(struct od_kernel *kernel)
         dnnl_memory_destroy(kernel->memories[i].handle);
     free(kernel->steps);
     free(kernel->memories);
-}
-
-/* Appends the parts of fused operators first .. first + n - 1. */
-static dnnl_status_t append_fused(const struct od_build *b, int first, int n, dnnl_post_ops_t ops)
-{
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = first; i < first + n; i++) {
-        struct od_eltwise parts[OD_MAX_PARTS];
-        int n_parts = od_eltwise_parts(b->l->fused[i].op, &b->l->fused[i].attributes, parts);
-
-        for (int p = 0; p < n_parts && status == dnnl_success; p++)
-            status = dnnl_post_ops_append_eltwise(ops, 1, parts[p].algorithm, parts[p].alpha,
-                                                  parts[p].beta);
-    }
-    return status;
-}
-
-enum vbs_status od_attributes(struct od_build *b, int first, int n_fused,
-                              dnnl_primitive_attr_t *attr)
-{
-    dnnl_post_ops_t ops = NULL;
-    dnnl_primitive_attr_t made = NULL;
-    dnnl_status_t status = dnnl_primitive_attr_create(&made);
-
-    if (status == dnnl_success)
-        status = dnnl_primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success && n_fused > 0) {
-        status = dnnl_post_ops_create(&ops);
-        if (status == dnnl_success)
-            status = append_fused(b, first, n_fused, ops);
-        if (status == dnnl_success)
-            status = dnnl_primitive_attr_set_post_ops(made, ops);
-    }
-    dnnl_post_ops_destroy(ops);
-    if (status != dnnl_success) {
-        dnnl_primitive_attr_destroy(made);
-        return od_fail(b, status, "setting attributes");
-    }
-    *attr = made;
-    return VBS_OK;
 }

@@ -1,14 +1,11 @@
 /* Home layouts of tensors, and their descriptors. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/layout.h"
 
 #include "base/fail.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define MAX_TAG_SPATIAL (VBS_MAX_SPATIAL + 1) /* and the channels */
-#define HUGE_PAGE       ((size_t)2 << 20)
 
 int od_block(void)
 {
@@ -33,11 +30,11 @@ bool od_layouts_agree(const struct od_session *session, const struct od_tensor *
 }
 
 /* Bytes of batch samples at home. */
-static enum vbs_status home_bytes(struct od_build *b, const struct od_tensor *tensor, int batch,
-                                  int64_t *bytes)
+static enum vbs_status canonical_bytes(struct od_build *b, const struct od_tensor *tensor,
+                                       int batch, int64_t *bytes)
 {
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, tensor, batch, tensor->home, false, &md);
+    enum vbs_status status = od_describe(b, tensor, batch, tensor->canonical, false, &md);
 
     if (status == VBS_OK)
         *bytes = (int64_t)dnnl_memory_desc_get_size(&md);
@@ -45,7 +42,7 @@ static enum vbs_status home_bytes(struct od_build *b, const struct od_tensor *te
 }
 
 enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
-                               enum od_layout home, struct od_tensor *tensor)
+                               enum od_layout canonical, struct od_tensor *tensor)
 {
     int64_t one = 0, two = 0;
     enum vbs_status status;
@@ -61,10 +58,10 @@ enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape
         tensor->n_spatial = 1;
         tensor->spatial[0] = tensor->positions;
     }
-    *tensor = od_in_layout(b->session, tensor, home);
-    status = home_bytes(b, tensor, 1, &one);
+    *tensor = od_in_layout(b->session, tensor, canonical);
+    status = canonical_bytes(b, tensor, 1, &one);
     if (status == VBS_OK)
-        status = home_bytes(b, tensor, 2, &two);
+        status = canonical_bytes(b, tensor, 2, &two);
     if (status == VBS_OK && (one != tensor->bytes || two != 2 * tensor->bytes))
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s': oneDNN does not lay out its samples one after the other",
@@ -103,7 +100,7 @@ struct od_tensor od_in_layout(const struct od_session *session, const struct od_
     int64_t block = layout == OD_BLOCKED ? session->block : 1;
     struct od_tensor moved = *tensor;
 
-    moved.home = layout;
+    moved.canonical = layout;
     moved.stored_channels = (tensor->channels + block - 1) / block * block;
     moved.bytes = (int64_t)sizeof(float) * moved.stored_channels * moved.positions;
     return moved;
@@ -133,52 +130,7 @@ enum vbs_status od_describe_vector(struct od_build *b, int64_t n, dnnl_memory_de
 int64_t od_stored_index(const struct od_session *session, const struct od_tensor *tensor, int64_t c,
                         int64_t s)
 {
-    int64_t block = tensor->home == OD_BLOCKED ? session->block : 1;
+    int64_t block = tensor->canonical == OD_BLOCKED ? session->block : 1;
 
     return (c / block * tensor->positions + s) * block + c % block;
-}
-
-const struct od_tensor *od_input(const struct od_build *b, int index)
-{
-    return &b->session->inputs[b->layer][index];
-}
-
-const struct od_tensor *od_output(const struct od_build *b)
-{
-    return &b->session->tensors[b->layer];
-}
-
-enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *doing)
-{
-    const char *name = b->l ? b->l->name : VBS_INPUT_NAME;
-    const char *meaning = status == dnnl_invalid_arguments ? "invalid arguments"
-                          : status == dnnl_runtime_error   ? "error at run time"
-                                                           : "unexpected status";
-
-    if (status == dnnl_out_of_memory)
-        return vbs_fail(b->ctx, VBS_NO_MEMORY, "layer '%s': out of memory when %s at batch %d",
-                        name, doing, b->batch);
-    if (status == dnnl_unimplemented || status == dnnl_iterator_ends)
-        return vbs_fail(b->ctx, VBS_UNSUPPORTED,
-                        "layer '%s': oneDNN has no implementation for %s at batch %d", name, doing,
-                        b->batch);
-    return vbs_fail(b->ctx, VBS_LIBRARY, "layer '%s': oneDNN failed when %s at batch %d: %s (%d)",
-                    name, doing, b->batch, meaning, (int)status);
-}
-
-void *od_alloc(int64_t bytes)
-{
-    size_t size = bytes > 0 ? (size_t)bytes : 1;
-    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : 4096;
-    void *memory;
-
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + alignment - 1) / alignment * alignment;
-    memory = aligned_alloc(alignment, size);
-    if (!memory)
-        return NULL;
-    if (alignment == HUGE_PAGE)
-        (void)madvise(memory, size, MADV_HUGEPAGE); /* only a wish */
-    return memset(memory, 0, size);
 }

@@ -1,5 +1,5 @@
 /* Products of matrices, of which one may be a constant. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "base/fail.h"
 
@@ -95,7 +95,7 @@ static enum vbs_status product_pd(struct od_build *b, const struct factor *x,
 
 static enum vbs_status factor_memory(struct od_build *b, const struct factor *f,
                                      const dnnl_memory_desc_t *md, dnnl_memory_t *memory,
-                                     int64_t *weight_bytes, int *form)
+                                     int64_t *weight_bytes, int *format)
 {
     const struct od_packed *packed;
     dnnl_memory_desc_t plain;
@@ -109,14 +109,14 @@ static enum vbs_status factor_memory(struct od_build *b, const struct factor *f,
     if (status != VBS_OK)
         return status;
     *weight_bytes = packed->bytes;
-    *form = packed->number;
+    *format = packed->number;
     return od_kernel_memory(b, md, OD_FIXED, 0, packed->data, memory);
 }
 
 enum vbs_status od_build_matmul(struct od_build *b)
 {
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_WEIGHTS, NULL}, {DNNL_ARG_DST, NULL}};
-    int n_fused = od_fusable(b, 0), form = 0;
+    int n_fused = od_fusable(b, 0), format = 0;
     int64_t weight_bytes = 0;
     struct factor x, y, z = {0};
     dnnl_primitive_desc_t pd = NULL;
@@ -129,10 +129,10 @@ enum vbs_status od_build_matmul(struct od_build *b)
         status = od_kernel_begin_with(b, pd);
     if (status == VBS_OK)
         status = factor_memory(b, &x, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
-                               &args[0].memory, &weight_bytes, &form);
+                               &args[0].memory, &weight_bytes, &format);
     if (status == VBS_OK)
         status = factor_memory(b, &y, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0),
-                               &args[1].memory, &weight_bytes, &form);
+                               &args[1].memory, &weight_bytes, &format);
     if (status == VBS_OK)
         status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST,
                                   0, NULL, &args[2].memory);
@@ -141,7 +141,7 @@ enum vbs_status od_build_matmul(struct od_build *b)
     if (status == VBS_OK)
         status = od_fused(b, n_fused, &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, form);
+        od_kernel_end(b, weight_bytes, format);
     dnnl_primitive_desc_destroy(pd);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Operators that change where values stand. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "base/fail.h"
 
@@ -105,7 +105,7 @@ static enum vbs_status copy_shuffle(struct od_build *b)
     struct od_copy copy = identity(&b->l->shape);
     int64_t *positions;
 
-    if (od_output(b)->home == OD_PLAIN) {
+    if (od_output(b)->canonical == OD_PLAIN) {
         for (int d = copy.n_routes++; d > 1; d--)
             copy.routes[d] = copy.routes[d - 1];
         copy.routes[0] = (struct od_route){.n = n, .source = 0, .step = 1};
@@ -130,7 +130,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     enum vbs_status status = od_kernel_begin_with(b, pd);
 
     if (status == VBS_OK)
-        status = od_source(b, 0, od_output(b)->home, md, &args[0].memory);
+        status = od_source(b, 0, od_output(b)->canonical, md, &args[0].memory);
     if (status == VBS_OK)
         status = od_kernel_memory(b, md, OD_DST, 0, NULL, &args[1].memory);
     if (status == VBS_OK)
@@ -153,9 +153,9 @@ static enum vbs_status build_shuffle(struct od_build *b)
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    if (out->home != OD_BLOCKED || od_input(b, 0)->home != OD_BLOCKED)
+    if (out->canonical != OD_BLOCKED || od_input(b, 0)->canonical != OD_BLOCKED)
         return copy_shuffle(b);
-    status = od_describe(b, out, b->batch, out->home, false, &md);
+    status = od_describe(b, out, b->batch, out->canonical, false, &md);
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_shuffle_forward_desc_init(&desc, dnnl_forward_inference, &md, 1,
@@ -213,7 +213,7 @@ static enum vbs_status build_same(struct od_build *b)
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe(b, out, b->batch, out->home, true, &md);
+    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
     if (status == VBS_OK)
         status = od_attributes(b, 0, 0, &attr);

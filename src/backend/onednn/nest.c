@@ -14,7 +14,7 @@ extern int omp_get_num_threads(void);
 
 /* ---- threads ---- */
 
-struct share {
+struct od_share {
     int64_t n;
     void (*body)(void *job, int64_t i);
     void *job;
@@ -22,7 +22,7 @@ struct share {
 
 static void run_share(void *data)
 {
-    const struct share *share = data;
+    const struct od_share *share = data;
     int64_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
     int64_t end = share->n * (thread + 1) / threads;
 
@@ -32,7 +32,7 @@ static void run_share(void *data)
 
 void od_parallel(int64_t n, int64_t work, void (*body)(void *job, int64_t i), void *job)
 {
-    struct share share = {.n = n, .body = body, .job = job};
+    struct od_share share = {.n = n, .body = body, .job = job};
 
     if (work < SMALL || n == 1)
         for (int64_t i = 0; i < n; i++)
@@ -117,7 +117,7 @@ void od_nest_simplify(struct od_nest *nest)
         od_nest_add(nest, 1);
 }
 
-struct run {
+struct od_nest_job {
     const struct od_nest *nest;
     od_row *row;
     const void *plan;
@@ -128,20 +128,20 @@ struct run {
 };
 
 /* Where the operands are at every depth: offset[d] before axis d counts. */
-struct walk {
+struct od_nest_position {
     int64_t index[OD_MAX_AXES];
     int64_t offset[OD_MAX_AXES + 1][OD_OPERANDS];
 };
 
 /* Works out the offsets from axis d on. */
-static void descend(const struct od_nest *nest, struct walk *w, int d)
+static void descend(const struct od_nest *nest, struct od_nest_position *w, int d)
 {
     for (; d < nest->n_axes - 1; d++)
         for (int i = 0; i < OD_OPERANDS; i++)
             w->offset[d + 1][i] = w->offset[d][i] + od_axis_at(&nest->axes[d], i, w->index[d]);
 }
 
-static void start_walk(const struct od_nest *nest, int64_t row, struct walk *w)
+static void start_walk(const struct od_nest *nest, int64_t row, struct od_nest_position *w)
 {
     for (int i = 0; i < OD_OPERANDS; i++)
         w->offset[0][i] = nest->start[i];
@@ -152,7 +152,7 @@ static void start_walk(const struct od_nest *nest, int64_t row, struct walk *w)
     descend(nest, w, 0);
 }
 
-static void next_row(const struct od_nest *nest, struct walk *w)
+static void next_row(const struct od_nest *nest, struct od_nest_position *w)
 {
     int d = nest->n_axes - 2;
 
@@ -166,12 +166,12 @@ static void next_row(const struct od_nest *nest, struct walk *w)
 
 static void run_units(void *job, int64_t turn)
 {
-    const struct run *r = job;
+    const struct od_nest_job *r = job;
     const struct od_nest *nest = r->nest;
     const struct od_axis *axis = &nest->axes[nest->n_axes - 1];
     int64_t unit = turn * r->share;
     int64_t end = unit + r->share < r->units ? unit + r->share : r->units;
-    struct walk w;
+    struct od_nest_position w;
 
     if (unit >= end)
         return;
@@ -196,7 +196,7 @@ static void run_units(void *job, int64_t turn)
 
 void od_nest_run(const struct od_nest *nest, od_row *row, const void *plan, float *const *data)
 {
-    struct run r = {.nest = nest, .row = row, .plan = plan, .data = data};
+    struct od_nest_job r = {.nest = nest, .row = row, .plan = plan, .data = data};
     int64_t n = nest->axes[nest->n_axes - 1].n, cost = nest->cost > 0 ? nest->cost : 1;
     int64_t work = cost, turns;
 

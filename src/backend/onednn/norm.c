@@ -1,95 +1,12 @@
 /* Operators that normalise, and softmax. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
-#include "backend/common/affine.h"
+#include "backend/common/common.h"
 #include "base/fail.h"
 
 #include <stdint.h>
 
-/* ---- BatchNorm and Scale, as layers and in place after others ---- */
-
-/* factor * x + shift is a normalization with mean 0 and variance 1. */
-static enum vbs_status affine_pd(struct od_build *b, bool relu, dnnl_primitive_desc_t *pd)
-{
-    const struct od_tensor *out = od_output(b);
-    unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift |
-                     (relu ? dnnl_fuse_norm_relu : dnnl_normalization_flags_none);
-    int n_fused = 0;
-    dnnl_batch_normalization_desc_t desc;
-    dnnl_memory_desc_t md;
-    dnnl_status_t dnnl;
-    enum vbs_status status = od_describe(b, out, b->batch, out->home, true, &md);
-
-    if (status != VBS_OK)
-        return status;
-    dnnl = dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_inference, &md, 0, flags);
-    return dnnl == dnnl_success ? od_best(b, &desc, 0, &n_fused, pd)
-                                : od_fail(b, dnnl, "describing a normalization");
-}
-
-float *od_constants(struct od_build *b, int64_t n)
-{
-    char *piece = vbs_arena_alloc(&b->session->arena, (size_t)n * sizeof(float) + OD_ALIGNMENT, 1);
-    size_t beyond = (uintptr_t)piece % OD_ALIGNMENT;
-
-    return piece ? (float *)(void *)(piece + (OD_ALIGNMENT - beyond) % OD_ALIGNMENT) : NULL;
-}
-
-/* Sets argument number *n of args: vector id of n_values constants. */
-static enum vbs_status add_vector(struct od_build *b, int id, int64_t n_values, float *values,
-                                  int *n, dnnl_exec_arg_t *args)
-{
-    dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe_vector(b, n_values, &md);
-
-    args[*n].arg = id;
-    return status == VBS_OK ? od_kernel_memory(b, &md, OD_FIXED, 0, values, &args[(*n)++].memory)
-                            : status;
-}
-
-/* Appends the four constants of affine_pd to args. */
-static enum vbs_status affine_args(struct od_build *b, int fused, int *n_args,
-                                   dnnl_exec_arg_t *args, int64_t *bytes)
-{
-    static const int ids[] = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE};
-    int64_t n = od_output(b)->stored_channels;
-    int64_t stride = (n + 15) / 16 * 16;
-    float *values = od_constants(b, 4 * stride);
-    enum vbs_status status =
-        values ? vbs_affine(b->ctx, b->network, b->layer, fused, n, values, values + stride)
-               : vbs_no_memory(b->ctx);
-
-    if (status != VBS_OK)
-        return status;
-    for (int64_t c = 0; c < n; c++)
-        values[3 * stride + c] = 1;
-    for (int i = 0; i < 4 && status == VBS_OK; i++)
-        status = add_vector(b, ids[i], n, values + i * stride, n_args, args);
-    *bytes += 4 * n * (int64_t)sizeof *values;
-    return status;
-}
-
-static enum vbs_status affine_step(struct od_build *b, const_dnnl_primitive_desc_t pd, int fused,
-                                   dnnl_memory_t from, dnnl_memory_t to, int64_t *weight_bytes)
-{
-    dnnl_exec_arg_t args[6] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
-    int n_args = 2;
-    enum vbs_status status = affine_args(b, fused, &n_args, args, weight_bytes);
-
-    return status == VBS_OK ? od_kernel_step(b, pd, n_args, args) : status;
-}
-
-enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,
-                               dnnl_memory_t to, int64_t *weight_bytes)
-{
-    dnnl_primitive_desc_t pd = NULL;
-    enum vbs_status status = affine_pd(b, relu, &pd);
-
-    if (status == VBS_OK)
-        status = affine_step(b, pd, fused, from, to, weight_bytes);
-    dnnl_primitive_desc_destroy(pd);
-    return status;
-}
+/* ---- BatchNorm and Scale as layers ---- */
 
 static bool relu_follows(const struct od_build *b)
 {
@@ -104,18 +21,18 @@ static enum vbs_status build_affine(struct od_build *b)
     dnnl_memory_t from = NULL, to = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_memory_desc_t md;
-    enum vbs_status status = affine_pd(b, relu, &pd);
+    enum vbs_status status = od_affine_pd(b, relu, &pd);
 
     if (status == VBS_OK)
-        status = od_describe(b, out, b->batch, out->home, true, &md);
+        status = od_describe(b, out, b->batch, out->canonical, true, &md);
     if (status == VBS_OK)
         status = od_kernel_begin_with(b, pd);
     if (status == VBS_OK)
-        status = od_source(b, 0, out->home, &md, &from);
+        status = od_source(b, 0, out->canonical, &md, &from);
     if (status == VBS_OK)
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
     if (status == VBS_OK)
-        status = affine_step(b, pd, -1, from, to, &weight_bytes);
+        status = od_affine_step_with(b, pd, -1, from, to, &weight_bytes);
     if (status == VBS_OK)
         status = od_fused(b, relu ? 1 : 0, &weight_bytes);
     if (status == VBS_OK)
@@ -149,7 +66,7 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
         for (int64_t i = n; i < copies * n; i++)
             vector[i] = vector[i - n];
         if (status == VBS_OK)
-            status = add_vector(b, ids[p], copies * n, vector, n_args, args);
+            status = od_add_vector(b, ids[p], copies * n, vector, n_args, args);
     }
     /* One copy counts, as at batch 1: the rows of a form read the same weights. */
     *bytes += 2 * n * (int64_t)sizeof *values;
@@ -208,7 +125,7 @@ static enum vbs_status build_instance_norm(struct od_build *b)
     all.n_spatial = 2;
     all.spatial[0] = 1;
     all.spatial[1] = all.positions;
-    status = od_describe(b, &all, 1, out->home, true, &md);
+    status = od_describe(b, &all, 1, out->canonical, true, &md);
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_inference, &md,
@@ -216,8 +133,8 @@ static enum vbs_status build_instance_norm(struct od_build *b)
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a normalization");
     status = od_best(b, &desc, 0, &n_fused, &pd);
-    return status == VBS_OK ? build_norm(b, pd, out->home, &md, out->channels, out->stored_channels,
-                                         b->batch, relu ? 1 : 0)
+    return status == VBS_OK ? build_norm(b, pd, out->canonical, &md, out->channels,
+                                         out->stored_channels, b->batch, relu ? 1 : 0)
                             : status;
 }
 
@@ -275,7 +192,7 @@ static enum vbs_status build_lrn(struct od_build *b)
         flat.spatial[0] = 1;
         flat.spatial[1] = flat.positions;
     }
-    status = od_describe(b, &flat, b->batch, flat.home, true, &md);
+    status = od_describe(b, &flat, b->batch, flat.canonical, true, &md);
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_lrn_forward_desc_init(&desc, dnnl_forward_inference, dnnl_lrn_across_channels, &md,
@@ -284,7 +201,7 @@ static enum vbs_status build_lrn(struct od_build *b)
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a local response normalization");
     status = od_best(b, &desc, 0, &n_fused, &pd);
-    return status == VBS_OK ? build_norm(b, pd, flat.home, &md, 0, 0, 1, 0) : status;
+    return status == VBS_OK ? build_norm(b, pd, flat.canonical, &md, 0, 0, 1, 0) : status;
 }
 
 /* [before, axis, behind] of plain samples; last: the axis varies fastest. */
@@ -360,15 +277,15 @@ static enum vbs_status build_softmax(struct od_build *b)
     int axis = b->l->attributes.axis;
     dnnl_memory_desc_t md;
     dnnl_primitive_desc_t pd;
-    enum vbs_status status = axis == 0 ? od_describe(b, out, b->batch, out->home, false, &md)
+    enum vbs_status status = axis == 0 ? od_describe(b, out, b->batch, out->canonical, false, &md)
                                        : describe_around(b, axis, false, &md);
 
     if (status == VBS_OK)
         status = softmax_pd(b, &md, 1, &pd);
     if (status != VBS_OK)
         return status;
-    if (out->home == OD_BLOCKED || !od_is_reference(pd))
-        return build_norm(b, pd, out->home, &md, 0, 0, 1, 0);
+    if (out->canonical == OD_BLOCKED || !od_is_reference(pd))
+        return build_norm(b, pd, out->canonical, &md, 0, 0, 1, 0);
     dnnl_primitive_desc_destroy(pd);
     return build_turned_softmax(b);
 }

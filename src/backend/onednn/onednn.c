@@ -1,71 +1,16 @@
-/*
- * The onednn backend: layers on the processor by oneDNN 2.6 or a later 2.x. This file is its door
- * and runs kernels; onednn.h says how the parts fit together.
- */
+/* The onednn backend: layers on the processor by oneDNN 2.6 or a later 2.x. */
 #include "backend/onednn/onednn.h"
 
-#include "backend/backends.h"
-#include "backend/common/cpu.h"
-#include "backend/common/graph.h"
+#include "backend/onednn/session.h"
+
 #include "base/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 /* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
 extern void omp_set_num_threads(int n);
 extern int omp_get_max_threads(void);
-
-/* ---- what there is ---- */
-
-static const char *isa_name(dnnl_cpu_isa_t isa)
-{
-    static const struct {
-        dnnl_cpu_isa_t isa;
-        const char *name;
-    } names[] = {
-        {dnnl_cpu_isa_sse41, "sse41"},
-        {dnnl_cpu_isa_avx, "avx"},
-        {dnnl_cpu_isa_avx2, "avx2"},
-        {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
-        {dnnl_cpu_isa_avx512_mic, "avx512_mic"},
-        {dnnl_cpu_isa_avx512_mic_4ops, "avx512_mic_4ops"},
-        {dnnl_cpu_isa_avx512_core, "avx512_core"},
-        {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
-        {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
-        {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].isa == isa)
-            return names[i].name;
-    return "generic";
-}
-
-void od_describe_library(char *buffer, size_t size)
-{
-    const dnnl_version_t *v = dnnl_version();
-    const char *runtime = v->cpu_runtime == DNNL_RUNTIME_OMP   ? "OpenMP"
-                          : v->cpu_runtime == DNNL_RUNTIME_TBB ? "TBB"
-                          : v->cpu_runtime == DNNL_RUNTIME_SEQ ? "sequential"
-                                                               : "threadpool";
-
-    if (strcmp(v->hash, "N/A") == 0)
-        snprintf(buffer, size, "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch, runtime);
-    else
-        snprintf(buffer, size, "oneDNN %d.%d.%d (%.12s), %s", v->major, v->minor, v->patch, v->hash,
-                 runtime);
-}
-
-void od_describe_device(char *buffer, size_t size)
-{
-    char cpu[160];
-
-    vbs_cpu_describe(cpu, sizeof cpu);
-    snprintf(buffer, size, "%s, %s", cpu, isa_name(dnnl_get_effective_cpu_isa()));
-}
 
 static void probe(struct vbs_backend_info *info)
 {
@@ -77,193 +22,7 @@ static void probe(struct vbs_backend_info *info)
         snprintf(info->why, sizeof info->why, "this build of oneDNN has no engine for processors");
 }
 
-/* ---- running ---- */
-
-static struct od_session *own(struct vbs_session *session)
-{
-    return (struct od_session *)session;
-}
-
-static void *alloc(struct vbs_session *session, int64_t bytes)
-{
-    (void)session;
-    return od_alloc(bytes);
-}
-
-static void release(struct vbs_session *session, void *memory)
-{
-    (void)session;
-    free(memory);
-}
-
-/* Where a memory object's place begins. */
-static void *find_place(const struct od_kernel *kernel, const struct od_memory *m,
-                        const struct vbs_operands *o)
-{
-    const struct od_packed *form = kernel->form;
-
-    switch (m->place) {
-    case OD_SRC:
-        return vbs_writable(o->src[m->index]);
-    case OD_DST:
-        return o->dst;
-    case OD_WEIGHTS:
-        return o->weights ? vbs_writable(o->weights)
-                          : (char *)form->data + od_form_bytes(form, kernel->first_channel);
-    default:
-        return o->ws;
-    }
-}
-
-static dnnl_status_t place_memories(const struct od_session *s, const struct od_kernel *kernel,
-                                    const struct vbs_operands *o)
-{
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = 0; i < kernel->n_memories && status == dnnl_success; i++) {
-        const struct od_memory *m = &kernel->memories[i];
-        char *place = m->place == OD_FIXED ? NULL : find_place(kernel, m, o);
-
-        if (m->place != OD_FIXED)
-            status = dnnl_memory_set_data_handle_v2(m->handle, place ? place + m->offset : NULL,
-                                                    s->stream);
-    }
-    return status;
-}
-
-static dnnl_status_t call(const struct od_step *step)
-{
-    float *data[OD_MAX_DATA] = {0};
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = 0; i < step->n_args && status == dnnl_success; i++) {
-        void *handle = NULL;
-
-        status = dnnl_memory_get_data_handle(step->args[i].memory, &handle);
-        data[i] = handle;
-    }
-    if (status == dnnl_success)
-        step->function(step->plan, data);
-    return status;
-}
-
-static dnnl_status_t execute(const struct od_session *s, const struct od_kernel *kernel)
-{
-    dnnl_status_t status = dnnl_success;
-
-    for (int i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
-        const struct od_step *step = &kernel->steps[i];
-
-        status = step->primitive
-                     ? dnnl_primitive_execute(step->primitive, s->stream, step->n_args, step->args)
-                     : call(step);
-    }
-    return status == dnnl_success ? dnnl_stream_wait(s->stream) : status;
-}
-
-static double since_us(const struct timespec *start)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) * 1e6 +
-           (double)(now.tv_nsec - start->tv_nsec) * 1e-3;
-}
-
-static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const struct vbs_operands *operands, double *time_us)
-{
-    struct od_session *s = own(session);
-    const struct vbs_kernel *offer = &s->offers[kernel];
-    int threads_before = omp_get_max_threads();
-    struct timespec start;
-    dnnl_status_t status;
-    double taken_us = 0;
-
-    if (offer->packed_bytes > 0 && s->weights_given && !operands->weights)
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
-                        s->layers[offer->layer].name, offer->algorithm, offer->batch);
-    omp_set_num_threads(s->threads);
-    status = place_memories(s, &s->kernels[kernel], operands);
-    if (status == dnnl_success) {
-        clock_gettime(CLOCK_MONOTONIC, &start);
-        status = execute(s, &s->kernels[kernel]);
-        taken_us = since_us(&start);
-    }
-    omp_set_num_threads(threads_before);
-    if (status == dnnl_out_of_memory)
-        return vbs_no_memory(ctx);
-    if (status != dnnl_success)
-        return vbs_fail(ctx, VBS_LIBRARY, "layer '%s': oneDNN failed in '%s' at batch %d (%d)",
-                        s->layers[offer->layer].name, offer->algorithm, offer->batch, (int)status);
-    *time_us = taken_us;
-    return VBS_OK;
-}
-
-/* What a build needs to know of kernel number index's layer. */
-static struct od_build about(struct vbs_ctx *ctx, struct od_session *s, int index)
-{
-    int layer = s->offers[index].layer;
-
-    return (struct od_build){.ctx = ctx,
-                             .session = s,
-                             .network = s->network,
-                             .layer = layer,
-                             .l = &s->network->layers[layer],
-                             .batch = s->offers[index].batch};
-}
-
-static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                            void *memory)
-{
-    struct od_session *s = own(session);
-    const struct od_kernel *k = &s->kernels[kernel];
-    struct od_build b = about(ctx, s, kernel);
-    enum vbs_status status = VBS_OK;
-
-    if (!k->form)
-        return VBS_OK;
-    if (k->form->data)
-        memcpy(memory, (char *)k->form->data + od_form_bytes(k->form, k->first_channel),
-               (size_t)s->offers[kernel].packed_bytes);
-    else
-        status = od_weights_write(&b, k->form, k->first_channel, k->n_channels, memory);
-    free(b.plain);
-    return status;
-}
-
-/* ---- opening and closing ---- */
-
-static void close_session(struct vbs_session *session)
-{
-    struct od_session *s = own(session);
-
-    if (!s)
-        return;
-    for (int i = 0; i < s->base.n_kernels; i++)
-        od_kernel_release(&s->kernels[i]);
-    for (int k = 0; s->weights && k <= s->base.n_layers; k++)
-        od_weights_release(&s->weights[k]);
-    for (int k = 0; s->transfers && k <= s->base.n_layers; k++)
-        od_transfer_release(&s->transfers[k]);
-    dnnl_stream_destroy(s->stream);
-    dnnl_engine_destroy(s->engine);
-    free(s->offers);
-    free(s->kernels);
-    vbs_arena_clear(&s->arena);
-    free(s);
-}
-
-static const struct vbs_session_ops ops = {
-    .alloc = alloc,
-    .free = release,
-    .run = run,
-    .pack = pack,
-    .fill = od_fill,
-    .write = od_write,
-    .read = od_read,
-    .close = close_session,
-};
+/* ---- opening ---- */
 
 /* Kernels are made for a number of threads, and run with it. */
 static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -277,7 +36,7 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
 
     if (!s)
         return vbs_no_memory(ctx);
-    s->base.ops = &ops;
+    s->base.ops = &od_session_ops;
     s->network = network;
     s->weights_given = options->weights_given;
     s->threads = options->threads > 0 ? options->threads : threads_before;
@@ -286,7 +45,7 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
     free(b.plain);
     omp_set_num_threads(threads_before);
     if (status != VBS_OK) {
-        close_session(&s->base);
+        od_session_ops.close(&s->base);
         return status;
     }
     *session = &s->base;

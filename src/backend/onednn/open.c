@@ -1,8 +1,7 @@
 /* Opening sessions of the onednn backend: layers, then all kernels or those that are requested. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
-#include "backend/common/cpu.h"
-#include "backend/common/graph.h"
+#include "backend/common/common.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 
@@ -55,7 +54,7 @@ static void init_channels(struct od_build *b, struct vbs_profile_layer *layer)
 }
 
 /* Layer k as in a profile; the tensors that it reads are described already. */
-static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout home)
+static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout canonical)
 {
     struct od_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
@@ -65,7 +64,7 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout home
     b->layer = k;
     b->l = l;
     if (status == VBS_OK)
-        status = od_tensor_init(b, &l->shape, home, &s->tensors[k]);
+        status = od_tensor_init(b, &l->shape, canonical, &s->tensors[k]);
     if (status == VBS_OK)
         status = od_inputs_init(b);
     if (status != VBS_OK)
@@ -93,7 +92,8 @@ static enum vbs_status init_in_place(struct od_build *b)
         if (vbs_op_class(l->op) != VBS_CLASS_BINARY)
             continue;
         for (int i = 0; i < l->n_inputs; i++)
-            may[i] = vbs_graph_overwrites(l, i) && s->inputs[k][i].home == s->tensors[k].home &&
+            may[i] = vbs_graph_overwrites(l, i) &&
+                     s->inputs[k][i].canonical == s->tensors[k].canonical &&
                      od_same_shape(&l->views[i], &l->shape);
         status = vbs_graph_set_in_place(b->ctx, &s->arena, s->layers, n, k, may, mark, &first);
         if (status == VBS_OK && first > 0) {
@@ -110,7 +110,7 @@ static enum vbs_status init_layers(struct od_build *b)
 {
     struct od_session *s = b->session;
     size_t n = (size_t)b->network->n_layers + 1;
-    enum od_layout *homes;
+    enum od_layout *layouts;
     enum vbs_status status;
 
     s->base.n_layers = b->network->n_layers;
@@ -119,18 +119,18 @@ static enum vbs_status init_layers(struct od_build *b)
     s->inputs = vbs_arena_alloc(&s->arena, n, sizeof *s->inputs);
     s->weights = vbs_arena_alloc(&s->arena, n, sizeof *s->weights);
     s->transfers = vbs_arena_alloc(&s->arena, n, sizeof *s->transfers);
-    homes = vbs_arena_alloc(&s->arena, n, sizeof *homes);
-    if (!s->layers || !s->tensors || !s->inputs || !s->weights || !s->transfers || !homes)
+    layouts = vbs_arena_alloc(&s->arena, n, sizeof *layouts);
+    if (!s->layers || !s->tensors || !s->inputs || !s->weights || !s->transfers || !layouts)
         return vbs_no_memory(b->ctx);
     s->base.layers = s->layers;
     b->l = &b->network->layers[0];
-    status = od_homes(b, homes);
+    status = od_canonical_layouts(b, layouts);
     if (status == VBS_OK)
-        status = od_tensor_init(b, &b->network->input, homes[0], &s->tensors[0]);
+        status = od_tensor_init(b, &b->network->input, layouts[0], &s->tensors[0]);
     s->layers[0] = (struct vbs_profile_layer){
         .name = VBS_INPUT_NAME, .kind = VBS_INPUT_NAME, .out_bytes = s->tensors[0].bytes};
     for (int k = 1; k < (int)n && status == VBS_OK; k++)
-        status = init_layer(b, k, homes[k]);
+        status = init_layer(b, k, layouts[k]);
     return status == VBS_OK ? init_in_place(b) : status;
 }
 

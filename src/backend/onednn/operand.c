@@ -1,5 +1,5 @@
 /* Constant operands of layers: made from their values whenever a form is packed, as weights are. */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/weights.h"
 
 #include "base/fail.h"
 
@@ -26,7 +26,7 @@ static enum vbs_status fill(struct od_build *b, const dnnl_memory_desc_t *plain_
 
 static const struct od_packed *find(const struct od_weights *w, const dnnl_memory_desc_t *md)
 {
-    for (const struct od_packed *form = w->forms; form; form = form->next)
+    for (const struct od_packed *form = w->packed; form; form = form->next)
         if (dnnl_memory_desc_equal(&form->md, md))
             return form;
     return NULL;
@@ -36,7 +36,7 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
                               const dnnl_memory_desc_t *md, const struct od_packed **packed)
 {
     struct od_weights *w = &b->session->weights[b->layer];
-    int number = w->forms ? w->forms->number + 1 : 0;
+    int number = w->packed ? w->packed->number + 1 : 0;
     struct od_packed *form;
     enum vbs_status status;
 
@@ -59,8 +59,8 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
         free(form);
         return status;
     }
-    form->next = w->forms;
-    w->forms = form;
+    form->next = w->packed;
+    w->packed = form;
     *packed = form;
     return VBS_OK;
 }
@@ -72,6 +72,6 @@ enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
     enum vbs_status status = od_describe(b, tensor, 1, OD_PLAIN, false, &plain_md);
 
     if (status == VBS_OK)
-        status = od_describe(b, tensor, 1, tensor->home, false, &md);
+        status = od_describe(b, tensor, 1, tensor->canonical, false, &md);
     return status == VBS_OK ? od_operand_as(b, &plain_md, &md, packed) : status;
 }

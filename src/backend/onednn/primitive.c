@@ -29,11 +29,11 @@ static bool was_asked(const dnnl_memory_desc_t *asked, const dnnl_memory_desc_t 
 }
 
 /* The memory descriptors of a question; null: the operation has none there. */
-struct question {
+struct od_question {
     const dnnl_memory_desc_t *src, *second, *weights, *dst;
 };
 
-static struct question question_of(const_dnnl_op_desc_t desc)
+static struct od_question question_of(const_dnnl_op_desc_t desc)
 {
     const dnnl_convolution_desc_t *conv = desc;
     const dnnl_inner_product_desc_t *product = desc;
@@ -49,41 +49,42 @@ static struct question question_of(const_dnnl_op_desc_t desc)
     switch (*(const dnnl_primitive_kind_t *)desc) {
     case dnnl_convolution:
     case dnnl_deconvolution:
-        return (struct question){&conv->src_desc, NULL, &conv->weights_desc, &conv->dst_desc};
+        return (struct od_question){&conv->src_desc, NULL, &conv->weights_desc, &conv->dst_desc};
     case dnnl_inner_product:
-        return (struct question){&product->src_desc, NULL, &product->weights_desc,
-                                 &product->dst_desc};
+        return (struct od_question){&product->src_desc, NULL, &product->weights_desc,
+                                    &product->dst_desc};
     case dnnl_pooling:
-        return (struct question){&pool->src_desc, NULL, NULL, &pool->dst_desc};
+        return (struct od_question){&pool->src_desc, NULL, NULL, &pool->dst_desc};
     case dnnl_pooling_v2:
-        return (struct question){&dilated->src_desc, NULL, NULL, &dilated->dst_desc};
+        return (struct od_question){&dilated->src_desc, NULL, NULL, &dilated->dst_desc};
     case dnnl_softmax_v2:
-        return (struct question){&softmax->src_desc, NULL, NULL, &softmax->dst_desc};
+        return (struct od_question){&softmax->src_desc, NULL, NULL, &softmax->dst_desc};
     case dnnl_matmul:
-        return (struct question){&matmul->src_desc, NULL, &matmul->weights_desc, &matmul->dst_desc};
+        return (struct od_question){&matmul->src_desc, NULL, &matmul->weights_desc,
+                                    &matmul->dst_desc};
     case dnnl_reduction:
-        return (struct question){&reduction->src_desc, NULL, NULL, &reduction->dst_desc};
+        return (struct od_question){&reduction->src_desc, NULL, NULL, &reduction->dst_desc};
     case dnnl_resampling:
-        return (struct question){&resampling->src_desc, NULL, NULL, &resampling->dst_desc};
+        return (struct od_question){&resampling->src_desc, NULL, NULL, &resampling->dst_desc};
     case dnnl_binary:
-        return (struct question){&binary->src_desc[0], &binary->src_desc[1], NULL,
-                                 &binary->dst_desc};
+        return (struct od_question){&binary->src_desc[0], &binary->src_desc[1], NULL,
+                                    &binary->dst_desc};
     case dnnl_prelu:
-        return (struct question){&prelu->data_desc, NULL, &prelu->weights_desc, NULL};
+        return (struct od_question){&prelu->data_desc, NULL, &prelu->weights_desc, NULL};
     case dnnl_eltwise:
-        return (struct question){.src = &((const dnnl_eltwise_desc_t *)desc)->data_desc};
+        return (struct od_question){.src = &((const dnnl_eltwise_desc_t *)desc)->data_desc};
     case dnnl_lrn:
-        return (struct question){.src = &((const dnnl_lrn_desc_t *)desc)->data_desc};
+        return (struct od_question){.src = &((const dnnl_lrn_desc_t *)desc)->data_desc};
     case dnnl_batch_normalization:
-        return (struct question){.src =
-                                     &((const dnnl_batch_normalization_desc_t *)desc)->data_desc};
+        return (struct od_question){
+            .src = &((const dnnl_batch_normalization_desc_t *)desc)->data_desc};
     case dnnl_layer_normalization:
-        return (struct question){.src =
-                                     &((const dnnl_layer_normalization_desc_t *)desc)->data_desc};
+        return (struct od_question){
+            .src = &((const dnnl_layer_normalization_desc_t *)desc)->data_desc};
     case dnnl_shuffle:
-        return (struct question){.src = &((const dnnl_shuffle_desc_t *)desc)->data_desc};
+        return (struct od_question){.src = &((const dnnl_shuffle_desc_t *)desc)->data_desc};
     default:
-        return (struct question){0};
+        return (struct od_question){0};
     }
 }
 
@@ -92,7 +93,7 @@ static const dnnl_memory_desc_t *md_of(const_dnnl_primitive_desc_t pd, dnnl_quer
     return dnnl_primitive_desc_query_md(pd, what, index);
 }
 
-static bool answers(const struct question *q, const_dnnl_primitive_desc_t pd)
+static bool answers(const struct od_question *q, const_dnnl_primitive_desc_t pd)
 {
     return was_asked(q->src, md_of(pd, dnnl_query_src_md, 0)) &&
            (!q->second || was_asked(q->second, md_of(pd, dnnl_query_src_md, 1))) &&
@@ -141,7 +142,7 @@ static dnnl_status_t collect(struct od_pds *pds, const_dnnl_op_desc_t desc,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                              const char *name, bool *foreign)
 {
-    struct question question = question_of(desc);
+    struct od_question question = question_of(desc);
     dnnl_primitive_desc_iterator_t iterator = NULL;
     dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, desc, attr, engine, NULL);
     bool found = false;
@@ -187,7 +188,7 @@ dnnl_status_t od_pds_init(struct od_pds *pds, const_dnnl_op_desc_t desc,
 dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                           dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
 {
-    struct question question = question_of(desc);
+    struct od_question question = question_of(desc);
     dnnl_status_t status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
 
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
@@ -202,7 +203,7 @@ dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_de
                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                             dnnl_primitive_desc_t *pd)
 {
-    struct question question = {.src = from, .dst = to};
+    struct od_question question = {.src = from, .dst = to};
     dnnl_status_t status = dnnl_reorder_primitive_desc_create(pd, from, engine, to, engine, attr);
 
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
@@ -242,10 +243,10 @@ dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
 
 static bool is_of(dnnl_primitive_t primitive, const_dnnl_primitive_desc_t pd)
 {
-    struct question question = {.src = md_of(pd, dnnl_query_src_md, 0),
-                                .second = md_of(pd, dnnl_query_src_md, 1),
-                                .weights = md_of(pd, dnnl_query_weights_md, 0),
-                                .dst = md_of(pd, dnnl_query_dst_md, 0)};
+    struct od_question question = {.src = md_of(pd, dnnl_query_src_md, 0),
+                                   .second = md_of(pd, dnnl_query_src_md, 1),
+                                   .weights = md_of(pd, dnnl_query_weights_md, 0),
+                                   .dst = md_of(pd, dnnl_query_dst_md, 0)};
     const_dnnl_primitive_desc_t own = NULL;
     const char *name = od_pd_name(pd), *own_name;
 

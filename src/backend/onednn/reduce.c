@@ -2,7 +2,7 @@
  * Operators that fold dimensions. oneDNN folds the last ones of plain samples, and all spatial ones
  * as a pool; the rest are loops, with sums in double.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "backend/onednn/nest.h"
 #include "base/fail.h"
@@ -216,7 +216,7 @@ static void run_reduce(const void *plan, float *const *data)
 static void plan_reduce(const struct od_build *b, const struct od_tensor *in, int64_t out_sample,
                         struct reduce_plan *p)
 {
-    int64_t block = in->home == OD_BLOCKED ? b->session->block : 1;
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
     int64_t step = block, stride = block;
     int64_t steps[VBS_MAX_DIMS], strides[VBS_MAX_DIMS];
 
@@ -250,7 +250,7 @@ static void plan_reduce(const struct od_build *b, const struct od_tensor *in, in
 
 static enum vbs_status build_loops(struct od_build *b)
 {
-    enum od_layout layout = od_output(b)->home;
+    enum od_layout layout = od_output(b)->canonical;
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
     const struct od_tensor *out = od_output(b);
     struct reduce_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
@@ -375,7 +375,7 @@ static bool is_global_pool(const struct od_build *b)
     unsigned spatial = ((1u << in->shape.n_dims) - 1) & ~1u;
     bool op = b->l->op == VBS_OP_REDUCE_MEAN || b->l->op == VBS_OP_REDUCE_MAX;
 
-    return op && in->home == OD_BLOCKED && b->l->attributes.axes == spatial &&
+    return op && in->canonical == OD_BLOCKED && b->l->attributes.axes == spatial &&
            b->l->shape.n_dims == in->shape.n_dims;
 }
 
@@ -389,7 +389,7 @@ enum vbs_status od_build_reduce(struct od_build *b)
 
     if (is_global_pool(b))
         return od_build_global_pool(b, b->l->op == VBS_OP_REDUCE_MAX);
-    if (od_output(b)->home == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
+    if (od_output(b)->canonical == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
         folds_the_last(b, &rows, &n))
         status = reduction_pd(b, algorithm, rows, n, &n_fused, &pd);
     if (status != VBS_OK)

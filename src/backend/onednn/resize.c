@@ -3,7 +3,7 @@
  * where the asked one comes down to it, position by position, its primitive is taken. Else each
  * dimension is resized in turn.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/operators.h"
 
 #include "backend/onednn/nest.h"
 #include "base/fail.h"
@@ -218,7 +218,7 @@ static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, 
 
 static enum vbs_status build_primitive(struct od_build *b, int n)
 {
-    enum od_layout layout = od_output(b)->home;
+    enum od_layout layout = od_output(b)->canonical;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     int n_fused = od_fusable(b, 0);
     int64_t weight_bytes = 0;
@@ -339,7 +339,7 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
                                  dnnl_memory_t to, dnnl_memory_t from)
 {
     struct pass *pass = vbs_arena_alloc(&b->session->arena, 1, sizeof *pass);
-    int64_t block = in->home == OD_BLOCKED ? b->session->block : 1;
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
     const dnnl_memory_t data[] = {to, from};
 
     if (!pass)
@@ -362,7 +362,7 @@ static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, 
                                    const struct od_tensor *in, const struct vbs_shape *shape,
                                    dnnl_memory_t *to)
 {
-    int64_t block = in->home == OD_BLOCKED ? b->session->block : 1;
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
     dnnl_dims_t dims = {b->batch};
     dnnl_memory_desc_t md;
     enum vbs_status status;
@@ -380,7 +380,7 @@ static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, 
 
 static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
 {
-    enum od_layout layout = od_output(b)->home;
+    enum od_layout layout = od_output(b)->canonical;
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
     struct vbs_shape shape = in.shape;
     dnnl_memory_t from = NULL, to = NULL;

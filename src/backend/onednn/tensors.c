@@ -1,7 +1,9 @@
-/* Tensors in and out of their home layouts. */
-#include "backend/onednn/onednn.h"
+/* Tensors in and out of their canonical layouts. */
+#include "backend/onednn/layout.h"
 
-#include "backend/common/graph.h"
+#include "backend/onednn/primitive.h"
+
+#include "backend/common/common.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
@@ -9,10 +11,10 @@
 
 void od_transfer_release(struct od_transfer *t)
 {
-    dnnl_primitive_destroy(t->to_home);
+    dnnl_primitive_destroy(t->to_canonical);
     dnnl_primitive_destroy(t->to_plain);
     dnnl_memory_destroy(t->plain);
-    dnnl_memory_destroy(t->home);
+    dnnl_memory_destroy(t->canonical);
 }
 
 static dnnl_status_t make_copy(dnnl_engine_t engine, const dnnl_memory_desc_t *from,
@@ -31,21 +33,21 @@ static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor 
                                      struct od_transfer *t)
 {
     dnnl_engine_t engine = b->session->engine;
-    dnnl_memory_desc_t plain, home;
+    dnnl_memory_desc_t plain, canonical;
     dnnl_status_t dnnl;
     enum vbs_status status = od_describe(b, tensor, 1, OD_PLAIN, false, &plain);
 
     if (status == VBS_OK)
-        status = od_describe(b, tensor, 1, tensor->home, false, &home);
+        status = od_describe(b, tensor, 1, tensor->canonical, false, &canonical);
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_memory_create(&t->plain, &plain, engine, NULL);
     if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_create(&t->home, &home, engine, NULL);
+        dnnl = dnnl_memory_create(&t->canonical, &canonical, engine, NULL);
     if (dnnl == dnnl_success)
-        dnnl = make_copy(engine, &plain, &home, &t->to_home);
+        dnnl = make_copy(engine, &plain, &canonical, &t->to_canonical);
     if (dnnl == dnnl_success)
-        dnnl = make_copy(engine, &home, &plain, &t->to_plain);
+        dnnl = make_copy(engine, &canonical, &plain, &t->to_plain);
     if (dnnl == dnnl_success)
         return VBS_OK;
     od_transfer_release(t);
@@ -54,25 +56,26 @@ static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor 
 }
 
 static enum vbs_status transfer_sample(struct od_build *b, const struct od_transfer *t,
-                                       bool to_home, void *plain, void *home)
+                                       bool to_canonical, void *plain, void *canonical)
 {
     dnnl_stream_t stream = b->session->stream;
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, to_home ? t->plain : t->home},
-                              {DNNL_ARG_TO, to_home ? t->home : t->plain}};
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, to_canonical ? t->plain : t->canonical},
+                              {DNNL_ARG_TO, to_canonical ? t->canonical : t->plain}};
     dnnl_status_t dnnl = dnnl_memory_set_data_handle_v2(t->plain, plain, stream);
 
     if (dnnl == dnnl_success)
-        dnnl = dnnl_memory_set_data_handle_v2(t->home, home, stream);
+        dnnl = dnnl_memory_set_data_handle_v2(t->canonical, canonical, stream);
     if (dnnl == dnnl_success)
-        dnnl = dnnl_primitive_execute(to_home ? t->to_home : t->to_plain, stream, 2, args);
+        dnnl =
+            dnnl_primitive_execute(to_canonical ? t->to_canonical : t->to_plain, stream, 2, args);
     if (dnnl == dnnl_success)
         dnnl = dnnl_stream_wait(stream);
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "copying a tensor");
 }
 
-/* Of a home that is not plain. */
+/* Of a canonical that is not plain. */
 static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
-                                    bool to_home, float *values, void *memory)
+                                    bool to_canonical, float *values, void *memory)
 {
     const struct od_tensor *shape = &s->tensors[tensor];
     struct od_transfer *t = &s->transfers[tensor];
@@ -82,8 +85,9 @@ static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, i
     enum vbs_status status = t->to_plain ? VBS_OK : transfer_init(&b, shape, t);
 
     for (int i = 0; i < n && status == VBS_OK; i++)
-        status = transfer_sample(&b, t, to_home, values + i * shape->channels * shape->positions,
-                                 (char *)memory + i * shape->bytes);
+        status =
+            transfer_sample(&b, t, to_canonical, values + i * shape->channels * shape->positions,
+                            (char *)memory + i * shape->bytes);
     return status;
 }
 
@@ -93,7 +97,7 @@ enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int t
     struct od_session *s = (struct od_session *)session;
     const struct od_tensor *shape = &s->tensors[tensor];
 
-    if (shape->home != OD_PLAIN)
+    if (shape->canonical != OD_PLAIN)
         return transfer_all(ctx, s, tensor, n, true, vbs_writable(values), memory);
     memcpy(memory, values, (size_t)n * (size_t)shape->bytes);
     return VBS_OK;
@@ -105,7 +109,7 @@ enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int te
     struct od_session *s = (struct od_session *)session;
     const struct od_tensor *shape = &s->tensors[tensor];
 
-    if (shape->home != OD_PLAIN)
+    if (shape->canonical != OD_PLAIN)
         return transfer_all(ctx, s, tensor, n, false, values, vbs_writable(memory));
     memcpy(values, memory, (size_t)n * (size_t)shape->bytes);
     return VBS_OK;

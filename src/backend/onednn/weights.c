@@ -1,10 +1,12 @@
 /*
- * Weights: made from their seed, or read from their file, whenever a form is packed, so that no
- * plain copy is kept. Forms are shared by all kernels that ask for an equal descriptor.
+ * Weights: made from their seed, or read from their file, whenever a packed weights is packed, so
+ * that no plain copy is kept. Forms are shared by all kernels that ask for an equal descriptor.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/weights.h"
 
-#include "backend/common/affine.h"
+#include "backend/onednn/kernel.h"
+
+#include "backend/common/common.h"
 #include "base/fail.h"
 
 #include <stdlib.h>
@@ -75,7 +77,7 @@ static enum vbs_status fold(struct od_build *b, int fused, struct od_weights *w)
 
 static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor)
 {
-    return tensor->home == OD_BLOCKED ? b->session->block : 1;
+    return tensor->canonical == OD_BLOCKED ? b->session->block : 1;
 }
 
 /* Parts are of whole blocks of the layouts; of groups, each must have whole blocks. */
@@ -141,12 +143,12 @@ enum vbs_status od_weights_init(struct od_build *b)
 
 void od_weights_release(struct od_weights *weights)
 {
-    while (weights->forms) {
-        struct od_packed *form = weights->forms;
+    while (weights->packed) {
+        struct od_packed *packed = weights->packed;
 
-        weights->forms = form->next;
-        free(form->data);
-        free(form);
+        weights->packed = packed->next;
+        free(packed->data);
+        free(packed);
     }
     free(weights->bias);
 }
@@ -255,11 +257,11 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int6
 
 /* All plain weights of a deconv, dimensions as od_filter_dims, of which inputs are outside outputs;
  * *stride: values of one input. */
-static enum vbs_status transposed_md(struct od_build *b, const struct od_packed *form,
+static enum vbs_status transposed_md(struct od_build *b, const struct od_packed *packed,
                                      dnnl_memory_desc_t *md, int64_t *stride)
 {
     dnnl_dims_t dims = {0}, strides = {0};
-    int n = od_filter_dims(b, form->stored, dims), o = b->l->attributes.groups > 1 ? 1 : 0;
+    int n = od_filter_dims(b, packed->stored, dims), o = b->l->attributes.groups > 1 ? 1 : 0;
     dnnl_status_t status;
 
     strides[n - 1] = 1;
@@ -276,19 +278,19 @@ static enum vbs_status transposed_md(struct od_build *b, const struct od_packed 
 
 /* Plain weights of count outputs: [count, I, K...] where they are not all of a layer with groups,
  * else as od_filter_dims; *stride: values of one output. */
-static enum vbs_status plain_md(struct od_build *b, const struct od_packed *form, int64_t count,
+static enum vbs_status plain_md(struct od_build *b, const struct od_packed *packed, int64_t count,
                                 dnnl_memory_desc_t *md, int64_t *stride)
 {
     static const dnnl_format_tag_t tags[] = {
         dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde, dnnl_abcdef};
     dnnl_dims_t dims = {0, b->l->op == VBS_OP_FC ? od_weights_inputs(b) : 0};
-    int n = b->l->op == VBS_OP_FC ? 2 : od_filter_dims(b, form->stored, dims);
+    int n = b->l->op == VBS_OP_FC ? 2 : od_filter_dims(b, packed->stored, dims);
     int leading = n == 2 || b->l->attributes.groups == 1 ? 1 : 2;
     dnnl_status_t status;
 
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
-        return transposed_md(b, form, md, stride);
-    if (leading == 2 && count < form->channels) {
+        return transposed_md(b, packed, md, stride);
+    if (leading == 2 && count < packed->channels) {
         memmove(dims, dims + 1, (size_t)--n * sizeof *dims);
         leading = 1;
     }
@@ -301,9 +303,9 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *form
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
-/* Zeroed room for plain weights, kept from one form to the next: fresh memory costs more than
+/* Zeroed room for plain weights, kept from one packed to the next: fresh memory costs more than
  * making the weights. */
-static float *plain_room(struct od_build *b, int64_t bytes)
+static float *plain_space(struct od_build *b, int64_t bytes)
 {
     if (b->plain_bytes >= bytes)
         return memset(b->plain, 0, (size_t)bytes);
@@ -343,7 +345,7 @@ enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md
 }
 
 /* Outputs first.. first + count - 1 as md says into memory, which need not be empty. */
-static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *form,
+static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *packed,
                                    const dnnl_memory_desc_t *md, int64_t first, int64_t count,
                                    void *memory)
 {
@@ -351,13 +353,13 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *f
     int64_t stride;
     float *values;
     bool same;
-    enum vbs_status status = plain_md(b, form, count, &plain, &stride);
+    enum vbs_status status = plain_md(b, packed, count, &plain, &stride);
 
     if (status != VBS_OK)
         return status;
     same = dnnl_memory_desc_equal(&plain, md);
     values = same ? memset(memory, 0, dnnl_memory_desc_get_size(md))
-                  : plain_room(b, (int64_t)dnnl_memory_desc_get_size(&plain));
+                  : plain_space(b, (int64_t)dnnl_memory_desc_get_size(&plain));
     if (!values)
         return vbs_no_memory(b->ctx);
     status = b->l->op == VBS_OP_FC     ? fill_matrix(b, first, count, stride, values)
@@ -373,7 +375,7 @@ static bool has_groups(const struct od_build *b)
     return b->l->op != VBS_OP_FC && b->l->attributes.groups > 1;
 }
 
-int64_t od_form_unit(const dnnl_memory_desc_t *md, bool groups)
+int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups)
 {
     const dnnl_blocking_desc_t *blocking = &md->format_desc.blocking;
     int o = groups ? 1 : 0;
@@ -396,7 +398,7 @@ int64_t od_form_unit(const dnnl_memory_desc_t *md, bool groups)
     return bytes == (int64_t)dnnl_memory_desc_get_size(md) ? block : 0;
 }
 
-dnnl_memory_desc_t od_form_slice(const dnnl_memory_desc_t *md, bool groups, int64_t count)
+dnnl_memory_desc_t od_packed_slice(const dnnl_memory_desc_t *md, bool groups, int64_t count)
 {
     dnnl_memory_desc_t slice = *md;
     dnnl_blocking_desc_t *blocking = &slice.format_desc.blocking;
@@ -416,98 +418,98 @@ dnnl_memory_desc_t od_form_slice(const dnnl_memory_desc_t *md, bool groups, int6
     return slice;
 }
 
-int64_t od_form_bytes(const struct od_packed *form, int64_t channels)
+int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels)
 {
-    return form->bytes / form->channels * channels +
-           form->bytes % form->channels * channels / form->channels;
+    return packed->bytes / packed->channels * channels +
+           packed->bytes % packed->channels * channels / packed->channels;
 }
 
 /* Channels that are made at once: all, a piece, or so many that they need little room. */
-static int64_t chunk_of(const struct od_build *b, const struct od_packed *form)
+static int64_t chunk_of(const struct od_build *b, const struct od_packed *packed)
 {
-    int64_t unit = od_form_unit(&form->md, has_groups(b)), n;
+    int64_t unit = od_packed_unit(&packed->md, has_groups(b)), n;
 
-    if (form->n_pieces > 1 || unit == 0 || b->l->op == VBS_OP_CONV_TRANSPOSE)
-        return form->channels / form->n_pieces;
-    n = CHUNK_BYTES / od_form_bytes(form, unit) * unit;
-    return n < unit ? unit : n < form->channels ? n : form->channels;
+    if (packed->n_blocks > 1 || unit == 0 || b->l->op == VBS_OP_CONV_TRANSPOSE)
+        return packed->channels / packed->n_blocks;
+    n = CHUNK_BYTES / od_packed_bytes(packed, unit) * unit;
+    return n < unit ? unit : n < packed->channels ? n : packed->channels;
 }
 
-enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *form, int64_t first,
+enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory)
 {
-    int64_t chunk = chunk_of(b, form), end = first + count;
+    int64_t chunk = chunk_of(b, packed), end = first + count;
     enum vbs_status status = VBS_OK;
     char *to = memory;
 
     for (int64_t c = first, n; c < end && status == VBS_OK; c += n) {
-        dnnl_memory_desc_t md = form->md;
+        dnnl_memory_desc_t md = packed->md;
 
         n = end - c < chunk ? end - c : chunk;
-        if (form->n_pieces == 1 && n < form->channels)
-            md = od_form_slice(&form->md, has_groups(b), n);
-        status = write_chunk(b, form, &md, c, n, to);
+        if (packed->n_blocks == 1 && n < packed->channels)
+            md = od_packed_slice(&packed->md, has_groups(b), n);
+        status = write_chunk(b, packed, &md, c, n, to);
         to += dnnl_memory_desc_get_size(&md);
     }
     return status;
 }
 
-static struct od_packed *known_form(const struct od_weights *w, const struct od_packed *requested)
+static struct od_packed *known_packed(const struct od_weights *w, const struct od_packed *requested)
 {
-    struct od_packed *form = w->forms;
+    struct od_packed *packed = w->packed;
 
-    while (form && !(form->n_pieces == requested->n_pieces &&
-                     dnnl_memory_desc_equal(&form->md, &requested->md)))
-        form = form->next;
-    return form;
+    while (packed && !(packed->n_blocks == requested->n_blocks &&
+                       dnnl_memory_desc_equal(&packed->md, &requested->md)))
+        packed = packed->next;
+    return packed;
 }
 
-enum vbs_status od_weights_form(struct od_build *b, const dnnl_memory_desc_t *md, int n_pieces,
-                                bool stored, struct od_packed **form)
+enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
+                                  bool stored, struct od_packed **packed)
 {
     struct od_weights *w = &b->session->weights[b->layer];
-    struct od_packed requested = {.md = *md, .n_pieces = n_pieces, .stored = stored};
+    struct od_packed requested = {.md = *md, .n_blocks = n_blocks, .stored = stored};
 
-    if (n_pieces > 1 && od_form_unit(md, false) > 0) { /* together they are a whole */
-        requested.md = od_form_slice(md, false, md->dims[0] * n_pieces);
-        requested.n_pieces = 1;
+    if (n_blocks > 1 && od_packed_unit(md, false) > 0) { /* together they are a whole */
+        requested.md = od_packed_slice(md, false, md->dims[0] * n_blocks);
+        requested.n_blocks = 1;
     }
-    if ((*form = known_form(w, &requested)))
+    if ((*packed = known_packed(w, &requested)))
         return VBS_OK;
     requested.channels =
-        requested.md.dims[0] * (has_groups(b) ? requested.md.dims[1] : requested.n_pieces);
-    requested.bytes = (int64_t)dnnl_memory_desc_get_size(&requested.md) * requested.n_pieces;
-    requested.number = w->forms ? w->forms->number + 1 : 0;
+        requested.md.dims[0] * (has_groups(b) ? requested.md.dims[1] : requested.n_blocks);
+    requested.bytes = (int64_t)dnnl_memory_desc_get_size(&requested.md) * requested.n_blocks;
+    requested.number = w->packed ? w->packed->number + 1 : 0;
     if (requested.number == VBS_MAX_FORMATS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s' packs its weights in more than %d ways; measure fewer batches",
                         b->l->name, VBS_MAX_FORMATS);
-    *form = malloc(sizeof **form);
-    if (!*form)
+    *packed = malloc(sizeof **packed);
+    if (!*packed)
         return vbs_no_memory(b->ctx);
-    requested.next = w->forms;
-    **form = requested;
-    w->forms = *form;
+    requested.next = w->packed;
+    **packed = requested;
+    w->packed = *packed;
     return VBS_OK;
 }
 
-enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *form, int64_t first,
+enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
                                   int64_t count)
 {
     enum vbs_status status = VBS_OK;
 
-    b->kernel->form = form;
+    b->kernel->packed = packed;
     b->kernel->first_channel = first;
     b->kernel->n_channels = count;
-    if (b->session->weights_given || form->data)
+    if (b->session->weights_given || packed->data)
         return VBS_OK;
-    form->data = od_alloc(form->bytes);
-    if (!form->data)
+    packed->data = od_alloc(packed->bytes);
+    if (!packed->data)
         return vbs_no_memory(b->ctx);
-    status = od_weights_write(b, form, 0, form->channels, form->data);
+    status = od_weights_write(b, packed, 0, packed->channels, packed->data);
     if (status != VBS_OK) {
-        free(form->data);
-        form->data = NULL;
+        free(packed->data);
+        packed->data = NULL;
     }
     return status;
 }

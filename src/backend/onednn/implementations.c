@@ -1,6 +1,8 @@
 /* Every implementation that oneDNN offers for a layer with weights, and which of them can matter.
  */
-#include "backend/onednn/candidates.h"
+#include "backend/onednn/implementations.h"
+
+#include "backend/onednn/operators.h"
 
 #include "base/fail.h"
 
@@ -8,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void od_candidates_release(struct od_candidates *all)
+void od_implementations_release(struct od_implementations *all)
 {
     for (int i = 0; i < all->n; i++)
         dnnl_primitive_desc_destroy(all->list[i].pd);
@@ -26,24 +28,24 @@ static int isa_rank(const char *impl)
 }
 
 /* "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
-static void name_candidate(struct od_candidate *c, const char *impl)
+static void name_implementation(struct od_implementation *c, const char *impl)
 {
-    snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.home ? "" : "+reorder");
+    snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.canonical ? "" : "+reorder");
     for (char *p = c->name; *p; p++)
         if (*p == ' ' || *p == ',' || *p == ';')
             *p = '_';
 }
 
 /* Takes pd. */
-static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *all,
-                                     dnnl_primitive_desc_t pd, struct od_variant variant)
+static enum vbs_status add_implementation(struct od_build *b, struct od_implementations *all,
+                                          dnnl_primitive_desc_t pd, struct od_variant variant)
 {
-    struct od_candidate c = {.pd = pd, .variant = variant};
+    struct od_implementation c = {.pd = pd, .variant = variant};
     const char *impl = od_pd_name(pd);
 
     if (all->n == all->max) {
         int max = all->max ? 2 * all->max : 16;
-        struct od_candidate *list = realloc(all->list, (size_t)max * sizeof *list);
+        struct od_implementation *list = realloc(all->list, (size_t)max * sizeof *list);
 
         if (!list) {
             dnnl_primitive_desc_destroy(pd);
@@ -57,15 +59,15 @@ static enum vbs_status add_candidate(struct od_build *b, struct od_candidates *a
         return od_fail(b, dnnl_runtime_error, "asking for an implementation's name");
     }
     c.impl = impl;
-    name_candidate(&c, impl);
+    name_implementation(&c, impl);
     c.reference = strncmp(impl, "ref", 3) == 0;
     c.isa = isa_rank(impl);
     all->list[all->n++] = c;
     return VBS_OK;
 }
 
-enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
-                                  const_dnnl_op_desc_t desc, struct od_variant variant)
+enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
+                                       const_dnnl_op_desc_t desc, struct od_variant variant)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     dnnl_primitive_attr_t attr = NULL;
@@ -81,14 +83,14 @@ enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "looking for implementations");
     for (int i = 0; i < pds.n && status == VBS_OK; i++) {
-        status = add_candidate(b, all, pds.list[i], variant);
+        status = add_implementation(b, all, pds.list[i], variant);
         pds.list[i] = NULL;
     }
     od_pds_clear(&pds);
     return status;
 }
 
-static bool named_before(const struct od_candidates *all, int index)
+static bool named_before(const struct od_implementations *all, int index)
 {
     for (int i = 0; i < index; i++)
         if (strcmp(all->list[i].name, all->list[index].name) == 0)
@@ -103,7 +105,7 @@ static bool named_before(const struct od_candidates *all, int index)
  * kernels where it need not; the channels-last brgconv is level with them, and a tenth ahead where
  * they compute on padding.
  */
-static bool copying_may_pay(const struct od_build *b, const struct od_candidate *c)
+static bool copying_may_pay(const struct od_build *b, const struct od_implementation *c)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
     bool padded = in->channels != in->stored_channels || out->channels != out->stored_channels;
@@ -122,53 +124,54 @@ static bool copying_may_pay(const struct od_build *b, const struct od_candidate 
 
 /* Drops references where anything else works, lesser instruction sets where a better one does, and
  * copies that cannot pay. */
-static bool keep(const struct od_build *b, const struct od_candidates *all, int index)
+static bool can_matter(const struct od_build *b, const struct od_implementations *all, int index)
 {
-    const struct od_candidate *c = &all->list[index];
-    bool home_has_fast = false;
+    const struct od_implementation *c = &all->list[index];
+    bool canonical_has_fast = false;
 
     if (named_before(all, index))
         return false;
     for (int i = 0; i < all->n; i++) {
-        const struct od_candidate *other = &all->list[i];
+        const struct od_implementation *other = &all->list[i];
 
         if (c->reference && !other->reference)
             return false;
-        if (c->isa && c->isa < other->isa && (other->variant.home || !c->variant.home))
+        if (c->isa && c->isa < other->isa && (other->variant.canonical || !c->variant.canonical))
             return false;
-        if (other->variant.home && !other->reference)
-            home_has_fast = true;
+        if (other->variant.canonical && !other->reference)
+            canonical_has_fast = true;
     }
-    return c->variant.home || !home_has_fast || copying_may_pay(b, c);
+    return c->variant.canonical || !canonical_has_fast || copying_may_pay(b, c);
 }
 
 /* What the primitive reads or writes: the tensor itself, or a buffer that is copied from or to it
- * (else home is null). Kernels that copy use true shapes, so that md suits the copy as well. */
+ * (else canonical is null). Kernels that copy use true shapes, so that md suits the copy as well.
+ */
 struct operand {
-    dnnl_memory_desc_t md, home_md;
-    dnnl_memory_t memory, home;
+    dnnl_memory_desc_t md, canonical_md;
+    dnnl_memory_t memory, canonical;
 };
 
 static enum vbs_status operand_init(struct od_build *b, const struct od_tensor *tensor,
-                                    enum od_place place, enum od_layout layout,
+                                    enum od_location location, enum od_layout layout,
                                     const dnnl_memory_desc_t *md, struct operand *o)
 {
     enum vbs_status status;
 
     *o = (struct operand){.md = *md};
-    if (layout == tensor->home)
-        return od_kernel_memory(b, md, place, 0, NULL, &o->memory);
-    status = od_describe(b, tensor, b->batch, tensor->home, false, &o->home_md);
+    if (layout == tensor->canonical)
+        return od_kernel_memory(b, md, location, 0, NULL, &o->memory);
+    status = od_describe(b, tensor, b->batch, tensor->canonical, false, &o->canonical_md);
     if (status == VBS_OK)
-        status = od_kernel_memory(b, &o->home_md, place, 0, NULL, &o->home);
+        status = od_kernel_memory(b, &o->canonical_md, location, 0, NULL, &o->canonical);
     if (status == VBS_OK)
         status = od_kernel_buffer(b, md, &o->memory);
     return status;
 }
 
-static enum vbs_status main_step(struct od_build *b, const struct od_candidate *c,
+static enum vbs_status main_step(struct od_build *b, const struct od_implementation *c,
                                  const struct operand *src, const struct operand *dst,
-                                 int64_t *weight_bytes, int *form)
+                                 int64_t *weight_bytes, int *format)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0);
@@ -177,7 +180,7 @@ static enum vbs_status main_step(struct od_build *b, const struct od_candidate *
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, src->memory}, {DNNL_ARG_DST, dst->memory}};
     struct od_packed *packed;
     int n = 2;
-    enum vbs_status status = od_weights_form(b, md, 1, c->variant.stored, &packed);
+    enum vbs_status status = od_weights_packed(b, md, 1, c->variant.stored, &packed);
 
     if (status == VBS_OK)
         status = od_kernel_weights(b, packed, 0, packed->channels);
@@ -190,16 +193,16 @@ static enum vbs_status main_step(struct od_build *b, const struct od_candidate *
         status = od_kernel_memory(b, bias_md, OD_FIXED, 0, w->bias, &args[n++].memory);
     }
     *weight_bytes = packed->bytes + w->bias_bytes;
-    *form = packed->number;
+    *format = packed->number;
     return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
 }
 
 /* Copy in, compute, copy out, what is fused and not fused. */
-static enum vbs_status build_whole(struct od_build *b, const struct od_candidate *c)
+static enum vbs_status build_whole(struct od_build *b, const struct od_implementation *c)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
     int64_t weight_bytes = 0;
-    int form = 0;
+    int format = 0;
     struct operand src = {0}, dst = {0};
     enum vbs_status status = od_kernel_begin(b, c->name);
 
@@ -209,36 +212,37 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_candidate
     if (status == VBS_OK)
         status = operand_init(b, od_output(b), OD_DST, c->variant.dst,
                               dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0), &dst);
-    if (status == VBS_OK && src.home)
-        status = od_kernel_reorder(b, &src.home_md, src.home, &src.md, src.memory);
+    if (status == VBS_OK && src.canonical)
+        status = od_kernel_reorder(b, &src.canonical_md, src.canonical, &src.md, src.memory);
     if (status == VBS_OK)
-        status = main_step(b, c, &src, &dst, &weight_bytes, &form);
-    if (status == VBS_OK && dst.home)
-        status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.home_md, dst.home);
+        status = main_step(b, c, &src, &dst, &weight_bytes, &format);
+    if (status == VBS_OK && dst.canonical)
+        status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical);
     if (status == VBS_OK)
         status =
             od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
     if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, form);
+        od_kernel_end(b, weight_bytes, format);
     return status;
 }
 
 /* The kernel of a candidate, or the part of it that is requested. */
-static enum vbs_status build(struct od_build *b, const struct od_candidate *c)
+static enum vbs_status build(struct od_build *b, const struct od_implementation *c)
 {
-    struct od_way way = {.impl = c->impl,
-                         .algorithm = c->variant.algorithm,
-                         .md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
-                         .stored = c->variant.stored};
+    struct od_sliceable sliceable = {
+        .impl = c->impl,
+        .algorithm = c->variant.algorithm,
+        .md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
+        .stored = c->variant.stored};
     bool divides = false;
     int64_t ws_bytes = 0;
     struct vbs_kernel *offer;
     enum vbs_status status = VBS_OK;
 
-    if (c->variant.home)
-        status = od_way_divides(b, &way, &divides, &ws_bytes);
-    if (status == VBS_OK && b->requested && b->requested->parts > 1)
-        return divides ? od_build_part(b, c->name, &way) : VBS_OK;
+    if (c->variant.canonical)
+        status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
+    if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
+        return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;
     if (status == VBS_OK)
         status = build_whole(b, c);
     if (status != VBS_OK || !divides)
@@ -250,7 +254,7 @@ static enum vbs_status build(struct od_build *b, const struct od_candidate *c)
     return VBS_OK;
 }
 
-enum vbs_status od_candidates_build(struct od_build *b, const struct od_candidates *all)
+enum vbs_status od_implementations_build(struct od_build *b, const struct od_implementations *all)
 {
     int n_built = 0;
 
@@ -259,7 +263,7 @@ enum vbs_status od_candidates_build(struct od_build *b, const struct od_candidat
 
         if (b->requested
                 ? named_before(all, i) || strcmp(all->list[i].name, b->requested->name) != 0
-                : !keep(b, all, i))
+                : !can_matter(b, all, i))
             continue;
         status = build(b, &all->list[i]);
         if (status != VBS_OK)
@@ -270,31 +274,32 @@ enum vbs_status od_candidates_build(struct od_build *b, const struct od_candidat
                                        : od_fail(b, dnnl_unimplemented, vbs_op_word(b->l->op));
 }
 
-int64_t od_candidate_bytes(const struct od_candidate *c)
+int64_t od_implementation_bytes(const struct od_implementation *c)
 {
     return (int64_t)dnnl_memory_desc_get_size(
         dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0));
 }
 
-enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candidates *all,
-                                       const struct od_candidate **chosen)
+enum vbs_status od_implementations_for_slices(struct od_build *b,
+                                              const struct od_implementations *all,
+                                              const struct od_implementation **chosen)
 {
     *chosen = NULL;
     for (int i = 0; i < all->n; i++) {
-        const struct od_candidate *c = &all->list[i];
-        struct od_way way = {c->impl, c->variant.algorithm,
-                             dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
-                             c->variant.stored};
+        const struct od_implementation *c = &all->list[i];
+        struct od_sliceable sliceable = {
+            c->impl, c->variant.algorithm,
+            dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0), c->variant.stored};
         bool divides;
         int64_t ws_bytes;
         enum vbs_status status;
 
-        if (c->reference || !keep(b, all, i) ||
-            (*chosen && od_candidate_bytes(*chosen) <= od_candidate_bytes(c)))
+        if (c->reference || !can_matter(b, all, i) ||
+            (*chosen && od_implementation_bytes(*chosen) <= od_implementation_bytes(c)))
             continue;
         if (b->requested && strcmp(c->name, b->requested->name) != 0)
             continue;
-        status = od_way_divides(b, &way, &divides, &ws_bytes);
+        status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
         if (status != VBS_OK)
             return status;
         if (!divides)

@@ -4,7 +4,7 @@
  * ask for. Fused bias and ReLU are then taken apart; what does not run still is not offered.
  * Samples lie as unevenly as they may in an arena: a batch can begin at any of them.
  */
-#include "backend/cudnn/cudnn.h"
+#include "backend/cudnn/kernel.h"
 
 #include "base/fail.h"
 
@@ -13,7 +13,7 @@
 /* Memory for one run. */
 enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_PIECES };
 
-struct trial {
+struct cu_trial {
     void *piece[N_PIECES];
     int64_t skipped[N_PIECES]; /* bytes before what is read or written */
 };
@@ -28,19 +28,19 @@ static int64_t alignment_of(int64_t sample_bytes)
     return alignment;
 }
 
-static void *address(const struct trial *t, int piece)
+static void *address(const struct cu_trial *t, int piece)
 {
     return t->piece[piece] ? (char *)t->piece[piece] + t->skipped[piece] : NULL;
 }
 
-static void release(struct trial *t)
+static void release(struct cu_trial *t)
 {
     for (int i = 0; i < N_PIECES; i++)
         if (t->piece[i])
             cudaFree(t->piece[i]);
 }
 
-static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct trial *t)
+static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct cu_trial *t)
 {
     const struct vbs_profile_layer *layers = b->session->layers;
     int64_t bytes[N_PIECES] = {[TARGET] = offer->batch * layers[b->layer].out_bytes,
@@ -63,7 +63,7 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
 
 /* Runs it on whatever is in memory; all inputs are the same one. */
 static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kernel,
-                                const struct trial *t, cudnnStatus_t *said)
+                                const struct cu_trial *t, cudnnStatus_t *said)
 {
     const struct vbs_profile_layer *layer = &b->session->layers[b->layer];
     const void **src = malloc((size_t)layer->n_inputs * sizeof *src);
@@ -121,7 +121,7 @@ static enum vbs_status take_apart(struct cu_build *b, struct cu_kernel *kernel, 
 static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
 {
     struct cu_kernel *kernel = &b->session->kernels[index];
-    struct trial t = {{NULL}, {0}};
+    struct cu_trial t = {{NULL}, {0}};
     cudaError_t error = obtain(b, &b->session->offers[index], &t);
     cudnnStatus_t said = CUDNN_STATUS_SUCCESS;
     bool taken = false;

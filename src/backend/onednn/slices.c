@@ -8,7 +8,9 @@
  * inner product runs all samples at once, so that its weights are read once; where there are
  * several, their outputs go through a buffer.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/slices.h"
+
+#include "backend/onednn/operators.h"
 
 #include "base/fail.h"
 
@@ -16,11 +18,11 @@
 #include <string.h>
 
 /* Rows are measured in parts of at most and more than so many bytes, in so many numbers. */
-#define MOST_PIECE_BYTES  ((int64_t)24 << 20)
-#define LEAST_PIECE_BYTES ((int64_t)2 << 20)
+#define MOST_SLICE_BYTES  ((int64_t)24 << 20)
+#define LEAST_SLICE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
 /* No kernel packs weights to more than four times their size. */
-#define LEAST_PLAIN_BYTES (LEAST_PIECE_BYTES * 2 / 4)
+#define LEAST_PLAIN_BYTES (LEAST_SLICE_BYTES * 2 / 4)
 
 static const struct od_weights *weights_of(const struct od_build *b)
 {
@@ -53,8 +55,8 @@ static bool has_unfused(const struct od_build *b, dnnl_alg_kind_t algorithm)
 /* ---- primitives ---- */
 
 /* Weights of count outputs for a way. */
-static enum vbs_status slice_weights(struct od_build *b, const struct od_way *way, int64_t count,
-                                     dnnl_memory_desc_t *md)
+static enum vbs_status slice_weights(struct od_build *b, const struct od_sliceable *sliceable,
+                                     int64_t count, dnnl_memory_desc_t *md)
 {
     const struct od_tensor *in = od_input(b, 0);
     dnnl_dims_t dims = {count, in->stored_channels * in->positions};
@@ -62,20 +64,21 @@ static enum vbs_status slice_weights(struct od_build *b, const struct od_way *wa
     dnnl_status_t status;
     int n = 2;
 
-    if (way->md) {
-        *md = od_form_slice(way->md, groups, count);
+    if (sliceable->md) {
+        *md = od_packed_slice(sliceable->md, groups, count);
         return VBS_OK;
     }
     if (b->l->op == VBS_OP_CONV)
-        n = od_filter_dims(b, way->stored, dims);
+        n = od_filter_dims(b, sliceable->stored, dims);
     dims[0] = count;
     status = dnnl_memory_desc_init_by_tag(md, n, dims, dnnl_f32, dnnl_format_tag_any);
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
 /* The convolution of one sample, of one group where there are several. */
-static enum vbs_status slice_desc(struct od_build *b, const struct od_way *way, int64_t count,
-                                  const dnnl_memory_desc_t *weights, union od_conv_desc *desc)
+static enum vbs_status slice_desc(struct od_build *b, const struct od_sliceable *sliceable,
+                                  int64_t count, const dnnl_memory_desc_t *weights,
+                                  union od_conv_desc *desc)
 {
     struct od_tensor in = *od_input(b, 0), out = *od_output(b);
     dnnl_memory_desc_t src, dst;
@@ -84,26 +87,27 @@ static enum vbs_status slice_desc(struct od_build *b, const struct od_way *way, 
     if (groups_of(b) > 1)
         in.channels = in.stored_channels = in.channels / groups_of(b);
     out.channels = out.stored_channels = count;
-    status = od_describe(b, &in, 1, in.home, way->stored, &src);
+    status = od_describe(b, &in, 1, in.canonical, sliceable->stored, &src);
     if (status == VBS_OK)
-        status = od_describe(b, &out, 1, out.home, way->stored, &dst);
-    return status == VBS_OK ? od_conv_desc(b, way->algorithm, &src, weights, &dst, desc) : status;
+        status = od_describe(b, &out, 1, out.canonical, sliceable->stored, &dst);
+    return status == VBS_OK ? od_conv_desc(b, sliceable->algorithm, &src, weights, &dst, desc)
+                            : status;
 }
 
 /* The implementation of that name; null: there is none. */
 static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
-                                  const struct od_way *way, dnnl_primitive_desc_t *pd)
+                                  const struct od_sliceable *sliceable, dnnl_primitive_desc_t *pd)
 {
     dnnl_primitive_attr_t attr = NULL;
     struct od_pds found;
     dnnl_status_t dnnl;
     enum vbs_status status =
-        od_attributes(b, weights_of(b)->n_folded, od_weights_fused(b, way->algorithm), &attr);
+        od_attributes(b, weights_of(b)->n_folded, od_weights_fused(b, sliceable->algorithm), &attr);
 
     *pd = NULL;
     if (status != VBS_OK)
         return status;
-    dnnl = od_pds_init(&found, desc, attr, b->session->engine, way->impl);
+    dnnl = od_pds_init(&found, desc, attr, b->session->engine, sliceable->impl);
     dnnl_primitive_attr_destroy(attr);
     if (dnnl == dnnl_out_of_memory)
         return od_fail(b, dnnl, "looking for implementations");
@@ -116,22 +120,22 @@ static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
 }
 
 /* The primitive for count output channels, of one sample or of all; null: there is none. */
-static enum vbs_status slice_pd(struct od_build *b, const struct od_way *way, int64_t count,
-                                dnnl_primitive_desc_t *pd)
+static enum vbs_status slice_pd(struct od_build *b, const struct od_sliceable *sliceable,
+                                int64_t count, dnnl_primitive_desc_t *pd)
 {
     dnnl_inner_product_desc_t product;
     union od_conv_desc convolution;
     dnnl_memory_desc_t weights;
-    enum vbs_status status = slice_weights(b, way, count, &weights);
+    enum vbs_status status = slice_weights(b, sliceable, count, &weights);
 
     if (status != VBS_OK)
         return status;
     if (b->l->op == VBS_OP_FC) {
         status = od_fc_desc(b, &weights, &product);
-        return status == VBS_OK ? find_named(b, &product, way, pd) : status;
+        return status == VBS_OK ? find_named(b, &product, sliceable, pd) : status;
     }
-    status = slice_desc(b, way, count, &weights, &convolution);
-    return status == VBS_OK ? find_named(b, &convolution, way, pd) : status;
+    status = slice_desc(b, sliceable, count, &weights, &convolution);
+    return status == VBS_OK ? find_named(b, &convolution, sliceable, pd) : status;
 }
 
 static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
@@ -149,20 +153,20 @@ static int64_t buffer_bytes(const struct od_build *b, int64_t count)
     return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
 }
 
-enum vbs_status od_way_divides(struct od_build *b, const struct od_way *way, bool *divides,
-                               int64_t *ws_bytes)
+enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
+                             bool *divides, int64_t *ws_bytes)
 {
     const struct od_weights *w = weights_of(b);
     int64_t group = w->channels / groups_of(b), half = (units_of(b) + 1) / 2 * w->unit;
-    int64_t block = od_form_unit(way->md, groups_of(b) > 1);
+    int64_t block = od_packed_unit(sliceable->md, groups_of(b) > 1);
     int64_t counts[] = {w->unit, half < group ? half : group};
 
     *ws_bytes = 0;
-    *divides =
-        units_of(b) > 1 && block > 0 && w->unit % block == 0 && !has_unfused(b, way->algorithm);
+    *divides = units_of(b) > 1 && block > 0 && w->unit % block == 0 &&
+               !has_unfused(b, sliceable->algorithm);
     for (int i = 0; i < 2 && *divides; i++) {
         dnnl_primitive_desc_t pd;
-        enum vbs_status status = slice_pd(b, way, counts[i], &pd);
+        enum vbs_status status = slice_pd(b, sliceable, counts[i], &pd);
         int64_t bytes;
 
         if (status != VBS_OK)
@@ -178,23 +182,23 @@ enum vbs_status od_way_divides(struct od_build *b, const struct od_way *way, boo
 /* ---- kernels ---- */
 
 /* Output channels first.. first + count - 1 in pieces of so many. */
-struct ranges {
-    const struct od_way *way;
-    struct od_packed *form;
-    int64_t first, count, piece;
+struct od_ranges {
+    const struct od_sliceable *sliceable;
+    struct od_packed *packed;
+    int64_t first, count, each;
     dnnl_memory_t buffer; /* of outputs; null: none is needed */
     int64_t buffer_offset;
 };
 
 /* Weights and bias of some channels, appended to args. */
-static enum vbs_status add_parameters(struct od_build *b, const struct ranges *r,
+static enum vbs_status add_parameters(struct od_build *b, const struct od_ranges *r,
                                       const_dnnl_primitive_desc_t pd, int64_t first, int64_t count,
                                       dnnl_exec_arg_t *args, int *n_args)
 {
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
-    struct od_memory where = {.place = OD_WEIGHTS,
-                              .offset =
-                                  od_form_bytes(r->form, first) - od_form_bytes(r->form, r->first)};
+    struct od_memory where = {.location = OD_WEIGHTS,
+                              .offset = od_packed_bytes(r->packed, first) -
+                                        od_packed_bytes(r->packed, r->first)};
     float *bias = weights_of(b)->bias;
     dnnl_memory_desc_t bias_md;
     enum vbs_status status;
@@ -210,7 +214,7 @@ static enum vbs_status add_parameters(struct od_build *b, const struct ranges *r
 }
 
 /* A convolution of channels of one group, for each sample. */
-static enum vbs_status add_samples(struct od_build *b, const struct ranges *r, int64_t group,
+static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r, int64_t group,
                                    int64_t first, int64_t count)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
@@ -218,15 +222,15 @@ static enum vbs_status add_samples(struct od_build *b, const struct ranges *r, i
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     dnnl_primitive_desc_t pd;
     int n_args = 2;
-    enum vbs_status status = slice_pd(b, r->way, count, &pd);
+    enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
 
     if (status == VBS_OK && !pd)
         status = od_fail(b, dnnl_unimplemented, "a part");
     if (status == VBS_OK)
         status = add_parameters(b, r, pd, first, count, args, &n_args);
     for (int i = 0; i < b->batch && status == VBS_OK; i++) {
-        struct od_memory src = {.place = OD_SRC, .offset = i * in->bytes + src_offset};
-        struct od_memory dst = {.place = OD_DST,
+        struct od_memory src = {.location = OD_SRC, .offset = i * in->bytes + src_offset};
+        struct od_memory dst = {.location = OD_DST,
                                 .offset = i * out->bytes + first * out->positions * 4};
 
         status = od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), src, NULL,
@@ -241,8 +245,8 @@ static enum vbs_status add_samples(struct od_build *b, const struct ranges *r, i
     return status;
 }
 
-static enum vbs_status add_convolutions(struct od_build *b, const struct ranges *r, int64_t first,
-                                        int64_t end)
+static enum vbs_status add_convolutions(struct od_build *b, const struct od_ranges *r,
+                                        int64_t first, int64_t end)
 {
     int64_t per_group = weights_of(b)->channels / groups_of(b);
     enum vbs_status status = VBS_OK;
@@ -258,15 +262,15 @@ static enum vbs_status add_convolutions(struct od_build *b, const struct ranges 
 }
 
 /* Rows of the buffer to where they belong in each sample. */
-static enum vbs_status add_copies(struct od_build *b, const struct ranges *r, int64_t first,
+static enum vbs_status add_copies(struct od_build *b, const struct od_ranges *r, int64_t first,
                                   int64_t count)
 {
     dnnl_memory_desc_t row;
     enum vbs_status status = od_describe_vector(b, count, &row);
 
     for (int i = 0; i < b->batch && status == VBS_OK; i++) {
-        struct od_memory from = {.place = OD_BUFFER, .offset = r->buffer_offset + 4 * i * count};
-        struct od_memory to = {.place = OD_DST, .offset = i * od_output(b)->bytes + 4 * first};
+        struct od_memory from = {.location = OD_BUFFER, .offset = r->buffer_offset + 4 * i * count};
+        struct od_memory to = {.location = OD_DST, .offset = i * od_output(b)->bytes + 4 * first};
         dnnl_memory_t source, target;
 
         status = od_kernel_add(b, &row, from, NULL, &source);
@@ -279,15 +283,15 @@ static enum vbs_status add_copies(struct od_build *b, const struct ranges *r, in
 }
 
 /* An inner product of all samples. */
-static enum vbs_status add_product(struct od_build *b, struct ranges *r, int64_t first,
+static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int64_t first,
                                    int64_t count)
 {
-    struct od_memory dst = {.place = OD_DST, .offset = 4 * first};
+    struct od_memory dst = {.location = OD_DST, .offset = 4 * first};
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     const dnnl_memory_desc_t *dst_md;
     dnnl_primitive_desc_t pd;
     int n_args = 2;
-    enum vbs_status status = slice_pd(b, r->way, count, &pd);
+    enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
 
     if (status == VBS_OK && !pd)
         status = od_fail(b, dnnl_unimplemented, "a part");
@@ -315,31 +319,33 @@ static enum vbs_status add_product(struct od_build *b, struct ranges *r, int64_t
 }
 
 /* The kernel of all ranges, one after the other. */
-static enum vbs_status build_ranges(struct od_build *b, const char *name, struct ranges *r)
+static enum vbs_status build_ranges(struct od_build *b, const char *name, struct od_ranges *r)
 {
     enum vbs_status status;
 
     status = od_kernel_begin(b, name);
     if (status == VBS_OK)
-        status = od_kernel_weights(b, r->form, r->first, r->count);
-    for (int64_t c = r->first; c < r->first + r->count && status == VBS_OK; c += r->piece)
-        status = b->l->op == VBS_OP_FC ? add_product(b, r, c, r->piece)
-                                       : add_convolutions(b, r, c, c + r->piece);
+        status = od_kernel_weights(b, r->packed, r->first, r->count);
+    for (int64_t c = r->first; c < r->first + r->count && status == VBS_OK; c += r->each)
+        status = b->l->op == VBS_OP_FC ? add_product(b, r, c, r->each)
+                                       : add_convolutions(b, r, c, c + r->each);
     if (status == VBS_OK)
-        od_kernel_end(b, od_form_bytes(r->form, r->count) + weights_of(b)->bias_bytes,
-                      r->form->number);
+        od_kernel_end(b, od_packed_bytes(r->packed, r->count) + weights_of(b)->bias_bytes,
+                      r->packed->number);
     return status;
 }
 
-enum vbs_status od_build_part(struct od_build *b, const char *name, const struct od_way *way)
+enum vbs_status od_build_slice(struct od_build *b, const char *name,
+                               const struct od_sliceable *sliceable)
 {
     int64_t unit = weights_of(b)->unit, units = units_of(b);
-    int64_t first = (b->requested->part - 1) * units / b->requested->parts;
-    int64_t end = b->requested->part * units / b->requested->parts;
-    struct ranges r = {.way = way, .first = first * unit, .count = (end - first) * unit};
-    enum vbs_status status = od_weights_form(b, way->md, 1, way->stored, &r.form);
+    int64_t first = (b->requested->slice - 1) * units / b->requested->n_slices;
+    int64_t end = b->requested->slice * units / b->requested->n_slices;
+    struct od_ranges r = {
+        .sliceable = sliceable, .first = first * unit, .count = (end - first) * unit};
+    enum vbs_status status = od_weights_packed(b, sliceable->md, 1, sliceable->stored, &r.packed);
 
-    r.piece = r.count;
+    r.each = r.count;
     if (status == VBS_OK)
         status = build_ranges(b, name, &r);
     if (status == VBS_OK)
@@ -349,37 +355,37 @@ enum vbs_status od_build_part(struct od_build *b, const char *name, const struct
 
 /* ---- kernels that are measured in parts ---- */
 
-bool od_may_be_measured(const struct od_build *b)
+bool od_may_run_in_slices(const struct od_build *b)
 {
     if (units_of(b) == 1 || groups_of(b) > 1 || has_unfused(b, dnnl_convolution_direct))
         return false;
-    return b->requested ? b->requested->measured > 0
+    return b->requested ? b->requested->row_slices > 0
                         : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;
 }
 
 /* In n parts; nothing where the way has no primitive for a part. */
-static enum vbs_status build_number(struct od_build *b, const char *name, const struct od_way *way,
-                                    int n)
+static enum vbs_status build_number(struct od_build *b, const char *name,
+                                    const struct od_sliceable *sliceable, int n)
 {
-    bool one = b->requested && b->requested->parts > 1;
-    int64_t block = way->md ? od_form_unit(way->md, false) : 0;
-    struct ranges r = {.way = way, .count = weights_of(b)->channels, .piece = 0};
+    bool one = b->requested && b->requested->n_slices > 1;
+    int64_t block = sliceable->md ? od_packed_unit(sliceable->md, false) : 0;
+    struct od_ranges r = {.sliceable = sliceable, .count = weights_of(b)->channels, .each = 0};
     dnnl_primitive_desc_t pd = NULL;
     char shown[80];
     enum vbs_status status;
 
-    r.piece = r.count / n;
-    if (way->md && (block == 0 || r.piece % block != 0))
+    r.each = r.count / n;
+    if (sliceable->md && (block == 0 || r.each % block != 0))
         return VBS_OK;
-    status = slice_pd(b, way, r.piece, &pd);
+    status = slice_pd(b, sliceable, r.each, &pd);
     if (status != VBS_OK || !pd)
         return status;
-    status = od_weights_form(b, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), n,
-                             way->stored, &r.form);
+    status = od_weights_packed(b, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0), n,
+                               sliceable->stored, &r.packed);
     dnnl_primitive_desc_destroy(pd);
     if (one) {
-        r.first = (b->requested->part - 1) * r.piece;
-        r.count = r.piece;
+        r.first = (b->requested->slice - 1) * r.each;
+        r.count = r.each;
     }
     snprintf(shown, sizeof shown, "%s/%d", name, n);
     if (status == VBS_OK)
@@ -389,25 +395,25 @@ static enum vbs_status build_number(struct od_build *b, const char *name, const 
     return status;
 }
 
-enum vbs_status od_build_measured(struct od_build *b, const char *name, const struct od_way *way,
-                                  int64_t packed_bytes)
+enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
+                                   const struct od_sliceable *sliceable, int64_t packed_bytes)
 {
     enum vbs_status status = VBS_OK;
     int n = 2, n_built = 0;
 
-    if (has_unfused(b, way->algorithm))
+    if (has_unfused(b, sliceable->algorithm))
         return VBS_OK;
     if (b->requested) {
-        n = b->requested->measured;
-        return units_of(b) % n == 0 && (b->requested->parts <= 1 || b->requested->parts == n)
-                   ? build_number(b, name, way, n)
+        n = b->requested->row_slices;
+        return units_of(b) % n == 0 && (b->requested->n_slices <= 1 || b->requested->n_slices == n)
+                   ? build_number(b, name, sliceable, n)
                    : VBS_OK;
     }
-    while (packed_bytes / n > MOST_PIECE_BYTES)
+    while (packed_bytes / n > MOST_SLICE_BYTES)
         n *= 2;
-    for (; packed_bytes / n > LEAST_PIECE_BYTES && units_of(b) % n == 0 && n_built < N_NUMBERS &&
+    for (; packed_bytes / n > LEAST_SLICE_BYTES && units_of(b) % n == 0 && n_built < N_NUMBERS &&
            status == VBS_OK;
          n *= 2, n_built++)
-        status = build_number(b, name, way, n);
+        status = build_number(b, name, sliceable, n);
     return status;
 }

@@ -2,18 +2,18 @@
 #ifndef VBS_BACKEND_ONEDNN_CANDIDATES_H
 #define VBS_BACKEND_ONEDNN_CANDIDATES_H
 
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/slices.h"
 
 /* Layouts that a primitive works in; where they are not home, the kernel copies. */
 struct od_variant {
     enum od_layout src, dst;
-    bool home;
+    bool canonical;
     bool stored; /* padding counts as channels */
     dnnl_alg_kind_t algorithm;
 };
 
 /* An implementation of the layer. */
-struct od_candidate {
+struct od_implementation {
     dnnl_primitive_desc_t pd;
     struct od_variant variant;
     const char *impl; /* as oneDNN calls it; lives as pd */
@@ -22,31 +22,32 @@ struct od_candidate {
     bool reference;
 };
 
-struct od_candidates {
+struct od_implementations {
     int n, max;
-    struct od_candidate *list;
+    struct od_implementation *list;
 };
 
-void od_candidates_release(struct od_candidates *all);
+void od_implementations_release(struct od_implementations *all);
 
 /* Adds all implementations of an operation, with what its weights say is fused; none is no failure.
  */
-enum vbs_status od_candidates_add(struct od_build *b, struct od_candidates *all,
-                                  const_dnnl_op_desc_t desc,
-                                  struct od_variant variant) VBS_MUST_CHECK;
+enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
+                                       const_dnnl_op_desc_t desc,
+                                       struct od_variant variant) VBS_MUST_CHECK;
 
 /* Kernels of all candidates that can matter, or of the one that is requested. VBS_UNSUPPORTED:
  * there are none. */
-enum vbs_status od_candidates_build(struct od_build *b,
-                                    const struct od_candidates *all) VBS_MUST_CHECK;
+enum vbs_status od_implementations_build(struct od_build *b,
+                                         const struct od_implementations *all) VBS_MUST_CHECK;
 
 /* Bytes of its weights. */
-int64_t od_candidate_bytes(const struct od_candidate *c);
+int64_t od_implementation_bytes(const struct od_implementation *c);
 
 /* Of the candidates that work at home and do not divide, the lightest, or the one that is
  * requested, to be measured in parts: these run sample by sample, where heavier ones (Winograd with
  * larger tiles) are not faster. Null: none. */
-enum vbs_status od_candidates_measured(struct od_build *b, const struct od_candidates *all,
-                                       const struct od_candidate **chosen) VBS_MUST_CHECK;
+enum vbs_status od_implementations_for_slices(
+    struct od_build *b, const struct od_implementations *all,
+    const struct od_implementation **chosen) VBS_MUST_CHECK;
 
 #endif

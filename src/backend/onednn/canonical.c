@@ -3,7 +3,7 @@
  * Convolutions want blocks. The others take what they are given, but for those that work along the
  * channels or in other shapes, whose inputs and outputs are plain.
  */
-#include "backend/onednn/onednn.h"
+#include "backend/onednn/layout.h"
 
 #include "base/fail.h"
 
@@ -63,7 +63,7 @@ static bool reads_blocks(const struct vbs_network *network, const struct vbs_lay
 /* Of a layer that has no wish of its own: some input is plain that could lie in blocks, and none
  * lies in blocks. */
 static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l,
-                             const enum od_layout *homes)
+                             const enum od_layout *layouts)
 {
     bool held = false;
 
@@ -72,7 +72,7 @@ static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l
     for (int i = 0; i < l->n_inputs; i++) {
         int tensor = l->inputs[i];
 
-        if (homes[tensor] == OD_BLOCKED)
+        if (layouts[tensor] == OD_BLOCKED)
             return false;
         held |= od_can_be_blocked(b->session->block, &b->network->layers[tensor].shape);
     }
@@ -85,7 +85,7 @@ static bool either_way(int block, const struct vbs_shape *shape)
     return vbs_shape_elements(shape) == shape->dim[0] && shape->dim[0] % block == 0;
 }
 
-enum vbs_status od_homes(struct od_build *b, enum od_layout *homes)
+enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts)
 {
     const struct vbs_network *network = b->network;
     int n = network->n_layers, block = b->session->block;
@@ -101,9 +101,9 @@ enum vbs_status od_homes(struct od_build *b, enum od_layout *homes)
         const struct vbs_layer *l = &network->layers[k];
         bool plain = !od_can_be_blocked(block, &l->shape) ||
                      (read_plain[k] && !either_way(block, &l->shape)) ||
-                     (k > 0 && (!works_on_blocks(l) || inputs_are_plain(b, l, homes)));
+                     (k > 0 && (!works_on_blocks(l) || inputs_are_plain(b, l, layouts)));
 
-        homes[k] = plain ? OD_PLAIN : OD_BLOCKED;
+        layouts[k] = plain ? OD_PLAIN : OD_BLOCKED;
     }
     return VBS_OK;
 }

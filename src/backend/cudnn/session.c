@@ -1,0 +1,195 @@
+/* A session's calls: timing kernels, packing their weights, memory, tensors, and the end. */
+#include "backend/cudnn/operators.h"
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define HOLD_S 200e-6
+
+static struct cu_session *own(struct vbs_session *session)
+{
+    return (struct cu_session *)session;
+}
+
+/* ---- running ---- */
+
+/* Holds the stream until a kernel and the events round it are on its list, so that their time is
+ * the device's alone; not for long, should a call wait for the device. */
+static void CUDART_CB hold(void *self)
+{
+    struct cu_session *s = self;
+    double until_s = vbs_clock_s() + HOLD_S;
+
+    while (!atomic_load(&s->released) && vbs_clock_s() < until_s)
+        ;
+}
+
+/* Puts kernel between the two events. */
+static cudnnStatus_t enqueue_timed(struct cu_session *s, const struct cu_kernel *kernel,
+                                   const struct vbs_operands *operands, cudaError_t *error)
+{
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+
+    atomic_store(&s->released, false);
+    *error = cudaLaunchHostFunc(s->stream, hold, s);
+    if (*error == cudaSuccess)
+        *error = cudaEventRecord(s->start, s->stream);
+    if (*error == cudaSuccess)
+        status = cu_enqueue(s, kernel, operands);
+    if (*error == cudaSuccess && status == CUDNN_STATUS_SUCCESS)
+        *error = cudaEventRecord(s->stop, s->stream);
+    atomic_store(&s->released, true);
+    return status;
+}
+
+static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                           const struct vbs_operands *operands, double *time_us)
+{
+    struct cu_session *s = own(session);
+    const struct vbs_kernel *offer = &s->offers[kernel];
+    const char *name = s->layers[offer->layer].name;
+    cudnnStatus_t status;
+    cudaError_t error;
+    float ms = 0;
+
+    if (offer->packed_bytes > 0 && s->weights_given && !operands->weights)
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
+                        name, offer->algorithm, offer->batch);
+    status = enqueue_timed(s, &s->kernels[kernel], operands, &error);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return cu_fail(ctx, name, status, offer->algorithm);
+    if (error == cudaSuccess)
+        error = cudaEventSynchronize(s->stop);
+    if (error == cudaSuccess)
+        error = cudaEventElapsedTime(&ms, s->start, s->stop);
+    if (error != cudaSuccess)
+        return cu_fail_cuda(ctx, name, error, offer->algorithm);
+    *time_us = (double)ms * 1e3;
+    return VBS_OK;
+}
+
+/* ---- memory ---- */
+
+static void *alloc(struct vbs_session *session, int64_t bytes)
+{
+    void *memory = NULL;
+
+    (void)session;
+    if (cudaMalloc(&memory, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess)
+        return memory;
+    (void)cudaGetLastError();
+    return NULL;
+}
+
+static void release(struct vbs_session *session, void *memory)
+{
+    (void)session;
+    cudaFree(memory);
+}
+
+static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                            void *memory)
+{
+    struct cu_session *s = own(session);
+    int layer = s->offers[kernel].layer;
+    struct cu_build b = {.ctx = ctx,
+                         .session = s,
+                         .network = s->network,
+                         .layer = layer,
+                         .l = &s->network->layers[layer],
+                         .batch = 1};
+
+    if (!s->kernels[kernel].has_weights)
+        return VBS_OK;
+    return cu_weights_write(&b, s->kernels[kernel].first_output, s->kernels[kernel].n_outputs,
+                            memory);
+}
+
+static size_t tensor_bytes(const struct cu_session *s, int tensor, int n)
+{
+    return (size_t)n * (size_t)s->layers[tensor].out_bytes;
+}
+
+static enum vbs_status write_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                    int n, const float *values, void *memory)
+{
+    const struct cu_session *s = own(session);
+    cudaError_t error =
+        n == 0 ? cudaSuccess
+               : cudaMemcpy(memory, values, tensor_bytes(s, tensor, n), cudaMemcpyHostToDevice);
+
+    return error == cudaSuccess
+               ? VBS_OK
+               : cu_fail_cuda(ctx, s->layers[tensor].name, error, "copying a tensor");
+}
+
+static enum vbs_status read_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
+                                   int n, const void *memory, float *values)
+{
+    const struct cu_session *s = own(session);
+    cudaError_t error =
+        n == 0 ? cudaSuccess
+               : cudaMemcpy(values, memory, tensor_bytes(s, tensor, n), cudaMemcpyDeviceToHost);
+
+    return error == cudaSuccess
+               ? VBS_OK
+               : cu_fail_cuda(ctx, s->layers[tensor].name, error, "copying a tensor");
+}
+
+static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                            void *memory)
+{
+    size_t bytes = tensor_bytes(own(session), tensor, n);
+    float *values = malloc(bytes > 0 ? bytes : 1);
+    enum vbs_status status;
+
+    if (!values)
+        return vbs_no_memory(ctx);
+    vbs_tensor_values(tensor, 0, (int64_t)(bytes / sizeof *values), values);
+    status = write_tensor(ctx, session, tensor, n, values, memory);
+    free(values);
+    return status;
+}
+
+/* ---- closing ---- */
+
+static void close_session(struct vbs_session *session)
+{
+    struct cu_session *s = own(session);
+
+    if (s->stream)
+        cudaStreamSynchronize(s->stream);
+    for (int i = 0; i < s->base.n_kernels; i++)
+        cu_kernel_release(&s->kernels[i]);
+    cu_device_clear(s);
+    while (s->n_objects > 0)
+        cu_release(&s->objects[--s->n_objects]);
+    if (s->start)
+        cudaEventDestroy(s->start);
+    if (s->stop)
+        cudaEventDestroy(s->stop);
+    if (s->cudnn)
+        cudnnDestroy(s->cudnn);
+    if (s->stream)
+        cudaStreamDestroy(s->stream);
+    free(s->objects);
+    free(s->offers);
+    free(s->kernels);
+    vbs_arena_clear(&s->arena);
+    free(s);
+}
+
+const struct vbs_session_ops cu_session_ops = {
+    .device = &cu_device_ops,
+    .alloc = alloc,
+    .free = release,
+    .run = run,
+    .pack = pack,
+    .fill = fill,
+    .write = write_tensor,
+    .read = read_tensor,
+    .close = close_session,
+};
