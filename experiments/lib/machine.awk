@@ -1,4 +1,4 @@
-# Where a profile comes from, as one sentence, from its circumstances.
+# Where a profile comes from, as one sentence, from its provenance.
 /^# [a-z]+: / {
     key = substr($2, 1, length($2) - 1)
     sub(/^# [a-z]+: /, "")

@@ -1,8 +1,8 @@
 # Prints what the script of template.awk returns, in SQLite's quote mode: texts as they are, rows
-# through their format. %s takes numbers too, with as many digits as tell them apart. Any other conversion prints a
-# text in its width and NULL as `missing`, and passes over a percent sign behind it: "%.1f%%" makes "-"
-# of NULL where `missing` is that. A text that ends with \ is continued by the next one. A text that
-# begins with "error: " ends all.
+# through their format. %s takes numbers too, with as many digits as tell them apart. Any other
+# conversion prints a text in its width and NULL as `missing`, and passes over a percent sign behind
+# it: "%.1f%%" makes "-" of NULL where `missing` is that. A text that ends with \ is continued by the
+# next one. A text that begins with "error: " ends all.
 BEGIN { FS = "\037" }
 /^\034/ { exit failed = 1 }
 /^'\034/ { exit failed = 1 }

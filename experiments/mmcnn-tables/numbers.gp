@@ -24,7 +24,7 @@ do for [i = 1:5] {
     set title limit . ' MiB' offset 0, -0.5
     set yrange [0:word(tops, i) + 0]
     set ytics 0, word(steps, i) + 0
-    if (i == 1 || i == 4) { set ylabel 'parts' offset 1.0, 0 } else { unset ylabel }
+    if (i == 1 || i == 4) { set ylabel 'slices' offset 1.0, 0 } else { unset ylabel }
     if (i > 3) { set xlabel 'row' offset 0, 0.4 } else { unset xlabel }
     plot data every ::1 using 3:(here(limit) ? $5 + $6 : NaN) with boxes ls 42, \
          data every ::1 using 3:(here(limit) ? $5 : NaN) with boxes ls 41

@@ -45,7 +45,7 @@
 
 /*
  * Small parts are dear: kernels left with few channels are slower than their share of the time says
- * (experiments/weights-parts: nothing to 5 percent for 48 channels of a conv, 6 to 23 for 128 of a
+ * (experiments/weights-slices: nothing to 5 percent for 48 channels of a conv, 6 to 23 for 128 of a
  * large fc). So the recursion pays as if each part had so many channels more, and a part of the
  * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
  * Where a profile counts blocks of channels (its rows say in how many parts they run), parts of one

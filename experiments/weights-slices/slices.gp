@@ -1,12 +1,12 @@
-# Time of all parts over that of the whole against their number, with the fastest algorithm of each
+# Time of all slices over that of the whole against their number, with the fastest algorithm of each
 # batch, one panel per batch.
 format = ARG1
 folder = ARG2
 width = 8.6
 height = 3.2
 load folder . '/style.gp'
-set output 'parts.' . format
-data = 'parts.csv'
+set output 'slices.' . format
+data = 'slices.csv'
 is(name, small, large) = strcol(1) eq name && ($2 == small || $2 == large) && $9 == 1
 ratio(name, small, large) = is(name, small, large) ? $6 / $5 : NaN
 
@@ -19,7 +19,7 @@ stats data every ::1 using ($9 == 1 ? $6 / $5 : NaN) nooutput
 set yrange [0:1.15 * (STATS_max > 1.2 ? STATS_max : 1.2)]
 set tmargin at screen 0.80
 set bmargin at screen 0.17
-set xlabel 'parts' offset 0, 0.4
+set xlabel 'slices' offset 0, 0.4
 set multiplot
 do for [i = 1:3] {
     small = word('1 4 16', i) + 0 # of VGG
@@ -28,7 +28,7 @@ do for [i = 1:3] {
     set rmargin at screen 0.335 + 0.32 * (i - 1)
     set title word('1 4 16', i) eq '1' ? 'batch 1' : sprintf('batch %d (VGG: %d)', large, small) \
         offset 0, -0.4
-    if (i == 1) { set ylabel 'time of all parts / whole' offset 1.0, 0 } else { unset ylabel }
+    if (i == 1) { set ylabel 'time of all slices / whole' offset 1.0, 0 } else { unset ylabel }
     plot 1 with lines ls 6, \
          data every ::1 using 4:(ratio('AlexNet conv3', large, large)) with linespoints ls 11, \
          data every ::1 using 4:(ratio('AlexNet conv4', large, large)) with linespoints ls 12, \
