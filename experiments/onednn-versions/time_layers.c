@@ -5,12 +5,12 @@
  *     time_layers LAYERS BATCH PASSES
  *
  * LAYERS is what layers.awk prints. Each layer has bias and ReLU fused, as in vbslab, and is tried
- * with vbslab's home layout (nChw16c, channels padded to 16; the images as they come, nchw) and,
- * convolutions, with any layout that the library asks for. A pass runs all layers in order, each
- * with the next of its kernels, so that weights are as cold as in a whole network. Two passes for
- * each kernel warm up; kernels much slower than the best of their kind then drop out; PASSES for
- * each kernel that is left are timed. A negative time is that of a run with an involuntary context
- * switch.
+ * with vbslab's canonical layout (nChw16c, channels padded to 16; the images as they come, nchw)
+ * and, convolutions, with any layout that the library asks for. A pass runs all layers in order,
+ * each with the next of its kernels, so that weights are as cold as in a whole network. Two passes
+ * for each kernel warm up; kernels much slower than the best of their kind are then left out;
+ * PASSES for each kernel that is left are timed. A negative time is that of a run with an
+ * involuntary context switch.
  *
  * Built once with the headers of oneDNN 2 and once with those of 3; the binary for 3 runs with
  * any 3.x. Nothing is freed that lives until the end.
@@ -26,10 +26,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { MAX_LAYERS = 64, MAX_WAYS = 40, CHANNEL_BLOCK = 16, HUGE_PAGE = 2 << 20 };
+enum { MAX_LAYERS = 64, MAX_KERNELS = 40, CHANNEL_BLOCK = 16, HUGE_PAGE = 2 << 20 };
 
-/* A kernel is dropped when it takes this many times as long as the best of its kind, and more. */
-static const double drop_above = 1.5, drop_slack_us = 20;
+/* A kernel is left out when it takes this many times as long as the best of its kind, and more. */
+static const double slow_ratio = 1.5, slow_slack_us = 20;
 
 struct layer {
     char network[32], name[64], kind[8];
@@ -38,11 +38,11 @@ struct layer {
 };
 
 /* One kernel of a layer with its layouts. */
-struct way {
-    char kernel[80], src_layout[8], dst_layout[8];
+struct kernel {
+    char name[80], src_layout[8], dst_layout[8];
     bool any_layout; /* found when the library was free to choose layouts */
-    bool also_any;   /* a home way that it chose then too */
-    bool dropped;
+    bool also_any;   /* one of the canonical layout that it chose then too */
+    bool left_out;
     size_t weight_bytes, scratch_bytes;
     dnnl_primitive_t primitive;
     dnnl_memory_t src, dst, scratch;
@@ -59,16 +59,16 @@ struct packed {
     void *data;
 };
 
-struct ways {
-    struct way all[MAX_WAYS];
+struct kernels {
+    struct kernel all[MAX_KERNELS];
     int n;
-    struct packed packed[MAX_WAYS];
+    struct packed packed[MAX_KERNELS];
     int n_packed;
 };
 
 struct bench {
     struct layer layers[MAX_LAYERS];
-    struct ways *ways; /* of each layer */
+    struct kernels *kernels; /* of each layer */
     int n_layers, batch, passes;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -79,7 +79,7 @@ struct bench {
     uint32_t random;
 };
 
-/* What a layer's tensors are, plain or in the home layout. */
+/* What a layer's tensors are, plain or in the canonical layout. */
 struct shapes {
     int n_dims, n_weight_dims;
     dnnl_dims_t src, dst, weights, bias;
@@ -285,11 +285,12 @@ static void reorder(struct bench *b, od_md from, void *from_data, od_md to, void
     dnnl_memory_destroy(target);
 }
 
-static void *packed_weights(struct bench *b, struct ways *ways, od_md md, const struct shapes *s)
+static void *packed_weights(struct bench *b, struct kernels *kernels, od_md md,
+                            const struct shapes *s)
 {
-    for (int i = 0; i < ways->n_packed; i++)
-        if (dnnl_memory_desc_equal(ways->packed[i].md, md))
-            return ways->packed[i].data;
+    for (int i = 0; i < kernels->n_packed; i++)
+        if (dnnl_memory_desc_equal(kernels->packed[i].md, md))
+            return kernels->packed[i].data;
 
     dnnl_format_tag_t tag = s->n_weight_dims == 2   ? dnnl_ab
                             : s->n_weight_dims == 4 ? dnnl_abcd
@@ -299,35 +300,35 @@ static void *packed_weights(struct bench *b, struct ways *ways, od_md md, const 
 
     reorder(b, od_make(s->n_weight_dims, s->weights, tag), plain, md, data);
     free(plain);
-    ways->packed[ways->n_packed++] = (struct packed){md, data};
+    kernels->packed[kernels->n_packed++] = (struct packed){md, data};
     return data;
 }
 
 /* ---- the kernels of a layer ---- */
 
 /* A trial with AlexNet at batch 1 found none of these ever the fastest. */
-static bool is_hopeless(const struct layer *y, const char *kernel)
+static bool is_dominated(const struct layer *y, const char *kernel)
 {
     return strncmp(kernel, "ref", 3) == 0 || strstr(kernel, "sse41") ||
            (!is_fc(y) && strstr(kernel, "avx2")) ||
            (!is_fc(y) && y->kernel > 1 && strstr(kernel, "gemm"));
 }
 
-/* Whether the layer has this way already, at home perhaps. */
-static bool is_known(const struct layer *y, struct ways *ways, const struct way *way)
+/* Whether the layer has this kernel already, of the canonical layout perhaps. */
+static bool is_known(const struct layer *y, struct kernels *kernels, const struct kernel *kernel)
 {
     bool known = false;
 
-    for (int i = 0; i < ways->n; i++) {
-        struct way *other = &ways->all[i];
+    for (int i = 0; i < kernels->n; i++) {
+        struct kernel *other = &kernels->all[i];
 
-        if (strcmp(other->kernel, way->kernel) != 0 ||
-            strcmp(other->src_layout, way->src_layout) != 0 ||
-            strcmp(other->dst_layout, way->dst_layout) != 0)
+        if (strcmp(other->name, kernel->name) != 0 ||
+            strcmp(other->src_layout, kernel->src_layout) != 0 ||
+            strcmp(other->dst_layout, kernel->dst_layout) != 0)
             continue;
-        if (other->any_layout == way->any_layout) {
+        if (other->any_layout == kernel->any_layout) {
             known = true;
-        } else if (way->any_layout && is_whole_blocks(y)) {
+        } else if (kernel->any_layout && is_whole_blocks(y)) {
             other->also_any = true;
             known = true;
         }
@@ -335,12 +336,12 @@ static bool is_known(const struct layer *y, struct ways *ways, const struct way 
     return known;
 }
 
-static dnnl_memory_t add_arg(struct bench *b, struct way *way, int arg, od_md md, void *data)
+static dnnl_memory_t add_arg(struct bench *b, struct kernel *kernel, int arg, od_md md, void *data)
 {
     dnnl_memory_t memory;
 
     CHECK(dnnl_memory_create(&memory, md, b->engine, data));
-    way->args[way->n_args++] = (dnnl_exec_arg_t){arg, memory};
+    kernel->args[kernel->n_args++] = (dnnl_exec_arg_t){arg, memory};
     return memory;
 }
 
@@ -350,38 +351,39 @@ static void at_least(size_t *size, size_t needed)
         *size = needed;
 }
 
-/* Whether the way was added; then `desc` must live on. */
-static bool add_way(struct bench *b, int layer, struct way way, dnnl_primitive_desc_t desc,
-                    const struct shapes *s)
+/* Whether the kernel was added; then `desc` must live on. */
+static bool add_kernel(struct bench *b, int layer, struct kernel kernel, dnnl_primitive_desc_t desc,
+                       const struct shapes *s)
 {
     const struct layer *y = &b->layers[layer];
-    struct ways *ways = &b->ways[layer];
+    struct kernels *kernels = &b->kernels[layer];
     od_md src = dnnl_primitive_desc_query_md(desc, dnnl_query_src_md, 0);
     od_md dst = dnnl_primitive_desc_query_md(desc, dnnl_query_dst_md, 0);
     od_md weights = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
     od_md bias = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 1);
     od_md scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
 
-    strcpy(way.src_layout, layout_of(src, s->n_dims, s->src));
-    strcpy(way.dst_layout, layout_of(dst, s->n_dims, s->dst));
-    if (is_known(y, ways, &way) || dnnl_primitive_create(&way.primitive, desc) != dnnl_success)
+    strcpy(kernel.src_layout, layout_of(src, s->n_dims, s->src));
+    strcpy(kernel.dst_layout, layout_of(dst, s->n_dims, s->dst));
+    if (is_known(y, kernels, &kernel) ||
+        dnnl_primitive_create(&kernel.primitive, desc) != dnnl_success)
         return false;
-    if (ways->n == MAX_WAYS)
-        fail("too many kernels", MAX_WAYS);
+    if (kernels->n == MAX_KERNELS)
+        fail("too many kernels", MAX_KERNELS);
 
-    way.weight_bytes = dnnl_memory_desc_get_size(weights);
-    way.scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+    kernel.weight_bytes = dnnl_memory_desc_get_size(weights);
+    kernel.scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
     at_least(&b->activation_bytes, dnnl_memory_desc_get_size(src));
     at_least(&b->activation_bytes, dnnl_memory_desc_get_size(dst));
-    at_least(&b->scratch_bytes, way.scratch_bytes);
-    way.src = add_arg(b, &way, DNNL_ARG_SRC, src, NULL);
-    way.dst = add_arg(b, &way, DNNL_ARG_DST, dst, NULL);
-    add_arg(b, &way, DNNL_ARG_WEIGHTS, weights, packed_weights(b, ways, weights, s));
-    add_arg(b, &way, DNNL_ARG_BIAS, bias, new_buffer(dnnl_memory_desc_get_size(bias)));
-    if (way.scratch_bytes)
-        way.scratch = add_arg(b, &way, DNNL_ARG_SCRATCHPAD, scratch, NULL);
-    way.us = new_buffer(sizeof *way.us * (size_t)b->passes * MAX_WAYS);
-    ways->all[ways->n++] = way;
+    at_least(&b->scratch_bytes, kernel.scratch_bytes);
+    kernel.src = add_arg(b, &kernel, DNNL_ARG_SRC, src, NULL);
+    kernel.dst = add_arg(b, &kernel, DNNL_ARG_DST, dst, NULL);
+    add_arg(b, &kernel, DNNL_ARG_WEIGHTS, weights, packed_weights(b, kernels, weights, s));
+    add_arg(b, &kernel, DNNL_ARG_BIAS, bias, new_buffer(dnnl_memory_desc_get_size(bias)));
+    if (kernel.scratch_bytes)
+        kernel.scratch = add_arg(b, &kernel, DNNL_ARG_SCRATCHPAD, scratch, NULL);
+    kernel.us = new_buffer(sizeof *kernel.us * (size_t)b->passes * MAX_KERNELS);
+    kernels->all[kernels->n++] = kernel;
     return true;
 }
 
@@ -398,7 +400,7 @@ static dnnl_primitive_attr_t new_attr(void)
     return attr;
 }
 
-static void add_ways(struct bench *b, int layer, bool any_layout, dnnl_alg_kind_t algorithm)
+static void add_kernels(struct bench *b, int layer, bool any_layout, dnnl_alg_kind_t algorithm)
 {
     const struct layer *y = &b->layers[layer];
     struct shapes s = shapes_of(y, b->batch, any_layout);
@@ -415,14 +417,14 @@ static void add_ways(struct bench *b, int layer, bool any_layout, dnnl_alg_kind_
         return; /* Winograd where there is none, for one */
     for (; status == dnnl_success; status = od_next(&kernels)) {
         dnnl_primitive_desc_t desc = od_get(&kernels);
-        struct way way = {.any_layout = any_layout};
+        struct kernel kernel = {.any_layout = any_layout};
         const char *name = NULL;
 
         if (!desc)
             fail("no memory", 0);
         CHECK(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, (void *)&name));
-        snprintf(way.kernel, sizeof way.kernel, "%s", name);
-        if (is_hopeless(y, way.kernel) || !add_way(b, layer, way, desc, &s))
+        snprintf(kernel.name, sizeof kernel.name, "%s", name);
+        if (is_dominated(y, kernel.name) || !add_kernel(b, layer, kernel, desc, &s))
             dnnl_primitive_desc_destroy(desc);
     }
     od_end(&kernels);
@@ -432,15 +434,15 @@ static void prepare(struct bench *b)
 {
     CHECK(dnnl_engine_create(&b->engine, dnnl_cpu, 0));
     CHECK(dnnl_stream_create(&b->stream, b->engine, dnnl_stream_default_flags));
-    b->ways = new_buffer(sizeof *b->ways * (size_t)b->n_layers);
+    b->kernels = new_buffer(sizeof *b->kernels * (size_t)b->n_layers);
     for (int l = 0; l < b->n_layers; l++) {
-        add_ways(b, l, false, dnnl_convolution_direct);
+        add_kernels(b, l, false, dnnl_convolution_direct);
         if (!is_fc(&b->layers[l])) {
-            add_ways(b, l, false, dnnl_convolution_winograd);
-            add_ways(b, l, true, dnnl_convolution_direct);
-            add_ways(b, l, true, dnnl_convolution_winograd);
+            add_kernels(b, l, false, dnnl_convolution_winograd);
+            add_kernels(b, l, true, dnnl_convolution_direct);
+            add_kernels(b, l, true, dnnl_convolution_winograd);
         }
-        if (b->ways[l].n == 0)
+        if (b->kernels[l].n == 0)
             fail(b->layers[l].name, 0);
     }
     for (int i = 0; i < 2; i++) {
@@ -454,17 +456,17 @@ static void prepare(struct bench *b)
 /* ---- timing ---- */
 
 /* Microseconds of one run; negative when it was disturbed. */
-static double run(struct bench *b, int layer, struct way *way)
+static double run(struct bench *b, int layer, struct kernel *kernel)
 {
-    CHECK(dnnl_memory_set_data_handle(way->src, b->activations[layer % 2]));
-    CHECK(dnnl_memory_set_data_handle(way->dst, b->activations[(layer + 1) % 2]));
-    if (way->scratch)
-        CHECK(dnnl_memory_set_data_handle(way->scratch, b->scratch));
+    CHECK(dnnl_memory_set_data_handle(kernel->src, b->activations[layer % 2]));
+    CHECK(dnnl_memory_set_data_handle(kernel->dst, b->activations[(layer + 1) % 2]));
+    if (kernel->scratch)
+        CHECK(dnnl_memory_set_data_handle(kernel->scratch, b->scratch));
 
     long before = disturbances();
     double began = now_us();
 
-    CHECK(dnnl_primitive_execute(way->primitive, b->stream, way->n_args, way->args));
+    CHECK(dnnl_primitive_execute(kernel->primitive, b->stream, kernel->n_args, kernel->args));
     CHECK(dnnl_stream_wait(b->stream));
 
     double us = now_us() - began;
@@ -472,12 +474,12 @@ static double run(struct bench *b, int layer, struct way *way)
     return disturbances() == before ? us : -us;
 }
 
-static int n_left(const struct ways *ways)
+static int n_left(const struct kernels *kernels)
 {
     int n = 0;
 
-    for (int i = 0; i < ways->n; i++)
-        n += !ways->all[i].dropped;
+    for (int i = 0; i < kernels->n; i++)
+        n += !kernels->all[i].left_out;
     return n;
 }
 
@@ -486,18 +488,18 @@ static int most_left(const struct bench *b)
     int most = 0;
 
     for (int l = 0; l < b->n_layers; l++)
-        if (n_left(&b->ways[l]) > most)
-            most = n_left(&b->ways[l]);
+        if (n_left(&b->kernels[l]) > most)
+            most = n_left(&b->kernels[l]);
     return most;
 }
 
-static struct way *nth_left(struct ways *ways, int n)
+static struct kernel *nth_left(struct kernels *kernels, int n)
 {
     int i = 0;
 
-    while (ways->all[i].dropped || n-- > 0)
+    while (kernels->all[i].left_out || n-- > 0)
         i++;
-    return &ways->all[i];
+    return &kernels->all[i];
 }
 
 static void warm_up(struct bench *b)
@@ -506,67 +508,67 @@ static void warm_up(struct bench *b)
 
     for (int pass = 0; pass < n_passes; pass++)
         for (int l = 0; l < b->n_layers; l++) {
-            struct way *way = &b->ways[l].all[pass % b->ways[l].n];
-            double us = run(b, l, way);
+            struct kernel *kernel = &b->kernels[l].all[pass % b->kernels[l].n];
+            double us = run(b, l, kernel);
 
-            if (us > 0 && (way->warm_us == 0 || us < way->warm_us))
-                way->warm_us = us;
+            if (us > 0 && (kernel->warm_us == 0 || us < kernel->warm_us))
+                kernel->warm_us = us;
         }
 }
 
 /* Home or any layout, direct or Winograd. */
-static int kind_of(const struct way *way)
+static int kind_of(const struct kernel *kernel)
 {
-    return way->any_layout * 2 + !!strstr(way->kernel, "wino");
+    return kernel->any_layout * 2 + !!strstr(kernel->name, "wino");
 }
 
-static void drop_slow(struct ways *ways)
+static void leave_out_slow(struct kernels *kernels)
 {
     double best[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
 
-    for (int i = 0; i < ways->n; i++) {
-        const struct way *way = &ways->all[i];
+    for (int i = 0; i < kernels->n; i++) {
+        const struct kernel *kernel = &kernels->all[i];
 
-        if (way->warm_us > 0)
-            best[kind_of(way)] = fmin(best[kind_of(way)], way->warm_us);
+        if (kernel->warm_us > 0)
+            best[kind_of(kernel)] = fmin(best[kind_of(kernel)], kernel->warm_us);
     }
-    best[2] = fmin(best[2], best[0]); /* a home layout is one of any */
-    for (int i = 0; i < ways->n; i++)
-        ways->all[i].dropped =
-            ways->all[i].warm_us > drop_above * best[kind_of(&ways->all[i])] + drop_slack_us;
+    best[2] = fmin(best[2], best[0]); /* a canonical layout is one of any */
+    for (int i = 0; i < kernels->n; i++)
+        kernels->all[i].left_out =
+            kernels->all[i].warm_us > slow_ratio * best[kind_of(&kernels->all[i])] + slow_slack_us;
 }
 
 static void time_all(struct bench *b)
 {
     warm_up(b);
     for (int l = 0; l < b->n_layers; l++)
-        drop_slow(&b->ways[l]);
+        leave_out_slow(&b->kernels[l]);
 
     int n_passes = b->passes * most_left(b);
 
     for (int pass = 0; pass < n_passes; pass++)
         for (int l = 0; l < b->n_layers; l++) {
-            struct way *way = nth_left(&b->ways[l], pass % n_left(&b->ways[l]));
+            struct kernel *kernel = nth_left(&b->kernels[l], pass % n_left(&b->kernels[l]));
 
-            way->us[way->n_us++] = run(b, l, way);
+            kernel->us[kernel->n_us++] = run(b, l, kernel);
         }
 }
 
 /* ---- what came out ---- */
 
-static void print_way(const struct bench *b, int layer, const struct way *way)
+static void print_kernel(const struct bench *b, int layer, const struct kernel *kernel)
 {
     const dnnl_version_t *v = dnnl_version();
     const struct layer *y = &b->layers[layer];
 
     printf("%d.%d.%d,%s,%d,%d,%s,%s,%s,%s,%s,%s,%d,%zu,%zu,%d,", v->major, v->minor, v->patch,
-           y->network, b->batch, layer, y->name, y->kind, way->any_layout ? "any" : "home",
-           way->kernel, way->src_layout, way->dst_layout, way->also_any, way->weight_bytes,
-           way->scratch_bytes, way->dropped);
-    if (way->dropped)
-        printf("%.1f", way->warm_us);
-    for (int i = 0; i < way->n_us; i++)
-        printf("%s%.1f", i > 0 ? " " : "", way->us[i]);
+           y->network, b->batch, layer, y->name, y->kind, kernel->any_layout ? "any" : "home",
+           kernel->name, kernel->src_layout, kernel->dst_layout, kernel->also_any,
+           kernel->weight_bytes, kernel->scratch_bytes, kernel->left_out);
+    if (kernel->left_out)
+        printf("%.1f", kernel->warm_us);
+    for (int i = 0; i < kernel->n_us; i++)
+        printf("%s%.1f", i > 0 ? " " : "", kernel->us[i]);
     putchar('\n');
 }
 
@@ -588,7 +590,7 @@ int main(int argc, char **argv)
     puts("version,network,batch,layer,name,kind,layouts,kernel,src,dst,also_any,weight_bytes,"
          "scratch_bytes,dropped,samples_us");
     for (int l = 0; l < b.n_layers; l++)
-        for (int i = 0; i < b.ways[l].n; i++)
-            print_way(&b, l, &b.ways[l].all[i]);
+        for (int i = 0; i < b.kernels[l].n; i++)
+            print_kernel(&b, l, &b.kernels[l].all[i]);
     return fflush(stdout) != 0;
 }
