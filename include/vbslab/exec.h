@@ -1,23 +1,26 @@
 /*
  * vbslab/exec.h - executing schedules for real, inside an arena of exactly the budget.
  *
- * What is planned beforehand, once: kernels of the session (created and, with weights excluded,
- * packed), a buffer for everything that the schedule makes live, an offset for every buffer
- * (place.h), the file of packed weights that loads read. A run then only sets pointers: it makes no
- * allocation, no primitive and no reorder that the schedule does not name.
+ * Everything is prepared once: kernels of the session (created and, with weights excluded, packed),
+ * a buffer for everything that the schedule makes live, an offset for every buffer (place.h), and
+ * the file of packed weights that loads read. A run then only sets pointers: the executor allocates
+ * nothing, makes no kernel and converts nothing that the schedule does not name.
  *
  * Buffers. Time is the place in the list of steps. A sample of a tensor is live from the step that
- * computes it to the last that reads it; all samples of one step, of the layer that makes them and
- * of every layer that reads them, lie one after the other, so samples are joined into stacks: rigid
- * items whose samples begin and end at different steps. Scratch lives for its step. A layer in
- * place shares the stack of its first input. A loaded piece of weights is live from its load to its
- * drop; pieces that one step reads form a stack too. With io external the samples of the network's
- * input are copied into the arena for each step that reads them, and final outputs are copied out
- * behind the step that makes them.
+ * computes it to the last step that reads it. All samples of one step, of the layer that makes them
+ * and of every layer that reads them, lie one after the other, so samples are joined into rigid
+ * groups, whose samples begin and end to live at different steps. Scratch lives for its step. A
+ * layer in place shares the group of its first input. A block of packed weights is live from its
+ * load to its evict; blocks that one step reads form a rigid group too. With io external the
+ * samples of the network's input are copied into the arena for each step that reads them, and final
+ * outputs are copied out behind the step that makes them.
  *
  * Everything that the schedule counts lies in the arena. Beside it there is the base, which does
  * not depend on batches: program, libraries, kernels, parameters that runs are not given (biases,
  * and with weights excluded all packed weights).
+ *
+ * Threads: an executor is used by one thread at a time; profile, schedule and network are only read
+ * and may be shared.
  */
 #ifndef VBSLAB_EXEC_H
 #define VBSLAB_EXEC_H
@@ -38,18 +41,18 @@ struct vbs_exec_options {
      * schedule, else written anew; null: a file without a name in folder, for this executor only.
      */
     const char *weights_path;
-    const char *folder;           /* null: "." */
-    bool direct;                  /* loads bypass the page cache where the system can (O_DIRECT) */
-    bool paranoid;                /* what is dead is filled with signalling values and checked to be
-                                     untouched when it is needed next; slow */
-    bool trace;                   /* keep the times of every step */
+    const char *folder; /* null: "."; where nothing can be written there, TMPDIR or /tmp */
+    bool direct;        /* loads bypass the page cache where the system can (O_DIRECT) */
+    bool debug_checks;  /* memory that nothing lives in is filled with signalling values and
+                           checked to be untouched when it is next in use; slow */
+    bool trace;         /* keep the times of every step */
     struct vbs_progress progress; /* of preparing: kernels, placement, the weight file */
 };
 
-/* What placing gave; exec.h's terms for the four peaks are in struct vbs_exec_report. */
+/* What the offset allocation gave. */
 struct vbs_exec_placement {
     int64_t live_bytes;   /* peak of what is live, as the replay counts it */
-    int64_t load_bytes;   /* the same with buffers as they must be: aligned, samples of stacks */
+    int64_t load_bytes;   /* the same with buffers as they must be: aligned, in rigid groups */
     int64_t placed_bytes; /* the highest end of a buffer */
     int n_buffers;
     /* Copies of samples to another place, where they would be in the way of others; in the run's
@@ -118,8 +121,8 @@ void vbs_exec_free(struct vbs_exec *exec);
  * Runs the request once. input: request samples in plain order, or null: vbs_tensor_values.
  * outputs: one array per network->outputs, request samples in plain order, or null (null entries:
  * not wanted). Runs can be repeated; resident weights stay from one to the next. VBS_LIBRARY,
- * VBS_IO (a load failed), VBS_INTERRUPTED, and in paranoid mode VBS_LIBRARY where memory was
- * touched that was not to be.
+ * VBS_IO (a load failed), VBS_INTERRUPTED, and with debug checks VBS_LIBRARY where a step wrote
+ * outside what lives.
  */
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;

@@ -203,8 +203,9 @@ static const struct cli_option OPTIONS[] = {
      "weights included: the file of packed weights, written where it is not there or does not suit "
      "(default: a nameless one for this run)"},
     {"direct", NULL, "weights included: copies bypass the page cache"},
-    {"paranoid", NULL,
-     "fill what is dead with signalling values, and check that it stays so; slow"},
+    {"debug-checks", NULL,
+     "fill memory that is not in use with signalling values, and check that nobody changes it; "
+     "slow"},
     {"check", NULL, "compare the outputs with those of one sample at a time"},
     {"trace", "FILE.csv",
      "write every step of the fastest run, planned and executed; - is standard output, alone"},
@@ -218,6 +219,7 @@ const struct cli_command cli_run = {
     .summary = "execute for real in an arena of the budget; measured beside predicted",
     .usage = "PROFILE|MODEL (--schedule FILE.json | --planner P --memory SIZE) [options]",
     .options = OPTIONS,
+    .old_names = (const struct cli_old_name[]){{"paranoid", "debug-checks"}, {0}},
     .arguments =
         (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE},
                                       {"MODEL", "a .net or .onnx file: its newest profile"},

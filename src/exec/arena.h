@@ -1,5 +1,5 @@
 /*
- * The arena: one mapping of exactly the budget between two guard pages, or one piece of a device's
+ * The arena: one mapping of exactly the budget between two guard pages, or one block of a device's
  * memory; and what the system says of memory. Internal to the room.
  */
 #ifndef VBS_EXEC_ARENA_H

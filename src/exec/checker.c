@@ -14,15 +14,15 @@
 
 enum { ARRIVES = 1, LEAVES = 2 };
 
-struct vbs_exec_guard {
+struct vbs_exec_checker {
     const struct vbs_exec_arena *arena;
     int n_rects;
     struct vbs_place_rect *rects; /* offsets are of the arena */
     bool *is_resident;            /* [n_rects] there before the run */
     int *births, *deaths;         /* rects by their first slot, by the slot behind their last */
     int n_born, n_dead;           /* so far */
-    unsigned char *lives;         /* [page_bytes] of the arena's pages: 1: alive */
-    unsigned char *turns;         /* [n_rects] ARRIVES, LEAVES */
+    unsigned char *alive;         /* [page_bytes] of the arena's pages: 1: alive */
+    unsigned char *relocations;   /* [n_rects] ARRIVES, LEAVES */
     int n_left, *left;            /* [n_rects] those that have just left for another place */
     int64_t origin;               /* of the arena in its pages */
     int64_t every, looked;        /* steps between looks; the last step known to be clean */
@@ -49,14 +49,14 @@ static void fill(char *from, int64_t bytes)
 }
 
 /* The first dead byte of from..to - 1 of the pages that is not as it was filled; -1: none. */
-static int64_t find_touched(const struct vbs_exec_guard *guard, int64_t from, int64_t to)
+static int64_t find_touched(const struct vbs_exec_checker *checker, int64_t from, int64_t to)
 {
-    const char *low = guard->arena->low;
+    const char *low = checker->arena->low;
     uint64_t alive, there;
 
     for (int64_t i = from; i < to;) {
         if ((uintptr_t)(low + i) % 8 == 0 && to - i >= WORD) {
-            memcpy(&alive, guard->lives + i, sizeof alive);
+            memcpy(&alive, checker->alive + i, sizeof alive);
             if (alive == 0) {
                 memcpy(&there, low + i, sizeof there);
                 if (there == PATTERN) {
@@ -65,7 +65,7 @@ static int64_t find_touched(const struct vbs_exec_guard *guard, int64_t from, in
                 }
             }
         }
-        if (!guard->lives[i] && (unsigned char)low[i] != pattern_at(low + i))
+        if (!checker->alive[i] && (unsigned char)low[i] != pattern_at(low + i))
             return i;
         i++;
     }
@@ -88,140 +88,141 @@ static int compare(const void *left, const void *right)
     return a->rect - b->rect;
 }
 
-static bool sort_rects(struct vbs_exec_guard *guard)
+static bool sort_rects(struct vbs_exec_checker *checker)
 {
-    struct order *order = malloc((size_t)guard->n_rects * sizeof *order + 1);
+    struct order *order = malloc((size_t)checker->n_rects * sizeof *order + 1);
 
     if (!order)
         return false;
     for (int pass = 0; pass < 2; pass++) {
-        int *sorted = pass ? guard->deaths : guard->births;
+        int *sorted = pass ? checker->deaths : checker->births;
 
-        for (int i = 0; i < guard->n_rects; i++) /* in a slot those that arrive are born first */
-            order[i] =
-                (struct order){pass ? guard->rects[i].upper
-                                    : 2 * guard->rects[i].lower + !(guard->turns[i] & ARRIVES),
-                               i};
-        qsort(order, (size_t)guard->n_rects, sizeof *order, compare);
-        for (int i = 0; i < guard->n_rects; i++)
+        for (int i = 0; i < checker->n_rects; i++) /* in a slot those that arrive are born first */
+            order[i] = (struct order){pass ? checker->rects[i].upper
+                                           : 2 * checker->rects[i].lower +
+                                                 !(checker->relocations[i] & ARRIVES),
+                                      i};
+        qsort(order, (size_t)checker->n_rects, sizeof *order, compare);
+        for (int i = 0; i < checker->n_rects; i++)
             sorted[i] = order[i].rect;
     }
     free(order);
     return true;
 }
 
-/* The rects of an item in one of its turns; returns how many there are. */
-static int add_turn(struct vbs_exec_guard *guard, const struct vbs_exec_fit *fit, int turn, int n)
+/* The rects of an item in one of its relocations; returns how many there are. */
+static int add_relocation(struct vbs_exec_checker *checker, const struct vbs_exec_fit *fit,
+                          int relocation, int n)
 {
     const struct vbs_exec_layout *layout = &fit->layout;
-    const struct vbs_exec_turn *at = &layout->turns[turn];
+    const struct vbs_exec_relocation *at = &layout->relocations[relocation];
     const struct vbs_place_item *item = &fit->buffers.items[at->item];
-    const struct vbs_exec_slots slots = vbs_exec_turn_slots(layout, turn);
+    const struct vbs_exec_slots slots = vbs_exec_relocation_slots(layout, relocation);
     int first = n;
 
     for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
         struct vbs_place_rect rect = fit->buffers.rects[r];
-        int64_t piece = r - fit->buffers.first_piece_rect;
+        int64_t block = r - fit->buffers.first_block_rect;
 
         if (rect.lower >= slots.to || rect.upper <= slots.from)
             continue;
-        guard->turns[n] = (unsigned char)((rect.lower < slots.from ? ARRIVES : 0) |
-                                          (rect.upper > slots.to ? LEAVES : 0));
-        guard->is_resident[n] = piece >= 0 && piece < fit->buffers.n_piece_rects &&
-                                fit->pieces.pieces[piece].is_resident;
+        checker->relocations[n] = (unsigned char)((rect.lower < slots.from ? ARRIVES : 0) |
+                                                  (rect.upper > slots.to ? LEAVES : 0));
+        checker->is_resident[n] = block >= 0 && block < fit->buffers.n_block_rects &&
+                                  fit->blocks.blocks[block].is_resident;
         rect.lower = rect.lower > slots.from ? rect.lower : slots.from;
         rect.upper = rect.upper < slots.to ? rect.upper : slots.to;
         rect.offset += at->base;
-        guard->rects[n++] = rect;
+        checker->rects[n++] = rect;
     }
     return n - first;
 }
 
-/* How many rects there are with what is in several turns counted in each. */
+/* How many rects there are with what is in several relocations counted in each. */
 static size_t count_rects(const struct vbs_exec_fit *fit)
 {
     size_t n = 0;
 
     for (int i = 0; i < fit->buffers.n_items; i++)
         n += (size_t)fit->buffers.items[i].n_rects *
-             (size_t)(fit->layout.first_turn[i + 1] - fit->layout.first_turn[i]);
+             (size_t)(fit->layout.first_relocation[i + 1] - fit->layout.first_relocation[i]);
     return n;
 }
 
-enum vbs_status vbs_exec_guard_new(struct vbs_ctx *ctx, const struct vbs_exec_fit *fit,
-                                   const struct vbs_exec_arena *arena,
-                                   struct vbs_exec_guard **result)
+enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_fit *fit,
+                                     const struct vbs_exec_arena *arena,
+                                     struct vbs_exec_checker **result)
 {
-    struct vbs_exec_guard *guard = calloc(1, sizeof *guard);
-    int64_t n_steps = fit->walk->schedule->n_steps;
+    struct vbs_exec_checker *checker = calloc(1, sizeof *checker);
+    int64_t n_steps = fit->checked->schedule->n_steps;
     size_t n = count_rects(fit) + 1;
 
-    if (!guard)
+    if (!checker)
         return vbs_no_memory(ctx);
-    guard->arena = arena;
-    guard->rects = malloc(n * sizeof *guard->rects);
-    guard->is_resident = calloc(n, sizeof *guard->is_resident);
-    guard->births = malloc(n * sizeof *guard->births);
-    guard->deaths = malloc(n * sizeof *guard->deaths);
-    guard->turns = calloc(n, sizeof *guard->turns);
-    guard->left = malloc(n * sizeof *guard->left);
-    guard->lives = malloc((size_t)arena->page_bytes + 1);
-    guard->origin = arena->base - arena->low;
-    guard->every = n_steps / (MOST_BYTES / (arena->page_bytes + 1) + 1) + 1;
-    if (!guard->rects || !guard->is_resident || !guard->births || !guard->deaths || !guard->turns ||
-        !guard->left || !guard->lives) {
-        vbs_exec_guard_free(guard);
-        return vbs_no_memory(ctx);
-    }
-    for (int turn = 0; turn < fit->layout.n_turns; turn++)
-        guard->n_rects += add_turn(guard, fit, turn, guard->n_rects);
-    if (!sort_rects(guard)) {
-        vbs_exec_guard_free(guard);
+    checker->arena = arena;
+    checker->rects = malloc(n * sizeof *checker->rects);
+    checker->is_resident = calloc(n, sizeof *checker->is_resident);
+    checker->births = malloc(n * sizeof *checker->births);
+    checker->deaths = malloc(n * sizeof *checker->deaths);
+    checker->relocations = calloc(n, sizeof *checker->relocations);
+    checker->left = malloc(n * sizeof *checker->left);
+    checker->alive = malloc((size_t)arena->page_bytes + 1);
+    checker->origin = arena->base - arena->low;
+    checker->every = n_steps / (MOST_BYTES / (arena->page_bytes + 1) + 1) + 1;
+    if (!checker->rects || !checker->is_resident || !checker->births || !checker->deaths ||
+        !checker->relocations || !checker->left || !checker->alive) {
+        vbs_exec_checker_free(checker);
         return vbs_no_memory(ctx);
     }
-    *result = guard;
+    for (int relocation = 0; relocation < fit->layout.n_relocations; relocation++)
+        checker->n_rects += add_relocation(checker, fit, relocation, checker->n_rects);
+    if (!sort_rects(checker)) {
+        vbs_exec_checker_free(checker);
+        return vbs_no_memory(ctx);
+    }
+    *result = checker;
     return VBS_OK;
 }
 
-void vbs_exec_guard_free(struct vbs_exec_guard *guard)
+void vbs_exec_checker_free(struct vbs_exec_checker *checker)
 {
-    if (!guard)
+    if (!checker)
         return;
-    free(guard->rects);
-    free(guard->is_resident);
-    free(guard->births);
-    free(guard->deaths);
-    free(guard->turns);
-    free(guard->left);
-    free(guard->lives);
-    free(guard);
+    free(checker->rects);
+    free(checker->is_resident);
+    free(checker->births);
+    free(checker->deaths);
+    free(checker->relocations);
+    free(checker->left);
+    free(checker->alive);
+    free(checker);
 }
 
 /* ---- a run ---- */
 
-void vbs_exec_guard_start(struct vbs_exec_guard *guard)
+void vbs_exec_checker_start(struct vbs_exec_checker *checker)
 {
-    const struct vbs_exec_arena *arena = guard->arena;
+    const struct vbs_exec_arena *arena = checker->arena;
 
-    guard->n_born = guard->n_dead = guard->n_left = 0;
-    guard->looked = -1;
-    memset(guard->lives, 0, (size_t)arena->page_bytes);
-    for (int i = 0; i < guard->n_rects; i++)
-        if (guard->is_resident[i])
-            memset(guard->lives + guard->origin + guard->rects[i].offset, 1,
-                   (size_t)guard->rects[i].size);
+    checker->n_born = checker->n_dead = checker->n_left = 0;
+    checker->looked = -1;
+    memset(checker->alive, 0, (size_t)arena->page_bytes);
+    for (int i = 0; i < checker->n_rects; i++)
+        if (checker->is_resident[i])
+            memset(checker->alive + checker->origin + checker->rects[i].offset, 1,
+                   (size_t)checker->rects[i].size);
     for (int64_t i = 0, end; i < arena->page_bytes; i = end) {
-        for (end = i; end < arena->page_bytes && guard->lives[end] == guard->lives[i];)
+        for (end = i; end < arena->page_bytes && checker->alive[end] == checker->alive[i];)
             end++;
-        if (!guard->lives[i])
+        if (!checker->alive[i])
             fill(arena->low + i, end - i);
     }
 }
 
-static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_guard *guard,
+static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_checker *checker,
                               int64_t touched, int64_t step)
 {
-    int64_t first = guard->looked + 2, last = step + 1, offset = touched - guard->origin;
+    int64_t first = checker->looked + 2, last = step + 1, offset = touched - checker->origin;
     char where[80];
 
     if (first >= last)
@@ -230,89 +231,89 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_exec_guard *
         snprintf(where, sizeof where, "one of the steps %" PRId64 " to %" PRId64, first, last);
     return vbs_fail(ctx, VBS_LIBRARY,
                     "%s wrote where nothing lives: at byte %" PRId64 " of the arena's %" PRId64,
-                    where, offset, guard->arena->bytes);
+                    where, offset, checker->arena->bytes);
 }
 
-static bool arrives(const struct vbs_exec_guard *guard, int index)
+static bool arrives(const struct vbs_exec_checker *checker, int index)
 {
-    return (guard->turns[index] & ARRIVES) != 0;
+    return (checker->relocations[index] & ARRIVES) != 0;
 }
 
-static enum vbs_status begin_life(struct vbs_ctx *ctx, struct vbs_exec_guard *guard, int index,
-                                  int64_t step)
+static enum vbs_status begin_lifetime(struct vbs_ctx *ctx, struct vbs_exec_checker *checker,
+                                      int index, int64_t step)
 {
-    const struct vbs_place_rect *rect = &guard->rects[index];
-    int64_t from = guard->origin + rect->offset, touched;
-    unsigned char *lives = guard->lives + from;
+    const struct vbs_place_rect *rect = &checker->rects[index];
+    int64_t from = checker->origin + rect->offset, touched;
+    unsigned char *alive = checker->alive + from;
 
-    if (guard->is_resident[index])
+    if (checker->is_resident[index])
         return VBS_OK;
-    if (arrives(guard, index)) { /* where others may be about to leave */
+    if (arrives(checker, index)) { /* where others may be about to leave */
         for (int64_t i = 0; i < rect->size; i++)
-            lives[i]++;
+            alive[i]++;
         return VBS_OK;
     }
-    if (memchr(lives, 1, (size_t)rect->size))
+    if (memchr(alive, 1, (size_t)rect->size))
         return vbs_fail(ctx, VBS_LIBRARY,
                         "step %" PRId64 " needs %" PRId64 " bytes at %" PRId64
                         " of the arena, where something lives",
                         step + 1, rect->size, rect->offset);
-    touched = find_touched(guard, from, from + rect->size);
+    touched = find_touched(checker, from, from + rect->size);
     if (touched >= 0)
-        return refuse(ctx, guard, touched, step);
-    memset(lives, 1, (size_t)rect->size);
+        return refuse(ctx, checker, touched, step);
+    memset(alive, 1, (size_t)rect->size);
     return VBS_OK;
 }
 
 /* Fills what is dead of a range of the arena. */
-static void fill_dead(struct vbs_exec_guard *guard, int64_t offset, int64_t bytes)
+static void fill_dead(struct vbs_exec_checker *checker, int64_t offset, int64_t bytes)
 {
-    char *at = guard->arena->base + offset;
-    const unsigned char *lives = guard->lives + guard->origin + offset;
+    char *at = checker->arena->base + offset;
+    const unsigned char *alive = checker->alive + checker->origin + offset;
 
     for (int64_t i = 0, end; i < bytes; i = end) {
-        for (end = i + 1; end < bytes && !lives[end] == !lives[i];)
+        for (end = i + 1; end < bytes && !alive[end] == !alive[i];)
             end++;
-        if (!lives[i])
+        if (!alive[i])
             fill(at + i, end - i);
     }
 }
 
-static void end_life(struct vbs_exec_guard *guard, int index)
+static void end_lifetime(struct vbs_exec_checker *checker, int index)
 {
-    const struct vbs_place_rect *rect = &guard->rects[index];
-    unsigned char *lives = guard->lives + guard->origin + rect->offset;
+    const struct vbs_place_rect *rect = &checker->rects[index];
+    unsigned char *alive = checker->alive + checker->origin + rect->offset;
 
     for (int64_t i = 0; i < rect->size; i++)
-        lives[i]--;
-    if (guard->turns[index] & LEAVES) /* is still to be copied */
-        guard->left[guard->n_left++] = index;
+        alive[i]--;
+    if (checker->relocations[index] & LEAVES) /* is still to be copied */
+        checker->left[checker->n_left++] = index;
     else
-        fill(guard->arena->base + rect->offset, rect->size);
+        fill(checker->arena->base + rect->offset, rect->size);
 }
 
-enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard *guard,
-                                     int64_t slot, bool has_moved)
+enum vbs_status vbs_exec_checker_reach(struct vbs_ctx *ctx, struct vbs_exec_checker *checker,
+                                       int64_t slot, bool has_moved)
 {
     enum vbs_status status = VBS_OK;
 
-    for (; guard->n_left > 0 && has_moved; guard->n_left--) {
-        const struct vbs_place_rect *rect = &guard->rects[guard->left[guard->n_left - 1]];
+    for (; checker->n_left > 0 && has_moved; checker->n_left--) {
+        const struct vbs_place_rect *rect = &checker->rects[checker->left[checker->n_left - 1]];
 
-        fill_dead(guard, rect->offset, rect->size);
+        fill_dead(checker, rect->offset, rect->size);
     }
     while (status == VBS_OK) {
-        int dead = guard->n_dead < guard->n_rects ? guard->deaths[guard->n_dead] : -1;
-        int born = guard->n_born < guard->n_rects ? guard->births[guard->n_born] : -1;
-        int64_t upper = dead >= 0 ? guard->rects[dead].upper : INT64_MAX;
-        int64_t lower = born >= 0 ? guard->rects[born].lower : INT64_MAX;
+        int dead = checker->n_dead < checker->n_rects ? checker->deaths[checker->n_dead] : -1;
+        int born = checker->n_born < checker->n_rects ? checker->births[checker->n_born] : -1;
+        int64_t upper = dead >= 0 ? checker->rects[dead].upper : INT64_MAX;
+        int64_t lower = born >= 0 ? checker->rects[born].lower : INT64_MAX;
 
         if (upper <= slot && upper <= lower) {
-            end_life(guard, dead);
-            guard->n_dead++;
-        } else if (lower < slot || (lower == slot && (has_moved || arrives(guard, born)))) {
-            status = begin_life(ctx, guard, born, slot / 2);
-            guard->n_born++;
+            end_lifetime(checker, dead);
+            checker->n_dead++;
+        } else if (lower < slot || (lower == slot && (has_moved || arrives(checker, born)))) {
+            status = begin_lifetime(ctx, checker, born, slot / 2);
+            checker->n_born++;
         } else {
             break;
         }
@@ -320,20 +321,21 @@ enum vbs_status vbs_exec_guard_reach(struct vbs_ctx *ctx, struct vbs_exec_guard 
     return status;
 }
 
-void vbs_exec_guard_moved(struct vbs_exec_guard *guard, const void *place, int64_t bytes)
+void vbs_exec_checker_moved(struct vbs_exec_checker *checker, const void *place, int64_t bytes)
 {
-    fill_dead(guard, (const char *)place - guard->arena->base, bytes);
+    fill_dead(checker, (const char *)place - checker->arena->base, bytes);
 }
 
-enum vbs_status vbs_exec_guard_look(struct vbs_ctx *ctx, struct vbs_exec_guard *guard, int64_t step)
+enum vbs_status vbs_exec_checker_look(struct vbs_ctx *ctx, struct vbs_exec_checker *checker,
+                                      int64_t step)
 {
     int64_t touched;
 
-    if (step - guard->looked < guard->every)
+    if (step - checker->looked < checker->every)
         return VBS_OK;
-    touched = find_touched(guard, 0, guard->arena->page_bytes);
+    touched = find_touched(checker, 0, checker->arena->page_bytes);
     if (touched >= 0)
-        return refuse(ctx, guard, touched, step);
-    guard->looked = step;
+        return refuse(ctx, checker, touched, step);
+    checker->looked = step;
     return VBS_OK;
 }

@@ -18,7 +18,7 @@ struct opening {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     struct vbs_exec_options options;
-    struct vbs_exec_walk walk;
+    struct vbs_exec_checked checked;
     struct vbs_exec_fit fit;
     struct vbs_exec *exec;
 };
@@ -29,12 +29,12 @@ static void report(const struct opening *o, const char *text)
         o->options.progress.report(o->options.progress.self, 0, -1, text);
 }
 
-static struct vbs_exec_room room_of(const struct vbs_exec_options *options,
-                                    const struct vbs_schedule *schedule, bool direct)
+static struct vbs_exec_fit_options room_of(const struct vbs_exec_options *options,
+                                           const struct vbs_schedule *schedule, bool direct)
 {
-    return (struct vbs_exec_room){
+    return (struct vbs_exec_fit_options){
         .bytes = options->memory_bytes > 0 ? options->memory_bytes : schedule->memory_bytes,
-        .piece_alignment = direct ? VBS_EXEC_BLOCK : 64,
+        .block_alignment = direct ? VBS_EXEC_SECTOR : 64,
         .limit_s = options->place_limit_s > 0 ? options->place_limit_s : PLACE_S,
         .progress = options->progress};
 }
@@ -47,17 +47,17 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                struct vbs_exec_placement *placement)
 {
     const struct vbs_exec_options none = {0};
-    struct vbs_exec_room room = room_of(options ? options : &none, schedule, false);
-    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_fit_options room = room_of(options ? options : &none, schedule, false);
+    struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
-    enum vbs_status status = vbs_exec_walk_init(ctx, &walk, profile, schedule);
+    enum vbs_status status = vbs_exec_check(ctx, &checked, profile, schedule);
 
     if (status == VBS_OK)
-        status = vbs_exec_fit(ctx, &fit, &walk, &room);
+        status = vbs_exec_fit(ctx, &fit, &checked, &room);
     if (status == VBS_OK || status == VBS_INFEASIBLE)
         *placement = fit.placement;
     vbs_exec_fit_clear(&fit);
-    vbs_exec_walk_clear(&walk);
+    vbs_exec_checked_clear(&checked);
     return status;
 }
 
@@ -115,20 +115,20 @@ static enum vbs_status check_layers(struct opening *o)
 }
 
 /* What the session packs for an image; that of parts is added up. */
-static enum vbs_status measure_images(struct opening *o)
+static enum vbs_status measure_packed(struct opening *o)
 {
-    struct vbs_exec_walk *walk = &o->walk;
+    struct vbs_exec_checked *checked = &o->checked;
 
-    for (int m = 0; m < walk->n_images; m++) {
+    for (int m = 0; m < checked->n_packed; m++) {
         int *kernels, n;
-        enum vbs_status status = vbs_exec_packers(o->ctx, walk, m, &kernels, &n);
+        enum vbs_status status = vbs_exec_packers(o->ctx, checked, m, &kernels, &n);
 
         if (status != VBS_OK)
             return status;
         if (n > 0) /* else it is loaded, but never read */
-            walk->images[m].packed_bytes = 0;
+            checked->packed[m].packed_bytes = 0;
         for (int i = 0; i < n; i++)
-            walk->images[m].packed_bytes += o->exec->session->kernels[kernels[i]].packed_bytes;
+            checked->packed[m].packed_bytes += o->exec->session->kernels[kernels[i]].packed_bytes;
         free(kernels);
     }
     return VBS_OK;
@@ -137,35 +137,36 @@ static enum vbs_status measure_images(struct opening *o)
 static enum vbs_status check_kernels(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
-    struct vbs_exec_walk *walk = &o->walk;
+    struct vbs_exec_checked *checked = &o->checked;
     enum vbs_status status;
 
-    if (session->n_kernels != walk->n_kernels)
+    if (session->n_kernels != checked->n_kernels)
         return vbs_fail(o->ctx, VBS_LIBRARY, "backend '%s' made %d kernels of %d", o->backend->name,
-                        session->n_kernels, walk->n_kernels);
-    for (int i = 0; i < walk->n_kernels; i++)
-        walk->kernels[i].ws_bytes = session->kernels[i].ws_bytes;
-    status = measure_images(o);
+                        session->n_kernels, checked->n_kernels);
+    for (int i = 0; i < checked->n_kernels; i++)
+        checked->kernels[i].ws_bytes = session->kernels[i].ws_bytes;
+    status = measure_packed(o);
     if (status != VBS_OK)
         return status;
-    for (int i = 0; i < walk->n_kernels; i++) {
-        const struct vbs_exec_kernel *kernel = &walk->kernels[i];
-        const struct vbs_exec_image *image;
+    for (int i = 0; i < checked->n_kernels; i++) {
+        const struct vbs_exec_kernel *kernel = &checked->kernels[i];
+        const struct vbs_exec_packed *packed;
         struct vbs_exec_range range;
 
-        if (kernel->image < 0)
+        if (kernel->packed < 0)
             continue;
-        image = &walk->images[kernel->image];
-        range = vbs_exec_range(image, kernel->requested.slice, kernel->requested.n_slices);
+        packed = &checked->packed[kernel->packed];
+        range = vbs_exec_slice_range(packed, kernel->requested.slice, kernel->requested.n_slices);
         if (session->kernels[i].packed_bytes == range.packed_to - range.packed_from &&
-            image->packed_bytes <= image->bytes)
+            packed->packed_bytes <= packed->bytes)
             continue;
-        return vbs_fail(o->ctx, VBS_INVALID,
-                        "layer %d '%s' packs %" PRId64 " bytes of weights at batch %d with "
-                        "algorithm '%s' here, not what the profile says of form %d: measure anew",
-                        kernel->requested.layer, session->layers[kernel->requested.layer].name,
-                        session->kernels[i].packed_bytes, kernel->requested.batch,
-                        kernel->requested.algorithm, image->form);
+        return vbs_fail(
+            o->ctx, VBS_INVALID,
+            "layer %d '%s' packs %" PRId64 " bytes of weights at batch %d with "
+            "algorithm '%s' here, not what the profile says of packed format %d: measure anew",
+            kernel->requested.layer, session->layers[kernel->requested.layer].name,
+            session->kernels[i].packed_bytes, kernel->requested.batch, kernel->requested.algorithm,
+            packed->format);
     }
     return VBS_OK;
 }
@@ -173,27 +174,27 @@ static enum vbs_status check_kernels(struct opening *o)
 static enum vbs_status open_session(struct opening *o)
 {
     struct vbs_requested_kernel *requested =
-        malloc((size_t)o->walk.n_kernels * sizeof *requested + 1);
+        malloc((size_t)o->checked.n_kernels * sizeof *requested + 1);
     int first_batch = 1;
     struct vbs_backend_options options = {.batches = &first_batch,
                                           .n_batches = 1,
                                           .threads = o->options.threads,
                                           .requested = requested,
-                                          .n_requested = o->walk.n_kernels,
+                                          .n_requested = o->checked.n_kernels,
                                           .weights_given =
                                               o->schedule->weights == VBS_WEIGHTS_INCLUDED};
     enum vbs_status status;
 
     if (!requested)
         return vbs_no_memory(o->ctx);
-    for (int i = 0; i < o->walk.n_kernels; i++)
-        requested[i] = o->walk.kernels[i].requested;
+    for (int i = 0; i < o->checked.n_kernels; i++)
+        requested[i] = o->checked.kernels[i].requested;
     report(o, "making kernels");
     status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
     free(requested);
-    if (status == VBS_OK && o->exec->session->ops->device && o->options.paranoid)
+    if (status == VBS_OK && o->exec->session->ops->device && o->options.debug_checks)
         status = vbs_fail(o->ctx, VBS_UNSUPPORTED,
-                          "paranoid mode looks into the arena, which is on a device here");
+                          "debug checks look into the arena, which is on a device here");
     if (status == VBS_OK)
         status = check_layers(o);
     return status == VBS_OK ? check_kernels(o) : status;
@@ -203,20 +204,20 @@ static enum vbs_status open_session(struct opening *o)
 
 static enum vbs_status place(struct opening *o)
 {
-    struct vbs_exec_room room = room_of(&o->options, o->schedule, o->options.direct);
-    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->walk, &room);
+    struct vbs_exec_fit_options room = room_of(&o->options, o->schedule, o->options.direct);
+    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &room);
 
     if (status == VBS_INFEASIBLE && o->options.direct) { /* copied twice, but there */
         vbs_exec_fit_clear(&o->fit);
         room = room_of(&o->options, o->schedule, false);
-        status = vbs_exec_fit(o->ctx, &o->fit, &o->walk, &room);
+        status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &room);
     }
     o->exec->placement = o->fit.placement;
     if (status != VBS_OK)
         return status;
     if (o->exec->session->ops->device)
         return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, room.bytes);
-    return vbs_exec_arena_map(o->ctx, &o->exec->arena, room.bytes, o->options.paranoid);
+    return vbs_exec_arena_map(o->ctx, &o->exec->arena, room.bytes, o->options.debug_checks);
 }
 
 static enum vbs_status open_file(struct opening *o)
@@ -229,10 +230,10 @@ static enum vbs_status open_file(struct opening *o)
 
     enum vbs_status status;
 
-    if (o->walk.n_images == 0)
+    if (o->checked.n_packed == 0)
         return VBS_OK;
     status = vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session);
-    return status == VBS_OK ? vbs_exec_file_open(o->ctx, &exec->file, &o->walk, o->network,
+    return status == VBS_OK ? vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network,
                                                  exec->session, &options)
                             : status;
 }
@@ -290,11 +291,11 @@ static enum vbs_status make_program(struct opening *o)
         status = begin_trace(o);
     if (status == VBS_OK)
         status = vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
-                                       &exec->file, o->options.paranoid);
+                                       &exec->file, o->options.debug_checks);
     if (status == VBS_OK)
         status = prepare_ends(o);
-    if (status == VBS_OK && o->options.paranoid)
-        status = vbs_exec_guard_new(o->ctx, &o->fit, &exec->arena, &exec->guard);
+    if (status == VBS_OK && o->options.debug_checks)
+        status = vbs_exec_checker_new(o->ctx, &o->fit, &exec->arena, &exec->checker);
     if (status == VBS_OK && exec->program.n_loads > 0 && exec->arena.session)
         status = exec->session->ops->device->make_events(o->ctx, exec->session,
                                                          2 * exec->program.n_loads);
@@ -319,7 +320,7 @@ static enum vbs_status open_all(struct opening *o)
     enum vbs_status status = check_outputs(o);
 
     if (status == VBS_OK)
-        status = vbs_exec_walk_init(o->ctx, &o->walk, o->profile, o->schedule);
+        status = vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule);
     if (status == VBS_OK)
         status = open_session(o);
     if (status == VBS_OK)
@@ -354,7 +355,7 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
     if (placement && (status == VBS_OK || status == VBS_INFEASIBLE))
         *placement = o.exec->placement;
     vbs_exec_fit_clear(&o.fit);
-    vbs_exec_walk_clear(&o.walk);
+    vbs_exec_checked_clear(&o.checked);
     if (status != VBS_OK) {
         vbs_exec_free(o.exec);
         return status;
@@ -368,7 +369,7 @@ void vbs_exec_free(struct vbs_exec *exec)
     if (!exec)
         return;
     vbs_exec_stream_free(exec->stream);
-    vbs_exec_guard_free(exec->guard);
+    vbs_exec_checker_free(exec->checker);
     vbs_exec_program_clear(&exec->program);
     vbs_exec_loader_clear(&exec->loader);
     vbs_exec_file_close(&exec->file);

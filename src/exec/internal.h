@@ -13,13 +13,13 @@ struct vbs_exec {
     struct vbs_exec_file file;
     struct vbs_exec_loader loader;
     struct vbs_exec_program program;
-    struct vbs_exec_guard *guard;   /* null: not paranoid */
-    struct vbs_exec_stream *stream; /* null: nothing is loaded during runs */
-    struct vbs_exec_step *trace;    /* [n_steps], or null */
-    bool *is_load;                  /* [n_steps]: times are the copy thread's; with trace */
-    bool has_residents;             /* resident weights are in place */
-    int64_t input_values;           /* of a sample */
-    int64_t *output_values;         /* [n_outputs] likewise */
+    struct vbs_exec_checker *checker; /* null: no debug checks */
+    struct vbs_exec_stream *stream;   /* null: nothing is loaded during runs */
+    struct vbs_exec_step *trace;      /* [n_steps], or null */
+    bool *is_load;                    /* [n_steps]: times are the copy thread's; with trace */
+    bool has_residents;               /* resident weights are in place */
+    int64_t input_values;             /* of a sample */
+    int64_t *output_values;           /* [n_outputs] likewise */
     float *seeded_input;
 };
 

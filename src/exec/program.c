@@ -1,6 +1,7 @@
 #include "exec/program.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +10,30 @@ struct programming {
     struct vbs_ctx *ctx;
     struct vbs_exec_program *out;
     const struct vbs_exec_fit *fit;
-    const struct vbs_exec_walk *walk;
+    const struct vbs_exec_checked *checked;
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
     const struct vbs_exec_arena *arena;
     bool *divides; /* [n_layers + 1] some step takes it in parts */
-    int move;      /* the next of stacks */
+    int move;      /* the next of groups */
     int waited;    /* loads that steps so far have waited for */
     bool failed;   /* memory is out */
 };
 
-static struct vbs_exec_op *add_op(struct programming *p, enum vbs_exec_do kind)
+static void add_op(struct programming *p, const struct vbs_exec_op *op)
 {
     struct vbs_exec_program *out = p->out;
 
-    if (out->n_ops == out->max_ops) {
-        int max = out->max_ops ? 2 * out->max_ops : 1024;
-        struct vbs_exec_op *ops = realloc(out->ops, (size_t)max * sizeof *ops);
-
-        if (!ops) {
-            p->failed = true;
-            return NULL;
-        }
-        out->ops = ops;
-        out->max_ops = max;
-    }
-    out->ops[out->n_ops] = (struct vbs_exec_op){.kind = (uint8_t)kind};
-    return &out->ops[out->n_ops++];
+    if (vbs_grow(p->ctx, &out->ops, &out->max_ops, out->n_ops + 1, sizeof *out->ops) == VBS_OK)
+        out->ops[out->n_ops++] = *op;
+    else
+        p->failed = true;
 }
 
-/* A copy of bytes. */
-static void add_copy(struct programming *p, enum vbs_exec_do kind, void *to, const void *from,
+static void add_copy(struct programming *p, enum vbs_exec_op_kind kind, void *to, const void *from,
                      int64_t bytes)
 {
-    struct vbs_exec_op *op = add_op(p, kind);
-
-    if (!op)
-        return;
-    op->to = to;
-    op->from = from;
-    op->first = bytes;
+    add_op(p, &(struct vbs_exec_op){.kind = (uint8_t)kind, .copy = {to, from, bytes}});
 }
 
 /* ---- where things are ---- */
@@ -56,54 +41,44 @@ static void add_copy(struct programming *p, enum vbs_exec_do kind, void *to, con
 /* Of an item's offset 0 when a step runs. */
 static char *item_address(const struct programming *p, int64_t s, int item)
 {
-    return p->arena->base + vbs_exec_layout_turn(&p->fit->layout, item, s)->base;
+    return p->arena->base + vbs_exec_layout_find(&p->fit->layout, item, s)->base;
 }
 
 /* Where a step finds a sample of a tensor with a line. */
 static char *sample_address(const struct programming *p, int64_t s, int tensor, int sample)
 {
-    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
-    int stack = vbs_exec_stack_of(stacks, tensor, sample);
-    const struct vbs_exec_stack *at = &stacks->stacks[stack];
+    const struct vbs_exec_groups *groups = &p->fit->groups;
+    int group = vbs_exec_group_of(groups, tensor, sample);
+    const struct vbs_exec_group *at = &groups->groups[group];
 
-    return item_address(p, s, stack) + (sample - at->first) * stacks->lines[at->line].sample_bytes;
+    return item_address(p, s, group) + (sample - at->first) * groups->lines[at->line].sample_bytes;
 }
 
-static const struct vbs_exec_piece_step *piece_step(const struct programming *p, int64_t s)
+static const struct vbs_exec_block_step *block_step(const struct programming *p, int64_t s)
 {
-    return &p->fit->pieces.steps[s];
+    return &p->fit->blocks.steps[s];
 }
 
 /* Of the weights that a step reads or loads, when step s runs. */
 static char *weights_address(const struct programming *p, int64_t s,
-                             const struct vbs_exec_piece_step *step)
+                             const struct vbs_exec_block_step *step)
 {
-    const struct vbs_exec_pieces *pieces = &p->fit->pieces;
-    int item = pieces->item_of[step->load];
+    const struct vbs_exec_blocks *blocks = &p->fit->blocks;
+    int item = blocks->item_of[step->load];
 
-    return item_address(p, s, p->fit->buffers.first_piece_item + item) +
-           (step->at - pieces->items[item].origin);
+    return item_address(p, s, p->fit->buffers.first_block_item + item) +
+           (step->at - blocks->items[item].origin);
 }
 
 /* ---- steps ---- */
 
-/* For loads; nothing where they have been waited for already. */
-static void add_wait(struct programming *p, enum vbs_exec_do kind, int waits)
+/* Waits for loads; nothing where they have been waited for already. */
+static void add_wait(struct programming *p, enum vbs_exec_op_kind kind, int n_loads)
 {
-    struct vbs_exec_op *op;
-
-    if (waits <= p->waited)
+    if (n_loads <= p->waited)
         return;
-    p->waited = waits;
-    op = add_op(p, kind);
-    if (op)
-        op->n = waits;
-}
-
-static void add_step_wait(struct programming *p, enum vbs_exec_do kind, int64_t s)
-{
-    if (p->walk->steps[s].image >= 0)
-        add_wait(p, kind, piece_step(p, s)->waits);
+    p->waited = n_loads;
+    add_op(p, &(struct vbs_exec_op){.kind = (uint8_t)kind, .wait = {n_loads}});
 }
 
 static void add_moves(struct programming *p, int64_t s)
@@ -113,49 +88,34 @@ static void add_moves(struct programming *p, int64_t s)
     for (; p->move < moves->n && moves->moves[p->move].step == s; p->move++) {
         const struct vbs_exec_move *move = &moves->moves[p->move];
 
-        add_wait(p, VBS_DO_COME, move->waits);
-        add_copy(p, VBS_DO_TURN, p->arena->base + move->to, p->arena->base + move->from,
+        add_wait(p, VBS_DO_WAIT_TO_RELOCATE, move->waits);
+        add_copy(p, VBS_DO_RELOCATE, p->arena->base + move->to, p->arena->base + move->from,
                  move->bytes);
     }
 }
 
 static void add_input(struct programming *p, int first, int n, void *to)
 {
-    struct vbs_exec_op *op = add_op(p, VBS_DO_IN);
-
-    if (!op)
-        return;
-    op->first = first;
-    op->n = n;
-    op->to = to;
+    add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_READ_INPUT, .input = {first, n, to}});
 }
 
 /* Samples go to every output of the network that they are of. */
 static void add_output(struct programming *p, int layer, int first, int n, const void *from)
 {
-    for (int i = 0; i < p->out->n_outputs; i++) {
-        struct vbs_exec_op *op;
-
-        if (p->out->output_layers[i] != layer)
-            continue;
-        op = add_op(p, VBS_DO_OUT);
-        if (!op)
-            return;
-        op->index = i;
-        op->first = first;
-        op->n = n;
-        op->from = from;
-    }
+    for (int i = 0; i < p->out->n_outputs; i++)
+        if (p->out->output_layers[i] == layer)
+            add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_WRITE_OUTPUT,
+                                            .output = {i, first, n, from}});
 }
 
 /* Where a step writes. */
 static char *output_address(const struct programming *p, int64_t s)
 {
-    const struct vbs_step *step = &p->walk->schedule->steps[s];
-    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
-    int first = p->walk->steps[s].first;
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    const struct vbs_exec_groups *groups = &p->fit->groups;
+    int first = p->checked->steps[s].first;
 
-    if (stacks->line_of[step->layer] >= 0)
+    if (groups->line_of[step->layer] >= 0)
         return sample_address(p, s, step->layer, first);
     if (p->fit->buffers.own[s].out >= 0)
         return item_address(p, s, p->fit->buffers.own[s].out);
@@ -166,24 +126,24 @@ static char *output_address(const struct programming *p, int64_t s)
  * to its output. */
 static void add_sources(struct programming *p, int64_t s, char *to)
 {
-    const struct vbs_step *step = &p->walk->schedule->steps[s];
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
     const struct vbs_profile_layer *layer = &p->layers[step->layer];
     const void **sources = p->out->sources + p->out->n_sources;
-    int first = p->walk->steps[s].first, in = p->fit->buffers.own[s].in;
+    int first = p->checked->steps[s].first, in = p->fit->buffers.own[s].in;
 
     p->out->n_sources += layer->n_inputs;
     for (int i = 0; i < layer->n_inputs; i++)
-        if (p->fit->stacks.line_of[layer->inputs[i]] >= 0)
+        if (p->fit->groups.line_of[layer->inputs[i]] >= 0)
             sources[i] = sample_address(p, s, layer->inputs[i], first);
         else
             sources[i] = in >= 0 ? item_address(p, s, in) : to;
     for (int i = 0; i < layer->n_inputs; i++)
-        if (p->fit->stacks.line_of[layer->inputs[i]] < 0) {
+        if (p->fit->groups.line_of[layer->inputs[i]] < 0) {
             add_input(p, first, step->batch, in >= 0 ? item_address(p, s, in) : to);
             break;
         }
     if (layer->in_place && sources[0] != to) {
-        add_copy(p, VBS_DO_MOVE, to, sources[0], step->batch * layer->out_bytes);
+        add_copy(p, VBS_DO_COPY_IN_PLACE, to, sources[0], step->batch * layer->out_bytes);
         sources[0] = to;
     }
 }
@@ -191,7 +151,7 @@ static void add_sources(struct programming *p, int64_t s, char *to)
 static struct vbs_exec_outside *find_outside(struct programming *p, int layer)
 {
     struct vbs_exec_program *out = p->out;
-    int64_t bytes = p->layers[layer].out_bytes * p->walk->schedule->request;
+    int64_t bytes = p->layers[layer].out_bytes * p->checked->schedule->request;
     struct vbs_session *session = p->arena->session;
 
     for (int i = 0; i < out->n_outside; i++)
@@ -208,35 +168,34 @@ static struct vbs_exec_outside *find_outside(struct programming *p, int layer)
     return &out->outside[out->n_outside++];
 }
 
-static void add_run(struct programming *p, int64_t s, char *to, const void *const *src)
+static void add_kernel(struct programming *p, int64_t s, char *to, const void *const *sources)
 {
-    const struct vbs_exec_walked *walked = &p->walk->steps[s];
+    const struct vbs_exec_checked_step *noted = &p->checked->steps[s];
     int ws = p->fit->buffers.own[s].ws;
-    struct vbs_exec_op *op = add_op(p, VBS_DO_RUN);
+    const void *weights = NULL;
 
-    if (!op)
-        return;
-    op->index = walked->kernel;
-    op->n = p->walk->schedule->steps[s].batch;
-    op->to = to;
-    op->src = src;
-    op->ws = ws >= 0 ? item_address(p, s, ws) : NULL;
-    if (walked->image >= 0) {
-        const struct vbs_step *step = &p->walk->schedule->steps[s];
+    if (noted->packed >= 0) {
+        const struct vbs_step *step = &p->checked->schedule->steps[s];
         struct vbs_exec_range range =
-            vbs_exec_range(&p->walk->images[walked->image], step->slice, step->n_slices);
+            vbs_exec_slice_range(&p->checked->packed[noted->packed], step->slice, step->n_slices);
 
         if (range.packed_from < range.packed_to)
-            op->weights = weights_address(p, s, piece_step(p, s));
+            weights = weights_address(p, s, block_step(p, s));
     }
+    add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_COMPUTE,
+                                    .compute = {.kernel = noted->kernel,
+                                                .to = to,
+                                                .sources = sources,
+                                                .ws = ws >= 0 ? item_address(p, s, ws) : NULL,
+                                                .weights = weights}});
 }
 
 static void add_compute(struct programming *p, int64_t s)
 {
-    const struct vbs_step *step = &p->walk->schedule->steps[s];
-    const struct vbs_exec_walked *walked = &p->walk->steps[s];
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
+    const struct vbs_exec_checked_step *noted = &p->checked->steps[s];
     const void *const *src = p->out->sources + p->out->n_sources;
-    bool stays = p->fit->stacks.line_of[step->layer] >= 0;
+    bool stays = p->fit->groups.line_of[step->layer] >= 0;
     int64_t sample_bytes = p->layers[step->layer].out_bytes;
     struct vbs_exec_outside *outside = NULL;
     char *to = output_address(p, s);
@@ -247,15 +206,15 @@ static void add_compute(struct programming *p, int64_t s)
         if (!outside)
             return;
     }
-    if (outside && walked->again)
-        add_copy(p, VBS_DO_RESTORE, to, outside->samples + walked->first * sample_bytes,
+    if (outside && noted->again)
+        add_copy(p, VBS_DO_RESTORE, to, outside->samples + noted->first * sample_bytes,
                  step->batch * sample_bytes);
-    add_run(p, s, to, src);
+    add_kernel(p, s, to, src);
     if (outside)
-        add_copy(p, VBS_DO_SAVE, outside->samples + walked->first * sample_bytes, to,
+        add_copy(p, VBS_DO_SAVE, outside->samples + noted->first * sample_bytes, to,
                  step->batch * sample_bytes);
-    else if (p->walk->schedule->io == VBS_IO_EXTERNAL)
-        add_output(p, step->layer, walked->first, step->batch, to);
+    else if (p->checked->schedule->io == VBS_IO_EXTERNAL)
+        add_output(p, step->layer, noted->first, step->batch, to);
 }
 
 /* ---- before and after ---- */
@@ -263,10 +222,10 @@ static void add_compute(struct programming *p, int64_t s)
 /* Calls for runs of samples side by side, of a tensor that is there as a whole at step s. */
 static void add_all(struct programming *p, int64_t s, int tensor)
 {
-    const struct vbs_exec_stacks *stacks = &p->fit->stacks;
+    const struct vbs_exec_groups *groups = &p->fit->groups;
 
-    for (int i = 0, end; i < stacks->request; i = end) {
-        end = stacks->stacks[vbs_exec_stack_of(stacks, tensor, i)].end;
+    for (int i = 0, end; i < groups->request; i = end) {
+        end = groups->groups[vbs_exec_group_of(groups, tensor, i)].end;
         if (tensor == 0)
             add_input(p, i, end - i, sample_address(p, s, 0, i));
         else
@@ -287,48 +246,48 @@ static bool is_listed_before(const struct vbs_exec_program *out, int i)
 static void add_after(struct programming *p)
 {
     for (int i = 0; i < p->out->n_outputs; i++)
-        if (!is_listed_before(p->out, i) && !p->walk->is_read[p->out->output_layers[i]])
-            add_all(p, p->walk->schedule->n_steps, p->out->output_layers[i]);
+        if (!is_listed_before(p->out, i) && !p->checked->is_read[p->out->output_layers[i]])
+            add_all(p, p->checked->schedule->n_steps, p->out->output_layers[i]);
 }
 
 static void add_resident_reader_outputs(struct programming *p, int64_t s)
 {
-    const struct vbs_step *step = &p->walk->schedule->steps[s];
+    const struct vbs_step *step = &p->checked->schedule->steps[s];
 
-    if (p->walk->schedule->io == VBS_IO_RESIDENT && p->walk->is_read[step->layer])
-        add_output(p, step->layer, p->walk->steps[s].first, step->batch, output_address(p, s));
+    if (p->checked->schedule->io == VBS_IO_RESIDENT && p->checked->is_read[step->layer])
+        add_output(p, step->layer, p->checked->steps[s].first, step->batch, output_address(p, s));
 }
 
 /* Outputs that waited outside for all their parts. */
 static void add_outside(struct programming *p)
 {
     for (int i = 0; i < p->out->n_outside; i++)
-        add_output(p, p->out->outside[i].layer, 0, p->fit->stacks.request,
+        add_output(p, p->out->outside[i].layer, 0, p->fit->groups.request,
                    p->out->outside[i].samples);
 }
 
 /* ---- loads ---- */
 
-/* Whether stacks move before a step, which loads before it have to wait for. */
+/* Whether groups move before a step, which loads before it have to wait for. */
 static bool has_moves(const struct programming *p, int64_t step)
 {
     const struct vbs_exec_op *ops = p->out->ops;
 
     for (int i = p->out->begin[step + 1]; i < p->out->begin[step + 2]; i++)
-        if (ops[i].kind == VBS_DO_TURN)
+        if (ops[i].kind == VBS_DO_RELOCATE)
             return true;
     return false;
 }
 
 static void list_loads(struct programming *p, const struct vbs_exec_file *file, bool marks)
 {
-    const struct vbs_schedule *schedule = p->walk->schedule;
+    const struct vbs_schedule *schedule = p->checked->schedule;
     struct vbs_exec_program *out = p->out;
     int n = 0;
 
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
-        const struct vbs_exec_image *image;
+        const struct vbs_exec_packed *packed;
         struct vbs_exec_range range;
         struct vbs_exec_load load;
         int64_t begin;
@@ -336,14 +295,14 @@ static void list_loads(struct programming *p, const struct vbs_exec_file *file, 
         if (step->op != VBS_STEP_LOAD)
             continue;
         begin = p->fit->begins[n++];
-        image = &p->walk->images[p->walk->steps[s].image];
-        range = vbs_exec_range(image, step->slice, step->n_slices);
+        packed = &p->checked->packed[p->checked->steps[s].packed];
+        range = vbs_exec_slice_range(packed, step->slice, step->n_slices);
         load = (struct vbs_exec_load){.step = s,
                                       .after = 2 * begin + (marks || has_moves(p, begin)),
-                                      .offset = file->offsets[p->walk->steps[s].image] +
+                                      .offset = file->offsets[p->checked->steps[s].packed] +
                                                 range.packed_from,
                                       .bytes = range.packed_to - range.packed_from,
-                                      .to = weights_address(p, begin, piece_step(p, s))};
+                                      .to = weights_address(p, begin, block_step(p, s))};
         if (step->resident)
             out->residents[out->n_residents++] = load;
         else
@@ -357,7 +316,7 @@ static void list_loads(struct programming *p, const struct vbs_exec_file *file, 
 static enum vbs_status find_outputs(struct programming *p)
 {
     const struct vbs_network *network = p->network;
-    int n_layers = p->walk->profile->n_layers;
+    int n_layers = p->checked->profile->n_layers;
 
     p->out->n_outputs = network->n_outputs;
     for (int i = 0; i < network->n_outputs; i++) {
@@ -380,13 +339,13 @@ static enum vbs_status find_outputs(struct programming *p)
 
 static enum vbs_status begin(struct programming *p)
 {
-    const struct vbs_schedule *schedule = p->walk->schedule;
+    const struct vbs_schedule *schedule = p->checked->schedule;
     struct vbs_exec_program *out = p->out;
-    size_t n_layers = (size_t)p->walk->profile->n_layers + 1, n_sources = 0;
-    size_t n_loads = (size_t)p->fit->pieces.n_loads;
+    size_t n_layers = (size_t)p->checked->profile->n_layers + 1, n_sources = 0;
+    size_t n_loads = (size_t)p->fit->blocks.n_loads;
 
     for (int64_t s = 0; s < schedule->n_steps; s++)
-        if (p->walk->steps[s].kernel >= 0)
+        if (p->checked->steps[s].kernel >= 0)
             n_sources += (size_t)p->layers[schedule->steps[s].layer].n_inputs;
     p->divides = vbs_arena_alloc(&out->arena, n_layers, sizeof *p->divides);
     out->begin = vbs_arena_alloc(&out->arena, (size_t)schedule->n_steps + 4, sizeof *out->begin);
@@ -400,27 +359,27 @@ static enum vbs_status begin(struct programming *p)
         !out->outside || !out->output_layers)
         return vbs_no_memory(p->ctx);
     for (int64_t s = 0; s < schedule->n_steps; s++)
-        if (p->walk->steps[s].divided)
+        if (schedule->steps[s].n_slices > 1)
             p->divides[schedule->steps[s].layer] = true;
     return find_outputs(p);
 }
 
 static void add_steps(struct programming *p)
 {
-    const struct vbs_schedule *schedule = p->walk->schedule;
+    const struct vbs_schedule *schedule = p->checked->schedule;
     struct vbs_exec_program *out = p->out;
 
     out->begin[0] = 0;
-    if (p->fit->stacks.line_of[0] >= 0)
+    if (p->fit->groups.line_of[0] >= 0)
         add_all(p, 0, 0);
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         out->begin[s + 1] = out->n_ops;
         if (schedule->steps[s].op == VBS_STEP_EVICT)
-            add_step_wait(p, VBS_DO_DROP, s);
+            add_wait(p, VBS_DO_WAIT_TO_EVICT, p->checked->steps[s].waits);
         add_moves(p, s);
-        if (p->walk->steps[s].kernel < 0)
+        if (p->checked->steps[s].kernel < 0)
             continue;
-        add_step_wait(p, VBS_DO_WAIT, s);
+        add_wait(p, VBS_DO_WAIT_TO_COMPUTE, p->checked->steps[s].waits);
         add_compute(p, s);
         add_resident_reader_outputs(p, s);
     }
@@ -441,8 +400,8 @@ enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_progr
     struct programming p = {.ctx = ctx,
                             .out = program,
                             .fit = fit,
-                            .walk = fit->walk,
-                            .layers = fit->walk->profile->layers,
+                            .checked = fit->checked,
+                            .layers = fit->checked->profile->layers,
                             .network = network,
                             .arena = arena};
     enum vbs_status status = begin(&p);

@@ -6,35 +6,55 @@
 #define VBS_EXEC_PROGRAM_H
 
 #include "exec/arena.h"
-#include "exec/layout/fit.h"
-#include "exec/weights/stream.h"
+#include "exec/layout/layout.h"
+#include "exec/weights/weights.h"
 
-enum vbs_exec_do {
-    VBS_DO_DROP,    /* n: loads that must have ended before their weights are dropped */
-    VBS_DO_COME,    /* n: loads that must have ended before their weights move */
-    VBS_DO_TURN,    /* copies bytes before the step: something moves */
-    VBS_DO_WAIT,    /* n: loads that must have ended before the step */
-    VBS_DO_IN,      /* n samples of the network's input from first on */
-    VBS_DO_MOVE,    /* copies bytes: the input of a layer in place */
-    VBS_DO_RESTORE, /* bytes that other parts wrote, which wait outside */
-    VBS_DO_RUN,     /* kernel index */
-    VBS_DO_SAVE,    /* bytes that wait outside for other parts */
-    VBS_DO_OUT,     /* n samples from first on of the network's output index */
-    VBS_N_DOS
+enum vbs_exec_op_kind {
+    VBS_DO_WAIT_TO_EVICT,    /* until loads have ended whose weights are evicted */
+    VBS_DO_WAIT_TO_RELOCATE, /* until loads have ended whose weights are relocated */
+    VBS_DO_RELOCATE,         /* copies a buffer, before the step, to where the step expects it */
+    VBS_DO_WAIT_TO_COMPUTE,  /* until loads have ended whose weights the step reads */
+    VBS_DO_READ_INPUT,       /* converts samples of the network's input into the arena */
+    VBS_DO_COPY_IN_PLACE,    /* copies the input of a layer in place to its output */
+    VBS_DO_RESTORE,          /* fetches what other slices wrote, which waits outside the arena */
+    VBS_DO_COMPUTE,          /* runs a kernel */
+    VBS_DO_SAVE,             /* stores what waits outside the arena for other slices */
+    VBS_DO_WRITE_OUTPUT,     /* converts samples of an output of the network out of the arena */
+    VBS_N_OP_KINDS
 };
 
 struct vbs_exec_op {
-    uint8_t kind;
-    int index, n;
-    int64_t first; /* sample, or bytes */
-    void *to;
-    const void *from;
-    const void *const *src; /* run: of the operands */
-    void *ws;
-    const void *weights;
+    uint8_t kind; /* enum vbs_exec_op_kind, which says what holds of the union */
+    union {
+        struct {
+            int n_loads; /* so many loads that are not resident, in their order, must have ended */
+        } wait;
+        struct { /* relocate, copy in place, restore, save */
+            void *to;
+            const void *from;
+            int64_t bytes;
+        } copy;
+        struct {
+            int first, n; /* samples first..first + n - 1 of the request */
+            void *to;
+        } input;
+        struct {
+            int kernel; /* of the session */
+            void *to;
+            const void *const *sources; /* of the operands */
+            void *ws;
+            const void *weights;
+        } compute;
+        struct {
+            int output;   /* of the network */
+            int first, n; /* samples first..first + n - 1 of the request */
+            const void *from;
+        } output;
+    };
 };
 
-/* Final outputs that are taken in parts and wait outside between them, as the backend has them. */
+/* Final outputs that are computed in slices and wait outside between them, as the backend has them.
+ */
 struct vbs_exec_outside {
     int layer;
     char *samples;
@@ -42,7 +62,7 @@ struct vbs_exec_outside {
 };
 
 struct vbs_exec_program {
-    int n_ops, max_ops;
+    int64_t n_ops, max_ops;
     struct vbs_exec_op *ops;
     int *begin; /* [n_steps + 4]: ops before the run, of step i at 1 + i, of the end, after the run;
                    last, how many there are */
@@ -61,7 +81,7 @@ struct vbs_exec_program {
 
 /*
  * Start with {0}; clear it whatever comes out. marks: loads wait for their own place in the list
- * too, where the guard marks what they take. VBS_UNSUPPORTED: an output of the network that no
+ * too, where the checker marks what they take. VBS_UNSUPPORTED: an output of the network that no
  * layer of the profile makes.
  */
 enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,

@@ -16,11 +16,11 @@ struct running {
     const float *input;
     float *const *outputs;
     double start_s, last_s; /* of the run; the end of the last op */
-    double taken_us[VBS_N_DOS];
+    double taken_us[VBS_N_OP_KINDS];
 };
 
 /* Takes the time since the last op for this one. */
-static void stop_watch(struct running *r, enum vbs_exec_do kind)
+static void stop_watch(struct running *r, enum vbs_exec_op_kind kind)
 {
     double now_s = vbs_clock_s();
 
@@ -30,33 +30,36 @@ static void stop_watch(struct running *r, enum vbs_exec_do kind)
 
 static enum vbs_status run_kernel(struct running *r, const struct vbs_exec_op *op)
 {
-    const struct vbs_operands operands = {
-        .src = op->src, .dst = op->to, .ws = op->ws, .weights = op->weights};
+    const struct vbs_operands operands = {.src = op->compute.sources,
+                                          .dst = op->compute.to,
+                                          .ws = op->compute.ws,
+                                          .weights = op->compute.weights};
     struct vbs_session *session = r->exec->session;
     double time_us;
 
     if (session->ops->device && !r->exec->trace)
-        return session->ops->device->enqueue(r->ctx, session, op->index, &operands);
-    return session->ops->run(r->ctx, session, op->index, &operands, &time_us);
+        return session->ops->device->enqueue(r->ctx, session, op->compute.kernel, &operands);
+    return session->ops->run(r->ctx, session, op->compute.kernel, &operands, &time_us);
 }
 
 static enum vbs_status write_input(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
-    const float *values = r->input + op->first * r->exec->input_values;
+    const float *values = r->input + op->input.first * r->exec->input_values;
 
-    return session->ops->write(r->ctx, session, 0, op->n, values, op->to);
+    return session->ops->write(r->ctx, session, 0, op->input.n, values, op->input.to);
 }
 
 static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
-    float *values = r->outputs ? r->outputs[op->index] : NULL;
+    float *values = r->outputs ? r->outputs[op->output.output] : NULL;
 
     if (!values)
         return VBS_OK;
-    return session->ops->read(r->ctx, session, r->exec->program.output_layers[op->index], op->n,
-                              op->from, values + op->first * r->exec->output_values[op->index]);
+    return session->ops->read(
+        r->ctx, session, r->exec->program.output_layers[op->output.output], op->output.n,
+        op->output.from, values + op->output.first * r->exec->output_values[op->output.output]);
 }
 
 static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
@@ -66,9 +69,9 @@ static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
     enum vbs_status status = VBS_OK;
 
     if (!device)
-        memmove(op->to, op->from, (size_t)op->first);
+        memmove(op->copy.to, op->copy.from, (size_t)op->copy.bytes);
     else
-        status = device->move(r->ctx, session, op->to, op->from, op->first);
+        status = device->move(r->ctx, session, op->copy.to, op->copy.from, op->copy.bytes);
     if (device && status == VBS_OK && r->exec->trace)
         status = device->finish(r->ctx, session);
     return status;
@@ -78,31 +81,31 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
 {
     enum vbs_status status = VBS_OK;
 
-    switch ((enum vbs_exec_do)op->kind) {
-    case VBS_DO_DROP:
-    case VBS_DO_COME:
-    case VBS_DO_WAIT:
-        status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->n);
+    switch ((enum vbs_exec_op_kind)op->kind) {
+    case VBS_DO_WAIT_TO_EVICT:
+    case VBS_DO_WAIT_TO_RELOCATE:
+    case VBS_DO_WAIT_TO_COMPUTE:
+        status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->wait.n_loads);
         break;
-    case VBS_DO_TURN: /* to where it may overlap itself */
-    case VBS_DO_MOVE:
+    case VBS_DO_RELOCATE: /* to where it may overlap itself */
+    case VBS_DO_COPY_IN_PLACE:
     case VBS_DO_RESTORE:
     case VBS_DO_SAVE:
         status = move(r, op);
         break;
-    case VBS_DO_IN:
+    case VBS_DO_READ_INPUT:
         status = write_input(r, op);
         break;
-    case VBS_DO_RUN:
+    case VBS_DO_COMPUTE:
         status = run_kernel(r, op);
         break;
-    case VBS_DO_OUT:
+    case VBS_DO_WRITE_OUTPUT:
         status = read_output(r, op);
         break;
-    case VBS_N_DOS:
+    case VBS_N_OP_KINDS:
         break;
     }
-    stop_watch(r, (enum vbs_exec_do)op->kind);
+    stop_watch(r, (enum vbs_exec_op_kind)op->kind);
     return status;
 }
 
@@ -110,9 +113,9 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
 
 static enum vbs_status reach(struct running *r, int64_t slot, bool has_moved)
 {
-    struct vbs_exec_guard *guard = r->exec->guard;
+    struct vbs_exec_checker *checker = r->exec->checker;
 
-    return guard ? vbs_exec_guard_reach(r->ctx, guard, slot, has_moved) : VBS_OK;
+    return checker ? vbs_exec_checker_reach(r->ctx, checker, slot, has_moved) : VBS_OK;
 }
 
 /* Ops from..to - 1, none of a step. */
@@ -125,7 +128,7 @@ static enum vbs_status run_others(struct running *r, int from, int to)
     return status;
 }
 
-/* The ops from *at on that move stacks; what they leave behind is dead when all have moved. */
+/* The ops from *at on that move groups; what they leave behind is dead when all have moved. */
 static enum vbs_status run_moves(struct running *r, int *at, int end)
 {
     const struct vbs_exec_op *ops = r->exec->program.ops;
@@ -133,20 +136,20 @@ static enum vbs_status run_moves(struct running *r, int *at, int end)
     enum vbs_status status = VBS_OK;
 
     for (; *at < end && status == VBS_OK &&
-           (ops[*at].kind == VBS_DO_TURN || ops[*at].kind == VBS_DO_COME);
+           (ops[*at].kind == VBS_DO_RELOCATE || ops[*at].kind == VBS_DO_WAIT_TO_RELOCATE);
          ++*at)
         status = run_op(r, &ops[*at]);
-    for (int i = first; i < *at && r->exec->guard; i++) {
-        if (ops[i].kind != VBS_DO_TURN)
+    for (int i = first; i < *at && r->exec->checker; i++) {
+        if (ops[i].kind != VBS_DO_RELOCATE)
             continue;
-        vbs_exec_guard_moved(r->exec->guard, ops[i].from, ops[i].first);
-        vbs_exec_guard_moved(r->exec->guard, ops[i].to, ops[i].first);
+        vbs_exec_checker_moved(r->exec->checker, ops[i].copy.from, ops[i].copy.bytes);
+        vbs_exec_checker_moved(r->exec->checker, ops[i].copy.to, ops[i].copy.bytes);
     }
     return status;
 }
 
 /* Ops of one kind from *at on. */
-static enum vbs_status run_kind(struct running *r, enum vbs_exec_do kind, int *at, int end)
+static enum vbs_status run_kind(struct running *r, enum vbs_exec_op_kind kind, int *at, int end)
 {
     enum vbs_status status = VBS_OK;
 
@@ -159,7 +162,7 @@ static enum vbs_status run_kind(struct running *r, enum vbs_exec_do kind, int *a
 static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
 {
     int first;
-    enum vbs_status status = run_kind(r, VBS_DO_DROP, at, end);
+    enum vbs_status status = run_kind(r, VBS_DO_WAIT_TO_EVICT, at, end);
 
     if (status == VBS_OK)
         status = reach(r, 2 * s, false);
@@ -168,10 +171,10 @@ static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int e
         status = run_moves(r, at, end);
     if (status == VBS_OK)
         status = reach(r, 2 * s, true);
-    if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->guard))
+    if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->checker))
         status = vbs_exec_stream_pass(r->ctx, r->exec->stream, 2 * s + 1);
     if (status == VBS_OK)
-        status = run_kind(r, VBS_DO_WAIT, at, end);
+        status = run_kind(r, VBS_DO_WAIT_TO_COMPUTE, at, end);
     return status;
 }
 
@@ -190,8 +193,8 @@ static enum vbs_status run_step(struct running *r, int64_t s)
     if (trace && r->exec->is_load && !r->exec->is_load[s])
         trace[s] =
             (struct vbs_exec_step){(start_s - r->start_s) * 1e6, (r->last_s - r->start_s) * 1e6};
-    if (status == VBS_OK && r->exec->guard)
-        status = vbs_exec_guard_look(r->ctx, r->exec->guard, s);
+    if (status == VBS_OK && r->exec->checker)
+        status = vbs_exec_checker_look(r->ctx, r->exec->checker, s);
     return status;
 }
 
@@ -209,7 +212,7 @@ static enum vbs_status run_steps(struct running *r)
     }
     if (exec->stream && status == VBS_OK) {
         status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
-        stop_watch(r, VBS_DO_WAIT);
+        stop_watch(r, VBS_DO_WAIT_TO_COMPUTE);
     }
     if (status == VBS_OK)
         status = run_others(r, exec->program.begin[exec->n_steps + 1],
@@ -250,8 +253,8 @@ static enum vbs_status begin(struct running *r)
     exec->has_residents = false; /* until the run has ended well */
     if (exec->trace)
         memset(exec->trace, 0, (size_t)exec->n_steps * sizeof *exec->trace);
-    if (exec->guard)
-        vbs_exec_guard_start(exec->guard);
+    if (exec->checker)
+        vbs_exec_checker_start(exec->checker);
     return reach(r, 0, true);
 }
 
@@ -289,9 +292,11 @@ static void fill_report(const struct running *r, double io_us, struct vbs_exec_r
     const double *us = r->taken_us;
 
     report->time_us = (r->last_s - r->start_s) * 1e6;
-    report->compute_us = us[VBS_DO_TURN] + us[VBS_DO_MOVE] + us[VBS_DO_RUN];
-    report->waited_us = us[VBS_DO_WAIT] + us[VBS_DO_DROP] + us[VBS_DO_COME];
-    report->io_us = io_us + us[VBS_DO_IN] + us[VBS_DO_OUT] + us[VBS_DO_RESTORE] + us[VBS_DO_SAVE];
+    report->compute_us = us[VBS_DO_RELOCATE] + us[VBS_DO_COPY_IN_PLACE] + us[VBS_DO_COMPUTE];
+    report->waited_us =
+        us[VBS_DO_WAIT_TO_COMPUTE] + us[VBS_DO_WAIT_TO_EVICT] + us[VBS_DO_WAIT_TO_RELOCATE];
+    report->io_us = io_us + us[VBS_DO_READ_INPUT] + us[VBS_DO_WRITE_OUTPUT] + us[VBS_DO_RESTORE] +
+                    us[VBS_DO_SAVE];
     if (exec->arena.session && !exec->trace) /* its host only writes lists */
         report->compute_us = report->waited_us = report->io_us = NAN;
     report->n_steps = exec->n_steps;
@@ -349,18 +354,18 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     r.last_s = vbs_clock_s();
     if (status == VBS_OK)
         status = run_others(&r, starts[0], starts[1]);
-    io_us = r.taken_us[VBS_DO_IN];
+    io_us = r.taken_us[VBS_DO_READ_INPUT];
     if (status == VBS_OK)
         status = run_timed(&r);
     if (status != VBS_OK)
         return status;
     exec->has_residents = true;
     fill_report(&r, io_us, &report);
-    io_us = r.taken_us[VBS_DO_OUT];
+    io_us = r.taken_us[VBS_DO_WRITE_OUTPUT];
     status = run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]);
     if (status != VBS_OK)
         return status;
-    report.io_us += r.taken_us[VBS_DO_OUT] - io_us;
+    report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
     report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;
     *result = report;

@@ -56,7 +56,7 @@ struct gap {
     int64_t lower, upper, from, to;
 };
 
-struct reader {
+struct place_reader {
     struct place_scan scan;
     struct vbs_place_csv *csv;
     struct gap gaps[VBS_MAX_PLACE_STACK / 2];
@@ -82,7 +82,7 @@ static bool grow(void **data, size_t need, size_t *size, size_t each)
     return true;
 }
 
-static enum vbs_status keep_fields(struct reader *reader)
+static enum vbs_status keep_fields(struct place_reader *reader)
 {
     struct vbs_place_csv *csv = reader->csv;
 
@@ -95,8 +95,8 @@ static enum vbs_status keep_fields(struct reader *reader)
     return VBS_OK;
 }
 
-static enum vbs_status add_rect(struct reader *reader, int64_t lower, int64_t upper, int64_t offset,
-                                int64_t size)
+static enum vbs_status add_rect(struct place_reader *reader, int64_t lower, int64_t upper,
+                                int64_t offset, int64_t size)
 {
     struct vbs_place_csv *csv = reader->csv;
 
@@ -108,7 +108,7 @@ static enum vbs_status add_rect(struct reader *reader, int64_t lower, int64_t up
 
 /* ---- header ---- */
 
-static enum vbs_status name_column(struct reader *reader, int field)
+static enum vbs_status name_column(struct place_reader *reader, int field)
 {
     struct vbs_place_csv *csv = reader->csv;
     const char *name = reader->scan.fields[field];
@@ -127,7 +127,7 @@ static enum vbs_status name_column(struct reader *reader, int field)
                 name);
 }
 
-static enum vbs_status read_header(struct reader *reader)
+static enum vbs_status read_header(struct place_reader *reader)
 {
     enum vbs_status status = vbs_place_scan_row(&reader->scan);
 
@@ -161,14 +161,14 @@ static bool read_digits(const char **text, int64_t *value)
 }
 
 /* "" where there is no such column. */
-static const char *field(const struct reader *reader, enum column column)
+static const char *field(const struct place_reader *reader, enum column column)
 {
     int at = reader->csv->at[column];
 
     return at < 0 ? "" : reader->scan.fields[at];
 }
 
-static enum vbs_status read_whole(struct reader *reader, enum column column, int64_t low,
+static enum vbs_status read_whole(struct place_reader *reader, enum column column, int64_t low,
                                   int64_t *value)
 {
     const char *text = field(reader, column), *digits = text + (text[0] == '-');
@@ -202,7 +202,8 @@ static int by_lower(const void *a, const void *b)
     return (x->lower > y->lower) - (x->lower < y->lower);
 }
 
-static enum vbs_status read_gaps(struct reader *reader, int64_t lower, int64_t upper, int64_t size)
+static enum vbs_status read_gaps(struct place_reader *reader, int64_t lower, int64_t upper,
+                                 int64_t size)
 {
     const char *text = field(reader, COLUMN_gaps);
 
@@ -228,7 +229,8 @@ static enum vbs_status read_gaps(struct reader *reader, int64_t lower, int64_t u
 }
 
 /* All of the buffer between gaps, their windows inside. */
-static enum vbs_status add_rects(struct reader *reader, int64_t lower, int64_t upper, int64_t size)
+static enum vbs_status add_rects(struct place_reader *reader, int64_t lower, int64_t upper,
+                                 int64_t size)
 {
     enum vbs_status status = VBS_OK;
     bool whole = false;
@@ -252,7 +254,7 @@ static enum vbs_status add_rects(struct reader *reader, int64_t lower, int64_t u
 
 /* ---- rows ---- */
 
-static enum vbs_status read_optional(struct reader *reader, struct vbs_place_item *item)
+static enum vbs_status read_optional(struct place_reader *reader, struct vbs_place_item *item)
 {
     int64_t hint;
     enum vbs_status status = VBS_OK;
@@ -273,7 +275,7 @@ static enum vbs_status read_optional(struct reader *reader, struct vbs_place_ite
     return status;
 }
 
-static enum vbs_status read_row(struct reader *reader)
+static enum vbs_status read_row(struct place_reader *reader)
 {
     struct vbs_place_csv *csv = reader->csv;
     struct vbs_place_item item = {.first_rect = (int64_t)csv->n_rects};
@@ -305,7 +307,7 @@ static enum vbs_status read_row(struct reader *reader)
     return VBS_OK;
 }
 
-static enum vbs_status make_problem(struct reader *reader)
+static enum vbs_status make_problem(struct place_reader *reader)
 {
     struct vbs_place_csv *csv = reader->csv;
 
@@ -323,7 +325,7 @@ static enum vbs_status make_problem(struct reader *reader)
     return VBS_OK;
 }
 
-static enum vbs_status read_rows(struct reader *reader)
+static enum vbs_status read_rows(struct place_reader *reader)
 {
     enum vbs_status status = read_header(reader);
 
@@ -341,7 +343,7 @@ static enum vbs_status read_rows(struct reader *reader)
 static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, char *text, size_t length,
                              struct vbs_place_csv **csv)
 {
-    struct reader *reader = calloc(1, sizeof *reader);
+    struct place_reader *reader = calloc(1, sizeof *reader);
     struct vbs_place_csv *made = calloc(1, sizeof *made);
     enum vbs_status status;
 

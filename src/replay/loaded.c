@@ -5,7 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-struct segment {
+struct loaded_segment {
     struct byte_range range;
     struct arrival arrival;
 };
@@ -13,7 +13,7 @@ struct segment {
 /* In a tree whose segments are apart this finds one that overlaps. */
 static int compare(const void *left, const void *right)
 {
-    const struct segment *a = left, *b = right;
+    const struct loaded_segment *a = left, *b = right;
 
     if (a->range.to <= b->range.from)
         return -1;
@@ -21,22 +21,22 @@ static int compare(const void *left, const void *right)
 }
 
 /* A segment with some byte from..to - 1, or null. */
-static struct segment *find(struct packed *packed, int64_t from, int64_t to)
+static struct loaded_segment *find(struct packed *packed, int64_t from, int64_t to)
 {
-    const struct segment key = {.range = {from, to}};
+    const struct loaded_segment key = {.range = {from, to}};
     void *found = tfind(&key, &packed->segments, compare);
 
-    return found ? *(struct segment **)found : NULL;
+    return found ? *(struct loaded_segment **)found : NULL;
 }
 
 static bool insert(struct packed *packed, const struct byte_range *range,
                    const struct arrival *arrival)
 {
-    struct segment *segment = malloc(sizeof *segment);
+    struct loaded_segment *segment = malloc(sizeof *segment);
 
     if (!segment)
         return false;
-    *segment = (struct segment){.range = *range, .arrival = *arrival};
+    *segment = (struct loaded_segment){.range = *range, .arrival = *arrival};
     if (!tsearch(segment, &packed->segments, compare)) {
         free(segment);
         return false;
@@ -44,7 +44,7 @@ static bool insert(struct packed *packed, const struct byte_range *range,
     return true;
 }
 
-static void erase(struct packed *packed, struct segment *segment)
+static void erase(struct packed *packed, struct loaded_segment *segment)
 {
     tdelete(segment, &packed->segments, compare);
     free(segment);
@@ -118,7 +118,7 @@ enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
 
 /* Takes from..to - 1 out of segment, which reaches to from at least. What changes of a segment in
  * the tree leaves it where it stands among the others. */
-static enum loaded_result cut(struct packed *packed, struct segment *segment, int64_t from,
+static enum loaded_result cut(struct packed *packed, struct loaded_segment *segment, int64_t from,
                               int64_t to)
 {
     const struct byte_range behind = {to, segment->range.to};
@@ -142,7 +142,7 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
 
     *load = -1;
     while (from < range->to) {
-        struct segment *segment = find(packed, from, from + 1);
+        struct loaded_segment *segment = find(packed, from, from + 1);
         enum loaded_result result;
         int64_t end;
 
@@ -163,13 +163,13 @@ enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packe
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
                                    struct arrival *arrival)
 {
-    struct segment *first = find(packed, range->from, range->from + 1);
+    struct loaded_segment *first = find(packed, range->from, range->from + 1);
 
     if (!first)
         return LOADED_MISSING;
     while (first->range.to < range->to) {
-        struct segment *next = find(packed, first->range.to, first->range.to + 1);
-        struct segment joined = *first;
+        struct loaded_segment *next = find(packed, first->range.to, first->range.to + 1);
+        struct loaded_segment joined = *first;
 
         if (!next)
             return LOADED_MISSING;

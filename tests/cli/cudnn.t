@@ -65,9 +65,9 @@ for planner in fbs dp-vbs+ mmcnn vdnn joint; do
 done
 run run 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 8 --repeat 1
 says "the memory is that of the device" 0 'all of it, on the device'
-run run 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 8 --paranoid
-[ $code -eq 1 ] && one_error "paranoid mode looks into the arena, which is on a device here"
-report $? "paranoid mode is not for devices"
+run run 1 --model mine.net --planner dp-vbs+ --memory 200KiB --request 8 --debug-checks
+[ $code -eq 1 ] && one_error "debug checks look into the arena, which is on a device here"
+report $? "debug checks are not for devices"
 "$VBSLAB" --db cpu.sqlite --quiet measure mine.net --batches 1-4 --time-limit 1 >out 2>err
 "$VBSLAB" --db cpu.sqlite --quiet run 1 --model mine.net --planner fbs --memory 1MiB --request 8 \
     --repeat 1 --output cpu.npy >out 2>err

@@ -253,8 +253,8 @@ run run 1 --model mine.net --planner joint --memory 150KiB --request 5 --copy-ra
 report $? "one that was cut off is written anew"
 declines "--direct without weights" 2 "--direct is for weights included" \
     1 --model mine.net --planner fbs --memory 1MiB --direct
-succeeds "paranoid" 'mine: 5 samples' 1 --model mine.net --planner joint --memory 150KiB --request 5 \
-    --copy-rate 1GB --copy-latency 5 --paranoid --check
+succeeds "debug checks" 'mine: 5 samples' 1 --model mine.net --planner joint --memory 150KiB --request 5 \
+    --copy-rate 1GB --copy-latency 5 --debug-checks --check
 
 # --- the timeline ---
 

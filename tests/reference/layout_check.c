@@ -40,17 +40,17 @@ static bool is_free(const struct memory *m, int64_t at, int64_t bytes)
     return at >= 0 && at + bytes <= m->room_bytes;
 }
 
-/* Where a step finds a rectangle: its item's last turn that is not behind the step. */
+/* Where a step finds a rectangle: its item's last relocation that is not behind the step. */
 static int64_t place_of(const struct memory *m, int rect, int64_t step)
 {
     const struct vbs_exec_layout *layout = &m->fit->layout;
     int64_t base = INT64_MIN / 2, since = -1;
     int item = m->item_of[rect];
 
-    for (int t = layout->first_turn[item]; t < layout->first_turn[item + 1]; t++)
-        if (layout->turns[t].step <= step && layout->turns[t].step > since) {
-            since = layout->turns[t].step;
-            base = layout->turns[t].base;
+    for (int t = layout->first_relocation[item]; t < layout->first_relocation[item + 1]; t++)
+        if (layout->relocations[t].step <= step && layout->relocations[t].step > since) {
+            since = layout->relocations[t].step;
+            base = layout->relocations[t].base;
         }
     return base + m->fit->buffers.rects[rect].offset;
 }
@@ -58,17 +58,17 @@ static int64_t place_of(const struct memory *m, int rect, int64_t step)
 /* The number of the streamed load that brought a rectangle; 0: it was not streamed. */
 static int load_of(const struct memory *m, int rect)
 {
-    int piece = rect - m->fit->buffers.first_piece_rect;
+    int block = rect - m->fit->buffers.first_block_rect;
 
-    if (piece < 0 || piece >= m->fit->buffers.n_piece_rects)
+    if (block < 0 || block >= m->fit->buffers.n_block_rects)
         return 0;
-    return m->fit->pieces.pieces[piece].waits;
+    return m->fit->blocks.blocks[block].waits;
 }
 
 /* Streamed loads that have begun before the moves of a step are made. */
 static int n_begun(const struct memory *m, int64_t step)
 {
-    const struct vbs_schedule *schedule = m->fit->walk->schedule;
+    const struct vbs_schedule *schedule = m->fit->checked->schedule;
     int n_loads = 0, n = 0;
 
     for (int64_t s = 0; s < schedule->n_steps; s++)
@@ -168,9 +168,9 @@ static const char *begin_lives(struct memory *m, int64_t slot)
     return NULL;
 }
 
-static const char *walk(struct memory *m)
+static const char *check_all(struct memory *m)
 {
-    int64_t n_slots = 2 * m->fit->walk->schedule->n_steps + 2;
+    int64_t n_slots = 2 * m->fit->checked->schedule->n_steps + 2;
     const char *fault = NULL;
 
     for (int64_t slot = 0; slot < n_slots && !fault; slot++) {
@@ -195,7 +195,7 @@ const char *layout_fault(const struct vbs_exec_fit *fit, int64_t room_bytes)
         for (int i = 0; i < fit->buffers.n_items; i++)
             for (int64_t r = 0; r < fit->buffers.items[i].n_rects; r++)
                 m.item_of[fit->buffers.items[i].first_rect + r] = i;
-        fault = walk(&m);
+        fault = check_all(&m);
     }
     free(m.item_of);
     free(m.held);

@@ -3,7 +3,7 @@
 #ifndef TESTS_LAYOUT_CHECK_H
 #define TESTS_LAYOUT_CHECK_H
 
-#include "exec/layout/fit.h"
+#include "exec/layout/layout.h"
 
 /*
  * What is wrong with a fit's layout within so many bytes; null: nothing. Walks through the slots of

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Where a plan cannot be placed, smaller ones are tried, this many; the first of them not smaller
  * by all that was too much, but by an eighth, a quarter, a half of it: another plan may lose less.
@@ -17,14 +16,6 @@
 
 /* ---- The executor ---- */
 
-/* Where a file of packed weights without a name can be. */
-static const char *scratch_folder(void)
-{
-    const char *other = getenv("TMPDIR");
-
-    return access(".", W_OK) != 0 && other && other[0] ? other : ".";
-}
-
 static struct vbs_exec_options exec_options(struct run_job *job)
 {
     struct cli *cli = job->cli;
@@ -34,9 +25,8 @@ static struct vbs_exec_options exec_options(struct run_job *job)
         .memory_bytes = job->memory_bytes,
         .place_limit_s = cli_value(cli, job->values, "schedule") ? 0 : PLACE_LIMIT_S,
         .weights_path = cli_value(cli, job->values, "weights-file"),
-        .folder = scratch_folder(),
         .direct = cli_value(cli, job->values, "direct") != NULL,
-        .paranoid = cli_value(cli, job->values, "paranoid") != NULL,
+        .debug_checks = cli_value(cli, job->values, "debug-checks") != NULL,
         .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt"),
     };
 }

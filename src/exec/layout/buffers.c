@@ -8,8 +8,8 @@
 
 struct making {
     struct vbs_ctx *ctx;
-    const struct vbs_exec_walk *walk;
-    const struct vbs_exec_stacks *stacks;
+    const struct vbs_exec_checked *checked;
+    const struct vbs_exec_groups *groups;
     struct vbs_exec_buffers *out;
 };
 
@@ -17,7 +17,7 @@ static enum vbs_status refuse_many(struct making *m)
 {
     return vbs_fail(m->ctx, VBS_USAGE,
                     "the schedule is too large to be executed: it needs more than %d buffers of "
-                    "%d pieces",
+                    "%d blocks",
                     (int)VBS_MAX_PLACE_ITEMS, (int)VBS_MAX_PLACE_RECTS);
 }
 
@@ -76,14 +76,14 @@ static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, 
     return VBS_OK;
 }
 
-/* ---- stacks ---- */
+/* ---- groups ---- */
 
 /* Places that live equally long, side by side, are one rect. */
-static enum vbs_status add_stack(struct making *m, int stack)
+static enum vbs_status add_group(struct making *m, int group)
 {
-    const struct vbs_exec_stack *at = &m->stacks->stacks[stack];
-    const struct vbs_exec_line *line = &m->stacks->lines[at->line];
-    const struct vbs_exec_life *lives = line->lives;
+    const struct vbs_exec_group *at = &m->groups->groups[group];
+    const struct vbs_exec_line *line = &m->groups->lines[at->line];
+    const struct vbs_exec_lifetime *lives = line->lives;
     enum vbs_status status = add_item(m, alignment_of(line->sample_bytes));
 
     for (int i = at->first, end; i < at->end && status == VBS_OK; i = end) {
@@ -98,48 +98,48 @@ static enum vbs_status add_stack(struct making *m, int stack)
 
 /* ---- weights ---- */
 
-static enum vbs_status add_pieces(struct making *m, const struct vbs_exec_pieces *pieces)
+static enum vbs_status add_blocks(struct making *m, const struct vbs_exec_blocks *blocks)
 {
     enum vbs_status status = VBS_OK;
 
-    m->out->first_piece_item = m->out->n_items;
-    m->out->first_piece_rect = m->out->n_rects;
-    for (int i = 0, at = 0; i < pieces->n_items && status == VBS_OK; i++) {
-        const struct vbs_exec_piece_item *item = &pieces->items[i];
+    m->out->first_block_item = m->out->n_items;
+    m->out->first_block_rect = m->out->n_rects;
+    for (int i = 0, at = 0; i < blocks->n_items && status == VBS_OK; i++) {
+        const struct vbs_exec_block_item *item = &blocks->items[i];
 
         status = add_item(m, item->alignment);
-        for (; at < pieces->n_pieces && status == VBS_OK; at++) {
-            const struct vbs_exec_piece *piece = &pieces->pieces[at];
+        for (; at < blocks->n_blocks && status == VBS_OK; at++) {
+            const struct vbs_exec_block *block = &blocks->blocks[at];
 
-            if (pieces->item_of[piece->load] != i)
+            if (blocks->item_of[block->load] != i)
                 break;
-            status = add_rect(m, piece->birth, piece->death, piece->from - item->origin,
-                              piece->to - piece->from);
+            status = add_rect(m, block->birth, block->death, block->from - item->origin,
+                              block->to - block->from);
         }
     }
-    m->out->n_piece_rects = m->out->n_rects - m->out->first_piece_rect;
+    m->out->n_block_rects = m->out->n_rects - m->out->first_block_rect;
     return status;
 }
 
 /* ---- single steps ---- */
 
-bool vbs_exec_output_leaves(const struct vbs_exec_stacks *stacks, int layer)
+bool vbs_exec_output_leaves(const struct vbs_exec_groups *groups, int layer)
 {
-    const struct vbs_profile_layer *l = &stacks->walk->profile->layers[layer];
+    const struct vbs_profile_layer *l = &groups->checked->profile->layers[layer];
 
-    return stacks->line_of[layer] < 0 &&
-           !(stacks->walk->shares[layer] && stacks->line_of[l->inputs[0]] >= 0);
+    return groups->line_of[layer] < 0 &&
+           !(groups->checked->shares[layer] && groups->line_of[l->inputs[0]] >= 0);
 }
 
 /* A layer in place on what waits outside finds it where its output belongs. */
-static bool fetches_input(const struct vbs_exec_stacks *stacks, int layer)
+static bool fetches_input(const struct vbs_exec_groups *groups, int layer)
 {
-    const struct vbs_profile_layer *l = &stacks->walk->profile->layers[layer];
+    const struct vbs_profile_layer *l = &groups->checked->profile->layers[layer];
     bool reads = false;
 
     for (int i = 0; i < l->n_inputs; i++)
         reads = reads || l->inputs[i] == 0;
-    return reads && stacks->line_of[0] < 0 && !(l->in_place && l->inputs[0] == 0);
+    return reads && groups->line_of[0] < 0 && !(l->in_place && l->inputs[0] == 0);
 }
 
 /* A buffer for step s alone; *item: which. */
@@ -157,28 +157,28 @@ static enum vbs_status add_own(struct making *m, int64_t s, int64_t alignment, i
 
 static enum vbs_status add_step(struct making *m, int64_t s)
 {
-    const struct vbs_step *step = &m->walk->schedule->steps[s];
-    const struct vbs_profile_layer *layers = m->walk->profile->layers;
+    const struct vbs_step *step = &m->checked->schedule->steps[s];
+    const struct vbs_profile_layer *layers = m->checked->profile->layers;
     int64_t in_bytes = layers[0].out_bytes, out_bytes = layers[step->layer].out_bytes;
-    int64_t ws_bytes = m->walk->kernels[m->walk->steps[s].kernel].ws_bytes;
+    int64_t ws_bytes = m->checked->kernels[m->checked->steps[s].kernel].ws_bytes;
     struct vbs_exec_own *own = &m->out->own[s];
     enum vbs_status status = VBS_OK;
 
     if (ws_bytes > 0)
         status = add_own(m, s, ALIGNMENT, ws_bytes, &own->ws);
-    if (status == VBS_OK && fetches_input(m->stacks, step->layer))
+    if (status == VBS_OK && fetches_input(m->groups, step->layer))
         status = add_own(m, s, alignment_of(in_bytes), step->batch * in_bytes, &own->in);
-    if (status == VBS_OK && vbs_exec_output_leaves(m->stacks, step->layer))
+    if (status == VBS_OK && vbs_exec_output_leaves(m->groups, step->layer))
         status = add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out);
     return status;
 }
 
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
-                                      const struct vbs_exec_stacks *stacks,
-                                      const struct vbs_exec_pieces *pieces)
+                                      const struct vbs_exec_groups *groups,
+                                      const struct vbs_exec_blocks *blocks)
 {
-    struct making m = {.ctx = ctx, .walk = stacks->walk, .stacks = stacks, .out = buffers};
-    int64_t n_steps = m.walk->schedule->n_steps;
+    struct making m = {.ctx = ctx, .checked = groups->checked, .groups = groups, .out = buffers};
+    int64_t n_steps = m.checked->schedule->n_steps;
     enum vbs_status status = VBS_OK;
 
     buffers->n_items = buffers->n_rects = 0;
@@ -186,13 +186,13 @@ enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffe
         buffers->own = malloc((size_t)n_steps * sizeof *buffers->own + 1);
     if (!buffers->own)
         return vbs_no_memory(ctx);
-    for (int s = 0; s < stacks->n_stacks && status == VBS_OK; s++)
-        status = add_stack(&m, s);
+    for (int s = 0; s < groups->n_groups && status == VBS_OK; s++)
+        status = add_group(&m, s);
     if (status == VBS_OK)
-        status = add_pieces(&m, pieces);
+        status = add_blocks(&m, blocks);
     for (int64_t s = 0; s < n_steps && status == VBS_OK; s++) {
         buffers->own[s] = (struct vbs_exec_own){-1, -1, -1};
-        if (m.walk->steps[s].kernel >= 0)
+        if (m.checked->steps[s].kernel >= 0)
             status = add_step(&m, s);
     }
     return status;

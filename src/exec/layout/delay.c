@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 struct delaying {
-    const struct vbs_exec_walk *walk;
-    const struct vbs_exec_pieces *pieces;
-    struct vbs_link channel;
+    const struct vbs_exec_checked *checked;
+    const struct vbs_exec_blocks *blocks;
     int n_computes;
     int *step_of;     /* [n_computes] */
     double *end_us;   /* [n_computes] of compute steps */
@@ -22,8 +21,8 @@ struct delaying {
 
 static bool begin(struct delaying *d)
 {
-    size_t n_steps = (size_t)d->walk->schedule->n_steps + 1;
-    size_t n_loads = (size_t)d->pieces->n_loads + 1;
+    size_t n_steps = (size_t)d->checked->schedule->n_steps + 1;
+    size_t n_loads = (size_t)d->blocks->n_loads + 1;
 
     d->step_of = malloc(n_steps * sizeof *d->step_of);
     d->end_us = malloc(n_steps * sizeof *d->end_us);
@@ -47,47 +46,39 @@ static void clear(struct delaying *d)
     free(d->loads);
 }
 
-/* Both clocks, forwards; what is due when. A step waits for all loads up to the last one that it
- * needs, which is no longer: they come one after the other. */
-static void run_clocks(struct delaying *d)
+/* When each load ends and is due, by the replay's clocks. A step waits for all loads up to the last
+ * one that it needs, which takes no longer: they come one after the other. */
+static void find_dues(struct delaying *d)
 {
-    const struct vbs_schedule *schedule = d->walk->schedule;
-    double compute_us = 0, copy_us = 0;
+    const struct vbs_schedule *schedule = d->checked->schedule;
     int n_loads = 0, n_streamed = 0;
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         const struct vbs_step *step = &schedule->steps[i];
-        int waits = d->walk->steps[i].image >= 0 ? d->pieces->steps[i].waits : 0;
+        const struct vbs_exec_checked_step *noted = &d->checked->steps[i];
 
         if (step->op == VBS_STEP_LOAD) {
             int load = n_loads++;
 
-            d->load_us[load] = 0;
+            d->load_us[load] = noted->end_us - noted->start_us;
+            d->ready_us[load] = noted->end_us;
             d->due_us[load] = HUGE_VAL;
             d->due_step[load] = (int)schedule->n_steps;
-            if (step->resident)
-                continue;
-            d->loads[n_streamed++] = load;
-            d->load_us[load] =
-                d->channel.latency_us + (double)step->bytes / d->channel.bytes_per_us;
-            copy_us = fmax(copy_us, compute_us) + d->load_us[load];
-            d->ready_us[load] = copy_us;
+            if (!step->resident)
+                d->loads[n_streamed++] = load;
             continue;
         }
-        if (waits > 0) {
-            int load = d->loads[waits - 1];
+        if (noted->waits > 0) {
+            int load = d->loads[noted->waits - 1];
 
-            if (step->op == VBS_STEP_COMPUTE)
-                compute_us = fmax(compute_us, d->ready_us[load]);
-            if (d->due_step[load] > i) { /* what is dropped must have been there for a step */
+            if (d->due_step[load] > i) { /* what is evicted must have been there for a step */
                 d->due_step[load] = (int)i - (step->op == VBS_STEP_EVICT);
-                d->due_us[load] = fmax(compute_us, d->ready_us[load]);
+                d->due_us[load] = fmax(noted->start_us, d->ready_us[load]);
             }
         }
         if (step->op == VBS_STEP_COMPUTE) {
-            compute_us += d->walk->kernels[d->walk->steps[i].kernel].time_us;
             d->step_of[d->n_computes] = (int)i;
-            d->end_us[d->n_computes++] = compute_us;
+            d->end_us[d->n_computes++] = noted->end_us;
         }
     }
 }
@@ -112,9 +103,9 @@ static int step_behind(const struct delaying *d, double time_us)
 static void set_begins(struct delaying *d, double slack, int *begins)
 {
     double next_us = HUGE_VAL;
-    int next_step = (int)d->walk->schedule->n_steps;
+    int next_step = (int)d->checked->schedule->n_steps;
 
-    for (int i = d->pieces->n_streamed - 1; i >= 0; i--) {
+    for (int i = d->blocks->n_streamed - 1; i >= 0; i--) {
         int load = d->loads[i], latest;
 
         next_us = fmin(next_us, d->due_us[load]);
@@ -129,24 +120,21 @@ static void set_begins(struct delaying *d, double slack, int *begins)
     }
 }
 
-enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk,
-                               const struct vbs_exec_pieces *pieces, double slack, int *begins)
+enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_checked *checked,
+                               const struct vbs_exec_blocks *blocks, double slack, int *begins)
 {
-    const struct vbs_schedule *schedule = walk->schedule;
-    const struct vbs_copy *copy =
-        schedule->copy.source ? vbs_profile_copy(walk->profile, schedule->copy.source) : NULL;
-    struct delaying d = {
-        .walk = walk, .pieces = pieces, .channel = copy ? copy->link : schedule->copy};
+    const struct vbs_schedule *schedule = checked->schedule;
+    struct delaying d = {.checked = checked, .blocks = blocks};
     enum vbs_status status = VBS_OK;
     int n = 0;
 
     for (int64_t i = 0; i < schedule->n_steps; i++)
         if (schedule->steps[i].op == VBS_STEP_LOAD)
             begins[n++] = (int)i;
-    if (!(slack > 0) || !(d.channel.bytes_per_us > 0))
+    if (!(slack > 0))
         return VBS_OK;
     if (begin(&d)) {
-        run_clocks(&d);
+        find_dues(&d);
         set_begins(&d, slack, begins);
     } else {
         status = vbs_no_memory(ctx);

@@ -2,7 +2,7 @@
 #ifndef VBS_EXEC_LAYOUT_DELAY_H
 #define VBS_EXEC_LAYOUT_DELAY_H
 
-#include "exec/check/walk.h"
+#include "exec/check/check.h"
 
 /*
  * Planners let loads begin as early as memory allows, often long before they are needed; memory
@@ -11,12 +11,12 @@
  * times as long as they should; never before its place in the list, and in the order of the list.
  *
  * begins[load] (all loads in their order, residents too, which stay where they are): the step of
- * the list before which it begins. pieces are those without delays. slack <= 0: no delays. O(steps
+ * the list before which it begins. blocks are those without delays. slack <= 0: no delays. O(steps
  * log steps).
  */
-struct vbs_exec_pieces;
-enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk,
-                               const struct vbs_exec_pieces *pieces, double slack,
+struct vbs_exec_blocks;
+enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_checked *checked,
+                               const struct vbs_exec_blocks *blocks, double slack,
                                int *begins) VBS_MUST_CHECK;
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * Finding a placement: first of what the schedule says, without moves; then by sweeps over time
- * that move buffers, and with loads that begin later. Of several that fit the one that moves least
- * is taken; one that moves so much that a schedule for less memory would be faster counts for
- * none. Where nothing fits, placements of a few heights above the load are sought, which depend on
- * the schedule alone, so that mostly as much room as a refusal names is enough.
+ * Finding offsets: first for the schedule as it is, without moves; then by windowed repacking,
+ * which moves buffers, and with loads that begin later. Of several layouts that fit, the one that
+ * moves the fewest bytes is taken; a layout that moves so much that a schedule for less memory
+ * would be faster counts as none. Where nothing fits, layouts of a few heights above the load are
+ * searched for, which depend on the schedule alone, so that mostly as much memory as a refusal
+ * names is enough.
  */
-#include "exec/layout/fit.h"
+#include "exec/layout/layout.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -25,27 +26,47 @@
 #define COPY_SPEED  5000  /* bytes moved in a microsecond */
 #define NEARLY      4096  /* what alignment takes is no more than this part of the load */
 
-/* What is tried, in this order. */
-static const struct attempt {
-    double slack; /* of loads that begin later (weights_delay.h); 0: as the schedule says */
-    int horizon;  /* of sweeps; 0: no moves */
-} ATTEMPTS[] = {
-    {0, 0},  {8, 0},     {8, 48},  {3, 0},   {3, 48},     {0, 48}, {0, 12}, {1.25, 48},
-    {3, 12}, {1.25, 12}, {0, 200}, {3, 200}, {1.25, 200}, {0, 24}, {0, 6},
+/*
+ * What is tried, in this order, until an allocation fits and moves little. The cheap and certain
+ * come first: loads exactly as the schedule says and nothing that moves; then loads that begin as
+ * late as their deadlines allow, with a generous slack for slow copies before a tight one; then
+ * windows of a middle size, which place most problems, before small ones, which move more, and
+ * large ones, which search longer. The numbers were found on the schedules of experiments/.
+ */
+static const struct strategy {
+    double slack; /* loads begin later, so that copies may take so many times as long as by the
+                     schedule (delay.h); 0: as the schedule says */
+    int window;   /* of windowed repacking (repack.h); 0: one allocation for all steps, no moves */
+    bool again;   /* also for the heights that a refusal names */
+} STRATEGIES[] = {
+    {0, 0, false},     /* the schedule as it is */
+    {8, 0, false},     /* loads later, by deadlines that hold for copies eight times as slow */
+    {8, 48, true},     /* the same, and buffers move */
+    {3, 0, false},     /* loads later still */
+    {3, 48, true},     /* the same, and buffers move */
+    {0, 48, true},     /* loads as the schedule says, and buffers move */
+    {0, 12, true},     /* the same in short windows, for schedules of large buffers */
+    {1.25, 48, false}, /* loads at the last moment */
+    {3, 12, false},    /* later loads in short windows */
+    {1.25, 12, false}, /* the same at the last moment */
+    {0, 200, false},   /* long windows, for schedules of many small buffers */
+    {3, 200, false},   /* the same with later loads */
+    {1.25, 200, false}, {0, 24, false}, /* sizes between, for what is left of the time */
+    {0, 6, false},
 };
-#define N_ATTEMPTS ((int)(sizeof ATTEMPTS / sizeof ATTEMPTS[0]))
-#define N_AGAIN    7 /* of them, for other heights */
+#define N_STRATEGIES ((int)(sizeof STRATEGIES / sizeof STRATEGIES[0]))
 
 struct fitting {
     struct vbs_ctx *ctx;
     struct vbs_exec_fit *fit;
-    const struct vbs_exec_room *room;
+    const struct vbs_exec_fit_options *options;
     double start_s;
     int64_t *load; /* [n_slots] what lives */
     int64_t n_slots;
     int64_t peak_bytes;  /* of that */
     int64_t least_bytes; /* the lowest of all placements; -1: none so far */
-    double slack;        /* of the loads now */
+    bool has_buffers;
+    double slack; /* of the loads now */
     /* The placement within the room that moves the fewest bytes so far. */
     bool has_best;
     struct vbs_exec_layout best;
@@ -57,15 +78,15 @@ struct fitting {
 
 static double left_s(const struct fitting *f)
 {
-    return f->room->limit_s - (vbs_clock_s() - f->start_s);
+    return f->options->limit_s - (vbs_clock_s() - f->start_s);
 }
 
-bool vbs_exec_copies_input(const struct vbs_exec_walk *walk, int layer)
+bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer)
 {
-    const struct vbs_profile_layer *l = &walk->profile->layers[layer];
+    const struct vbs_profile_layer *l = &checked->profile->layers[layer];
 
-    return l->in_place && !walk->shares[layer] &&
-           (l->inputs[0] > 0 || walk->schedule->io == VBS_IO_RESIDENT);
+    return l->in_place && !checked->shares[layer] &&
+           (l->inputs[0] > 0 || checked->schedule->io == VBS_IO_RESIDENT);
 }
 
 /* ---- one attempt ---- */
@@ -93,7 +114,7 @@ static void sum_load(struct fitting *f)
 /* Without moves, as low as is found in a short time. */
 static enum vbs_status place(struct fitting *f)
 {
-    double limit_s = f->room->limit_s / 4 < SHORT_S ? f->room->limit_s / 4 : SHORT_S;
+    double limit_s = f->options->limit_s / 4 < SHORT_S ? f->options->limit_s / 4 : SHORT_S;
     const struct vbs_place_options options = {.time_limit_s = limit_s, .step_limit = SHORT_STEPS};
     const struct vbs_exec_buffers *buffers = &f->fit->buffers;
     const struct vbs_place_problem problem = {.n_items = buffers->n_items,
@@ -114,32 +135,32 @@ static enum vbs_status place(struct fitting *f)
 }
 
 /* With moves. */
-static enum vbs_status sweep(struct fitting *f, int horizon, int64_t target_bytes)
+static enum vbs_status repack(struct fitting *f, int window, int64_t target_bytes)
 {
-    const struct vbs_exec_sweep sweep = {
-        .pieces = &f->fit->pieces,
+    const struct vbs_exec_repack_options options = {
+        .blocks = &f->fit->blocks,
         .buffers = &f->fit->buffers,
         .load = f->load,
         .n_slots = f->n_slots,
-        .horizon = horizon,
+        .window = window,
         .target_bytes = target_bytes > f->peak_bytes ? target_bytes : f->peak_bytes,
-        .limit_s = fmin(left_s(f), f->room->limit_s / 3)};
+        .limit_s = fmin(left_s(f), f->options->limit_s / 3)};
 
-    return vbs_exec_sweep(f->ctx, &sweep, &f->fit->layout);
+    return vbs_exec_repack(f->ctx, &options, &f->fit->layout);
 }
 
 /* Pieces of weights as loads with this slack bring them. */
 static enum vbs_status delay(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
-    enum vbs_status status = vbs_exec_delay(f->ctx, fit->walk, &fit->pieces, slack, fit->begins);
+    enum vbs_status status = vbs_exec_delay(f->ctx, fit->checked, &fit->blocks, slack, fit->begins);
 
     if (status != VBS_OK)
         return status;
-    vbs_exec_pieces_clear(&fit->pieces);
+    vbs_exec_blocks_clear(&fit->blocks);
     f->slack = slack;
-    return vbs_exec_pieces_init(f->ctx, &fit->pieces, fit->walk, fit->begins,
-                                f->room->piece_alignment);
+    return vbs_exec_blocks_init(f->ctx, &fit->blocks, fit->checked, fit->begins,
+                                f->options->block_alignment);
 }
 
 /* Keeps the layout if it is within the room and moves fewer bytes than the best. */
@@ -154,7 +175,7 @@ static void judge(struct fitting *f)
         return;
     if (f->least_bytes < 0 || layout->height_bytes < f->least_bytes)
         f->least_bytes = layout->height_bytes;
-    if (layout->height_bytes > f->room->bytes || (f->has_best && moved >= f->best_moved))
+    if (layout->height_bytes > f->options->bytes || (f->has_best && moved >= f->best_moved))
         return;
     vbs_exec_layout_clear(&f->best);
     f->best = *layout;
@@ -164,32 +185,35 @@ static void judge(struct fitting *f)
     f->best_moved = moved;
 }
 
+/* The buffers with loads of this slack, unless they are those of now. */
 static enum vbs_status make_buffers(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
     enum vbs_status status = VBS_OK;
 
+    if (f->has_buffers && slack == f->slack)
+        return VBS_OK;
+    f->has_buffers = false;
     if (slack != f->slack)
         status = delay(f, slack);
     if (status == VBS_OK)
-        status = vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->stacks, &fit->pieces);
-    if (status == VBS_OK)
-        sum_load(f);
-    return status;
+        status = vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks);
+    if (status != VBS_OK)
+        return status;
+    sum_load(f);
+    f->has_buffers = true;
+    return VBS_OK;
 }
 
-static enum vbs_status try_attempt(struct fitting *f, const struct attempt *attempt,
-                                   int64_t target_bytes)
+static enum vbs_status try_strategy(struct fitting *f, const struct strategy *strategy,
+                                    int64_t target_bytes)
 {
-    struct vbs_exec_fit *fit = f->fit;
-    enum vbs_status status = make_buffers(f, attempt->slack);
+    enum vbs_status status = make_buffers(f, strategy->slack);
 
     if (status != VBS_OK)
         return status;
-    if (attempt == ATTEMPTS)
-        fit->placement.load_bytes = f->peak_bytes;
-    vbs_exec_layout_clear(&fit->layout);
-    status = attempt->horizon > 0 ? sweep(f, attempt->horizon, target_bytes) : place(f);
+    vbs_exec_layout_clear(&f->fit->layout);
+    status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place(f);
     if (status == VBS_OK)
         judge(f);
     /* Of no use, too much at once, or time is over. */
@@ -204,30 +228,33 @@ static bool is_done(const struct fitting *f, int64_t target_bytes)
     int64_t load = f->fit->placement.load_bytes;
 
     if (f->has_best)
-        return f->best_moved <= f->few_bytes || left_s(f) < f->room->limit_s * (1 - MORE_SHARE);
+        return f->best_moved <= f->few_bytes || left_s(f) < f->options->limit_s * (1 - MORE_SHARE);
     if (f->least_bytes < 0)
         return false;
-    if (target_bytes > f->room->bytes) /* only to name a height */
+    if (target_bytes > f->options->bytes) /* only to name a height */
         return f->least_bytes <= target_bytes;
-    return f->least_bytes - load <= load / NEARLY && f->room->bytes < f->least_bytes;
+    return f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
 }
 
-/* All attempts with one height in mind. */
-static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first)
+/* Whether a strategy is tried. The very first one is, whatever the time. */
+static bool suits(const struct fitting *f, const struct strategy *strategy, bool is_first_height)
 {
-    bool has_loads = f->fit->pieces.n_streamed > 0;
-    int n = is_first ? N_ATTEMPTS : N_AGAIN;
-    double kept_s = is_first ? f->room->limit_s / 2 : 0; /* for other heights */
+    double kept_s = is_first_height ? f->options->limit_s / 2 : 0; /* for other heights */
+
+    if (is_first_height && strategy == &STRATEGIES[0])
+        return true;
+    return left_s(f) > kept_s && (strategy->slack == 0 || f->fit->blocks.n_streamed > 0) &&
+           (is_first_height || strategy->again);
+}
+
+/* All strategies with one height in mind. */
+static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first_height)
+{
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < n && status == VBS_OK && !is_done(f, target_bytes); i++) {
-        const struct attempt *attempt = &ATTEMPTS[i];
-
-        if (((!is_first || i > 0) && left_s(f) <= kept_s) || (attempt->slack > 0 && !has_loads) ||
-            (!is_first && attempt->horizon == 0))
-            continue;
-        status = try_attempt(f, attempt, target_bytes);
-    }
+    for (int i = 0; i < N_STRATEGIES && status == VBS_OK && !is_done(f, target_bytes); i++)
+        if (suits(f, &STRATEGIES[i], is_first_height))
+            status = try_strategy(f, &STRATEGIES[i], target_bytes);
     return status;
 }
 
@@ -235,12 +262,17 @@ static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bo
 static enum vbs_status search(struct fitting *f)
 {
     static const double HEIGHTS[] = {1, 1.1, 1.05, 1.2}; /* times what lives; the surest first */
-    enum vbs_status status = search_within(f, f->room->bytes, true);
+    enum vbs_status status = make_buffers(f, 0);
+
+    if (status != VBS_OK)
+        return status;
+    f->fit->placement.load_bytes = f->peak_bytes;
+    status = search_within(f, f->options->bytes, true);
 
     for (size_t h = 0; h < sizeof HEIGHTS / sizeof HEIGHTS[0] && status == VBS_OK; h++) {
         int64_t height = (int64_t)fmin(HEIGHTS[h] * (double)f->fit->placement.load_bytes, 9e18);
 
-        if (!f->has_best && height > f->room->bytes &&
+        if (!f->has_best && height > f->options->bytes &&
             (f->least_bytes < 0 || f->least_bytes > height))
             status = search_within(f, height, false);
     }
@@ -264,7 +296,7 @@ static enum vbs_status refuse(const struct fitting *f)
     return vbs_fail(f->ctx, VBS_INFEASIBLE,
                     "no placement within %s was found; what lives at once takes %s, the best "
                     "placement %s",
-                    vbs_format_exact(f->room->bytes, room, sizeof room),
+                    vbs_format_exact(f->options->bytes, room, sizeof room),
                     vbs_format_exact(f->fit->placement.load_bytes, load, sizeof load),
                     vbs_format_exact(f->least_bytes, best, sizeof best));
 }
@@ -272,7 +304,7 @@ static enum vbs_status refuse(const struct fitting *f)
 /* Moves at cuts, and of inputs of layers in place; loads that begin later. */
 static void count_moves(struct vbs_exec_fit *fit)
 {
-    const struct vbs_exec_walk *walk = fit->walk;
+    const struct vbs_exec_checked *checked = fit->checked;
     const struct vbs_exec_moves *moves = &fit->layout.moves;
     struct vbs_exec_placement *placement = &fit->placement;
     int n_loads = 0;
@@ -280,61 +312,51 @@ static void count_moves(struct vbs_exec_fit *fit)
     placement->n_moves = moves->n;
     for (int i = 0; i < moves->n; i++)
         placement->moved_bytes += moves->moves[i].bytes;
-    for (int64_t s = 0; s < walk->schedule->n_steps; s++) {
-        const struct vbs_step *step = &walk->schedule->steps[s];
+    for (int64_t s = 0; s < checked->schedule->n_steps; s++) {
+        const struct vbs_step *step = &checked->schedule->steps[s];
 
         if (step->op == VBS_STEP_LOAD)
             placement->n_delayed += fit->begins[n_loads++] > s;
-        if (walk->steps[s].kernel < 0 || !vbs_exec_copies_input(walk, step->layer))
+        if (checked->steps[s].kernel < 0 || !vbs_exec_copies_input(checked, step->layer))
             continue;
         placement->n_moves++;
-        placement->moved_bytes += step->batch * walk->profile->layers[step->layer].out_bytes;
+        placement->moved_bytes += step->batch * checked->profile->layers[step->layer].out_bytes;
     }
 }
 
-/* Of all compute steps. */
-static double time_us(const struct vbs_exec_walk *walk)
-{
-    double us = 0;
-
-    for (int64_t s = 0; s < walk->schedule->n_steps; s++)
-        if (walk->steps[s].kernel >= 0)
-            us += walk->kernels[walk->steps[s].kernel].time_us;
-    return us;
-}
-
-static enum vbs_status begin(struct fitting *f, const struct vbs_exec_walk *walk)
+static enum vbs_status begin(struct fitting *f, const struct vbs_exec_checked *checked)
 {
     struct vbs_exec_fit *fit = f->fit;
     enum vbs_status status =
-        vbs_exec_pieces_init(f->ctx, &fit->pieces, walk, NULL, f->room->piece_alignment);
+        vbs_exec_blocks_init(f->ctx, &fit->blocks, checked, NULL, f->options->block_alignment);
 
     if (status == VBS_OK)
-        status = vbs_exec_stacks_init(f->ctx, &fit->stacks, walk);
+        status = vbs_exec_groups_init(f->ctx, &fit->groups, checked);
     if (status != VBS_OK)
         return status;
-    fit->begins = malloc((size_t)fit->pieces.n_loads * sizeof *fit->begins + 1);
-    f->few_bytes = (int64_t)fmin(FEW_MOVED * COPY_SPEED * time_us(walk), 1e18);
-    f->most_bytes = (int64_t)fmin(MOST_MOVED * COPY_SPEED * time_us(walk), 1e18);
-    f->n_slots = 2 * walk->schedule->n_steps + 3;
+    fit->begins = malloc((size_t)fit->blocks.n_loads * sizeof *fit->begins + 1);
+    f->few_bytes = (int64_t)fmin(FEW_MOVED * COPY_SPEED * checked->compute_us, 1e18);
+    f->most_bytes = (int64_t)fmin(MOST_MOVED * COPY_SPEED * checked->compute_us, 1e18);
+    f->n_slots = 2 * checked->schedule->n_steps + 3;
     f->load = malloc((size_t)f->n_slots * sizeof *f->load);
     if (!fit->begins || !f->load)
         return vbs_no_memory(f->ctx);
-    return vbs_exec_delay(f->ctx, walk, &fit->pieces, 0, fit->begins);
+    return vbs_exec_delay(f->ctx, checked, &fit->blocks, 0, fit->begins);
 }
 
 enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
-                             const struct vbs_exec_walk *walk, const struct vbs_exec_room *room)
+                             const struct vbs_exec_checked *checked,
+                             const struct vbs_exec_fit_options *options)
 {
     struct fitting f = {
-        .ctx = ctx, .fit = fit, .room = room, .start_s = vbs_clock_s(), .least_bytes = -1};
+        .ctx = ctx, .fit = fit, .options = options, .start_s = vbs_clock_s(), .least_bytes = -1};
     enum vbs_status status;
 
-    fit->walk = walk;
-    if (room->progress.report)
-        room->progress.report(room->progress.self, 0, -1, "placing buffers");
-    fit->placement.live_bytes = walk->live_bytes;
-    status = begin(&f, walk);
+    fit->checked = checked;
+    if (options->progress.report)
+        options->progress.report(options->progress.self, 0, -1, "placing buffers");
+    fit->placement.live_bytes = checked->live_bytes;
+    status = begin(&f, checked);
     if (status == VBS_OK)
         status = search(&f);
     vbs_exec_layout_clear(&f.best);
@@ -352,7 +374,7 @@ void vbs_exec_fit_clear(struct vbs_exec_fit *fit)
     vbs_exec_layout_clear(&fit->layout);
     free(fit->begins);
     vbs_exec_buffers_clear(&fit->buffers);
-    vbs_exec_pieces_clear(&fit->pieces);
-    vbs_exec_stacks_clear(&fit->stacks);
+    vbs_exec_blocks_clear(&fit->blocks);
+    vbs_exec_groups_clear(&fit->groups);
     *fit = (struct vbs_exec_fit){0};
 }

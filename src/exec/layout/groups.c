@@ -1,4 +1,4 @@
-/* Finding lines, lives and stacks. */
+/* Finding lines, lives and groups. */
 #include "exec/layout/groups.h"
 
 #include "base/arith.h"
@@ -6,63 +6,63 @@
 
 /* ---- lines ---- */
 
-static bool stays(const struct vbs_exec_walk *walk, int tensor)
+static bool stays(const struct vbs_exec_checked *checked, int tensor)
 {
-    if (walk->schedule->io == VBS_IO_RESIDENT)
+    if (checked->schedule->io == VBS_IO_RESIDENT)
         return true;
-    return tensor > 0 && walk->is_read[tensor];
+    return tensor > 0 && checked->is_read[tensor];
 }
 
 /* The tensor whose line k writes onto; k: it has its own. */
-static int base_tensor(const struct vbs_exec_stacks *stacks, int k)
+static int base_tensor(const struct vbs_exec_groups *groups, int k)
 {
     int input;
 
-    if (!stacks->walk->shares[k])
+    if (!groups->checked->shares[k])
         return k;
-    input = stacks->walk->profile->layers[k].inputs[0];
-    return stacks->line_of[input] >= 0 ? input : k;
+    input = groups->checked->profile->layers[k].inputs[0];
+    return groups->line_of[input] >= 0 ? input : k;
 }
 
-static enum vbs_status add_line(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks, int k)
+static enum vbs_status add_line(struct vbs_ctx *ctx, struct vbs_exec_groups *groups, int k)
 {
-    size_t n = (size_t)stacks->request;
-    struct vbs_exec_line *line = &stacks->lines[stacks->n_lines];
+    size_t n = (size_t)groups->request;
+    struct vbs_exec_line *line = &groups->lines[groups->n_lines];
     int64_t bytes;
 
-    if (!vbs_mul(stacks->walk->profile->layers[k].out_bytes, stacks->request, &bytes))
+    if (!vbs_mul(groups->checked->profile->layers[k].out_bytes, groups->request, &bytes))
         return vbs_fail(ctx, VBS_USAGE,
                         "the request is too large to be executed: all samples of layer %d '%s' "
                         "together have more bytes than can be counted",
-                        k, stacks->walk->profile->layers[k].name);
-    line->sample_bytes = stacks->walk->profile->layers[k].out_bytes;
-    line->is_linked = vbs_arena_alloc(&stacks->arena, n, sizeof *line->is_linked);
-    line->lives = vbs_arena_alloc(&stacks->arena, n, sizeof *line->lives);
-    line->stack_of = vbs_arena_alloc(&stacks->arena, n, sizeof *line->stack_of);
-    if (!line->is_linked || !line->lives || !line->stack_of)
+                        k, groups->checked->profile->layers[k].name);
+    line->sample_bytes = groups->checked->profile->layers[k].out_bytes;
+    line->is_linked = vbs_arena_alloc(&groups->arena, n, sizeof *line->is_linked);
+    line->lives = vbs_arena_alloc(&groups->arena, n, sizeof *line->lives);
+    line->group_of = vbs_arena_alloc(&groups->arena, n, sizeof *line->group_of);
+    if (!line->is_linked || !line->lives || !line->group_of)
         return vbs_no_memory(ctx);
-    stacks->line_of[k] = stacks->n_lines++;
+    groups->line_of[k] = groups->n_lines++;
     return VBS_OK;
 }
 
-static enum vbs_status make_lines(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks)
+static enum vbs_status make_lines(struct vbs_ctx *ctx, struct vbs_exec_groups *groups)
 {
-    size_t n = (size_t)stacks->walk->profile->n_layers + 1;
+    size_t n = (size_t)groups->checked->profile->n_layers + 1;
 
-    stacks->line_of = vbs_arena_alloc(&stacks->arena, n, sizeof *stacks->line_of);
-    stacks->lines = vbs_arena_alloc(&stacks->arena, n, sizeof *stacks->lines);
-    if (!stacks->line_of || !stacks->lines)
+    groups->line_of = vbs_arena_alloc(&groups->arena, n, sizeof *groups->line_of);
+    groups->lines = vbs_arena_alloc(&groups->arena, n, sizeof *groups->lines);
+    if (!groups->line_of || !groups->lines)
         return vbs_no_memory(ctx);
     for (int k = 0; k < (int)n; k++) {
-        int base = base_tensor(stacks, k);
+        int base = base_tensor(groups, k);
 
-        stacks->line_of[k] = -1;
-        if (!stays(stacks->walk, k))
+        groups->line_of[k] = -1;
+        if (!stays(groups->checked, k))
             continue;
         if (base != k) {
-            stacks->line_of[k] = stacks->line_of[base];
+            groups->line_of[k] = groups->line_of[base];
         } else {
-            enum vbs_status status = add_line(ctx, stacks, k);
+            enum vbs_status status = add_line(ctx, groups, k);
 
             if (status != VBS_OK)
                 return status;
@@ -81,89 +81,89 @@ static void touch(struct vbs_exec_line *line, int first, int batch, int64_t deat
     }
 }
 
-static void write_samples(struct vbs_exec_stacks *stacks, int64_t s)
+static void write_samples(struct vbs_exec_groups *groups, int64_t s)
 {
-    const struct vbs_step *step = &stacks->walk->schedule->steps[s];
-    int64_t end = 2 * stacks->walk->schedule->n_steps + 2;
-    int first = stacks->walk->steps[s].first, line = stacks->line_of[step->layer];
-    bool is_read = stacks->walk->is_read[step->layer];
+    const struct vbs_step *step = &groups->checked->schedule->steps[s];
+    int64_t end = 2 * groups->checked->schedule->n_steps + 2;
+    int first = groups->checked->steps[s].first, line = groups->line_of[step->layer];
+    bool is_read = groups->checked->is_read[step->layer];
 
     if (line < 0)
         return;
     for (int i = first; i < first + step->batch; i++)
-        if (stacks->lines[line].lives[i].death == 0) /* not by another part, or tensor, before */
-            stacks->lines[line].lives[i].birth = 2 * (int)s + 1;
-    touch(&stacks->lines[line], first, step->batch, is_read ? 2 * s + 2 : end);
+        if (groups->lines[line].lives[i].death == 0) /* not by another part, or tensor, before */
+            groups->lines[line].lives[i].birth = 2 * (int)s + 1;
+    touch(&groups->lines[line], first, step->batch, is_read ? 2 * s + 2 : end);
 }
 
-static void read_samples(struct vbs_exec_stacks *stacks, int64_t s)
+static void read_samples(struct vbs_exec_groups *groups, int64_t s)
 {
-    const struct vbs_step *step = &stacks->walk->schedule->steps[s];
-    const struct vbs_profile_layer *layer = &stacks->walk->profile->layers[step->layer];
+    const struct vbs_step *step = &groups->checked->schedule->steps[s];
+    const struct vbs_profile_layer *layer = &groups->checked->profile->layers[step->layer];
 
     for (int n = 0; n < layer->n_inputs; n++) {
-        int line = stacks->line_of[layer->inputs[n]];
+        int line = groups->line_of[layer->inputs[n]];
 
         if (line >= 0)
-            touch(&stacks->lines[line], stacks->walk->steps[s].first, step->batch, 2 * s + 2);
+            touch(&groups->lines[line], groups->checked->steps[s].first, step->batch, 2 * s + 2);
     }
 }
 
-/* ---- stacks ---- */
+/* ---- groups ---- */
 
-static enum vbs_status find_stacks(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks)
+static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_exec_groups *groups)
 {
     size_t n = 0;
 
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1)
-            stacks->stacks = vbs_arena_alloc(&stacks->arena, n, sizeof *stacks->stacks);
-        if (pass == 1 && !stacks->stacks)
+            groups->groups = vbs_arena_alloc(&groups->arena, n, sizeof *groups->groups);
+        if (pass == 1 && !groups->groups)
             return vbs_no_memory(ctx);
         n = 0;
-        for (int l = 0; l < stacks->n_lines; l++)
-            for (int i = 0; i < stacks->request; i++) {
-                n += !stacks->lines[l].is_linked[i];
-                stacks->lines[l].stack_of[i] = (int)n - 1;
+        for (int l = 0; l < groups->n_lines; l++)
+            for (int i = 0; i < groups->request; i++) {
+                n += !groups->lines[l].is_linked[i];
+                groups->lines[l].group_of[i] = (int)n - 1;
                 if (pass == 0)
                     continue;
-                if (!stacks->lines[l].is_linked[i])
-                    stacks->stacks[n - 1] = (struct vbs_exec_stack){.line = l, .first = i};
-                stacks->stacks[n - 1].end = i + 1;
+                if (!groups->lines[l].is_linked[i])
+                    groups->groups[n - 1] = (struct vbs_exec_group){.line = l, .first = i};
+                groups->groups[n - 1].end = i + 1;
             }
     }
-    stacks->n_stacks = (int)n;
+    groups->n_groups = (int)n;
     return VBS_OK;
 }
 
-enum vbs_status vbs_exec_stacks_init(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks,
-                                     const struct vbs_exec_walk *walk)
+enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups *groups,
+                                     const struct vbs_exec_checked *checked)
 {
-    const struct vbs_schedule *schedule = walk->schedule;
+    const struct vbs_schedule *schedule = checked->schedule;
     enum vbs_status status;
 
-    *stacks = (struct vbs_exec_stacks){.walk = walk, .request = (int)schedule->request};
-    status = make_lines(ctx, stacks);
+    *groups = (struct vbs_exec_groups){.checked = checked, .request = (int)schedule->request};
+    status = make_lines(ctx, groups);
     if (status != VBS_OK)
         return status;
-    if (stacks->line_of[0] >= 0) /* there from the start: their births stay 0 */
-        for (int i = 0; i < stacks->request; i++)
-            stacks->lines[stacks->line_of[0]].lives[i].death = 2;
+    if (groups->line_of[0] >= 0) /* there from the start: their births stay 0 */
+        for (int i = 0; i < groups->request; i++)
+            groups->lines[groups->line_of[0]].lives[i].death = 2;
     for (int64_t s = 0; s < schedule->n_steps; s++)
-        if (walk->steps[s].kernel >= 0) {
-            read_samples(stacks, s);
-            write_samples(stacks, s);
+        if (checked->steps[s].kernel >= 0) {
+            read_samples(groups, s);
+            write_samples(groups, s);
         }
-    return find_stacks(ctx, stacks);
+    return find_groups(ctx, groups);
 }
 
-void vbs_exec_stacks_clear(struct vbs_exec_stacks *stacks)
+void vbs_exec_groups_clear(struct vbs_exec_groups *groups)
 {
-    vbs_arena_clear(&stacks->arena);
-    *stacks = (struct vbs_exec_stacks){0};
+    vbs_arena_clear(&groups->arena);
+    *groups = (struct vbs_exec_groups){0};
 }
 
-int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int sample)
+int vbs_exec_group_of(const struct vbs_exec_groups *groups, int tensor, int sample)
 {
-    return stacks->lines[stacks->line_of[tensor]].stack_of[sample];
+    return groups->lines[groups->line_of[tensor]].group_of[sample];
 }

@@ -3,8 +3,8 @@
  *
  * Tensors that stay in the arena between steps have their samples on a line. A layer in place that
  * is the last reader of its first input writes onto that input's line, so that a line can have
- * several tensors, which take turns at each of its places. Two neighbours on a line are linked when
- * some step writes or reads both at once; a stack is a run of linked places.
+ * several tensors, which take relocations at each of its places. Two neighbours on a line are
+ * linked when some step writes or reads both at once; a group is a run of linked places.
  *
  * Time goes in slots: step i (from 0) is slot 2 i + 1, moves before it and what transfers do are in
  * slot 2 i, all ends with slot 2 n_steps + 1.
@@ -12,43 +12,43 @@
 #ifndef VBS_EXEC_LAYOUT_GROUPS_H
 #define VBS_EXEC_LAYOUT_GROUPS_H
 
-#include "exec/check/walk.h"
+#include "exec/check/check.h"
 
 /* Of a place of a line: slots birth..death - 1. Births are odd or 0, deaths even. */
-struct vbs_exec_life {
+struct vbs_exec_lifetime {
     int birth, death;
 };
 
 struct vbs_exec_line {
     int64_t sample_bytes;
-    unsigned char *is_linked;    /* [request]: to the place before */
-    struct vbs_exec_life *lives; /* [request] */
-    int *stack_of;               /* [request] */
+    unsigned char *is_linked;        /* [request]: to the place before */
+    struct vbs_exec_lifetime *lives; /* [request] */
+    int *group_of;                   /* [request] */
 };
 
 /* Places first..end - 1 of a line. */
-struct vbs_exec_stack {
+struct vbs_exec_group {
     int line, first, end;
 };
 
-struct vbs_exec_stacks {
-    const struct vbs_exec_walk *walk;
+struct vbs_exec_groups {
+    const struct vbs_exec_checked *checked;
     int request;
     int *line_of; /* [n_layers + 1]: -1: the tensor is in the arena only during steps */
     int n_lines;
     struct vbs_exec_line *lines;
-    int n_stacks;
-    struct vbs_exec_stack *stacks;
+    int n_groups;
+    struct vbs_exec_group *groups;
     struct vbs_arena arena;
 };
 
-/* Start with {0}; clear it whatever comes out. Borrows walk. Linear in what steps read and write,
- * in samples. */
-enum vbs_status vbs_exec_stacks_init(struct vbs_ctx *ctx, struct vbs_exec_stacks *stacks,
-                                     const struct vbs_exec_walk *walk) VBS_MUST_CHECK;
-void vbs_exec_stacks_clear(struct vbs_exec_stacks *stacks);
+/* Start with {0}; clear it whatever comes out. Borrows checked. Linear in what steps read and
+ * write, in samples. */
+enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups *groups,
+                                     const struct vbs_exec_checked *checked) VBS_MUST_CHECK;
+void vbs_exec_groups_clear(struct vbs_exec_groups *groups);
 
-/* The stack of a sample of a tensor with a line. */
-int vbs_exec_stack_of(const struct vbs_exec_stacks *stacks, int tensor, int sample);
+/* The group of a sample of a tensor with a line. */
+int vbs_exec_group_of(const struct vbs_exec_groups *groups, int tensor, int sample);
 
 #endif

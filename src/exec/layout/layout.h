@@ -1,42 +1,41 @@
-/* Where items lie, and from when on. Internal to the room. */
+/* From a noted schedule to offsets within an arena. Internal to the room. */
 #ifndef VBS_EXEC_LAYOUT_LAYOUT_H
 #define VBS_EXEC_LAYOUT_LAYOUT_H
 
+#include "exec/layout/blocks.h"
 #include "exec/layout/buffers.h"
-#include "exec/layout/order.h"
+#include "exec/layout/groups.h"
+#include "exec/layout/relocations.h"
+#include "vbslab/exec.h"
 
-/* From a step on, until the item's next turn. */
-struct vbs_exec_turn {
-    int item;
-    int64_t step;
-    int64_t base; /* of the item's offset 0, which need not live then; may be negative */
+struct vbs_exec_fit {
+    const struct vbs_exec_checked *checked;
+    struct vbs_exec_groups groups;
+    struct vbs_exec_blocks blocks;
+    struct vbs_exec_buffers buffers;
+    struct vbs_exec_layout layout;
+    int *begins; /* of loads: the step before which it begins; null: no loads */
+    struct vbs_exec_placement placement;
 };
 
-struct vbs_exec_layout {
-    int n_items;
-    int n_turns, max_turns;
-    struct vbs_exec_turn *turns; /* by item and step; each item has one from step 0 on */
-    int *first_turn;             /* [n_items + 1] */
-    struct vbs_exec_moves moves; /* by step, in their order */
-    int64_t height_bytes;
+struct vbs_exec_fit_options {
+    int64_t bytes;
+    int64_t block_alignment; /* 64, or more for direct loads */
+    double limit_s;
+    struct vbs_progress progress;
 };
 
-/* Starts with {0}. False: memory is out. */
-bool vbs_exec_layout_add(struct vbs_exec_layout *layout, int item, int64_t step, int64_t base);
+/*
+ * Start with {0}; clear it whatever comes out. Where nothing can be placed as the schedule says,
+ * buffers move, for a tenth of the schedule's time at most, and loads begin later.
+ * VBS_INFEASIBLE: fit->placement tells how much the best placement needs. VBS_USAGE: too large.
+ */
+enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
+                             const struct vbs_exec_checked *checked,
+                             const struct vbs_exec_fit_options *options) VBS_MUST_CHECK;
+void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
 
-/* Sorts what was added, and finds the height for buffers. VBS_NO_MEMORY. */
-enum vbs_status vbs_exec_layout_finish(struct vbs_ctx *ctx, struct vbs_exec_layout *layout,
-                                       const struct vbs_exec_buffers *buffers) VBS_MUST_CHECK;
-void vbs_exec_layout_clear(struct vbs_exec_layout *layout);
-
-/* The turn of an item in which a step finds it. Logarithmic in its turns. */
-const struct vbs_exec_turn *vbs_exec_layout_turn(const struct vbs_exec_layout *layout, int item,
-                                                 int64_t step);
-
-/* Slots from..to - 1 (stacks.h) of a turn. */
-struct vbs_exec_slots {
-    int64_t from, to;
-};
-struct vbs_exec_slots vbs_exec_turn_slots(const struct vbs_exec_layout *layout, int turn);
+/* True when the layer is in place but finds its input elsewhere, so that it is copied. */
+bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer);
 
 #endif

@@ -4,23 +4,23 @@
 
 #include <stdlib.h>
 
-#define MAX_PIECES 256  /* that blocks are cut into, beyond one each */
-#define LEAST_RUN  4096 /* bytes for which a block is cut */
+#define MAX_FRAGMENTS 256  /* that shifts are cut into, beyond one each */
+#define LEAST_RUN     4096 /* bytes for which a block is cut */
 
-struct piece {
+struct fragment {
     int64_t from, to, bytes;
     bool has_detoured;
 };
 
-struct span {
+struct byte_span {
     int64_t from, to;
 };
 
 struct ordering {
-    struct piece *pieces; /* those that have to move come first */
+    struct fragment *fragments; /* those that have to move come first */
     int n_moving, n, max;
-    struct span *spans; /* [2 max] */
-    int64_t room_bytes;
+    struct byte_span *spans; /* [2 max] */
+    int64_t limit_bytes;
     struct vbs_exec_moves *moves;
     bool failed; /* memory is out */
 };
@@ -40,14 +40,14 @@ bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move
     return true;
 }
 
-/* ---- pieces ---- */
+/* ---- fragments ---- */
 
 static void swap(struct ordering *o, int a, int b)
 {
-    struct piece kept = o->pieces[a];
+    struct fragment kept = o->fragments[a];
 
-    o->pieces[a] = o->pieces[b];
-    o->pieces[b] = kept;
+    o->fragments[a] = o->fragments[b];
+    o->fragments[b] = kept;
 }
 
 /* Piece i, a moving one, has come where it is to be. */
@@ -56,50 +56,50 @@ static void arrive(struct ordering *o, int i)
     swap(o, i, --o->n_moving);
 }
 
-/* Cuts piece i, a moving one, so that it keeps its first bytes bytes; the rest is the last moving
- * one. False: there are too many. */
+/* Cuts fragment i, a moving one, so that it keeps its first bytes bytes; the rest is the last
+ * moving one. False: there are too many. */
 static bool cut(struct ordering *o, int i, int64_t bytes)
 {
-    struct piece rest = o->pieces[i];
+    struct fragment rest = o->fragments[i];
 
     if (o->n == o->max)
         return false;
     rest.from += bytes;
     rest.to += bytes;
     rest.bytes -= bytes;
-    o->pieces[i].bytes = bytes;
-    o->pieces[o->n++] = rest;
+    o->fragments[i].bytes = bytes;
+    o->fragments[o->n++] = rest;
     swap(o, o->n - 1, o->n_moving++);
     return true;
 }
 
-/* Copies piece i to another place. False: memory is out. */
+/* Copies fragment i to another place. False: memory is out. */
 static bool copy(struct ordering *o, int i, int64_t to)
 {
-    struct piece *piece = &o->pieces[i];
-    const struct vbs_exec_move move = {.from = piece->from, .to = to, .bytes = piece->bytes};
+    struct fragment *fragment = &o->fragments[i];
+    const struct vbs_exec_move move = {.from = fragment->from, .to = to, .bytes = fragment->bytes};
 
-    piece->from = to;
+    fragment->from = to;
     o->failed = !vbs_exec_moves_add(o->moves, &move);
     return !o->failed;
 }
 
 /*
- * How much of a piece can move now: of one that goes down its first bytes, of one that goes up its
- * last ones, as far as no other piece is where they are to be. Nothing but itself is in the way of
- * what has moved then, and of that copies take care.
+ * How much of a fragment can move now: of one that goes down its first bytes, of one that goes up
+ * its last ones, as far as no other fragment is where they are to be. Nothing but itself is in the
+ * way of what has moved then, and of that copies take care.
  */
 static int64_t free_run(const struct ordering *o, int i)
 {
-    const struct piece *piece = &o->pieces[i];
-    int64_t low = piece->to, high = piece->to + piece->bytes;
+    const struct fragment *fragment = &o->fragments[i];
+    int64_t low = fragment->to, high = fragment->to + fragment->bytes;
 
     for (int j = 0; j < o->n; j++) {
-        const struct piece *other = &o->pieces[j];
+        const struct fragment *other = &o->fragments[j];
 
         if (j == i || other->from >= high || other->from + other->bytes <= low)
             continue;
-        if (piece->to < piece->from)
+        if (fragment->to < fragment->from)
             high = other->from;
         else
             low = other->from + other->bytes;
@@ -111,17 +111,17 @@ static int64_t free_run(const struct ordering *o, int i)
 
 /* ---- moving ---- */
 
-/* Moves as much of the piece as can. False: memory is out, or pieces are too many. */
+/* Moves as much of the fragment as can. False: memory is out, or fragments are too many. */
 static bool advance(struct ordering *o, int i, int64_t run)
 {
-    bool goes_down = o->pieces[i].to < o->pieces[i].from;
+    bool goes_down = o->fragments[i].to < o->fragments[i].from;
 
-    if (run < o->pieces[i].bytes) {
-        if (!cut(o, i, goes_down ? run : o->pieces[i].bytes - run))
+    if (run < o->fragments[i].bytes) {
+        if (!cut(o, i, goes_down ? run : o->fragments[i].bytes - run))
             return false;
         i = goes_down ? i : o->n_moving - 1;
     }
-    if (!copy(o, i, o->pieces[i].to))
+    if (!copy(o, i, o->fragments[i].to))
         return false;
     arrive(o, i);
     return true;
@@ -129,32 +129,32 @@ static bool advance(struct ordering *o, int i, int64_t run)
 
 static int compare(const void *left, const void *right)
 {
-    const struct span *a = left, *b = right;
+    const struct byte_span *a = left, *b = right;
 
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The largest run of bytes where no piece is or, if also_requested, is to be. */
-static struct span find_room(const struct ordering *o, bool also_requested)
+/* The largest run of bytes where no fragment is or, if also_requested, is to be. */
+static struct byte_span find_room(const struct ordering *o, bool also_requested)
 {
-    struct span best = {0, 0};
+    struct byte_span best = {0, 0};
     int64_t end = 0;
     int n = 0;
 
     for (int i = 0; i < o->n; i++) {
-        const struct piece *piece = &o->pieces[i];
+        const struct fragment *fragment = &o->fragments[i];
 
-        o->spans[n++] = (struct span){piece->from, piece->from + piece->bytes};
+        o->spans[n++] = (struct byte_span){fragment->from, fragment->from + fragment->bytes};
         if (also_requested)
-            o->spans[n++] = (struct span){piece->to, piece->to + piece->bytes};
+            o->spans[n++] = (struct byte_span){fragment->to, fragment->to + fragment->bytes};
     }
     if (n > 0)
         qsort(o->spans, (size_t)n, sizeof *o->spans, compare);
     for (int i = 0; i <= n; i++) {
-        int64_t from = i < n ? o->spans[i].from : o->room_bytes;
+        int64_t from = i < n ? o->spans[i].from : o->limit_bytes;
 
         if (from - end > best.to - best.from)
-            best = (struct span){end, from};
+            best = (struct byte_span){end, from};
         if (i < n && o->spans[i].to > end)
             end = o->spans[i].to;
     }
@@ -167,26 +167,26 @@ static int smallest(const struct ordering *o)
     int least = -1;
 
     for (int i = 0; i < o->n_moving; i++)
-        if (!o->pieces[i].has_detoured &&
-            (least < 0 || o->pieces[i].bytes < o->pieces[least].bytes))
+        if (!o->fragments[i].has_detoured &&
+            (least < 0 || o->fragments[i].bytes < o->fragments[least].bytes))
             least = i;
     return least;
 }
 
-/* A piece steps aside. False: it cannot, or memory is out. */
+/* A fragment steps aside. False: it cannot, or memory is out. */
 static bool detour(struct ordering *o)
 {
     int i = smallest(o);
-    struct span room = find_room(o, true);
+    struct byte_span room = find_room(o, true);
 
     if (i < 0)
         return false;
-    if (room.to - room.from < o->pieces[i].bytes)
+    if (room.to - room.from < o->fragments[i].bytes)
         room = find_room(o, false);
-    if (room.to - room.from < o->pieces[i].bytes &&
+    if (room.to - room.from < o->fragments[i].bytes &&
         (room.to - room.from < LEAST_RUN || !cut(o, i, room.to - room.from)))
         return false;
-    o->pieces[i].has_detoured = true;
+    o->fragments[i].has_detoured = true;
     return copy(o, i, room.from);
 }
 
@@ -200,7 +200,7 @@ static bool order(struct ordering *o)
         for (int i = 0; i < o->n_moving; i++) {
             int64_t run = free_run(o, i);
 
-            if (run == o->pieces[i].bytes) {
+            if (run == o->fragments[i].bytes) {
                 best = i;
                 longest = run;
                 break;
@@ -216,21 +216,22 @@ static bool order(struct ordering *o)
     return true;
 }
 
-enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_block *blocks,
-                               int n_blocks, int64_t room_bytes, struct vbs_exec_moves *moves,
+enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_shift *shifts,
+                               int n_shifts, int64_t limit_bytes, struct vbs_exec_moves *moves,
                                bool *done)
 {
-    int n_before = moves->n, max = n_blocks + MAX_PIECES;
-    struct ordering o = {.max = max, .room_bytes = room_bytes, .moves = moves};
+    int n_before = moves->n, max = n_shifts + MAX_FRAGMENTS;
+    struct ordering o = {.max = max, .limit_bytes = limit_bytes, .moves = moves};
     enum vbs_status status = VBS_OK;
 
-    o.pieces = malloc((size_t)max * sizeof *o.pieces);
+    o.fragments = malloc((size_t)max * sizeof *o.fragments);
     o.spans = malloc(2 * (size_t)max * sizeof *o.spans);
-    if (!o.pieces || !o.spans)
+    if (!o.fragments || !o.spans)
         status = vbs_no_memory(ctx);
-    for (int i = 0; i < n_blocks && status == VBS_OK; i++) {
-        o.pieces[o.n++] = (struct piece){blocks[i].from, blocks[i].to, blocks[i].bytes, false};
-        if (blocks[i].from != blocks[i].to && blocks[i].bytes > 0)
+    for (int i = 0; i < n_shifts && status == VBS_OK; i++) {
+        o.fragments[o.n++] =
+            (struct fragment){shifts[i].from, shifts[i].to, shifts[i].bytes, false};
+        if (shifts[i].from != shifts[i].to && shifts[i].bytes > 0)
             swap(&o, o.n - 1, o.n_moving++);
     }
     *done = status == VBS_OK && order(&o);
@@ -238,7 +239,7 @@ enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_block 
         moves->n = n_before;
     if (o.failed)
         status = vbs_no_memory(ctx);
-    free(o.pieces);
+    free(o.fragments);
     free(o.spans);
     return status;
 }

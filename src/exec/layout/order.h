@@ -1,4 +1,4 @@
-/* In which order blocks of memory can move. Internal to the room. */
+/* In which order shifts of memory can move. Internal to the room. */
 #ifndef VBS_EXEC_LAYOUT_ORDER_H
 #define VBS_EXEC_LAYOUT_ORDER_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct vbs_exec_block {
+struct vbs_exec_shift {
     int64_t from, to, bytes; /* from == to: it stays */
 };
 
@@ -31,11 +31,11 @@ bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move
  * Appends copies that bring every block from where it is to where it is to be, none of them over
  * another block. Blocks are apart from each other before, and after. A block moves piece by piece
  * where another one is still in the way of the rest; where all wait for each other a piece makes a
- * detour through free bytes of 0..room_bytes - 1. *done: false, and nothing is appended, where no
- * order is found, or only one of hundreds of copies. O(copies x blocks log blocks).
+ * detour through free bytes of 0..limit_bytes - 1. *done: false, and nothing is appended, where no
+ * order is found, or only one of hundreds of copies. O(copies x shifts log shifts).
  */
-enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_block *blocks,
-                               int n_blocks, int64_t room_bytes, struct vbs_exec_moves *moves,
+enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_shift *shifts,
+                               int n_shifts, int64_t limit_bytes, struct vbs_exec_moves *moves,
                                bool *done) VBS_MUST_CHECK;
 
 #endif

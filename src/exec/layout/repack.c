@@ -6,43 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_HORIZON 4 /* new buffers of a segment */
+#define LEAST_WINDOW 4 /* new buffers of a segment */
+
+struct repacking {
+    const struct vbs_exec_repack_options *options;
+    int *order; /* [n_items] by their first slot */
+    int next;   /* the next of them */
+    int window; /* of the segment to come; follows how far the last ones went */
+    struct segment segment;
+};
 
 /* ---- the beginning ---- */
 
-static struct life life_of(const struct vbs_exec_buffers *buffers, int i)
+static struct item_state find_lifetime(const struct vbs_exec_buffers *buffers, int i)
 {
     const struct vbs_place_item *item = &buffers->items[i];
-    struct life life = {.first = INT64_MAX, .end = -1, .moves = true};
+    struct item_state state = {.first = INT64_MAX, .end = -1, .moves = true};
 
     for (int64_t r = item->first_rect; r < item->first_rect + item->n_rects; r++) {
         const struct vbs_place_rect *rect = &buffers->rects[r];
 
-        life.first = rect->lower < life.first ? rect->lower : life.first;
-        life.end = rect->upper > life.end ? rect->upper : life.end;
+        state.first = rect->lower < state.first ? rect->lower : state.first;
+        state.end = rect->upper > state.end ? rect->upper : state.end;
     }
-    return life;
+    return state;
 }
 
 /* Resident weights, which never move: at the bottom. */
-static void place_residents(struct sweep *w)
+static void place_residents(struct repacking *w)
 {
     int64_t at = 0;
 
-    for (int i = 0; i < w->buffers->n_piece_rects; i++) {
-        const struct vbs_exec_piece *piece = &w->pieces->pieces[i];
-        int item = w->buffers->first_piece_item + w->pieces->item_of[piece->load];
-        int64_t alignment = w->buffers->items[item].alignment;
-        int64_t first = w->buffers->items[item].first_rect;
+    for (int i = 0; i < w->segment.problem.buffers->n_block_rects; i++) {
+        const struct vbs_exec_block *block = &w->segment.problem.blocks->blocks[i];
+        int item = w->segment.problem.buffers->first_block_item +
+                   w->segment.problem.blocks->item_of[block->load];
+        int64_t alignment = w->segment.problem.buffers->items[item].alignment;
+        int64_t first = w->segment.problem.buffers->items[item].first_rect;
 
-        if (!piece->is_resident || w->lives[item].is_placed)
+        if (!block->is_resident || w->segment.problem.items[item].is_placed)
             continue;
-        w->lives[item].is_placed = true;
-        w->lives[item].moves = false;
-        w->lives[item].base = (at + alignment - 1) / alignment * alignment;
-        for (int64_t r = first; r < first + w->buffers->items[item].n_rects; r++) {
-            int64_t end =
-                w->lives[item].base + w->buffers->rects[r].offset + w->buffers->rects[r].size;
+        w->segment.problem.items[item].is_placed = true;
+        w->segment.problem.items[item].moves = false;
+        w->segment.problem.items[item].base = (at + alignment - 1) / alignment * alignment;
+        for (int64_t r = first; r < first + w->segment.problem.buffers->items[item].n_rects; r++) {
+            int64_t end = w->segment.problem.items[item].base +
+                          w->segment.problem.buffers->rects[r].offset +
+                          w->segment.problem.buffers->rects[r].size;
 
             at = end > at ? end : at;
         }
@@ -63,16 +73,16 @@ static int compare_keys(const void *left, const void *right)
     return a->item - b->item;
 }
 
-static bool sort_items(struct sweep *w)
+static bool sort_items(struct repacking *w)
 {
-    size_t n = (size_t)w->buffers->n_items;
+    size_t n = (size_t)w->segment.problem.buffers->n_items;
     struct key *keys = malloc(n * sizeof *keys + 1);
 
     if (!keys)
         return false;
     for (size_t i = 0; i < n; i++) {
-        w->lives[i] = life_of(w->buffers, (int)i);
-        keys[i] = (struct key){w->lives[i].first, (int)i};
+        w->segment.problem.items[i] = find_lifetime(w->segment.problem.buffers, (int)i);
+        keys[i] = (struct key){w->segment.problem.items[i].first, (int)i};
     }
     if (n > 0)
         qsort(keys, n, sizeof *keys, compare_keys);
@@ -82,34 +92,36 @@ static bool sort_items(struct sweep *w)
     return true;
 }
 
-static enum vbs_status begin(struct sweep *w)
+static enum vbs_status begin(struct repacking *w)
 {
-    size_t n = (size_t)w->buffers->n_items;
+    size_t n = (size_t)w->segment.problem.buffers->n_items;
 
-    w->lives = malloc(n * sizeof *w->lives + 1);
+    w->segment.problem.items = malloc(n * sizeof *w->segment.problem.items + 1);
     w->order = malloc(n * sizeof *w->order + 1);
-    w->members = malloc(n * sizeof *w->members + 1);
-    w->items = malloc(n * sizeof *w->items + 1);
-    w->best = malloc(n * sizeof *w->best + 1);
-    w->bases = malloc(n * sizeof *w->bases + 1);
-    w->blocks = malloc((size_t)w->buffers->n_rects * sizeof *w->blocks + 1);
-    if (!w->lives || !w->order || !w->members || !w->items || !w->best || !w->bases || !w->blocks ||
-        !sort_items(w))
-        return vbs_no_memory(w->ctx);
+    w->segment.problem.members = malloc(n * sizeof *w->segment.problem.members + 1);
+    w->segment.scratch.items = malloc(n * sizeof *w->segment.scratch.items + 1);
+    w->segment.incumbent.bases = malloc(n * sizeof *w->segment.incumbent.bases + 1);
+    w->segment.scratch.bases = malloc(n * sizeof *w->segment.scratch.bases + 1);
+    w->segment.scratch.shifts =
+        malloc((size_t)w->segment.problem.buffers->n_rects * sizeof *w->segment.scratch.shifts + 1);
+    if (!w->segment.problem.items || !w->order || !w->segment.problem.members ||
+        !w->segment.scratch.items || !w->segment.incumbent.bases || !w->segment.scratch.bases ||
+        !w->segment.scratch.shifts || !sort_items(w))
+        return vbs_no_memory(w->segment.ctx);
     place_residents(w);
     return VBS_OK;
 }
 
-static void clear(struct sweep *w)
+static void clear(struct repacking *w)
 {
-    free(w->lives);
+    free(w->segment.problem.items);
     free(w->order);
-    free(w->members);
-    free(w->items);
-    free(w->rects);
-    free(w->best);
-    free(w->bases);
-    free(w->blocks);
+    free(w->segment.problem.members);
+    free(w->segment.scratch.items);
+    free(w->segment.scratch.rects);
+    free(w->segment.incumbent.bases);
+    free(w->segment.scratch.bases);
+    free(w->segment.scratch.shifts);
 }
 
 /* ---- segments ---- */
@@ -124,145 +136,156 @@ static int compare_members(const void *left, const void *right)
 }
 
 /* Those that still live at the segment's beginning come first, by what they have to copy. */
-static void gather(struct sweep *w)
+static void gather(struct repacking *w)
 {
     int n = 0;
 
-    for (int i = 0; i < w->n_members; i++) {
-        struct member *member = &w->members[n];
-        int item = w->members[i].item;
+    for (int i = 0; i < w->segment.problem.n_members; i++) {
+        struct member *member = &w->segment.problem.members[n];
+        int item = w->segment.problem.members[i].item;
 
-        if (w->lives[item].end <= w->from)
+        if (w->segment.problem.items[item].end <= w->segment.problem.from)
             continue;
         *member = (struct member){.item = item};
-        vbs_segment_enter(w, member);
+        vbs_segment_enter(&w->segment, member);
         n++;
     }
-    w->n_crossing = n;
+    w->segment.problem.n_crossing = n;
     if (n > 0)
-        qsort(w->members, (size_t)n, sizeof *w->members, compare_members);
-    for (; w->next < w->buffers->n_items; w->next++) {
+        qsort(w->segment.problem.members, (size_t)n, sizeof *w->segment.problem.members,
+              compare_members);
+    for (; w->next < w->segment.problem.buffers->n_items; w->next++) {
         int item = w->order[w->next];
 
-        if (w->lives[item].first >= w->to)
+        if (w->segment.problem.items[item].first >= w->segment.problem.to)
             break;
-        w->members[n++] = (struct member){.item = item,
-                                          .part = w->lives[item].is_placed ? STAYS : FREE,
-                                          .base = w->lives[item].base};
+        w->segment.problem.members[n++] =
+            (struct member){.item = item,
+                            .role = w->segment.problem.items[item].is_placed ? STAYS : FREE,
+                            .base = w->segment.problem.items[item].base};
     }
-    w->n_members = n;
+    w->segment.problem.n_members = n;
 }
 
 /* The segment ends where least lives in it. False: it is as short as it can be. */
-static bool shorten(struct sweep *w)
+static bool shorten(struct repacking *w)
 {
     int64_t best = -1;
 
-    for (int64_t slot = w->from + 2; slot < w->to; slot += 2)
-        if (best < 0 || w->load[slot] < w->load[best])
+    for (int64_t slot = w->segment.problem.from + 2; slot < w->segment.problem.to; slot += 2)
+        if (best < 0 || w->options->load[slot] < w->options->load[best])
             best = slot;
     if (best < 0)
         return false;
-    w->to = best;
-    while (w->n_members > w->n_crossing &&
-           w->lives[w->members[w->n_members - 1].item].first >= best) {
-        w->n_members--;
+    w->segment.problem.to = best;
+    while (
+        w->segment.problem.n_members > w->segment.problem.n_crossing &&
+        w->segment.problem.items[w->segment.problem.members[w->segment.problem.n_members - 1].item]
+                .first >= best) {
+        w->segment.problem.n_members--;
         w->next--;
     }
-    vbs_segment_stay(w);
+    vbs_segment_stay(&w->segment);
     return true;
 }
 
 /* Everything is where the best placement has it. */
-static enum vbs_status settle(struct sweep *w)
+static enum vbs_status settle(struct repacking *w)
 {
-    for (int i = 0; i < w->n_members; i++) {
-        const struct member *member = &w->members[i];
-        struct life *life = &w->lives[member->item];
-        bool is_new = i >= w->n_crossing;
+    for (int i = 0; i < w->segment.problem.n_members; i++) {
+        const struct member *member = &w->segment.problem.members[i];
+        struct item_state *state = &w->segment.problem.items[member->item];
+        bool is_new = i >= w->segment.problem.n_crossing;
 
-        if ((is_new || w->best[i] != life->base) &&
-            !vbs_exec_layout_add(w->layout, member->item, is_new ? 0 : w->from / 2, w->best[i]))
-            return vbs_no_memory(w->ctx);
-        life->base = w->best[i];
+        if ((is_new || w->segment.incumbent.bases[i] != state->base) &&
+            !vbs_exec_layout_add(w->segment.layout, member->item,
+                                 is_new ? 0 : w->segment.problem.from / 2,
+                                 w->segment.incumbent.bases[i]))
+            return vbs_no_memory(w->segment.ctx);
+        state->base = w->segment.incumbent.bases[i];
     }
-    if (w->best_bytes > w->target_bytes)
-        w->target_bytes = w->best_bytes;
+    if (w->segment.incumbent.height_bytes > w->segment.options.target_bytes)
+        w->segment.options.target_bytes = w->segment.incumbent.height_bytes;
     return VBS_OK;
 }
 
 /* The first slot of the next segment: where least lives in the second half of the horizon. */
-static int64_t next_cut(const struct sweep *w)
+static int64_t next_cut(const struct repacking *w)
 {
-    int far = w->next + w->horizon, near = w->next + w->horizon / 2;
+    int far = w->next + w->window, near = w->next + w->window / 2;
     int64_t best = -1, first, last;
 
-    if (far >= w->buffers->n_items || w->lives[w->order[far]].first >= w->n_slots)
-        return w->n_slots;
-    first = w->lives[w->order[near]].first;
-    last = w->lives[w->order[far]].first;
-    if (first < w->from + 2)
-        first = w->from + 2;
+    if (far >= w->segment.problem.buffers->n_items ||
+        w->segment.problem.items[w->order[far]].first >= w->options->n_slots)
+        return w->options->n_slots;
+    first = w->segment.problem.items[w->order[near]].first;
+    last = w->segment.problem.items[w->order[far]].first;
+    if (first < w->segment.problem.from + 2)
+        first = w->segment.problem.from + 2;
     for (int64_t slot = first + first % 2; slot <= last || best < 0; slot += 2) {
-        if (slot >= w->n_slots)
-            return w->n_slots;
-        if (best < 0 || w->load[slot] < w->load[best])
+        if (slot >= w->options->n_slots)
+            return w->options->n_slots;
+        if (best < 0 || w->options->load[slot] < w->options->load[best])
             best = slot;
     }
     return best;
 }
 
 /* As long as it is to be, or as far as it fits. */
-static enum vbs_status place_segment(struct sweep *w)
+static enum vbs_status place_segment(struct repacking *w)
 {
     enum vbs_status status;
 
-    w->to = next_cut(w);
+    w->segment.problem.to = next_cut(w);
     gather(w);
-    w->n_kept_moves = w->layout->moves.n;
-    w->horizon = 2 * w->horizon < w->most_horizon ? 2 * w->horizon : w->most_horizon;
-    w->is_shortest = false;
+    w->segment.options.n_kept_moves = w->segment.layout->moves.n;
+    w->window = 2 * w->window < w->options->window ? 2 * w->window : w->options->window;
+    w->segment.options.is_shortest = false;
     for (;;) {
         int n_new;
 
-        status = vbs_segment_place(w);
-        if (status != VBS_OK || (w->has_best && w->best_bytes <= w->target_bytes) || w->is_shortest)
+        status = vbs_segment_place(&w->segment);
+        if (status != VBS_OK ||
+            (w->segment.incumbent.exists &&
+             w->segment.incumbent.height_bytes <= w->segment.options.target_bytes) ||
+            w->segment.options.is_shortest)
             break;
-        w->is_shortest = !shorten(w);
-        if (w->is_shortest)
+        w->segment.options.is_shortest = !shorten(w);
+        if (w->segment.options.is_shortest)
             continue;
-        n_new = w->n_members - w->n_crossing;
-        w->horizon = 2 * n_new > LEAST_HORIZON ? 2 * n_new : LEAST_HORIZON;
+        n_new = w->segment.problem.n_members - w->segment.problem.n_crossing;
+        w->window = 2 * n_new > LEAST_WINDOW ? 2 * n_new : LEAST_WINDOW;
     }
-    if (status == VBS_OK && !w->has_best) /* no order of moves was found, and all must move */
+    if (status == VBS_OK &&
+        !w->segment.incumbent.exists) /* no order of moves was found, and all must move */
         return VBS_INFEASIBLE;
     return status == VBS_OK ? settle(w) : status;
 }
 
 /* ---- the whole ---- */
 
-enum vbs_status vbs_exec_sweep(struct vbs_ctx *ctx, const struct vbs_exec_sweep *sweep,
-                               struct vbs_exec_layout *layout)
+enum vbs_status vbs_exec_repack(struct vbs_ctx *ctx, const struct vbs_exec_repack_options *options,
+                                struct vbs_exec_layout *layout)
 {
-    struct sweep w = {.ctx = ctx,
-                      .buffers = sweep->buffers,
-                      .pieces = sweep->pieces,
-                      .load = sweep->load,
-                      .n_slots = sweep->n_slots,
-                      .target_bytes = sweep->target_bytes,
-                      .horizon = sweep->horizon,
-                      .most_horizon = sweep->horizon,
-                      .end_s = vbs_clock_s() + sweep->limit_s,
-                      .layout = layout};
-    enum vbs_status status = begin(&w);
+    struct repacking w = {.options = options, .window = options->window};
+    struct segment *segment = &w.segment;
+    enum vbs_status status;
 
-    for (w.from = 0; w.from < w.n_slots && status == VBS_OK; w.from = w.to)
+    segment->ctx = ctx;
+    segment->layout = layout;
+    segment->problem.buffers = options->buffers;
+    segment->problem.blocks = options->blocks;
+    segment->options.target_bytes = options->target_bytes;
+    segment->options.end_s = vbs_clock_s() + options->limit_s;
+    status = begin(&w);
+    for (segment->problem.from = 0; segment->problem.from < options->n_slots && status == VBS_OK;
+         segment->problem.from = segment->problem.to)
         status = place_segment(&w);
-    for (int i = w.next; i < sweep->buffers->n_items && status == VBS_OK; i++) /* without bytes */
+    for (int i = w.next; i < options->buffers->n_items && status == VBS_OK; i++) /* without bytes */
         if (!vbs_exec_layout_add(layout, w.order[i], 0, 0))
             status = vbs_no_memory(ctx);
     if (status == VBS_OK)
-        status = vbs_exec_layout_finish(ctx, layout, sweep->buffers);
+        status = vbs_exec_layout_finish(ctx, layout, options->buffers);
     clear(&w);
     return status;
 }

@@ -1,11 +1,26 @@
-#include "exec/weights/file.h"
+/*
+ * The flat file of packed weights:
+ *
+ *     0       struct file_header: magic, version, sizes, a hash of the packed weights
+ *     64      the key: a text of what the packed weights depend on (key.c)
+ *     ...     zeros up to a multiple of 4096
+ *     the packed weights of each layer and format, each from a multiple of 4096 on, in the key's
+ *     order
+ *
+ * It is for this machine and library only. A file with another key, or one that is damaged, is
+ * written anew; a file that never was one is left alone. While it is written, a file has no name
+ * where the file system can do that, so that a process that is killed leaves nothing behind.
+ */
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "exec/weights/key.h"
+#include "exec/weights/loader.h"
 #include "vbslab/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +32,15 @@ static const char MAGIC[16] = "vbslab-weights-";
 #define VERSION 1
 #define HASH    UINT64_C(0xcbf29ce484222325)
 
-struct header {
+#define MOST_LINKS 40  /* that one path follows, as the system does */
+#define MOST_NAMES 100 /* tried for a file beside the one that it replaces */
+
+struct file_header {
     char magic[16];
     uint64_t version;
     uint64_t key_bytes;
     uint64_t file_bytes;
-    uint64_t images_hash; /* of all bytes behind the key's blocks */
+    uint64_t packed_hash; /* of all bytes behind the key's blocks */
     uint64_t reserved[2];
 };
 
@@ -30,18 +48,19 @@ struct header {
 struct filing {
     struct vbs_ctx *ctx;
     struct vbs_exec_file *file;
-    const struct vbs_exec_walk *walk;
+    const struct vbs_exec_checked *checked;
     struct vbs_session *session;
     const struct vbs_exec_file_options *options;
+    char *target; /* the path with its symbolic links followed; null: no path */
     struct vbs_text key;
-    int64_t first_bytes, file_bytes; /* where the images begin, and end */
-    char *image;                     /* room for the largest, or a part of a file */
-    int64_t image_bytes;
+    int64_t first_bytes, file_bytes; /* where the packed weights begin, and end */
+    char *buffer; /* as large as the largest packed weights, or a chunk of a file */
+    int64_t buffer_bytes;
 };
 
 static int64_t round_up(int64_t bytes)
 {
-    return (bytes + VBS_EXEC_BLOCK - 1) / VBS_EXEC_BLOCK * VBS_EXEC_BLOCK;
+    return (bytes + VBS_EXEC_SECTOR - 1) / VBS_EXEC_SECTOR * VBS_EXEC_SECTOR;
 }
 
 static void report(const struct filing *f, double done, const char *text)
@@ -56,38 +75,38 @@ static void report(const struct filing *f, double done, const char *text)
 
 static enum vbs_status lay_out(struct filing *f, const struct vbs_network *network)
 {
-    const struct vbs_exec_walk *walk = f->walk;
-    enum vbs_status status = vbs_exec_weights_key(f->ctx, walk, network, f->session, &f->key);
+    const struct vbs_exec_checked *checked = f->checked;
+    enum vbs_status status = vbs_exec_weights_key(f->ctx, checked, network, f->session, &f->key);
     int64_t at;
 
     if (status != VBS_OK)
         return status;
-    f->file->offsets = malloc((size_t)walk->n_images * sizeof *f->file->offsets + 1);
+    f->file->offsets = malloc((size_t)checked->n_packed * sizeof *f->file->offsets + 1);
     if (!f->file->offsets)
         return vbs_no_memory(f->ctx);
-    f->first_bytes = at = round_up((int64_t)sizeof(struct header) + (int64_t)f->key.length);
-    f->image_bytes = VBS_EXEC_BOUNCE;
-    for (int m = 0; m < walk->n_images; m++) {
-        int64_t bytes = walk->images[m].packed_bytes;
+    f->first_bytes = at = round_up((int64_t)sizeof(struct file_header) + (int64_t)f->key.length);
+    f->buffer_bytes = VBS_EXEC_BOUNCE;
+    for (int m = 0; m < checked->n_packed; m++) {
+        int64_t bytes = checked->packed[m].packed_bytes;
 
         f->file->offsets[m] = at;
         if (bytes > INT64_MAX / 4 || !vbs_add(at, round_up(bytes), &at) || at > INT64_MAX / 2)
             return vbs_fail(f->ctx, VBS_USAGE, "packed weights have more bytes than a file can");
-        f->image_bytes = round_up(bytes) > f->image_bytes ? round_up(bytes) : f->image_bytes;
+        f->buffer_bytes = round_up(bytes) > f->buffer_bytes ? round_up(bytes) : f->buffer_bytes;
     }
     f->file_bytes = at;
     return VBS_OK;
 }
 
 /* Of its own mapping, so that all of it goes back to the system. */
-static enum vbs_status map_image(struct filing *f)
+static enum vbs_status map_buffer(struct filing *f)
 {
-    void *map = mmap(NULL, (size_t)f->image_bytes, PROT_READ | PROT_WRITE,
+    void *map = mmap(NULL, (size_t)f->buffer_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (map == MAP_FAILED)
         return vbs_no_memory(f->ctx);
-    f->image = map;
+    f->buffer = map;
     return VBS_OK;
 }
 
@@ -110,12 +129,12 @@ static int read_all(int fd, char *to, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* Bytes of blocks from..to - 1, of which a piece from offset on, bytes long, is requested. */
+/* Whole sectors, of which bytes from offset on are wanted. */
 static int read_bounced(const struct vbs_exec_file *file, char *to, int64_t bytes, int64_t offset,
                         char *bounce)
 {
     while (bytes > 0) {
-        int64_t skip = offset % VBS_EXEC_BLOCK, blocks = round_up(skip + bytes), n;
+        int64_t skip = offset % VBS_EXEC_SECTOR, blocks = round_up(skip + bytes), n;
         int reason;
 
         blocks = blocks < VBS_EXEC_BOUNCE ? blocks : VBS_EXEC_BOUNCE;
@@ -135,14 +154,14 @@ int vbs_exec_file_read(const struct vbs_exec_file *file, void *to, int64_t bytes
                        void *bounce)
 {
     char *at = to;
-    int64_t head = (VBS_EXEC_BLOCK - offset % VBS_EXEC_BLOCK) % VBS_EXEC_BLOCK, whole;
+    int64_t head = (VBS_EXEC_SECTOR - offset % VBS_EXEC_SECTOR) % VBS_EXEC_SECTOR, whole;
     int reason;
 
     if (file->direct_fd < 0)
         return read_all(file->fd, to, bytes, offset);
     head = head < bytes ? head : bytes;
-    whole = (bytes - head) / VBS_EXEC_BLOCK * VBS_EXEC_BLOCK;
-    if ((uintptr_t)(at + head) % VBS_EXEC_BLOCK != 0 || whole == 0)
+    whole = (bytes - head) / VBS_EXEC_SECTOR * VBS_EXEC_SECTOR;
+    if ((uintptr_t)(at + head) % VBS_EXEC_SECTOR != 0 || whole == 0)
         return read_bounced(file, to, bytes, offset, bounce);
     reason = read_bounced(file, at, head, offset, bounce);
     if (reason == 0)
@@ -171,9 +190,9 @@ static enum vbs_status hash_file(struct filing *f, int fd, uint64_t *hash, bool 
 
         if (vbs_cancelled(f->ctx))
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
-        *whole = read_all(fd, f->image, n, at) == 0;
+        *whole = read_all(fd, f->buffer, n, at) == 0;
         if (*whole)
-            *hash = vbs_exec_hash(*hash, f->image, (size_t)n);
+            *hash = vbs_exec_hash(*hash, f->buffer, (size_t)n);
         report(f, (double)at / (double)f->file_bytes, "checking packed weights");
     }
     return VBS_OK;
@@ -182,7 +201,7 @@ static enum vbs_status hash_file(struct filing *f, int fd, uint64_t *hash, bool 
 /* *suits: the file has all that is needed; *ours: it is such a file, or empty. */
 static enum vbs_status judge(struct filing *f, int fd, bool *suits, bool *ours)
 {
-    struct header header = {{0}, 0, 0, 0, 0, {0}};
+    struct file_header header = {{0}, 0, 0, 0, 0, {0}};
     struct stat info;
     uint64_t hash;
     enum vbs_status status;
@@ -198,23 +217,34 @@ static enum vbs_status judge(struct filing *f, int fd, bool *suits, bool *ours)
     *ours = true;
     if (header.version != VERSION || header.key_bytes != f->key.length ||
         header.file_bytes != (uint64_t)f->file_bytes || info.st_size != f->file_bytes ||
-        (int64_t)f->key.length > f->image_bytes ||
-        read_all(fd, f->image, (int64_t)f->key.length, sizeof header) != 0 ||
-        memcmp(f->image, f->key.data, f->key.length) != 0)
+        (int64_t)f->key.length > f->buffer_bytes ||
+        read_all(fd, f->buffer, (int64_t)f->key.length, sizeof header) != 0 ||
+        memcmp(f->buffer, f->key.data, f->key.length) != 0)
         return VBS_OK;
     status = hash_file(f, fd, &hash, suits);
-    *suits = *suits && status == VBS_OK && hash == header.images_hash;
+    *suits = *suits && status == VBS_OK && hash == header.packed_hash;
     return status;
+}
+
+static enum vbs_status refuse_kind(struct filing *f)
+{
+    return vbs_fail(f->ctx, VBS_FORMAT,
+                    "'%s' is no file of packed weights; remove it or give another name",
+                    f->options->path);
 }
 
 /* Opens the file if it suits; file->fd stays -1 where it is to be written. */
 static enum vbs_status reuse(struct filing *f)
 {
     const char *path = f->options->path;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool suits, ours;
+    struct stat info;
     enum vbs_status status;
+    int fd;
 
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* which it may hang or do harm to open */
+        return vbs_fail(f->ctx, VBS_FORMAT, "'%s' is no regular file; give another name", path);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return VBS_OK;
     if (fd < 0)
@@ -225,10 +255,32 @@ static enum vbs_status reuse(struct filing *f)
         return VBS_OK;
     }
     close(fd);
-    if (status == VBS_OK && !ours)
-        return vbs_fail(f->ctx, VBS_FORMAT,
-                        "'%s' is no file of packed weights; remove it or give another name", path);
-    return status;
+    return status == VBS_OK && !ours ? refuse_kind(f) : status;
+}
+
+/* The file that a path names behind its symbolic links, which need not be there; null: memory is
+ * out, or links go round. To be freed. */
+static char *follow_links(const char *path)
+{
+    char *at = strdup(path);
+
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        const char *slash = strrchr(at, '/');
+        char link[PATH_MAX], *next = NULL;
+        ssize_t length = readlink(at, link, sizeof link - 1);
+
+        if (length < 0)
+            return at;
+        link[length] = '\0';
+        if (link[0] == '/' || !slash)
+            next = strdup(link);
+        else if (asprintf(&next, "%.*s/%s", (int)(slash - at), at, link) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    free(at);
+    return NULL;
 }
 
 /* ---- a new file ---- */
@@ -237,9 +289,10 @@ static enum vbs_status refuse_write(struct filing *f, int reason)
 {
     char size[24];
 
-    return vbs_fail(f->ctx, VBS_IO, "cannot write %s of packed weights to %s'%s': %s",
+    return vbs_fail(f->ctx, VBS_IO, "cannot write %s of packed weights to %s'%s': %s%s",
                     vbs_format_bytes(f->file_bytes, size, sizeof size),
-                    f->options->path ? "" : "a nameless file in ", f->file->path, strerror(reason));
+                    f->options->path ? "" : "a nameless file in ", f->file->path, strerror(reason),
+                    f->options->path ? "" : "; --weights-file names a file elsewhere");
 }
 
 static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
@@ -258,37 +311,38 @@ static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* The image as its kernels want it; zeros where none reads it. */
+/* Packed weights as their kernels read them; zeros where none does. */
 static enum vbs_status pack(struct filing *f, int m)
 {
-    const struct vbs_exec_image *image = &f->walk->images[m];
+    const struct vbs_exec_packed *packed = &f->checked->packed[m];
     int *kernels, n;
-    enum vbs_status status = vbs_exec_packers(f->ctx, f->walk, m, &kernels, &n);
+    enum vbs_status status = vbs_exec_packers(f->ctx, f->checked, m, &kernels, &n);
 
     if (status != VBS_OK)
         return status;
-    memset(f->image, 0, (size_t)round_up(image->packed_bytes));
-    for (int i = 0; i < n && status == VBS_OK && image->packed_bytes > 0; i++) {
-        const struct vbs_requested_kernel *requested = &f->walk->kernels[kernels[i]].requested;
-        struct vbs_exec_range range = vbs_exec_range(image, requested->slice, requested->n_slices);
+    memset(f->buffer, 0, (size_t)round_up(packed->packed_bytes));
+    for (int i = 0; i < n && status == VBS_OK && packed->packed_bytes > 0; i++) {
+        const struct vbs_requested_kernel *requested = &f->checked->kernels[kernels[i]].requested;
+        struct vbs_exec_range range =
+            vbs_exec_slice_range(packed, requested->slice, requested->n_slices);
 
         status =
-            f->session->ops->pack(f->ctx, f->session, kernels[i], f->image + range.packed_from);
+            f->session->ops->pack(f->ctx, f->session, kernels[i], f->buffer + range.packed_from);
     }
     free(kernels);
     return status;
 }
 
-static enum vbs_status write_images(struct filing *f, int fd)
+static enum vbs_status write_packed(struct filing *f, int fd)
 {
-    struct header header = {.version = VERSION,
-                            .key_bytes = f->key.length,
-                            .file_bytes = (uint64_t)f->file_bytes,
-                            .images_hash = HASH};
+    struct file_header header = {.version = VERSION,
+                                 .key_bytes = f->key.length,
+                                 .file_bytes = (uint64_t)f->file_bytes,
+                                 .packed_hash = HASH};
     int reason = 0;
 
-    for (int m = 0; m < f->walk->n_images && reason == 0; m++) {
-        int64_t bytes = round_up(f->walk->images[m].packed_bytes);
+    for (int m = 0; m < f->checked->n_packed && reason == 0; m++) {
+        int64_t bytes = round_up(f->checked->packed[m].packed_bytes);
         enum vbs_status status;
 
         if (vbs_cancelled(f->ctx))
@@ -297,9 +351,9 @@ static enum vbs_status write_images(struct filing *f, int fd)
         status = pack(f, m);
         if (status != VBS_OK)
             return status;
-        reason = write_all(fd, f->image, bytes, f->file->offsets[m]);
-        /* In the pieces in which it is checked. */
-        header.images_hash = vbs_exec_hash(header.images_hash, f->image, (size_t)bytes);
+        reason = write_all(fd, f->buffer, bytes, f->file->offsets[m]);
+        /* In the blocks in which it is checked. */
+        header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);
     }
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     if (reason == 0)
@@ -313,30 +367,142 @@ static enum vbs_status write_images(struct filing *f, int fd)
     return reason ? refuse_write(f, reason) : VBS_OK;
 }
 
-/* Under a name of its own, which becomes the one asked for or vanishes. */
+/* A file without a name in a folder: born so, or, where the file system cannot do that, bereft of
+ * its name at once. -1 and errno. */
+static int open_nameless(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *name;
+
+    if (fd >= 0)
+        return fd;
+    if (asprintf(&name, "%s/vbslab-weights-XXXXXX", folder) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return fd;
+}
+
+/* Likewise in the folder of the options, or where none was given and the current one is of no use,
+ * in that of temporary files. */
+static enum vbs_status open_without_path(struct filing *f, int *fd)
+{
+    const char *folder = f->options->folder, *temporary = getenv("TMPDIR");
+
+    *fd = open_nameless(folder ? folder : ".");
+    if (*fd < 0 && !folder) {
+        char *path = strdup(temporary && temporary[0] ? temporary : "/tmp");
+
+        if (!path)
+            return vbs_no_memory(f->ctx);
+        free(f->file->path);
+        f->file->path = path;
+        *fd = open_nameless(path);
+    }
+    return *fd >= 0 ? VBS_OK : refuse_write(f, errno);
+}
+
+/* *name: a name beside the target, another one for each number. False: memory is out. */
+static bool name_beside(const struct filing *f, int number, char **name)
+{
+    free(*name);
+    if (asprintf(name, "%s.%ld-%d", f->target, (long)getpid(), number) >= 0)
+        return true;
+    *name = NULL;
+    errno = ENOMEM;
+    return false;
+}
+
+/* A new file beside the target. -1 and errno. */
+static int create_beside(const struct filing *f, char **name)
+{
+    int fd = -1;
+
+    for (int i = 0; i < MOST_NAMES && fd < 0; i++) {
+        if (!name_beside(f, i, name))
+            return -1;
+        fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    return fd;
+}
+
+/* Gives a file without a name one beside the target. False and errno. */
+static bool link_beside(const struct filing *f, int fd, char **name)
+{
+    char self[40];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    for (int i = 0; i < MOST_NAMES; i++) {
+        if (!name_beside(f, i, name))
+            return false;
+        if (linkat(AT_FDCWD, self, AT_FDCWD, *name, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    return false;
+}
+
+/* A new file in the target's folder, without a name where that can get one later, else with *name
+ * beside the target. The system takes the mask of permissions into account. */
+static enum vbs_status open_beside(struct filing *f, int *fd, char **name)
+{
+    const char *slash = strrchr(f->target, '/');
+    char *folder = slash ? strndup(f->target, (size_t)(slash - f->target) + 1) : strdup(".");
+
+    *name = NULL;
+    if (!folder)
+        return vbs_no_memory(f->ctx);
+    *fd = access("/proc/self/fd", X_OK) == 0 ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
+                                             : -1;
+    free(folder);
+    if (*fd < 0)
+        *fd = create_beside(f, name);
+    if (*fd >= 0)
+        return VBS_OK;
+    free(*name);
+    *name = NULL;
+    return refuse_write(f, errno);
+}
+
+/* The written file takes the target's name at once. */
+static enum vbs_status replace_target(struct filing *f, int fd, char **name)
+{
+    char *linked = NULL;
+    int reason = 0;
+
+    if (!*name && !link_beside(f, fd, &linked)) {
+        reason = errno;
+        free(linked);
+        return refuse_write(f, reason);
+    }
+    if (linked)
+        *name = linked;
+    if (rename(*name, f->target) != 0)
+        return refuse_write(f, errno); /* who called unlinks the name */
+    free(*name);
+    *name = NULL;
+    return VBS_OK;
+}
+
 static enum vbs_status write_file(struct filing *f)
 {
-    const char *path = f->options->path;
-    const char *folder = f->options->folder ? f->options->folder : ".";
-    char *name;
-    enum vbs_status status;
-    int fd;
+    char *name = NULL;
+    int fd = -1;
+    enum vbs_status status = f->target ? open_beside(f, &fd, &name) : open_without_path(f, &fd);
 
-    if (path ? asprintf(&name, "%s.XXXXXX", path) < 0
-             : asprintf(&name, "%s/vbslab-weights-XXXXXX", folder) < 0)
-        return vbs_no_memory(f->ctx);
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0) {
-        status = refuse_write(f, errno);
-        free(name);
+    if (status != VBS_OK)
         return status;
-    }
-    status = write_images(f, fd);
-    if (status == VBS_OK && f->options->direct)
-        f->file->direct_fd = open(name, O_RDONLY | O_DIRECT | O_CLOEXEC);
-    if (status == VBS_OK && path && rename(name, path) != 0)
-        status = refuse_write(f, errno);
-    if (status != VBS_OK || !path)
+    status = write_packed(f, fd);
+    if (status == VBS_OK && f->target)
+        status = replace_target(f, fd, &name);
+    if (name)
         unlink(name);
     free(name);
     if (status == VBS_OK)
@@ -348,28 +514,29 @@ static enum vbs_status write_file(struct filing *f)
 
 /* ---- the whole ---- */
 
-/* Some file systems take O_DIRECT and refuse reads: then the page cache it is. */
+/* Some file systems take O_DIRECT and refuse reads: then they go through the page cache. */
 static void try_direct(struct filing *f)
 {
     struct vbs_exec_file *file = f->file;
+    char self[40];
 
     if (!f->options->direct)
         return;
-    if (file->direct_fd < 0 && f->options->path)
-        file->direct_fd = open(f->options->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-    if (file->direct_fd < 0 || read_all(file->direct_fd, f->image, VBS_EXEC_BLOCK, 0) == 0)
+    snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+    file->direct_fd = open(self, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    if (file->direct_fd < 0 || read_all(file->direct_fd, f->buffer, VBS_EXEC_SECTOR, 0) == 0)
         return;
     close(file->direct_fd);
     file->direct_fd = -1;
 }
 
 enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *file,
-                                   const struct vbs_exec_walk *walk,
+                                   const struct vbs_exec_checked *checked,
                                    const struct vbs_network *network, struct vbs_session *session,
                                    const struct vbs_exec_file_options *options)
 {
     struct filing f = {
-        .ctx = ctx, .file = file, .walk = walk, .session = session, .options = options};
+        .ctx = ctx, .file = file, .checked = checked, .session = session, .options = options};
     const char *folder = options->folder ? options->folder : ".";
     enum vbs_status status;
 
@@ -377,18 +544,26 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' keeps weights outside the budget",
                         session->provenance.backend);
     file->path = strdup(options->path ? options->path : folder);
-    status = file->path ? lay_out(&f, network) : vbs_no_memory(ctx);
+    if (options->path)
+        f.target = follow_links(options->path);
+    if (!file->path)
+        status = vbs_no_memory(ctx);
+    else if (options->path && !f.target)
+        status = vbs_fail(ctx, VBS_IO, "cannot follow the symbolic links of '%s'", options->path);
+    else
+        status = lay_out(&f, network);
     if (status == VBS_OK)
-        status = map_image(&f);
+        status = map_buffer(&f);
     if (status == VBS_OK && options->path)
         status = reuse(&f);
     if (status == VBS_OK && file->fd < 0)
         status = write_file(&f);
     if (status == VBS_OK)
         try_direct(&f);
-    if (f.image)
-        munmap(f.image, (size_t)f.image_bytes);
+    if (f.buffer)
+        munmap(f.buffer, (size_t)f.buffer_bytes);
     vbs_text_clear(&f.key);
+    free(f.target);
     return status;
 }
 

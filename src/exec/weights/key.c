@@ -1,5 +1,5 @@
 /* What packed weights depend on, as a text. */
-#include "exec/weights/file.h"
+#include "exec/weights/key.h"
 
 #include "base/fail.h"
 
@@ -25,14 +25,15 @@ uint64_t vbs_exec_hash(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-int vbs_exec_packer(const struct vbs_exec_walk *walk, int image)
+/* The kernel that packs weights alone, or one of slices that do so together; -1: none. */
+static int find_packer(const struct vbs_exec_checked *checked, int packed)
 {
     int packer = -1;
 
-    for (int i = 0; i < walk->n_kernels; i++) {
-        const struct vbs_exec_kernel *kernel = &walk->kernels[i];
+    for (int i = 0; i < checked->n_kernels; i++) {
+        const struct vbs_exec_kernel *kernel = &checked->kernels[i];
 
-        if (kernel->image != image)
+        if (kernel->packed != packed)
             continue;
         if (kernel->requested.n_slices == 0)
             return i;
@@ -42,33 +43,34 @@ int vbs_exec_packer(const struct vbs_exec_walk *walk, int image)
     return packer;
 }
 
-enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk, int image,
-                                 int **kernels, int *n)
+enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_checked *checked,
+                                 int packed, int **kernels, int *n)
 {
-    int packer = vbs_exec_packer(walk, image);
-    int parts = packer >= 0 ? walk->kernels[packer].requested.n_slices : 0;
-    int *found = malloc(((size_t)parts + 1) * sizeof *found);
+    int packer = find_packer(checked, packed);
+    int n_slices = packer >= 0 ? checked->kernels[packer].requested.n_slices : 0;
+    int *found = malloc(((size_t)n_slices + 1) * sizeof *found);
 
     if (!found)
         return vbs_no_memory(ctx);
-    for (int p = 0; p < parts; p++)
+    for (int p = 0; p < n_slices; p++)
         found[p] = -1;
-    if (parts == 0)
+    if (n_slices == 0)
         found[0] = packer;
-    for (int i = walk->n_kernels - 1; i >= 0 && parts > 0; i--)
-        if (walk->kernels[i].image == image && walk->kernels[i].requested.n_slices == parts)
-            found[walk->kernels[i].requested.slice - 1] = i;
-    for (int p = 0; p < parts; p++)
+    for (int i = checked->n_kernels - 1; i >= 0 && n_slices > 0; i--)
+        if (checked->kernels[i].packed == packed &&
+            checked->kernels[i].requested.n_slices == n_slices)
+            found[checked->kernels[i].requested.slice - 1] = i;
+    for (int p = 0; p < n_slices; p++)
         if (found[p] < 0) {
             free(found);
-            return vbs_fail(ctx, VBS_UNSUPPORTED,
-                            "layer %d '%s' is taken in parts that read different forms of its "
-                            "weights",
-                            walk->images[image].layer,
-                            walk->profile->layers[walk->images[image].layer].name);
+            return vbs_fail(
+                ctx, VBS_UNSUPPORTED,
+                "layer %d '%s' runs in slices that read different packed formats of its weights",
+                checked->packed[packed].layer,
+                checked->profile->layers[checked->packed[packed].layer].name);
         }
     *kernels = found;
-    *n = parts > 0 ? parts : packer >= 0;
+    *n = n_slices > 0 ? n_slices : packer >= 0;
     return VBS_OK;
 }
 
@@ -130,7 +132,7 @@ static enum vbs_status hash_stored(struct vbs_ctx *ctx, const struct vbs_network
 
 /* ---- the text ---- */
 
-enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_walk *walk,
+enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_checked *checked,
                                      const struct vbs_network *network,
                                      const struct vbs_session *session, struct vbs_text *key)
 {
@@ -147,13 +149,13 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
                   vbs_network_hash(network), stored, c->backend ? c->backend : "",
                   c->library ? c->library : "");
     vbs_text_addf(key, "device %s\nthreads %d\n", c->device ? c->device : "", c->threads);
-    for (int m = 0; m < walk->n_images; m++) {
-        const struct vbs_exec_image *image = &walk->images[m];
-        int packer = vbs_exec_packer(walk, m);
+    for (int m = 0; m < checked->n_packed; m++) {
+        const struct vbs_exec_packed *packed = &checked->packed[m];
+        int packer = find_packer(checked, m);
 
-        vbs_text_addf(key, "layer %d bytes %" PRId64, image->layer, image->packed_bytes);
+        vbs_text_addf(key, "layer %d bytes %" PRId64, packed->layer, packed->packed_bytes);
         if (packer >= 0) {
-            const struct vbs_requested_kernel *requested = &walk->kernels[packer].requested;
+            const struct vbs_requested_kernel *requested = &checked->kernels[packer].requested;
 
             vbs_text_addf(key, " parts %d batch %d algorithm ", requested->n_slices,
                           requested->batch);

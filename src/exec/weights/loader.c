@@ -19,7 +19,7 @@ enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader
 
     *loader = (struct vbs_exec_loader){.file = file, .session = session};
     for (int i = 0; i < VBS_N_READERS; i++) {
-        loader->bounce[i] = aligned_alloc(VBS_EXEC_BLOCK, (size_t)VBS_EXEC_BOUNCE);
+        loader->bounce[i] = aligned_alloc(VBS_EXEC_SECTOR, (size_t)VBS_EXEC_BOUNCE);
         failed |= !loader->bounce[i];
     }
     for (int i = 0; session && i < VBS_DEVICE_BUFFERS; i++) {
@@ -49,12 +49,12 @@ static int read_pinned(struct vbs_exec_loader *loader, enum vbs_exec_reader who,
                        int64_t bytes, int64_t offset)
 {
     const struct vbs_device_ops *device = device_of(loader);
-    int number = who == VBS_READER_COMPUTES ? 2 : loader->turn;
+    int number = who == VBS_READER_COMPUTES ? 2 : loader->next_pinned;
     void *pinned = loader->pinned[number];
     int reason = of_device(device->end_copy(loader->session, number));
 
     if (who == VBS_READER_COPIES)
-        loader->turn = 1 - number;
+        loader->next_pinned = 1 - number;
     if (reason == 0)
         reason = vbs_exec_file_read(loader->file, pinned, bytes, offset, loader->bounce[who]);
     if (reason == 0)
@@ -90,14 +90,14 @@ int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader 
     return reason;
 }
 
-int vbs_exec_loader_set(struct vbs_exec_loader *loader, int point, bool computed)
+int vbs_exec_loader_record(struct vbs_exec_loader *loader, int event, bool computed)
 {
-    return of_device(device_of(loader)->record_event(loader->session, point, computed));
+    return of_device(device_of(loader)->record_event(loader->session, event, computed));
 }
 
-int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int point, bool computing)
+int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int event, bool computing)
 {
-    return of_device(device_of(loader)->wait_event(loader->session, point, computing));
+    return of_device(device_of(loader)->wait_event(loader->session, event, computing));
 }
 
 enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,

@@ -1,41 +1,21 @@
-/*
- * Reading packed weights into the arena: straight into place where the host can, else through
- * pinned memory, of which one half is filled while the device copies the other (Shi et al., mmCNN,
- * 3.3). Internal to the room.
- */
+/* What the copy thread and the loader need of the file and the device. Internal to exec/weights. */
 #ifndef VBS_EXEC_WEIGHTS_LOADER_H
 #define VBS_EXEC_WEIGHTS_LOADER_H
 
-#include "exec/weights/file.h"
+#include "exec/weights/weights.h"
 
-/* Who reads. */
-enum vbs_exec_reader { VBS_READER_COPIES, VBS_READER_COMPUTES, VBS_N_READERS };
+/* Reads bytes from offset into memory of the host; bounce: VBS_EXEC_BOUNCE bytes aligned to
+ * VBS_EXEC_SECTOR, for direct reads whose address in memory does not suit. 0, or errno. */
+#define VBS_EXEC_BOUNCE ((int64_t)1 << 20)
+int vbs_exec_file_read(const struct vbs_exec_file *file, void *to, int64_t bytes, int64_t offset,
+                       void *bounce);
 
-struct vbs_exec_loader {
-    const struct vbs_exec_file *file;
-    struct vbs_session *session;      /* null: the host's memory */
-    void *bounce[VBS_N_READERS];      /* for direct reads, VBS_EXEC_BOUNCE bytes */
-    void *pinned[VBS_DEVICE_BUFFERS]; /* likewise; the first two are the copy thread's */
-    int turn;                         /* the one of these that it fills next */
-};
+/* VBS_IO for a failed read. */
+enum vbs_status vbs_exec_file_refuse(struct vbs_ctx *ctx, const struct vbs_exec_file *file,
+                                     int reason) VBS_MUST_CHECK;
 
-/* session: on whose device the arena is, or null. Borrows both. Clear it whatever comes out. */
-enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader *loader,
-                                     const struct vbs_exec_file *file,
-                                     struct vbs_session *session) VBS_MUST_CHECK;
-void vbs_exec_loader_clear(struct vbs_exec_loader *loader);
-
-/* Reads bytes from offset of the file to a place in the arena; they are there when finish has
- * returned. 0, or what refuse turns into words. */
-int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
-                         int64_t bytes, int64_t offset);
-int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who);
-
-/* struct vbs_device_ops' points; 0, or what refuse turns into words. */
-int vbs_exec_loader_set(struct vbs_exec_loader *loader, int point, bool computed);
-int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int point, bool computing);
-
-enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exec_loader *loader,
-                                       int reason) VBS_MUST_CHECK;
+/* Events of struct vbs_device_ops; 0, or what vbs_exec_loader_refuse turns into words. */
+int vbs_exec_loader_record(struct vbs_exec_loader *loader, int event, bool computed);
+int vbs_exec_loader_wait(struct vbs_exec_loader *loader, int event, bool computing);
 
 #endif

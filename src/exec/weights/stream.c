@@ -1,4 +1,4 @@
-#include "exec/weights/stream.h"
+#include "exec/weights/loader.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -20,7 +20,7 @@ extern int omp_get_place_num_procs(int place);
 extern void omp_get_place_proc_ids(int place, int *ids);
 
 #define SPINS   200                /* looks before sleeping: a microsecond or two */
-#define SLICE   ((int64_t)1 << 20) /* what one thread reads at a time */
+#define CHUNK   ((int64_t)1 << 20) /* what one thread reads at a time */
 #define LOOK_NS 50000000L          /* how often who waits looks at ctx->cancel */
 #define NOBODY  INT64_MAX
 #define LOWEST  19 /* priority: nice */
@@ -33,15 +33,15 @@ struct gate {
     pthread_cond_t cond;
 };
 
-/* The load under way, which is read in slices by whoever has time; guarded by loaded.mutex. */
+/* The load under way, which is read in chunks by whoever has time; guarded by loaded.mutex. */
 struct sharing {
     const struct vbs_exec_load *load; /* null: none */
     int64_t at;                       /* bytes that were taken */
     int n_readers;
-    int reason; /* of a slice that failed, else 0 */
+    int reason; /* of a chunk that failed, else 0 */
 };
 
-struct slice {
+struct chunk {
     void *to;
     int64_t bytes, offset;
 };
@@ -50,8 +50,9 @@ struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
     struct vbs_exec_loader *loader;
-    bool points;  /* of a device keep the order: i: load i may begin, n_loads + i: it has ended */
-    int n_marked; /* loads whose first point the computing thread has set */
+    bool has_events; /* of a device, which keep the order: event i: load i may begin, event
+                        n_loads + i: it has ended */
+    int n_recorded;  /* loads whose first event the computing thread has recorded */
     struct sharing sharing;
     struct gate run;    /* runs begun; the last one is the wish to end */
     struct gate passed; /* half steps */
@@ -122,7 +123,7 @@ static void gate_wait(struct gate *gate, int64_t value)
     pthread_mutex_unlock(&gate->mutex);
 }
 
-/* ---- slices ---- */
+/* ---- chunks ---- */
 
 static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load *load)
 {
@@ -133,7 +134,7 @@ static void open_load(struct vbs_exec_stream *stream, const struct vbs_exec_load
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
 
-static bool has_slice(const struct vbs_exec_stream *stream)
+static bool has_chunk(const struct vbs_exec_stream *stream)
 {
     const struct sharing *sharing = &stream->sharing;
 
@@ -141,34 +142,34 @@ static bool has_slice(const struct vbs_exec_stream *stream)
 }
 
 /* False when there is none (left). */
-static bool take_slice(struct vbs_exec_stream *stream, struct slice *slice)
+static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
 {
     struct sharing *sharing = &stream->sharing;
     bool has;
 
     pthread_mutex_lock(&stream->loaded.mutex);
-    has = has_slice(stream) && !atomic_load(&stream->stops);
+    has = has_chunk(stream) && !atomic_load(&stream->stops);
     if (has) {
         const struct vbs_exec_load *load = sharing->load;
         int64_t left = load->bytes - sharing->at;
 
-        *slice = (struct slice){(char *)load->to + sharing->at, left < SLICE ? left : SLICE,
+        *chunk = (struct chunk){(char *)load->to + sharing->at, left < CHUNK ? left : CHUNK,
                                 load->offset + sharing->at};
-        sharing->at += slice->bytes;
+        sharing->at += chunk->bytes;
         sharing->n_readers++;
     }
     pthread_mutex_unlock(&stream->loaded.mutex);
     return has;
 }
 
-/* Without points the copy thread waits for the device at the end of a load, who helps at once. */
-static void read_slice(struct vbs_exec_stream *stream, const struct slice *slice,
+/* Without events the copy thread waits for the device at the end of a load, who helps at once. */
+static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk,
                        enum vbs_exec_reader who)
 {
     struct sharing *sharing = &stream->sharing;
-    int reason = vbs_exec_loader_read(stream->loader, who, slice->to, slice->bytes, slice->offset);
+    int reason = vbs_exec_loader_read(stream->loader, who, chunk->to, chunk->bytes, chunk->offset);
 
-    if (reason == 0 && who == VBS_READER_COMPUTES && !stream->points)
+    if (reason == 0 && who == VBS_READER_COMPUTES && !stream->has_events)
         reason = vbs_exec_loader_finish(stream->loader, who);
 
     pthread_mutex_lock(&stream->loaded.mutex);
@@ -184,7 +185,7 @@ static int close_load(struct vbs_exec_stream *stream, int index)
 {
     struct sharing *sharing = &stream->sharing;
     int reason,
-        ended = stream->points ? 0 : vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
+        ended = stream->has_events ? 0 : vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
 
     pthread_mutex_lock(&stream->loaded.mutex);
     while (sharing->n_readers > 0)
@@ -195,15 +196,15 @@ static int close_load(struct vbs_exec_stream *stream, int index)
                                                   : 0;
     sharing->load = NULL;
     pthread_mutex_unlock(&stream->loaded.mutex);
-    if (reason == 0 && stream->points)
-        reason = vbs_exec_loader_set(stream->loader, stream->n_loads + index, false);
+    if (reason == 0 && stream->has_events)
+        reason = vbs_exec_loader_record(stream->loader, stream->n_loads + index, false);
     return reason;
 }
 
 /* What the load waits for on the device: 0, or why that failed. */
-static int open_point(struct vbs_exec_stream *stream, int index)
+static int wait_for_event(struct vbs_exec_stream *stream, int index)
 {
-    if (!stream->points || stream->loads[index].after == 0)
+    if (!stream->has_events || stream->loads[index].after == 0)
         return 0;
     return vbs_exec_loader_wait(stream->loader, index, false);
 }
@@ -245,18 +246,18 @@ static void run_loads(struct vbs_exec_stream *stream)
 {
     for (int i = 0; i < stream->n_loads; i++) {
         const struct vbs_exec_load *load = &stream->loads[i];
-        struct slice slice;
+        struct chunk chunk;
         double start_s, end_s;
 
         gate_wait(&stream->passed, load->after);
         if (atomic_load(&stream->stops))
             return;
         start_s = vbs_clock_s();
-        stream->reason = open_point(stream, i);
+        stream->reason = wait_for_event(stream, i);
         if (stream->reason == 0) {
             open_load(stream, load);
-            while (take_slice(stream, &slice))
-                read_slice(stream, &slice, VBS_READER_COPIES);
+            while (take_chunk(stream, &chunk))
+                read_chunk(stream, &chunk, VBS_READER_COPIES);
             stream->reason = close_load(stream, i);
         }
         end_s = vbs_clock_s();
@@ -325,7 +326,7 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     stream->loads = loads;
     stream->n_loads = n_loads;
     stream->loader = loader;
-    stream->points = loader->session && !waits;
+    stream->has_events = loader->session && !waits;
     gate_init(&stream->run);
     gate_init(&stream->passed);
     gate_init(&stream->loaded);
@@ -356,7 +357,7 @@ void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
     stream->start_s = start_s;
     stream->trace = trace;
     stream->reason = 0;
-    stream->n_marked = 0;
+    stream->n_recorded = 0;
     stream->streamed = (struct vbs_exec_streamed){0};
     atomic_store(&stream->stops, false);
     atomic_store(&stream->passed.value, 0);
@@ -370,11 +371,11 @@ enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream
     int reason = 0;
 
     /* Loads begin in their order: one that may begin earlier than one before it waits for that. */
-    for (; stream->points && reason == 0 && stream->n_marked < stream->n_loads &&
-           stream->loads[stream->n_marked].after <= n_half_steps;
-         stream->n_marked++)
-        if (stream->loads[stream->n_marked].after > 0)
-            reason = vbs_exec_loader_set(stream->loader, stream->n_marked, true);
+    for (; stream->has_events && reason == 0 && stream->n_recorded < stream->n_loads &&
+           stream->loads[stream->n_recorded].after <= n_half_steps;
+         stream->n_recorded++)
+        if (stream->loads[stream->n_recorded].after > 0)
+            reason = vbs_exec_loader_record(stream->loader, stream->n_recorded, true);
     if (reason)
         return vbs_exec_loader_refuse(ctx, stream->loader, reason);
     gate_raise(&stream->passed, n_half_steps);
@@ -391,7 +392,7 @@ static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
             return;
     pthread_mutex_lock(&loaded->mutex);
     atomic_store(&loaded->requested, n_loads);
-    if (atomic_load(&loaded->value) < n_loads && !has_slice(stream))
+    if (atomic_load(&loaded->value) < n_loads && !has_chunk(stream))
         gate_sleep(loaded);
     atomic_store(&loaded->requested, NOBODY);
     pthread_mutex_unlock(&loaded->mutex);
@@ -400,19 +401,19 @@ static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int n_loads)
 {
-    struct slice slice;
+    struct chunk chunk;
 
     while (atomic_load(&stream->loaded.value) < n_loads) {
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        if (take_slice(stream, &slice))
-            read_slice(stream, &slice, VBS_READER_COMPUTES);
+        if (take_chunk(stream, &chunk))
+            read_chunk(stream, &chunk, VBS_READER_COMPUTES);
         else
             wait_for_load(stream, n_loads);
     }
     if (atomic_load(&stream->loaded.value) > stream->n_loads)
         return vbs_exec_loader_refuse(ctx, stream->loader, stream->reason);
-    if (stream->points && n_loads > 0) {
+    if (stream->has_events && n_loads > 0) {
         int reason = vbs_exec_loader_wait(stream->loader, stream->n_loads + n_loads - 1, true);
 
         if (reason)
@@ -426,7 +427,7 @@ void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
     atomic_store(&stream->stops, true);
     gate_raise(&stream->passed, NOBODY - 1);
     gate_wait(&stream->idle, atomic_load(&stream->run.value));
-    if (stream->points) { /* what is still on its way must not reach a next run's arena */
+    if (stream->has_events) { /* what is still on its way must not reach a next run's arena */
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COMPUTES);
     }

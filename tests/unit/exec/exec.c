@@ -27,14 +27,14 @@ struct tally {
 /* What only odd schedules do, and is said. */
 static bool is_refused(const char *why)
 {
-    return strstr(why, "in parts that read different forms") || strstr(why, "pairs of buffers");
+    return strstr(why, "in slices that read different packed formats") || strstr(why, "pairs of buffers");
 }
 
 static void count_case(struct tally *tally, struct exec_case *c, const char *name)
 {
     bool good;
 
-    c->options.paranoid = true;
+    c->options.debug_checks = true;
     c->options.trace = true;
     c->options.place_limit_s = PLACE_S;
     good = exec_case_run(c);

@@ -20,16 +20,16 @@ struct tally {
 
 /* Within what lives; where nothing is found, within what the refusal says. */
 static enum vbs_status fit_schedule(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
-                                    const struct vbs_exec_walk *walk, int64_t *room_bytes)
+                                    const struct vbs_exec_checked *checked, int64_t *room_bytes)
 {
-    struct vbs_exec_room room = {
-        .bytes = walk->live_bytes, .piece_alignment = 64, .limit_s = PLACE_S};
-    enum vbs_status status = vbs_exec_fit(ctx, fit, walk, &room);
+    struct vbs_exec_fit_options room = {
+        .bytes = checked->live_bytes, .block_alignment = 64, .limit_s = PLACE_S};
+    enum vbs_status status = vbs_exec_fit(ctx, fit, checked, &room);
 
     for (int i = 0; i < 3 && status == VBS_INFEASIBLE; i++) {
         room.bytes = fit->placement.placed_bytes * (20 + i) / 20;
         vbs_exec_fit_clear(fit);
-        status = vbs_exec_fit(ctx, fit, walk, &room);
+        status = vbs_exec_fit(ctx, fit, checked, &room);
     }
     *room_bytes = room.bytes;
     return status;
@@ -55,20 +55,20 @@ static void try_schedule(struct tally *tally, const struct vbs_profile *profile,
                          const struct vbs_schedule *schedule)
 {
     struct vbs_ctx ctx = {0};
-    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
-    enum vbs_status status = vbs_exec_walk_init(&ctx, &walk, profile, schedule);
+    enum vbs_status status = vbs_exec_check(&ctx, &checked, profile, schedule);
     int64_t room_bytes;
 
     if (status == VBS_OK)
-        status = fit_schedule(&ctx, &fit, &walk, &room_bytes);
+        status = fit_schedule(&ctx, &fit, &checked, &room_bytes);
     tally->n++;
     if (status == VBS_OK)
         count_fit(tally, &fit, room_bytes);
     else if (tally->n_refused++ < 5)
         printf("# %s\n", vbs_detail(&ctx));
     vbs_exec_fit_clear(&fit);
-    vbs_exec_walk_clear(&walk);
+    vbs_exec_checked_clear(&checked);
 }
 
 static void report(const struct tally *tally, const char *what)

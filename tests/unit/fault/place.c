@@ -6,7 +6,7 @@
 #include "support/random_profile.h"
 #include "support/tap.h"
 
-#include "exec/layout/fit.h"
+#include "exec/layout/layout.h"
 #include "vbslab/place.h"
 
 #include <stdio.h>
@@ -77,17 +77,17 @@ static void test_allocations(task *run, const struct vbs_place_problem *problem,
 static enum vbs_status fit(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                            const struct vbs_schedule *schedule, int *n_moves)
 {
-    struct vbs_exec_walk walk = {0};
+    struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
-    struct vbs_exec_room room = {.piece_alignment = 64, .limit_s = 10};
-    enum vbs_status status = vbs_exec_walk_init(ctx, &walk, profile, schedule);
+    struct vbs_exec_fit_options room = {.block_alignment = 64, .limit_s = 10};
+    enum vbs_status status = vbs_exec_check(ctx, &checked, profile, schedule);
 
-    room.bytes = walk.live_bytes;
+    room.bytes = checked.live_bytes;
     if (status == VBS_OK)
-        status = vbs_exec_fit(ctx, &fit, &walk, &room);
+        status = vbs_exec_fit(ctx, &fit, &checked, &room);
     *n_moves = fit.layout.moves.n;
     vbs_exec_fit_clear(&fit);
-    vbs_exec_walk_clear(&walk);
+    vbs_exec_checked_clear(&checked);
     return status;
 }
 

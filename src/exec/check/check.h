@@ -1,0 +1,83 @@
+/*
+ * A schedule that has been checked: what each step runs and touches, and which kernels and packed
+ * weights it needs. Internal to the room; the header of this folder for all others.
+ *
+ * The replay judges the schedule and tells the progress, the bytes and both clocks of every step
+ * (vbslab/replay.h); here these are written down for the executor.
+ */
+#ifndef VBS_EXEC_CHECK_CHECK_H
+#define VBS_EXEC_CHECK_CHECK_H
+
+#include "base/arena.h"
+#include "vbslab/backend.h"
+#include "vbslab/schedule.h"
+
+/* Limits of what is executed; a larger schedule is refused. */
+#define VBS_EXEC_MAX_STEPS   (1 << 22)
+#define VBS_EXEC_MAX_SAMPLES (1 << 24) /* layers and the input, times the request */
+#define VBS_EXEC_MAX_VISITS                                                                        \
+    ((int64_t)1 << 30) /* samples that all steps together read and write                           \
+                        */
+
+/* The weights of a layer, packed in one format. */
+struct vbs_exec_packed {
+    int layer, format;
+    int channels;         /* as in struct vbs_profile_layer */
+    int64_t bytes;        /* as the profile says: what budgets count */
+    int64_t packed_bytes; /* as the session packs them: what is copied; as bytes until a session is
+                             open */
+};
+
+/* A kernel that some step runs. */
+struct vbs_exec_kernel {
+    struct vbs_requested_kernel requested; /* slice and n_slices 0: the whole layer */
+    int packed;       /* its packed weights; -1: none, or they are not inside the budget */
+    int64_t ws_bytes; /* as the profile says, until a session is open */
+};
+
+struct vbs_exec_checked_step {
+    int kernel;              /* compute: its number; else -1 */
+    int packed;              /* of the weights that are read, loaded or evicted; -1: none */
+    int first;               /* compute: the first sample */
+    int waits;               /* so many loads that are not resident must have ended before the step,
+                                by what it reads or evicts; such a load itself: it and those before */
+    bool again;              /* compute: other slices have written some of these samples before */
+    double start_us, end_us; /* as struct vbs_replay_step */
+};
+
+struct vbs_exec_checked {
+    const struct vbs_profile *profile;
+    const struct vbs_schedule *schedule;
+    struct vbs_exec_checked_step *steps; /* [schedule->n_steps] */
+    int n_kernels, max_kernels;
+    struct vbs_exec_kernel *kernels;
+    int n_packed, max_packed;
+    struct vbs_exec_packed *packed;
+    bool *is_read;   /* [n_layers + 1] some layer reads the tensor */
+    bool *shares;    /* [n_layers + 1] the layer is in place, and every step is the last reader of
+                        all samples of the first input that it reads: output and input can be one */
+    int n_residents; /* resident loads, with which the schedule begins */
+    int64_t live_bytes; /* the peak by the replay */
+    double compute_us;  /* of all compute steps */
+    struct vbs_arena arena;
+};
+
+/* Start with {0}; borrows profile and schedule; clear it whatever comes out. What the replay says,
+ * and VBS_USAGE (too large), VBS_UNSUPPORTED (a layer in place of another size than its input). */
+enum vbs_status vbs_exec_check(struct vbs_ctx *ctx, struct vbs_exec_checked *checked,
+                               const struct vbs_profile *profile,
+                               const struct vbs_schedule *schedule) VBS_MUST_CHECK;
+void vbs_exec_checked_clear(struct vbs_exec_checked *checked);
+
+/* The bytes [from, to) of packed weights that a slice takes: by the profile's count, and by the
+ * session's. */
+struct vbs_exec_range {
+    int64_t from, to;
+    int64_t packed_from, packed_to;
+};
+
+/* n_slices 0 or 1: the whole. */
+struct vbs_exec_range vbs_exec_slice_range(const struct vbs_exec_packed *packed, int slice,
+                                           int n_slices);
+
+#endif
