@@ -49,7 +49,7 @@ _vbslab()
         esac
         case $command in
         models) COMPREPLY=($(compgen -W "show" -- "$word")) ;;
-        profiles) COMPREPLY=($(compgen -W "show export import" -- "$word")) ;;
+        profiles) COMPREPLY=($(compgen -W "show export import rm tag untag" -- "$word")) ;;
         esac
     fi
 }

@@ -105,7 +105,7 @@ struct vbs_provenance {
 
 /* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns.
  */
-#define VBS_CIRCUMSTANCE_TEXTS(X)                                                                  \
+#define VBS_PROVENANCE_TEXTS(X)                                                                  \
     X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
 
 struct vbs_profile {
@@ -210,7 +210,7 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
                                          const struct vbs_copy_row *row) VBS_MUST_CHECK;
 
 /* Copies the provenance (optional; texts may be null). */
-enum vbs_status vbs_profile_builder_provenances(
+enum vbs_status vbs_profile_builder_provenance(
     struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
     const struct vbs_provenance *provenance) VBS_MUST_CHECK;
 

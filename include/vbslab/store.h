@@ -1,11 +1,17 @@
 /*
  * vbslab/store.h - profiles kept in one SQLite file.
  *
- * Write-ahead log, foreign keys, STRICT tables, application_id "VBSL", migrations by user_version
- * (db/schema.sql and db/migration-*.sql are compiled in). Any number of processes may use a store
- * at once: writers wait for each other and never fail as "locked". What a killed process had
- * handed to the store is there; an unfinished profile is taken up by the next measurement of the
- * same thing under the same provenance once its owner is gone.
+ * A store has a write-ahead log, foreign keys, STRICT tables, the application_id "VBSL" and
+ * migrations by user_version (db/schema.sql and db/migration-*.sql are compiled in). Any number of
+ * processes may use a store at once: writers wait for each other and never fail as "locked". What a
+ * killed process had handed to the store is there; an unfinished profile is taken up by the next
+ * measurement of the same network under the same provenance once its owner is gone.
+ *
+ * Every call returns VBS_INTERRUPTED soon after its context is cancelled, and VBS_STORE when it
+ * wrote to a file that was deleted, moved or replaced since it was opened.
+ *
+ * Threads: a store and what borrows it (samples, a run) belong to one thread; lists are immutable
+ * and may be shared.
  */
 #ifndef VBSLAB_STORE_H
 #define VBSLAB_STORE_H
@@ -22,7 +28,8 @@ enum vbs_store_mode {
     /* Must exist; no row is written, and it may lie on a read-only medium. What an earlier version
      * wrote is first brought to this one, which needs a medium that can be written. */
     VBS_STORE_READ,
-    VBS_STORE_WRITE, /* made when it does not exist, with its folder */
+    VBS_STORE_WRITE,       /* made when it does not exist; its folder must be there */
+    VBS_STORE_MAKE_FOLDER, /* the same, and its folder is made, too */
 };
 
 /* VBS_STORE with the reason when it is another program's file, of a newer version, damaged, full or
@@ -39,6 +46,9 @@ struct vbs_store_entry {
     int max_batch; /* the largest of the batches */
     int64_t n_rows;
     const char *batches; /* "1,2,4": ascending */
+    const char *hash;    /* of its content (vbs_profile_hash); "" while it is unfinished, and where
+                            another profile of the store has the same content */
+    const char *tags;    /* "a,b": ascending; "" without any */
     struct vbs_provenance provenance;
 };
 
@@ -55,10 +65,46 @@ void vbs_store_list_free(struct vbs_store_list *list);
 enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                struct vbs_profile **profile) VBS_MUST_CHECK;
 
-/* Id of the profile of a model that was completed or imported last; VBS_NOT_FOUND suggests the
- * nearest name. */
-enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
-                                 int64_t *id) VBS_MUST_CHECK;
+/* Which profiles of a model are better than others, as the caller sees it. */
+struct vbs_store_preference {
+    void *self;
+    /* The larger the better. */
+    int (*rank)(void *self, const struct vbs_provenance *provenance);
+};
+
+struct vbs_store_choice {
+    int64_t id;
+    int rank;       /* of the profile that was chosen */
+    int n_complete; /* profiles of the model to choose from */
+};
+
+/*
+ * Chooses among the complete profiles of a model: one of the highest rank (preference null: all are
+ * equal), of these the one measured last by its date (profiles without a date come before all
+ * others), of these the one completed or imported last. VBS_NOT_FOUND suggests the nearest name.
+ */
+enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
+                                 const struct vbs_store_preference *preference,
+                                 struct vbs_store_choice *choice) VBS_MUST_CHECK;
+
+/* Deletes a profile with all that belongs to it. VBS_NOT_FOUND; VBS_STORE when a process that still
+ * runs measures it. */
+enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store,
+                                 int64_t id) VBS_MUST_CHECK;
+
+#define VBS_MAX_TAG 63 /* characters */
+
+/* Gives a complete profile a tag, a name that it alone has: at most VBS_MAX_TAG letters, digits and
+ * ". _ + -", a letter first. A profile can have several; one that had this tag loses it. VBS_USAGE
+ * when the text is not a tag, or is the name of a model in the store. */
+enum vbs_status vbs_store_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                              const char *tag) VBS_MUST_CHECK;
+/* Takes a tag away; VBS_NOT_FOUND. */
+enum vbs_status vbs_store_untag(struct vbs_ctx *ctx, struct vbs_store *store,
+                                const char *tag) VBS_MUST_CHECK;
+/* Id of the profile that has a tag; VBS_NOT_FOUND. */
+enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag,
+                                   int64_t *id) VBS_MUST_CHECK;
 
 /*
  * The samples of a complete profile, read from the store row by row. A profile that was imported
@@ -72,7 +118,8 @@ enum vbs_status vbs_store_samples_open(struct vbs_ctx *ctx, struct vbs_store *st
 const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_samples *samples);
 void vbs_store_samples_free(struct vbs_store_samples *samples);
 
-/* Stores a finished profile in one transaction. */
+/* Stores a finished profile in one transaction. Where the store has one of the same content
+ * (vbs_profile_hash), nothing is written and *id is that one's. */
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
@@ -102,8 +149,8 @@ const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
  * date of now, all or nothing. VBS_STORE names the kernel that has no sample. */
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                      const char *notes, int64_t *id) VBS_MUST_CHECK;
-/* Commits what is left. An unfinished run stays for the next begin, unless it has no samples. Null
- * is allowed; also after finish. */
+/* Commits what is left. An unfinished run stays for the next begin; one without samples is deleted
+ * where that takes no time (up to 20,000 kernels). Null is allowed; also after finish. */
 void vbs_store_run_free(struct vbs_store_run *run);
 
 #ifdef __cplusplus

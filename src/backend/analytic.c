@@ -513,7 +513,7 @@ static void probe(struct vbs_backend_info *info)
     snprintf(info->device, sizeof info->device, "%s", device_text);
 }
 
-static enum vbs_status init_provenances(struct vbs_ctx *ctx, const struct vbs_network *network,
+static enum vbs_status init_provenance(struct vbs_ctx *ctx, const struct vbs_network *network,
                                         struct analytic_session *s)
 {
     struct vbs_provenance *c = &s->base.provenance;
@@ -544,7 +544,7 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
         return vbs_no_memory(ctx);
     s->base.ops = &ops;
     s->base.modelled = true;
-    status = init_provenances(ctx, network, s);
+    status = init_provenance(ctx, network, s);
     if (status == VBS_OK)
         status = init_layers(ctx, network, s);
     if (status == VBS_OK)

@@ -189,7 +189,7 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
         return status;
     judge_id = all->judge ? all->judge_id : id;
     if (judge_id != 0)
-        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+        status = cli_open_store(cli, false, &store);
     if (status == VBS_OK && store)
         status = vbs_store_samples_open(&cli->ctx, store, judge_id, &samples);
     if (samples)

@@ -103,7 +103,7 @@ static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, i
     if (status == VBS_OK)
         status = cli_check_backend(cli, task->how.backend);
     if (status == VBS_OK)
-        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_WRITE, &task->store);
+        status = cli_open_store(cli, true, &task->store);
     for (int i = 0; i < n && status == VBS_OK; i++)
         status = measure_model(cli, task, models[i], networks[i]);
     vbs_store_close(task->store);

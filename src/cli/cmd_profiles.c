@@ -1,3 +1,5 @@
+#include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/common.h"
 
@@ -17,28 +19,63 @@ static void add_bytes(struct cli_table *table, int64_t bytes)
 
 /* ---- JSON ---- */
 
-static void put_provenances(json_t *object, const struct vbs_provenance *provenance, bool *failed)
+static void put_provenance(json_t *object, const struct vbs_provenance *provenance, bool *failed)
 {
 #define PUT(member) cli_json_put(object, #member, json_string(provenance->member), failed);
-    VBS_CIRCUMSTANCE_TEXTS(PUT)
+    VBS_PROVENANCE_TEXTS(PUT)
 #undef PUT
     cli_json_put(object, "threads", json_integer(provenance->threads), failed);
 }
 
 /* ---- profiles ---- */
 
-static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *list)
+static json_t *tags_json(const char *tags, bool *failed)
+{
+    json_t *array = json_array();
+
+    while (*tags) {
+        size_t length = strcspn(tags, ",");
+
+        cli_json_append(array, json_stringn(tags, length), failed);
+        tags += length + (tags[length] == ',');
+    }
+    return array;
+}
+
+/* What entries of the list must be; null: anything. */
+struct filter {
+    const char *model, *backend; /* exactly */
+    const char *device;          /* a part of it, in any case of letters */
+};
+
+static bool passes(const struct filter *filter, const struct vbs_store_entry *entry)
+{
+    const struct vbs_provenance *provenance = &entry->provenance;
+
+    return (!filter->model || strcmp(provenance->model, filter->model) == 0) &&
+           (!filter->backend || strcmp(provenance->backend, filter->backend) == 0) &&
+           (!filter->device || strcasestr(provenance->device, filter->device));
+}
+
+static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *list,
+                                 const struct filter *filter)
 {
     bool failed = false;
     json_t *root = json_object(), *profiles = json_array();
 
     for (int i = 0; i < list->n_entries; i++) {
         const struct vbs_store_entry *entry = &list->entries[i];
-        json_t *object = json_object();
+        json_t *object;
 
+        if (!passes(filter, entry))
+            continue;
+        object = json_object();
         cli_json_put(object, "id", json_integer(entry->id), &failed);
+        cli_json_put(object, "hash", entry->hash[0] ? json_string(entry->hash) : json_null(),
+                     &failed);
+        cli_json_put(object, "tags", tags_json(entry->tags, &failed), &failed);
         cli_json_put(object, "complete", json_boolean(entry->complete), &failed);
-        put_provenances(object, &entry->provenance, &failed);
+        put_provenance(object, &entry->provenance, &failed);
         cli_json_put(object, "n_layers", json_integer(entry->n_layers), &failed);
         cli_json_put(object, "n_batches", json_integer(entry->n_batches), &failed);
         cli_json_put(object, "max_batch", json_integer(entry->max_batch), &failed);
@@ -49,6 +86,7 @@ static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *l
     return cli_json_print(cli, root, failed);
 }
 
+#define N_ANY             (-1)
 #define MAX_BATCHES_SHOWN 16 /* characters */
 #define FIRST_BATCHES     6  /* of these, before "..", where all are too long */
 
@@ -104,7 +142,7 @@ static int day_length(const char *date)
     return t == date + 10 ? 10 : (int)strlen(date);
 }
 
-static void add_entry(struct cli_table *table, const struct vbs_store_entry *entry)
+static void add_entry(struct cli_table *table, const struct vbs_store_entry *entry, bool tags)
 {
     const struct vbs_provenance *provenance = &entry->provenance;
 
@@ -121,32 +159,40 @@ static void add_entry(struct cli_table *table, const struct vbs_store_entry *ent
     cli_table_add(table, "%lld", (long long)entry->n_rows);
     cli_table_add(table, "%.*s", day_length(provenance->date), provenance->date);
     cli_table_add(table, "%s", entry->complete ? "complete" : "unfinished");
+    if (tags)
+        cli_table_add(table, "%s", entry->tags);
 }
 
-static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *list)
+static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *list,
+                                  const struct filter *filter)
 {
     static const struct cli_column COLUMNS[] = {
         {"id", true},      {"model", false},  {"input", true},   {"backend", false},
         {"device", false}, {"threads", true}, {"batches", true}, {"rows", true},
-        {"date", false},   {"state", false},
+        {"date", false},   {"state", false},  {"tags", false},
     };
     struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+    bool tags = false;
 
     for (int i = 0; i < list->n_entries; i++)
-        add_entry(&table, &list->entries[i]);
+        tags = tags || list->entries[i].tags[0];
+    table.n_columns -= !tags;
+    for (int i = 0; i < list->n_entries; i++)
+        if (passes(filter, &list->entries[i]))
+            add_entry(&table, &list->entries[i], tags);
     return cli_table_print(cli, &table);
 }
 
-static enum vbs_status list(struct cli *cli, bool json)
+static enum vbs_status list(struct cli *cli, bool json, const struct filter *filter)
 {
     struct vbs_store_list *entries = NULL;
     struct vbs_store *store = NULL;
-    enum vbs_status status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_READ, &store);
+    enum vbs_status status = cli_open_store(cli, false, &store);
 
     if (status == VBS_OK)
         status = vbs_store_profiles(&cli->ctx, store, &entries);
     if (status == VBS_OK)
-        status = json ? list_json(cli, entries) : list_table(cli, entries);
+        status = json ? list_json(cli, entries, filter) : list_table(cli, entries, filter);
     vbs_store_list_free(entries);
     vbs_store_close(store);
     return status;
@@ -235,6 +281,7 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
     bool failed = false;
     json_t *root = json_object(), *batches = json_array(), *layers = json_array();
     json_t *copies = json_array();
+    char hash[VBS_PROFILE_HASH_SIZE];
 
     for (int b = 0; b < profile->n_batches; b++)
         cli_json_append(batches, json_integer(profile->batches[b]), &failed);
@@ -242,8 +289,10 @@ static enum vbs_status show_json(struct cli *cli, const struct vbs_profile *prof
         cli_json_append(layers, layer_json(profile, layer, &failed), &failed);
     for (int i = 0; i < profile->n_copies; i++)
         cli_json_append(copies, copy_json(&profile->copies[i], &failed), &failed);
+    vbs_profile_hash(profile, hash);
     cli_json_put(root, "id", json_integer(id), &failed);
-    put_provenances(root, &profile->provenance, &failed);
+    cli_json_put(root, "hash", json_string(hash), &failed);
+    put_provenance(root, &profile->provenance, &failed);
     cli_json_put(root, "input_bytes", json_integer(profile->layers[0].out_bytes), &failed);
     cli_json_put(root, "batches", batches, &failed);
     cli_json_put(root, "copies", copies, &failed);
@@ -273,17 +322,19 @@ static void print_copies(const struct vbs_profile *profile)
     }
 }
 
-static void print_provenances(const struct vbs_profile *profile, int64_t id)
+static void print_head(const struct vbs_profile *profile, int64_t id)
 {
     const struct vbs_provenance *provenance = &profile->provenance;
-    char number[32];
+    char number[32], hash[VBS_PROFILE_HASH_SIZE];
 
     if (id) {
         snprintf(number, sizeof number, "%lld", (long long)id);
         print_provenance("profile", number);
     }
+    vbs_profile_hash(profile, hash);
+    print_provenance("hash", hash);
 #define PRINT(member) print_provenance(#member, provenance->member);
-    VBS_CIRCUMSTANCE_TEXTS(PRINT)
+    VBS_PROVENANCE_TEXTS(PRINT)
 #undef PRINT
     if (provenance->threads) {
         snprintf(number, sizeof number, "%d", provenance->threads);
@@ -390,7 +441,7 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
                                   last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
     snprintf(heading, sizeof heading, "us at %d", profile->batches[last]);
-    print_provenances(profile, id);
+    print_head(profile, id);
     printf("out, us: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
            profile->batches[last]);
     for (int layer = 1; layer <= profile->n_layers; layer++) {
@@ -437,7 +488,7 @@ static enum vbs_status import_csv(struct cli *cli, const char *path)
     enum vbs_status status = vbs_profile_read_csv(&cli->ctx, path, &profile);
 
     if (status == VBS_OK)
-        status = vbs_store_open(&cli->ctx, cli->db_path, VBS_STORE_WRITE, &store);
+        status = cli_open_store(cli, true, &store);
     if (status == VBS_OK)
         status = vbs_store_save(&cli->ctx, store, profile, &id);
     if (status == VBS_OK)
@@ -447,46 +498,122 @@ static enum vbs_status import_csv(struct cli *cli, const char *path)
     return status;
 }
 
+/* ---- profiles rm, profiles tag, profiles untag ---- */
+
+static enum vbs_status parse_id(struct cli *cli, const char *word, int64_t *id)
+{
+    return vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, id);
+}
+
+/* A store that is changed, not made. */
+static enum vbs_status open_to_change(struct cli *cli, struct vbs_store **store)
+{
+    struct vbs_store *reader = NULL;
+    enum vbs_status status = cli_open_store(cli, false, &reader);
+
+    vbs_store_close(reader);
+    return status == VBS_OK ? cli_open_store(cli, true, store) : status;
+}
+
+/* All ids are read before the first profile is deleted. */
+static enum vbs_status remove_profiles(struct cli *cli, int n, const char *const *words)
+{
+    int64_t *ids = calloc((size_t)n, sizeof *ids);
+    struct vbs_store *store = NULL;
+    enum vbs_status status = ids ? VBS_OK : vbs_no_memory(&cli->ctx);
+
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = parse_id(cli, words[i], &ids[i]);
+    if (status == VBS_OK)
+        status = open_to_change(cli, &store);
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = vbs_store_delete(&cli->ctx, store, ids[i]);
+    vbs_store_close(store);
+    free(ids);
+    return status;
+}
+
+static enum vbs_status tag_profile(struct cli *cli, const char *word, const char *tag)
+{
+    struct vbs_store *store = NULL;
+    int64_t id = 0;
+    enum vbs_status status = parse_id(cli, word, &id);
+
+    if (status == VBS_OK)
+        status = open_to_change(cli, &store);
+    if (status == VBS_OK)
+        status = vbs_store_tag(&cli->ctx, store, id, tag);
+    vbs_store_close(store);
+    return status;
+}
+
+static enum vbs_status untag(struct cli *cli, const char *tag)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = open_to_change(cli, &store);
+
+    if (status == VBS_OK)
+        status = vbs_store_untag(&cli->ctx, store, tag);
+    vbs_store_close(store);
+    return status;
+}
+
 /* ---- the command ---- */
 
-/* What follows "profiles": a word, and how many more. */
+/* What follows "profiles": a word, and how many more; N_ANY: one or more. */
 static const struct {
     const char *word;
     int n_arguments;
     const char *usage;
-} PARTS[] = {
-    {"show", 1, "'show' takes one profile: its id, a .csv file or a model's name"},
+} ACTIONS[] = {
+    {"show", 1, "'show' takes one profile: its id, its tag, a .csv file or a model's name"},
     {"export", 2, "'export' takes a profile and the .csv file to write, '-' for standard output"},
     {"import", 1, "'import' takes one .csv file, '-' for standard input"},
+    {"rm", N_ANY, "'rm' takes the ids of the profiles to delete"},
+    {"tag", 2, "'tag' takes the id of a profile and the tag to give to it"},
+    {"untag", 1, "'untag' takes the tag to take away"},
 };
 
-enum part { PART_SHOW, PART_EXPORT, PART_IMPORT, N_PARTS };
+enum action { SHOW, EXPORT, IMPORT, REMOVE, TAG, UNTAG, N_ACTIONS };
 
-static int unknown_part(struct cli *cli, const char *word)
+static int unknown_action(struct cli *cli, const char *word)
 {
-    const char *words[N_PARTS], *nearest;
+    const char *words[N_ACTIONS], *nearest;
 
-    for (int i = 0; i < N_PARTS; i++)
-        words[i] = PARTS[i].word;
-    nearest = vbs_nearest_name(word, words, N_PARTS);
+    for (int i = 0; i < N_ACTIONS; i++)
+        words[i] = ACTIONS[i].word;
+    nearest = vbs_nearest_name(word, words, N_ACTIONS);
     if (nearest)
         return cli_usage(cli, "no '%s' of profiles; did you mean '%s'?", word, nearest);
-    return cli_usage(cli, "no '%s' of profiles; there are 'show', 'export' and 'import'", word);
+    return cli_usage(cli,
+                     "no '%s' of profiles; there are 'show', 'export', 'import', 'rm', 'tag' and "
+                     "'untag'",
+                     word);
 }
 
-static int run_part(struct cli *cli, enum part part, bool json, const char *const *arguments)
+static int run_action(struct cli *cli, enum action action, bool json, int n,
+                      const char *const *arguments)
 {
     enum vbs_status status = VBS_OK;
 
-    switch (part) {
-    case PART_SHOW:
+    switch (action) {
+    case SHOW:
         status = show(cli, arguments[0], json);
         break;
-    case PART_EXPORT:
+    case EXPORT:
         status = export_csv(cli, arguments[0], arguments[1]);
         break;
-    default:
+    case IMPORT:
         status = import_csv(cli, arguments[0]);
+        break;
+    case REMOVE:
+        status = remove_profiles(cli, n, arguments);
+        break;
+    case TAG:
+        status = tag_profile(cli, arguments[0], arguments[1]);
+        break;
+    default:
+        status = untag(cli, arguments[0]);
         break;
     }
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
@@ -496,38 +623,51 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
                         const char *const *arguments)
 {
     bool json = cli_value(cli, values, "json") != NULL;
+    struct filter filter = {.model = cli_value(cli, values, "model"),
+                            .backend = cli_value(cli, values, "backend"),
+                            .device = cli_value(cli, values, "device")};
     enum vbs_status status;
 
     if (n_arguments == 0) {
-        status = list(cli, json);
+        status = list(cli, json, &filter);
         return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
     }
-    for (int i = 0; i < N_PARTS; i++) {
-        if (strcmp(arguments[0], PARTS[i].word) != 0)
+    for (int i = 0; i < N_ACTIONS; i++) {
+        int n = n_arguments - 1;
+
+        if (strcmp(arguments[0], ACTIONS[i].word) != 0)
             continue;
-        if (n_arguments != 1 + PARTS[i].n_arguments)
-            return cli_usage(cli, "%s", PARTS[i].usage);
-        if (json && i != PART_SHOW)
+        if (ACTIONS[i].n_arguments == N_ANY ? n == 0 : n != ACTIONS[i].n_arguments)
+            return cli_usage(cli, "%s", ACTIONS[i].usage);
+        if (json && i != SHOW)
             return cli_usage(cli, "--json goes with 'profiles' and 'profiles show'");
-        return run_part(cli, (enum part)i, json, arguments + 1);
+        if (filter.model || filter.backend || filter.device)
+            return cli_usage(cli, "--model, --backend and --device go with the list of profiles");
+        return run_action(cli, (enum action)i, json, n, arguments + 1);
     }
-    return unknown_part(cli, arguments[0]);
+    return unknown_action(cli, arguments[0]);
 }
 
 static const struct cli_option OPTIONS[] = {
     {"json", NULL, "print JSON"},
+    {"model", "NAME", "list only profiles of this model"},
+    {"backend", "NAME", "list only profiles of this backend"},
+    {"device", "TEXT", "list only profiles of devices whose name has this text in it"},
     {NULL, NULL, NULL},
 };
 
 const struct cli_command cli_profiles = {
     .name = "profiles",
-    .summary = "the store's profiles: list, show, export and import",
-    .usage = "[--json] | show PROFILE [--json] | export PROFILE FILE.csv | import FILE.csv",
+    .summary = "the store's profiles: list, show, export, import, delete and tag",
+    .usage = "[--model NAME] [--backend NAME] [--device TEXT] [--json] | show PROFILE [--json] | "
+             "export PROFILE FILE.csv | import FILE.csv | rm ID... | tag ID TAG | untag TAG",
     .options = OPTIONS,
     .arguments =
         (const struct cli_argument[]){
             {CLI_ARGUMENT_PROFILE},
             {"FILE.csv", "a profile as a table; - is standard input or output"},
+            {"ID", "the number of a profile in the list"},
+            {"TAG", "a name for one profile: letters, digits and . _ + -, a letter first"},
             {0}},
     .example = "vbslab profiles export 3 googlenet.csv",
     .run = run_profiles,

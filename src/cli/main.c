@@ -53,9 +53,7 @@ static void set_up(struct cli *cli, char **argv)
     cli->argv = argv;
     cli->commands = COMMANDS;
     cli->ctx.cancel = &interrupted;
-    cli->db_path = environment("VBSLAB_DB");
-    if (!cli->db_path)
-        cli->db_path = "db/vbslab.sqlite";
+    cli_choose_store(cli);
     cli->tty = redraws && isatty(STDERR_FILENO);
     cli->colour = redraws && isatty(STDOUT_FILENO) && !environment("NO_COLOR");
     cli->columns = cli_columns_of(STDOUT_FILENO);

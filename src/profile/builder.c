@@ -5,6 +5,7 @@
 #include "profile/builder.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -124,20 +125,13 @@ static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile
 /* Makes room for layer id; new places are not given. */
 static bool reserve_layers(struct vbs_profile_builder *builder, int id)
 {
-    int capacity = builder->layers_capacity ? builder->layers_capacity : 64;
-    struct builder_layer *layers;
+    int64_t before = builder->layers_capacity;
 
-    while (capacity <= id)
-        capacity *= 2;
-    if (capacity == builder->layers_capacity)
-        return true;
-    layers = realloc(builder->layers, (size_t)capacity * sizeof *layers);
-    if (!layers)
+    if (vbs_grow(NULL, &builder->layers, &builder->layers_capacity, (int64_t)id + 1,
+                 sizeof *builder->layers) != VBS_OK)
         return false;
-    memset(layers + builder->layers_capacity, 0,
-           (size_t)(capacity - builder->layers_capacity) * sizeof *layers);
-    builder->layers = layers;
-    builder->layers_capacity = capacity;
+    memset(builder->layers + before, 0,
+           (size_t)(builder->layers_capacity - before) * sizeof *builder->layers);
     return true;
 }
 
@@ -287,17 +281,8 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
 
 static bool reserve_row(struct vbs_profile_builder *builder)
 {
-    size_t capacity = builder->rows_capacity ? 2 * builder->rows_capacity : 256;
-    struct builder_row *rows;
-
-    if (builder->n_rows < builder->rows_capacity)
-        return true;
-    rows = realloc(builder->rows, capacity * sizeof *rows);
-    if (!rows)
-        return false;
-    builder->rows = rows;
-    builder->rows_capacity = capacity;
-    return true;
+    return vbs_grow(NULL, &builder->rows, &builder->rows_capacity, (int64_t)builder->n_rows + 1,
+                    sizeof *builder->rows) == VBS_OK;
 }
 
 enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
@@ -338,9 +323,9 @@ static enum vbs_status copy_text(struct vbs_ctx *ctx, struct vbs_profile_builder
     return *copy ? VBS_OK : vbs_no_memory(ctx);
 }
 
-enum vbs_status vbs_profile_builder_provenances(struct vbs_ctx *ctx,
-                                                struct vbs_profile_builder *builder,
-                                                const struct vbs_provenance *provenance)
+enum vbs_status vbs_profile_builder_provenance(struct vbs_ctx *ctx,
+                                               struct vbs_profile_builder *builder,
+                                               const struct vbs_provenance *provenance)
 {
     struct vbs_provenance copy = {.threads = provenance->threads};
     enum vbs_status status = VBS_OK;
@@ -350,7 +335,7 @@ enum vbs_status vbs_profile_builder_provenances(struct vbs_ctx *ctx,
 #define COPY(member)                                                                               \
     if (status == VBS_OK)                                                                          \
         status = copy_text(ctx, builder, #member, provenance->member, &copy.member);
-    VBS_CIRCUMSTANCE_TEXTS(COPY)
+    VBS_PROVENANCE_TEXTS(COPY)
 #undef COPY
     if (status == VBS_OK)
         builder->provenance = copy;

@@ -35,9 +35,11 @@ struct vbs_profile_builder {
     const char *source;
     int line;
     struct builder_layer *layers; /* [1..n_layers] */
-    int n_layers, layers_capacity;
+    int n_layers;
+    int64_t layers_capacity;
     struct builder_row *rows;
-    size_t n_rows, rows_capacity;
+    size_t n_rows;
+    int64_t rows_capacity;
     const char **algorithms; /* [VBS_MAX_ALGORITHMS] in the order of their first use */
     int n_algorithms;
     int *slots; /* hash table, open addressing: index into algorithms + 1, or 0 */

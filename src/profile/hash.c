@@ -42,7 +42,7 @@ static void add_text(struct vbs_sha256 *hash, const char *text)
 static void add_provenance(struct vbs_sha256 *hash, const struct vbs_provenance *provenance)
 {
 #define ADD(member) add_text(hash, provenance->member);
-    VBS_CIRCUMSTANCE_TEXTS(ADD)
+    VBS_PROVENANCE_TEXTS(ADD)
 #undef ADD
     add_int(hash, provenance->threads);
 }

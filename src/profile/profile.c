@@ -183,7 +183,7 @@ static bool copy_names(struct profile_body *body, const struct vbs_profile_build
 #define COPY(member)                                                                               \
     to->member = vbs_arena_strdup(&body->arena, from->member);                                     \
     complete = complete && to->member;
-    VBS_CIRCUMSTANCE_TEXTS(COPY)
+    VBS_PROVENANCE_TEXTS(COPY)
 #undef COPY
     return complete;
 }

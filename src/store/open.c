@@ -5,8 +5,8 @@
  * written before that is known. Every step tolerates that other processes do the same at the same
  * moment: the version is read again inside the transaction that changes it.
  */
+#include "store/rows.h"
 #include "store/schema.h"
-#include "store/sql.h"
 
 #include "base/fail.h"
 #include "base/text.h"
@@ -78,15 +78,19 @@ static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int
     return vbs_sql_end(ctx, store, read_version(ctx, store, version));
 }
 
+#define VERSION_WITH_HASHES 4 /* before, complete profiles have none */
+
 /* Runs the scripts that the store still lacks, all or none. */
 static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
 {
     enum vbs_status status = vbs_sql_begin_write(ctx, store);
+    bool had_hashes;
     int version = 0;
 
     if (status != VBS_OK)
         return status;
     status = read_version(ctx, store, &version);
+    had_hashes = version >= VERSION_WITH_HASHES;
     for (const struct vbs_embedded *script; status == VBS_OK && (script = script_after(version));) {
         int before = version;
 
@@ -97,6 +101,8 @@ static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
             status = vbs_fail(ctx, VBS_STORE, "script '%s' does not set version %d", script->name,
                               before + 1);
     }
+    if (status == VBS_OK && !had_hashes)
+        status = vbs_rows_add_hashes(ctx, store);
     return vbs_sql_end(ctx, store, status);
 }
 
@@ -150,6 +156,25 @@ static enum vbs_status make_folders(struct vbs_ctx *ctx, const char *path)
     return status;
 }
 
+/* A folder that is not there is most likely a mistake in the path. */
+static enum vbs_status check_folder(struct vbs_ctx *ctx, const struct vbs_store *store,
+                                    const char *path)
+{
+    enum vbs_status status = VBS_OK;
+    char *folder = strdup(path);
+    struct stat info;
+
+    if (!folder)
+        return vbs_no_memory(ctx);
+    *strrchr(folder, '/') = '\0';
+    if (folder[0] && stat(folder, &info) != 0 && errno == ENOENT)
+        status = vbs_fail(ctx, VBS_STORE,
+                          "cannot make store '%s': its folder does not exist; 'mkdir' makes one",
+                          store->shown);
+    free(folder);
+    return status;
+}
+
 /* Fails with what forbids to write path or beside it, which SQLite does not say; VBS_OK when
  * nothing does. */
 static enum vbs_status check_access(struct vbs_ctx *ctx, const struct vbs_store *store,
@@ -184,7 +209,7 @@ static enum vbs_status open_for_writing(struct vbs_ctx *ctx, struct vbs_store *s
     enum vbs_status status, reason;
     int version = 0;
 
-    if ((status = make_folders(ctx, path)))
+    if ((status = check_folder(ctx, store, path)))
         return status;
     /* SQLite would open it to read, and leave files beside it. */
     if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
@@ -345,7 +370,7 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
     struct vbs_store *opened = calloc(1, sizeof *opened);
     struct vbs_text plain = {0};
     size_t length = strlen(path);
-    enum vbs_status status;
+    enum vbs_status status = VBS_OK;
 
     if (!opened)
         return vbs_no_memory(ctx);
@@ -360,10 +385,11 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
         status = vbs_no_memory(ctx);
     else if (length == 0)
         status = vbs_fail(ctx, VBS_STORE, "the store's path is empty");
-    else if (mode == VBS_STORE_WRITE)
-        status = open_for_writing(ctx, opened, plain.data);
-    else
-        status = open_for_reading(ctx, opened, plain.data);
+    if (status == VBS_OK && mode == VBS_STORE_MAKE_FOLDER)
+        status = make_folders(ctx, plain.data);
+    if (status == VBS_OK)
+        status = mode == VBS_STORE_READ ? open_for_reading(ctx, opened, plain.data)
+                                        : open_for_writing(ctx, opened, plain.data);
     vbs_text_clear(&plain);
     if (status != VBS_OK) {
         /* A file that is refused keeps its log, too, as it is. */

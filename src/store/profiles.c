@@ -1,10 +1,11 @@
 /*
- * Whole profiles: list, load, save.
+ * Whole profiles: list, load, save, delete.
  */
+#include "store/owner.h"
 #include "store/rows.h"
 
 #include "base/fail.h"
-#include "base/text.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 struct list_body {
     struct vbs_store_list list;
     struct vbs_arena arena; /* texts */
-    int capacity;
+    int64_t capacity;
 };
 
 void vbs_store_list_free(struct vbs_store_list *list)
@@ -39,23 +40,20 @@ static enum vbs_status add_entry(struct vbs_ctx *ctx, struct list_body *body, sq
         .max_batch = vbs_sql_int(stmt, 4),
         .n_rows = sqlite3_column_int64(stmt, 5),
         .batches = vbs_sql_text(&body->arena, stmt, 6),
+        .hash = vbs_sql_text(&body->arena, stmt, 7),
+        .tags = vbs_sql_text(&body->arena, stmt, 8),
     };
     enum vbs_status status =
-        entry.batches ? vbs_rows_provenances(ctx, &body->arena, stmt, 7, &entry.provenance)
-                      : vbs_no_memory(ctx);
+        entry.batches && entry.hash && entry.tags
+            ? vbs_rows_provenance(ctx, &body->arena, stmt, 9, &entry.provenance)
+            : vbs_no_memory(ctx);
 
     if (status != VBS_OK)
         return status;
-    if (body->list.n_entries == body->capacity) {
-        int capacity = body->capacity ? 2 * body->capacity : 16;
-        struct vbs_store_entry *entries =
-            realloc(body->list.entries, (size_t)capacity * sizeof *entries);
-
-        if (!entries)
-            return vbs_no_memory(ctx);
-        body->list.entries = entries;
-        body->capacity = capacity;
-    }
+    status =
+        vbs_grow(ctx, &body->list.entries, &body->capacity, body->list.n_entries + 1, sizeof entry);
+    if (status != VBS_OK)
+        return status;
     body->list.entries[body->list.n_entries++] = entry;
     return VBS_OK;
 }
@@ -72,7 +70,9 @@ static enum vbs_status read_list(struct vbs_ctx *ctx, struct vbs_store *store,
         " (SELECT max(batch) FROM kernel WHERE profile = p.id AND layer = 1),"
         " (SELECT count(*) FROM kernel WHERE profile = p.id),"
         " (SELECT group_concat(batch) FROM (SELECT DISTINCT batch FROM kernel"
-        "  WHERE profile = p.id AND layer = 1 ORDER BY batch)), " VBS_ROWS_CIRCUMSTANCES
+        "  WHERE profile = p.id AND layer = 1 ORDER BY batch)), hash,"
+        " (SELECT group_concat(tag) FROM (SELECT tag FROM tag WHERE profile = p.id"
+        "  ORDER BY tag)), " VBS_ROWS_PROVENANCE
         " FROM profile p ORDER BY completed IS NULL, completed, id",
         &stmt);
     bool row = true;
@@ -109,31 +109,11 @@ enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /* ---- load ---- */
 
-/* Whether the profile is complete; VBS_NOT_FOUND. */
-static enum vbs_status read_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                  bool *complete)
-{
-    int64_t count, value = 0;
-    enum vbs_status status;
-
-    status =
-        vbs_sql_value(ctx, store, &count, "SELECT count(*) FROM profile WHERE id = ?", "i", id);
-    if (status == VBS_OK && count == 0)
-        status = vbs_fail(ctx, VBS_NOT_FOUND,
-                          "store '%s' has no profile %lld; 'vbslab profiles' lists them",
-                          store->shown, (long long)id);
-    if (status == VBS_OK)
-        status = vbs_sql_value(ctx, store, &value,
-                               "SELECT completed IS NOT NULL FROM profile WHERE id = ?", "i", id);
-    *complete = value != 0;
-    return status;
-}
-
 static enum vbs_status load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                             struct vbs_profile **profile)
 {
     bool complete;
-    enum vbs_status status = read_state(ctx, store, id, &complete);
+    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
 
     if (status == VBS_OK && !complete)
         status = vbs_fail(ctx, VBS_STORE,
@@ -158,70 +138,6 @@ enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int
     else
         *profile = loaded;
     return status;
-}
-
-/* ---- newest ---- */
-
-/* Suggests the name of a model that does have a complete profile. */
-static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *store,
-                                     const char *model, int64_t unfinished)
-{
-    struct vbs_store_list *list = NULL;
-    enum vbs_status status = vbs_store_profiles(ctx, store, &list);
-    const char **names, *near;
-    int n_names = 0;
-
-    if (status != VBS_OK)
-        return status;
-    names = malloc((size_t)(list->n_entries + 1) * sizeof *names);
-    if (!names) {
-        vbs_store_list_free(list);
-        return vbs_no_memory(ctx);
-    }
-    for (int i = 0; i < list->n_entries; i++)
-        if (list->entries[i].complete)
-            names[n_names++] = list->entries[i].provenance.model;
-    near = vbs_nearest_name(model, names, n_names);
-    if (unfinished > 0)
-        status = vbs_fail(ctx, VBS_NOT_FOUND,
-                          "store '%s' has only an unfinished profile of '%s'; 'vbslab measure' "
-                          "goes on with it",
-                          store->shown, model);
-    else if (near)
-        status =
-            vbs_fail(ctx, VBS_NOT_FOUND, "store '%s' has no profile of '%s'; did you mean '%s'?",
-                     store->shown, model, near);
-    else
-        status = vbs_fail(ctx, VBS_NOT_FOUND,
-                          "store '%s' has no profile of '%s'; 'vbslab measure' makes one",
-                          store->shown, model);
-    free(names);
-    vbs_store_list_free(list);
-    return status;
-}
-
-enum vbs_status vbs_store_newest(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
-                                 int64_t *id)
-{
-    enum vbs_status status = vbs_sql_begin_read(ctx, store);
-    int64_t newest = 0, unfinished = 0;
-
-    if (status != VBS_OK)
-        return status;
-    status = vbs_sql_value(ctx, store, &newest,
-                           "SELECT coalesce((SELECT id FROM profile WHERE model = ? AND completed "
-                           "IS NOT NULL ORDER BY completed DESC LIMIT 1), 0)",
-                           "t", model);
-    if (status == VBS_OK && newest == 0)
-        status = vbs_sql_value(ctx, store, &unfinished,
-                               "SELECT count(*) FROM profile WHERE model = ?", "t", model);
-    status = vbs_sql_end(ctx, store, status);
-    if (status != VBS_OK)
-        return status;
-    if (newest == 0)
-        return fail_no_model(ctx, store, model, unfinished);
-    *id = newest;
-    return VBS_OK;
 }
 
 /* ---- save ---- */
@@ -254,7 +170,7 @@ static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store,
 }
 
 static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
-                                  const struct vbs_profile *profile, int64_t *id)
+                                  const struct vbs_profile *profile, const char *hash, int64_t *id)
 {
     sqlite3_stmt *stmt;
     enum vbs_status status;
@@ -271,18 +187,82 @@ static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
         return status;
     status = insert_rows(ctx, store, *id, profile, stmt);
     sqlite3_finalize(stmt);
-    return status == VBS_OK ? vbs_rows_complete(ctx, store, *id) : status;
+    return status == VBS_OK ? vbs_rows_complete(ctx, store, *id, hash) : status;
+}
+
+/* One of the same content may be there. */
+static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store *store,
+                                      const struct vbs_profile *profile, const char *hash,
+                                      int64_t *id)
+{
+    enum vbs_status status = vbs_rows_find_hash(ctx, store, hash, id);
+
+    return status == VBS_OK && *id == 0 ? insert_all(ctx, store, profile, hash, id) : status;
 }
 
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id)
 {
-    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+    char hash[VBS_PROFILE_HASH_SIZE];
+    enum vbs_status status;
     int64_t saved = 0;
 
+    vbs_profile_hash(profile, hash);
+    status = vbs_sql_begin_write(ctx, store);
     if (status == VBS_OK)
-        status = vbs_sql_end(ctx, store, insert_all(ctx, store, profile, &saved));
+        status = vbs_sql_end(ctx, store, find_or_insert(ctx, store, profile, hash, &saved));
     if (status == VBS_OK)
         *id = saved;
     return status;
+}
+
+/* ---- delete ---- */
+
+/* Whether a process that still runs measures the profile. */
+static enum vbs_status read_measured(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                     bool *measured)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_prepare(
+        ctx, store, "SELECT owner, ? - touched FROM profile WHERE id = ? AND owner IS NOT NULL",
+        &stmt);
+    bool row = false;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, store, stmt, "ii", (int64_t)time(NULL), id);
+    if (status == VBS_OK)
+        status = vbs_sql_step(ctx, store, stmt, &row);
+    if (status == VBS_OK && row) {
+        const char *owner = (const char *)sqlite3_column_text(stmt, 0);
+
+        if (owner)
+            *measured = vbs_owner_is_alive(owner, sqlite3_column_int64(stmt, 1));
+        else
+            status = vbs_no_memory(ctx);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+static enum vbs_status delete_profile(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+{
+    bool complete, measured = false;
+    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
+
+    if (status == VBS_OK)
+        status = read_measured(ctx, store, id, &measured);
+    if (status == VBS_OK && measured)
+        status = vbs_fail(ctx, VBS_STORE, "profile %lld is being measured by another process",
+                          (long long)id);
+    if (status == VBS_OK)
+        status = vbs_sql_run(ctx, store, "DELETE FROM profile WHERE id = ?", "i", id);
+    return status;
+}
+
+enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+{
+    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+
+    return status == VBS_OK ? vbs_sql_end(ctx, store, delete_profile(ctx, store, id)) : status;
 }

@@ -75,26 +75,55 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
     return status;
 }
 
-enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+enum vbs_status vbs_rows_find_hash(struct vbs_ctx *ctx, struct vbs_store *store, const char *hash,
+                                   int64_t *id)
+{
+    return vbs_sql_value(ctx, store, id,
+                         "SELECT coalesce((SELECT id FROM profile WHERE hash = ?), 0)", "t", hash);
+}
+
+enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                  const char *hash)
 {
     return vbs_sql_run(ctx, store,
-                       "UPDATE profile SET owner = NULL, touched = NULL, completed = "
-                       "(SELECT coalesce(max(completed), 0) + 1 FROM profile) WHERE id = ?",
-                       "i", id);
+                       "UPDATE profile SET owner = NULL, touched = NULL, "
+                       "hash = iif(EXISTS (SELECT 1 FROM profile WHERE hash = ?1), NULL, ?1), "
+                       "completed = (SELECT coalesce(max(completed), 0) + 1 FROM profile) "
+                       "WHERE id = ?2",
+                       "ti", hash, id);
 }
 
 /* ---- reading ---- */
 
-enum vbs_status vbs_rows_provenances(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                     sqlite3_stmt *stmt, int column,
-                                     struct vbs_provenance *provenance)
+enum vbs_status vbs_rows_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                               bool *complete)
+{
+    int64_t count, value = 0;
+    enum vbs_status status;
+
+    status =
+        vbs_sql_value(ctx, store, &count, "SELECT count(*) FROM profile WHERE id = ?", "i", id);
+    if (status == VBS_OK && count == 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has no profile %lld; 'vbslab profiles' lists them",
+                          store->shown, (long long)id);
+    if (status == VBS_OK)
+        status = vbs_sql_value(ctx, store, &value,
+                               "SELECT completed IS NOT NULL FROM profile WHERE id = ?", "i", id);
+    *complete = value != 0;
+    return status;
+}
+
+enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                    sqlite3_stmt *stmt, int column,
+                                    struct vbs_provenance *provenance)
 {
     bool complete = true;
 
 #define READ(member)                                                                               \
     provenance->member = vbs_sql_text(arena, stmt, column++);                                      \
     complete = complete && provenance->member;
-    VBS_CIRCUMSTANCE_TEXTS(READ)
+    VBS_PROVENANCE_TEXTS(READ)
 #undef READ
     provenance->threads = vbs_sql_int(stmt, column);
     return complete ? VBS_OK : vbs_no_memory(ctx);
@@ -127,8 +156,7 @@ static enum vbs_status read_head(struct reading *reading)
     sqlite3_stmt *stmt;
     bool row = false;
 
-    status =
-        open_query(reading, "SELECT " VBS_ROWS_CIRCUMSTANCES " FROM profile WHERE id = ?", &stmt);
+    status = open_query(reading, "SELECT " VBS_ROWS_PROVENANCE " FROM profile WHERE id = ?", &stmt);
     if (status != VBS_OK)
         return status;
     status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
@@ -136,9 +164,9 @@ static enum vbs_status read_head(struct reading *reading)
         status = vbs_fail(reading->ctx, VBS_NOT_FOUND, "store '%s' has no profile %lld",
                           reading->store->shown, (long long)reading->id);
     if (status == VBS_OK)
-        status = vbs_rows_provenances(reading->ctx, &reading->arena, stmt, 0, &provenance);
+        status = vbs_rows_provenance(reading->ctx, &reading->arena, stmt, 0, &provenance);
     if (status == VBS_OK)
-        status = vbs_profile_builder_provenances(reading->ctx, reading->builder, &provenance);
+        status = vbs_profile_builder_provenance(reading->ctx, reading->builder, &provenance);
     sqlite3_finalize(stmt);
     return status;
 }
@@ -295,5 +323,42 @@ enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int6
     }
     vbs_profile_builder_free(reading.builder);
     vbs_arena_clear(&reading.arena);
+    return status;
+}
+
+/* ---- content hashes of earlier versions ---- */
+
+static enum vbs_status add_hash(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+{
+    char hash[VBS_PROFILE_HASH_SIZE];
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status;
+
+    store->rc = SQLITE_OK;
+    status = vbs_rows_read(ctx, store, id, &profile);
+    if (status == VBS_STORE && store->rc == SQLITE_OK)
+        return VBS_OK; /* the rows make no profile; whoever loads it is told */
+    if (status != VBS_OK)
+        return status;
+    vbs_profile_hash(profile, hash);
+    vbs_profile_free(profile);
+    return vbs_sql_run(ctx, store, "UPDATE OR IGNORE profile SET hash = ? WHERE id = ?", "ti", hash,
+                       id);
+}
+
+enum vbs_status vbs_rows_add_hashes(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    enum vbs_status status = VBS_OK;
+    int64_t id = 0;
+
+    while (status == VBS_OK) {
+        status = vbs_sql_value(ctx, store, &id,
+                               "SELECT coalesce(min(id), 0) FROM profile WHERE id > ? AND "
+                               "completed IS NOT NULL AND hash IS NULL",
+                               "i", id);
+        if (status != VBS_OK || id == 0)
+            break;
+        status = add_hash(ctx, store, id);
+    }
     return status;
 }

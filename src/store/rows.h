@@ -26,30 +26,44 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
                                        int n_layers,
                                        const struct vbs_profile_layer *layers) VBS_MUST_CHECK;
 
-/* All copies of a profile. */
+/* In copies.c: all copies of a profile. */
 enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        const struct vbs_profile *profile) VBS_MUST_CHECK;
 
-/* Sets the profile complete, the newest of all; it has no owner then and cannot be changed. */
-enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store,
-                                  int64_t id) VBS_MUST_CHECK;
+/* Whether the profile is complete; VBS_NOT_FOUND. */
+enum vbs_status vbs_rows_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                               bool *complete) VBS_MUST_CHECK;
+
+/* Id of the profile whose content has this hash; 0: none. */
+enum vbs_status vbs_rows_find_hash(struct vbs_ctx *ctx, struct vbs_store *store, const char *hash,
+                                   int64_t *id) VBS_MUST_CHECK;
+
+/* Sets the profile, whose content has that hash, complete, the last of all; it has no owner then
+ * and cannot be changed. Where another profile has the hash, this one stays without. */
+enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                  const char *hash) VBS_MUST_CHECK;
+
+/* Gives every complete profile that has no content hash its own. Profiles that cannot be read, and
+ * those whose content another one has already, stay without. */
+enum vbs_status vbs_rows_add_hashes(struct vbs_ctx *ctx, struct vbs_store *store) VBS_MUST_CHECK;
 
 /* Part of any transaction: the profile that the rows say, checked as one that is built. A kernel
  * without a time is VBS_STORE. */
 enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               struct vbs_profile **profile) VBS_MUST_CHECK;
 
-/* Part of any transaction: the profile's copies into builder. VBS_FORMAT where one has no time. */
+/* In copies.c, part of any transaction: the profile's copies into builder. VBS_FORMAT where one has
+ * no time. */
 enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      struct vbs_profile_builder *builder) VBS_MUST_CHECK;
 
 /* The profile's own texts and threads, copied into arena. columns: index of the first in stmt,
- * which selects VBS_ROWS_CIRCUMSTANCES. */
-enum vbs_status vbs_rows_provenances(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                     sqlite3_stmt *stmt, int column,
-                                     struct vbs_provenance *provenance) VBS_MUST_CHECK;
+ * which selects VBS_ROWS_PROVENANCE. */
+enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                    sqlite3_stmt *stmt, int column,
+                                    struct vbs_provenance *provenance) VBS_MUST_CHECK;
 
 #define VBS_ROWS_COMMA(member) #member ", "
-#define VBS_ROWS_CIRCUMSTANCES VBS_CIRCUMSTANCE_TEXTS(VBS_ROWS_COMMA) "threads"
+#define VBS_ROWS_PROVENANCE    VBS_PROVENANCE_TEXTS(VBS_ROWS_COMMA) "threads"
 
 #endif

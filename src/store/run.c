@@ -1,8 +1,5 @@
 /*
- * Samples on their way into the store, and the profile that they make in the end.
- *
- * Samples gather in memory and are committed together. Each commit first renews the profile's
- * `touched` as its owner, and so notices when another process took the profile over.
+ * A measurement under way: what it is given, and the profile that its samples make in the end.
  */
 #include "store/run.h"
 
@@ -22,96 +19,6 @@ void vbs_date_now(char date[VBS_DATE_SIZE])
         date[0] = '\0';
 }
 
-/* ---- committing ---- */
-
-enum vbs_status vbs_run_renew(struct vbs_ctx *ctx, struct vbs_store_run *run)
-{
-    enum vbs_status status =
-        vbs_sql_run(ctx, run->store,
-                    "UPDATE profile SET touched = ? WHERE id = ? AND owner = ? "
-                    "AND completed IS NULL",
-                    "iit", (int64_t)time(NULL), run->id, run->owner);
-
-    if (status != VBS_OK || sqlite3_changes(run->store->db) == 1)
-        return status;
-    run->over = true;
-    return vbs_fail(ctx, VBS_STORE,
-                    "profile %lld was deleted, or taken over by another process that thought this "
-                    "one gone",
-                    (long long)run->id);
-}
-
-/* How many samples the kernel or copy of sample has in the store. */
-static int *n_committed(struct vbs_store_run *run, const struct vbs_run_pending *sample)
-{
-    return sample->copied ? &run->copies[sample->index].n_samples : &run->n_samples[sample->index];
-}
-
-static enum vbs_status insert_sample(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                     const struct vbs_run_pending *sample, sqlite3_stmt *kernels,
-                                     sqlite3_stmt *copies)
-{
-    sqlite3_stmt *stmt = sample->copied ? copies : kernels;
-    int64_t number = *n_committed(run, sample);
-    enum vbs_status status;
-
-    if (sample->copied)
-        status = vbs_sql_bind(ctx, run->store, stmt, "iid", run->copies[sample->index].id, number,
-                              sample->time_us);
-    else
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiid", run->kernel_ids[sample->index], number,
-                              (int64_t)sample->round, sample->time_us);
-    return status == VBS_OK ? vbs_sql_finish(ctx, run->store, stmt) : status;
-}
-
-static enum vbs_status insert_pending(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                      int *n_inserted)
-{
-    sqlite3_stmt *kernels = NULL, *copies = NULL;
-    enum vbs_status status =
-        vbs_sql_prepare(ctx, run->store, "INSERT INTO sample VALUES (?, ?, ?, ?)", &kernels);
-
-    if (status == VBS_OK)
-        status =
-            vbs_sql_prepare(ctx, run->store, "INSERT INTO copy_sample VALUES (?, ?, ?)", &copies);
-    while (status == VBS_OK && *n_inserted < run->n_pending) {
-        const struct vbs_run_pending *sample = &run->pending[*n_inserted];
-
-        status = insert_sample(ctx, run, sample, kernels, copies);
-        if (status != VBS_OK)
-            break;
-        ++*n_committed(run, sample);
-        ++*n_inserted;
-    }
-    sqlite3_finalize(kernels);
-    sqlite3_finalize(copies);
-    return status;
-}
-
-/* On failure everything stays pending. */
-static enum vbs_status commit_pending(struct vbs_ctx *ctx, struct vbs_store_run *run)
-{
-    enum vbs_status status;
-    int n_inserted = 0;
-
-    if (run->n_pending == 0)
-        return VBS_OK;
-    if ((status = vbs_sql_begin_write(ctx, run->store)))
-        return status;
-    status = vbs_run_renew(ctx, run);
-    if (status == VBS_OK)
-        status = insert_pending(ctx, run, &n_inserted);
-    status = vbs_sql_end(ctx, run->store, status);
-    if (status != VBS_OK) {
-        while (n_inserted > 0)
-            --*n_committed(run, &run->pending[--n_inserted]);
-        return status;
-    }
-    run->n_pending = 0;
-    run->pending_us = 0;
-    return VBS_OK;
-}
-
 /* ---- the sink ---- */
 
 static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,
@@ -122,24 +29,6 @@ static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,
     (void)ctx; /* all was read at the beginning */
     *n_times = (int)(run->first[kernel + 1] - run->first[kernel]);
     *times_us = *n_times ? run->times_us + run->first[kernel] : NULL;
-    return VBS_OK;
-}
-
-enum vbs_status vbs_run_add(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                            struct vbs_run_pending sample)
-{
-    enum vbs_status status;
-
-    if (run->over)
-        return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here",
-                        (long long)run->id);
-    if (run->n_pending == VBS_RUN_PENDING && (status = commit_pending(ctx, run)))
-        return status;
-    run->pending[run->n_pending++] = sample;
-    if (!run->session->modelled)
-        run->pending_us += sample.time_us;
-    if (run->n_pending == VBS_RUN_PENDING || run->pending_us >= VBS_RUN_COMMIT_US)
-        return commit_pending(ctx, run);
     return VBS_OK;
 }
 
@@ -203,66 +92,100 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
     return status == VBS_OK ? vbs_sql_finish(ctx, run->store, update) : status;
 }
 
+struct summarising {
+    sqlite3_stmt *samples, *update;
+    double *times_us; /* of the kernel that has most */
+};
+
+static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run *run, void *self,
+                                       int first, int end)
+{
+    struct summarising *s = self;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = first; i < end && status == VBS_OK; i++)
+        status = summarise_kernel(ctx, run, i, s->samples, s->update, s->times_us);
+    sqlite3_reset(s->samples);
+    sqlite3_reset(s->update);
+    return status;
+}
+
 static enum vbs_status summarise(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
-    sqlite3_stmt *samples = NULL, *update = NULL;
+    struct summarising s = {0};
     enum vbs_status status;
-    double *times_us;
     int most = 1;
 
     for (int i = 0; i < run->session->n_kernels; i++)
         if (run->n_samples[i] > most)
             most = run->n_samples[i];
-    times_us = malloc((size_t)most * sizeof *times_us);
-    if (!times_us)
+    s.times_us = malloc((size_t)most * sizeof *s.times_us);
+    if (!s.times_us)
         return vbs_no_memory(ctx);
     status = vbs_sql_prepare(
-        ctx, run->store, "SELECT time_us FROM sample WHERE kernel = ? ORDER BY number", &samples);
+        ctx, run->store, "SELECT time_us FROM sample WHERE kernel = ? ORDER BY number", &s.samples);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, run->store,
                                  "UPDATE kernel SET time_us = ?, mad_us = ?, low_us = ?, "
                                  "high_us = ?, n_runs = ? WHERE id = ?",
-                                 &update);
-    for (int i = 0; i < run->session->n_kernels && status == VBS_OK; i++)
-        status = summarise_kernel(ctx, run, i, samples, update, times_us);
-    sqlite3_finalize(samples);
-    sqlite3_finalize(update);
-    free(times_us);
+                                 &s.update);
+    if (status == VBS_OK)
+        status = vbs_run_slices(ctx, run, run->session->n_kernels, summarise_slice, &s);
+    sqlite3_finalize(s.samples);
+    sqlite3_finalize(s.update);
+    free(s.times_us);
     return status;
 }
 
-/* What is complete can never be changed, so it is read back as a profile before. */
-static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *notes)
+static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *notes)
 {
-    struct vbs_profile *profile = NULL;
     char date[VBS_DATE_SIZE];
     enum vbs_status status;
 
     vbs_date_now(date);
-    if ((status = vbs_run_renew(ctx, run)) || (status = summarise(ctx, run)) ||
-        (status = vbs_run_summarise_copies(ctx, run)) ||
-        (status = vbs_sql_run(ctx, run->store,
-                              "UPDATE profile SET date = ?, notes = coalesce(?, notes) "
-                              "WHERE id = ?",
-                              "tti", date, notes, run->id)) ||
-        (status = vbs_rows_read(ctx, run->store, run->id, &profile)))
+    if ((status = vbs_run_renew(ctx, run)) || (status = vbs_run_summarise_copies(ctx, run)))
         return status;
+    return vbs_sql_run(ctx, run->store,
+                       "UPDATE profile SET date = ?, notes = coalesce(?, notes) WHERE id = ?",
+                       "tti", date, notes, run->id);
+}
+
+/* What is complete can never be changed, so it is read back as a profile before. */
+static enum vbs_status read_back(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                 char hash[VBS_PROFILE_HASH_SIZE])
+{
+    struct vbs_profile *profile = NULL;
+    enum vbs_status status = vbs_sql_begin_read(ctx, run->store);
+
+    if (status == VBS_OK)
+        status = vbs_sql_end(ctx, run->store, vbs_rows_read(ctx, run->store, run->id, &profile));
+    if (status == VBS_OK)
+        vbs_profile_hash(profile, hash);
     vbs_profile_free(profile);
-    return vbs_rows_complete(ctx, run->store, run->id);
+    return status;
+}
+
+static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *hash)
+{
+    enum vbs_status status = vbs_run_renew(ctx, run);
+
+    return status == VBS_OK ? vbs_rows_complete(ctx, run->store, run->id, hash) : status;
 }
 
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                      const char *notes, int64_t *id)
 {
+    char hash[VBS_PROFILE_HASH_SIZE];
     enum vbs_status status;
 
     if (run->over)
         return vbs_fail(ctx, VBS_STORE, "profile %lld is no longer measured here",
                         (long long)run->id);
-    if ((status = commit_pending(ctx, run)) || (status = vbs_sql_begin_write(ctx, run->store)))
-        return status;
-    status = vbs_sql_end(ctx, run->store, complete(ctx, run, notes));
-    if (status != VBS_OK)
+    if ((status = vbs_run_commit(ctx, run)) || (status = summarise(ctx, run)) ||
+        (status = vbs_sql_begin_write(ctx, run->store)) ||
+        (status = vbs_sql_end(ctx, run->store, write_rest(ctx, run, notes))) ||
+        (status = read_back(ctx, run, hash)) || (status = vbs_sql_begin_write(ctx, run->store)) ||
+        (status = vbs_sql_end(ctx, run->store, complete(ctx, run, hash))))
         return status;
     run->over = true;
     *id = run->id;
@@ -309,6 +232,10 @@ void vbs_run_discard(struct vbs_store_run *run)
     free(run);
 }
 
+#define MOST_DELETED                                                                               \
+    20000 /* kernels: to delete more takes longer than who interrupts will wait                    \
+           */
+
 /* Gives up the ownership; without a single sample there is nothing to go on with. */
 static enum vbs_status release(struct vbs_store_run *run)
 {
@@ -319,7 +246,8 @@ static enum vbs_status release(struct vbs_store_run *run)
     status =
         vbs_sql_run(NULL, run->store, "UPDATE profile SET owner = NULL WHERE id = ? AND owner = ?",
                     "it", run->id, run->owner);
-    if (status == VBS_OK && sqlite3_changes(run->store->db) == 1)
+    if (status == VBS_OK && sqlite3_changes(run->store->db) == 1 &&
+        run->session->n_kernels <= MOST_DELETED)
         status = vbs_sql_run(NULL, run->store,
                              "DELETE FROM profile WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM "
                              "kernel JOIN sample ON kernel = kernel.id WHERE profile = ?1) "
@@ -336,7 +264,7 @@ void vbs_store_run_free(struct vbs_store_run *run)
     if (!run)
         return;
     if (!run->over)
-        status = commit_pending(NULL, run);
+        status = vbs_run_commit(NULL, run);
     /* Where this fails the owner is seen to be gone once the process has ended. */
     if (!run->over && status == VBS_OK)
         status = release(run);

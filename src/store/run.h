@@ -7,6 +7,7 @@
 
 #define VBS_RUN_PENDING   256
 #define VBS_RUN_COMMIT_US 20000.0 /* of measured time */
+#define VBS_RUN_SLICE     4096    /* rows written in one transaction: some 20 ms */
 #define VBS_DATE_SIZE     sizeof "2000-01-01T00:00:00Z"
 
 struct vbs_run_pending {
@@ -40,7 +41,8 @@ struct vbs_store_run {
     double *times_us;    /* of earlier processes, by kernel; null: none */
     int first_round;     /* added to the rounds of this process */
     struct vbs_run_copy *copies;
-    int n_copies, max_copies;
+    int n_copies;
+    int64_t max_copies;
     struct vbs_arena arena;
     int n_pending;
     double pending_us;
@@ -55,12 +57,29 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
 /* Frees the memory and leaves the store alone. */
 void vbs_run_discard(struct vbs_store_run *run);
 
+/* The time of day, UTC; empty when there is none. */
+void vbs_date_now(char date[VBS_DATE_SIZE]);
+
+/* ---- pending.c ---- */
+
 /* In a write transaction: whether the profile is still this run's. */
 enum vbs_status vbs_run_renew(struct vbs_ctx *ctx, struct vbs_store_run *run) VBS_MUST_CHECK;
 
 /* Holds a sample until enough have gathered. */
 enum vbs_status vbs_run_add(struct vbs_ctx *ctx, struct vbs_store_run *run,
                             struct vbs_run_pending sample) VBS_MUST_CHECK;
+
+/* Commits the samples that are held; on failure they stay. */
+enum vbs_status vbs_run_commit(struct vbs_ctx *ctx, struct vbs_store_run *run) VBS_MUST_CHECK;
+
+/* Work on items first..end - 1 of something that the caller counts. */
+typedef enum vbs_status vbs_run_work(struct vbs_ctx *ctx, struct vbs_store_run *run, void *self,
+                                     int first, int end);
+
+/* Does work on n items in write transactions of VBS_RUN_SLICE items each. Those that were committed
+ * stay when a later one fails. */
+enum vbs_status vbs_run_slices(struct vbs_ctx *ctx, struct vbs_store_run *run, int n,
+                               vbs_run_work *work, void *self) VBS_MUST_CHECK;
 
 /* ---- run_copies.c ---- */
 
@@ -77,8 +96,5 @@ enum vbs_status vbs_run_read_copies(struct vbs_ctx *ctx, struct vbs_store_run *r
 /* In a write transaction: the statistics of all copies; those without samples are deleted. */
 enum vbs_status vbs_run_summarise_copies(struct vbs_ctx *ctx,
                                          struct vbs_store_run *run) VBS_MUST_CHECK;
-
-/* The time of day, UTC; empty when there is none. */
-void vbs_date_now(char date[VBS_DATE_SIZE]);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Beginning a measurement: a profile that an earlier process left unfinished, or a new one. Which
- * of the two is decided and written in one transaction.
+ * of the two is decided and written in one transaction. The kernels follow in slices: a process
+ * that is killed between them leaves fewer, and the next one adds the rest.
  */
 #include "store/run.h"
 
@@ -69,12 +70,12 @@ static const char *or_empty(const char *text)
 }
 
 /* The session's provenance, begun now. */
-static struct vbs_provenance provenances_now(const struct vbs_session *session,
-                                             char date[VBS_DATE_SIZE])
+static struct vbs_provenance provenance_now(const struct vbs_session *session,
+                                            char date[VBS_DATE_SIZE])
 {
     struct vbs_provenance now = {.threads = session->provenance.threads};
 #define COPY(member) now.member = or_empty(session->provenance.member);
-    VBS_CIRCUMSTANCE_TEXTS(COPY)
+    VBS_PROVENANCE_TEXTS(COPY)
 #undef COPY
     vbs_date_now(date);
     now.date = date;
@@ -92,7 +93,7 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
 
     if (!builder)
         return vbs_no_memory(ctx);
-    status = vbs_profile_builder_provenances(ctx, builder, &session->provenance);
+    status = vbs_profile_builder_provenance(ctx, builder, &session->provenance);
     for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
         status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
@@ -110,48 +111,6 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
     vbs_profile_builder_free(builder);
     vbs_profile_free(profile);
     return status;
-}
-
-/* ---- a new profile, written once ---- */
-
-static enum vbs_status insert_kernels(struct vbs_ctx *ctx, struct vbs_store_run *run)
-{
-    const struct vbs_session *session = run->session;
-    sqlite3_stmt *stmt;
-    enum vbs_status status =
-        vbs_sql_prepare(ctx, run->store,
-                        "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, "
-                        "weight_bytes, form, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        &stmt);
-
-    if (status != VBS_OK)
-        return status;
-    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
-        const struct vbs_kernel *kernel = &session->kernels[i];
-
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiiii", run->id, (int64_t)i,
-                              (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
-                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->format,
-                              (int64_t)kernel->row_slices);
-        if (status == VBS_OK)
-            status = vbs_sql_finish(ctx, run->store, stmt);
-        run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
-    }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-static enum vbs_status insert_new(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                  const struct vbs_provenance *provenance,
-                                  const struct vbs_run_key *key)
-{
-    enum vbs_status status;
-
-    if ((status = vbs_rows_insert_profile(ctx, run->store, provenance, key, &run->id)) ||
-        (status = vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
-                                         run->session->layers)))
-        return status;
-    return insert_kernels(ctx, run);
 }
 
 /* ---- an earlier profile ---- */
@@ -189,28 +148,6 @@ static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run
         else if (!owner || !vbs_owner_is_alive(owner, sqlite3_column_int64(stmt, 2)))
             *id = sqlite3_column_int64(stmt, 0);
     }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run *run)
-{
-    sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(
-        ctx, run->store, "SELECT id FROM kernel WHERE profile = ? ORDER BY number", &stmt);
-    bool row = true;
-
-    if (status != VBS_OK)
-        return status;
-    status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
-    for (int i = 0; i < run->session->n_kernels && status == VBS_OK && row; i++) {
-        status = vbs_sql_step(ctx, run->store, stmt, &row);
-        if (status == VBS_OK && row)
-            run->kernel_ids[i] = sqlite3_column_int64(stmt, 0);
-    }
-    if (status == VBS_OK && !row)
-        status = vbs_fail(ctx, VBS_STORE, "store '%s': unfinished profile %lld lacks kernels",
-                          run->store->shown, (long long)run->id);
     sqlite3_finalize(stmt);
     return status;
 }
@@ -267,65 +204,141 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *r
     if (status == VBS_OK)
         status = copy_samples(ctx, run, stmt, (size_t)n_times);
     sqlite3_finalize(stmt);
-    run->resumed = n_times > 0;
+    run->resumed = run->resumed || n_times > 0;
     return status;
 }
 
-/* What hash_session leaves out, because earlier versions of the store did not have it: such a run
- * goes on with what the session says now. */
-static enum vbs_status update_forms(struct vbs_ctx *ctx, struct vbs_store_run *run)
+static enum vbs_status read_earlier(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
-    const struct vbs_session *session = run->session;
-    enum vbs_status status = VBS_OK;
-    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_begin_read(ctx, run->store);
 
-    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
-        status = vbs_sql_run(ctx, run->store,
-                             "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
-                             (int64_t)session->layers[i].channels, run->id, (int64_t)i);
+    if (status != VBS_OK)
+        return status;
+    status = read_samples(ctx, run);
+    if (status == VBS_OK)
+        status = vbs_run_read_copies(ctx, run);
+    return vbs_sql_end(ctx, run->store, status);
+}
+
+/* ---- kernels ---- */
+
+struct kernels {
+    int n_stored; /* the first of the session's, which an earlier process wrote */
+    sqlite3_stmt *insert, *update;
+};
+
+static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                       int *n_stored)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status = vbs_sql_prepare(
+        ctx, run->store, "SELECT id, number FROM kernel WHERE profile = ? ORDER BY number", &stmt);
+    bool row = true;
+    int n = 0;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(ctx, run->store, stmt, &row);
+        if (status != VBS_OK || !row)
+            break;
+        if (n == run->session->n_kernels || sqlite3_column_int64(stmt, 1) != n)
+            status = vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
+        else
+            run->kernel_ids[n++] = sqlite3_column_int64(stmt, 0);
+    }
+    sqlite3_finalize(stmt);
+    *n_stored = n;
+    return status;
+}
+
+/* A stored kernel gets what hash_session leaves out, because earlier versions of the store did not
+ * have it: such a run goes on with what the session says now. */
+static enum vbs_status write_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run,
+                                    const struct kernels *kernels, int i)
+{
+    const struct vbs_kernel *kernel = &run->session->kernels[i];
+    bool stored = i < kernels->n_stored;
+    sqlite3_stmt *stmt = stored ? kernels->update : kernels->insert;
+    enum vbs_status status;
+
+    if (stored)
+        status =
+            vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->format,
+                         kernel->weight_bytes, (int64_t)kernel->row_slices, run->kernel_ids[i]);
+    else
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiiii", run->id, (int64_t)i,
+                              (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
+                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->format,
+                              (int64_t)kernel->row_slices);
+    if (status == VBS_OK)
+        status = vbs_sql_finish(ctx, run->store, stmt);
+    if (!stored)
+        run->kernel_ids[i] = sqlite3_last_insert_rowid(run->store->db);
+    return status;
+}
+
+static enum vbs_status write_slice(struct vbs_ctx *ctx, struct vbs_store_run *run, void *self,
+                                   int first, int end)
+{
+    const struct kernels *kernels = self;
+    enum vbs_status status = VBS_OK;
+
+    for (int i = first; i < end && status == VBS_OK; i++)
+        status = write_kernel(ctx, run, kernels, i);
+    sqlite3_reset(kernels->insert);
+    sqlite3_reset(kernels->update);
+    return status;
+}
+
+static enum vbs_status write_kernels(struct vbs_ctx *ctx, struct vbs_store_run *run)
+{
+    struct kernels kernels = {0};
+    enum vbs_status status = read_kernel_ids(ctx, run, &kernels.n_stored);
+
+    if (status == VBS_OK)
+        status = vbs_sql_prepare(ctx, run->store,
+                                 "INSERT INTO kernel (profile, number, layer, batch, algorithm, "
+                                 "ws_bytes, weight_bytes, form, parts) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                 &kernels.insert);
     if (status == VBS_OK)
         status = vbs_sql_prepare(ctx, run->store,
                                  "UPDATE kernel SET form = ?1, weight_bytes = ?2, parts = ?3 WHERE "
                                  "id = ?4 AND (form <> ?1 OR weight_bytes IS NOT ?2 OR "
                                  "parts <> ?3)",
-                                 &stmt);
-    if (status != VBS_OK)
-        return status;
-    for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
-        const struct vbs_kernel *kernel = &session->kernels[i];
-
-        status =
-            vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->format,
-                         kernel->weight_bytes, (int64_t)kernel->row_slices, run->kernel_ids[i]);
-        if (status == VBS_OK)
-            status = vbs_sql_finish(ctx, run->store, stmt);
-    }
-    sqlite3_finalize(stmt);
+                                 &kernels.update);
+    if (status == VBS_OK)
+        status = vbs_run_slices(ctx, run, run->session->n_kernels, write_slice, &kernels);
+    sqlite3_finalize(kernels.insert);
+    sqlite3_finalize(kernels.update);
     return status;
 }
 
+/* ---- beginning ---- */
+
+/* Channels of layers are of those things that earlier versions did not have. */
 static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
+    const struct vbs_session *session = run->session;
     enum vbs_status status =
         vbs_sql_run(ctx, run->store, "UPDATE profile SET owner = ?, touched = ? WHERE id = ?",
                     "tii", run->owner, (int64_t)time(NULL), run->id);
 
-    if (status == VBS_OK)
-        status = read_kernel_ids(ctx, run);
-    if (status == VBS_OK)
-        status = update_forms(ctx, run);
-    if (status == VBS_OK)
-        status = read_samples(ctx, run);
-    if (status == VBS_OK)
-        status = vbs_run_read_copies(ctx, run);
+    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
+        status = vbs_sql_run(ctx, run->store,
+                             "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
+                             (int64_t)session->layers[i].channels, run->id, (int64_t)i);
     return status;
 }
 
+/* *earlier: whether the profile is one of an earlier process. */
 static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                      uint64_t network_hash)
+                                      uint64_t network_hash, bool *earlier)
 {
     char date[VBS_DATE_SIZE];
-    struct vbs_provenance provenance = provenances_now(run->session, date);
+    struct vbs_provenance provenance = provenance_now(run->session, date);
     struct vbs_run_key key = {.network_hash = network_hash,
                               .kernels_hash = hash_session(run->session),
                               .owner = run->owner};
@@ -333,7 +346,14 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run 
 
     if (status != VBS_OK)
         return status;
-    return run->id ? take_over(ctx, run) : insert_new(ctx, run, &provenance, &key);
+    *earlier = run->id != 0;
+    if (*earlier)
+        return take_over(ctx, run);
+    status = vbs_rows_insert_profile(ctx, run->store, &provenance, &key, &run->id);
+    if (status == VBS_OK)
+        status = vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
+                                        run->session->layers);
+    return status;
 }
 
 enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
@@ -342,6 +362,7 @@ enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store
 {
     enum vbs_status status = check_session(ctx, session);
     struct vbs_store_run *begun;
+    bool earlier = false;
 
     if (status == VBS_OK)
         status = vbs_run_new(ctx, store, session, &begun);
@@ -349,9 +370,16 @@ enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store
         return status;
     status = vbs_sql_begin_write(ctx, store);
     if (status == VBS_OK)
-        status = vbs_sql_end(ctx, store, find_or_insert(ctx, begun, network_hash));
+        status = vbs_sql_end(ctx, store, find_or_insert(ctx, begun, network_hash, &earlier));
     if (status != VBS_OK) {
         vbs_run_discard(begun);
+        return status;
+    }
+    status = write_kernels(ctx, begun);
+    if (status == VBS_OK && earlier)
+        status = read_earlier(ctx, begun);
+    if (status != VBS_OK) {
+        vbs_store_run_free(begun);
         return status;
     }
     *run = begun;

@@ -7,6 +7,7 @@
 #include "store/rows.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +30,8 @@ static enum vbs_status append(struct vbs_ctx *ctx, struct vbs_store_run *run,
 {
     struct vbs_run_copy own = *copy;
 
-    if (run->n_copies == run->max_copies) {
-        int max = run->max_copies ? 2 * run->max_copies : 16;
-        struct vbs_run_copy *copies = realloc(run->copies, (size_t)max * sizeof *copies);
-
-        if (!copies)
-            return vbs_no_memory(ctx);
-        run->copies = copies;
-        run->max_copies = max;
-    }
+    if (vbs_grow(ctx, &run->copies, &run->max_copies, run->n_copies + 1, sizeof own) != VBS_OK)
+        return VBS_NO_MEMORY;
     own.source = vbs_arena_strdup(&run->arena, copy->source);
     if (!own.source)
         return vbs_no_memory(ctx);
@@ -219,71 +213,5 @@ enum vbs_status vbs_run_summarise_copies(struct vbs_ctx *ctx, struct vbs_store_r
             status = summarise(ctx, run, &run->copies[i], samples, update);
     sqlite3_finalize(samples);
     sqlite3_finalize(update);
-    return status;
-}
-
-/* ---- whole profiles ---- */
-
-enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                       const struct vbs_profile *profile)
-{
-    int64_t number = 0;
-    sqlite3_stmt *stmt;
-    enum vbs_status status =
-        vbs_sql_prepare(ctx, store,
-                        "INSERT INTO copy (profile, number, source, bytes, time_us, mad_us, "
-                        "low_us, high_us, n_runs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        &stmt);
-
-    if (status != VBS_OK)
-        return status;
-    for (int i = 0; i < profile->n_copies; i++) {
-        const struct vbs_copy *copy = &profile->copies[i];
-
-        for (int j = 0; j < copy->n_rows && status == VBS_OK; j++) {
-            const struct vbs_copy_row *row = &copy->rows[j];
-
-            status = vbs_sql_bind(ctx, store, stmt, "iitiddddi", id, number++, copy->source,
-                                  row->bytes, row->time_us, row->mad_us, row->low_us, row->high_us,
-                                  (int64_t)row->n_runs);
-            if (status == VBS_OK)
-                status = vbs_sql_finish(ctx, store, stmt);
-        }
-    }
-    sqlite3_finalize(stmt);
-    return status;
-}
-
-enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                     struct vbs_profile_builder *builder)
-{
-    bool got = true;
-    sqlite3_stmt *stmt;
-    enum vbs_status status =
-        vbs_sql_prepare(ctx, store,
-                        "SELECT source, bytes, time_us, mad_us, low_us, high_us, n_runs FROM copy "
-                        "WHERE profile = ? ORDER BY number",
-                        &stmt);
-
-    if (status != VBS_OK)
-        return status;
-    status = vbs_sql_bind(ctx, store, stmt, "i", id);
-    while (status == VBS_OK && got) {
-        const char *source;
-        struct vbs_copy_row row;
-
-        status = vbs_sql_step(ctx, store, stmt, &got);
-        if (status != VBS_OK || !got)
-            break;
-        source = (const char *)sqlite3_column_text(stmt, 0);
-        row = (struct vbs_copy_row){.bytes = sqlite3_column_int64(stmt, 1),
-                                    .time_us = sqlite3_column_double(stmt, 2),
-                                    .mad_us = sqlite3_column_double(stmt, 3),
-                                    .low_us = sqlite3_column_double(stmt, 4),
-                                    .high_us = sqlite3_column_double(stmt, 5),
-                                    .n_runs = vbs_sql_int(stmt, 6)};
-        status = source ? vbs_profile_builder_copy(ctx, builder, source, &row) : vbs_no_memory(ctx);
-    }
-    sqlite3_finalize(stmt);
     return status;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define INSTRUCTIONS 4000 /* of SQLite's machine, between two looks at whether to end */
+
 /* ---- failures ---- */
 
 /* SQLite's own words, unless they belong to another failure. */
@@ -47,6 +49,8 @@ enum vbs_status vbs_sql_fail(struct vbs_ctx *ctx, struct vbs_store *store, int r
                             shown);
         return vbs_fail(ctx, VBS_STORE, "another process has kept store '%s' locked for %d s",
                         shown, store->wait_ms / 1000);
+    case SQLITE_INTERRUPT:
+        return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while using store '%s'", shown);
     case SQLITE_NOTADB:
         return vbs_fail(ctx, VBS_STORE, "'%s' is not a store of vbslab: it is no SQLite database",
                         shown);
@@ -102,6 +106,14 @@ static int wait_for_lock(void *self, int count)
         return 0;
     pause_before_retry(count);
     return 1;
+}
+
+/* SQLite asks every few thousand instructions of a statement; what it is told is whether to end. */
+static int is_cancelled(void *self)
+{
+    const struct vbs_store *store = self;
+
+    return vbs_cancelled(store->ctx);
 }
 
 static bool is_busy(int rc)
@@ -170,6 +182,8 @@ enum vbs_status vbs_sql_step(struct vbs_ctx *ctx, struct vbs_store *store, sqlit
 {
     int rc;
 
+    if (vbs_cancelled(ctx))
+        return vbs_sql_fail(ctx, store, SQLITE_INTERRUPT);
     store->ctx = ctx;
     errno = 0;
     rc = sqlite3_step(stmt);
@@ -240,8 +254,9 @@ enum vbs_status vbs_sql_script(struct vbs_ctx *ctx, struct vbs_store *store, con
         int rc;
 
         errno = 0;
+        store->ctx = ctx;
         rc = sqlite3_prepare_v2(store->db, script, -1, &stmt, &script);
-
+        store->ctx = NULL;
         if (rc != SQLITE_OK)
             return vbs_sql_fail(ctx, store, rc);
         if (!stmt) /* blanks and comments at the end */
@@ -285,10 +300,29 @@ static void roll_back(struct vbs_store *store)
     sqlite3_finalize(stmt);
 }
 
+/* SQLite goes on writing to a file that has lost its name, and everything would seem well. */
+static enum vbs_status check_place(struct vbs_ctx *ctx, struct vbs_store *store)
+{
+    int moved = 0;
+
+    if (sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+        !moved)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_STORE,
+                    "store '%s' was deleted, moved or replaced while it was open; what was written "
+                    "to it since is not there",
+                    store->shown);
+}
+
 enum vbs_status vbs_sql_begin_write(struct vbs_ctx *ctx, struct vbs_store *store)
 {
+    enum vbs_status status;
+
     roll_back(store);
-    return vbs_sql_insist(ctx, store, "BEGIN IMMEDIATE");
+    status = vbs_sql_insist(ctx, store, "BEGIN IMMEDIATE");
+    if (status == VBS_OK && (status = check_place(ctx, store)))
+        roll_back(store);
+    return status;
 }
 
 enum vbs_status vbs_sql_begin_read(struct vbs_ctx *ctx, struct vbs_store *store)
@@ -307,10 +341,14 @@ enum vbs_status vbs_sql_begin_read(struct vbs_ctx *ctx, struct vbs_store *store)
 
 enum vbs_status vbs_sql_end(struct vbs_ctx *ctx, struct vbs_store *store, enum vbs_status status)
 {
+    bool written = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE;
+
     if (status == VBS_OK)
         status = vbs_sql_insist(ctx, store, "COMMIT");
     if (status != VBS_OK)
         roll_back(store);
+    else if (written)
+        status = check_place(ctx, store);
     return status;
 }
 
@@ -326,6 +364,8 @@ enum vbs_status vbs_sql_open(struct vbs_ctx *ctx, struct vbs_store *store, const
 
     if (rc == SQLITE_OK)
         rc = sqlite3_busy_handler(store->db, wait_for_lock, store);
+    if (rc == SQLITE_OK)
+        sqlite3_progress_handler(store->db, INSTRUCTIONS, is_cancelled, store);
     /* A file from elsewhere may define views and triggers of any kind: they run without access to
      * functions that do more than compute. */
     if (rc == SQLITE_OK)

@@ -34,7 +34,8 @@ enum vbs_status vbs_sql_prepare(struct vbs_ctx *ctx, struct vbs_store *store, co
 enum vbs_status vbs_sql_bind(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt,
                              const char *types, ...) VBS_MUST_CHECK;
 
-/* *row: whether there is one. */
+/* *row: whether there is one. VBS_INTERRUPTED within some thousand instructions of SQLite once ctx
+ * is cancelled, so that no statement of a file from elsewhere can run for ever. */
 enum vbs_status vbs_sql_step(struct vbs_ctx *ctx, struct vbs_store *store, sqlite3_stmt *stmt,
                              bool *row) VBS_MUST_CHECK;
 
@@ -60,12 +61,13 @@ const char *vbs_sql_text(struct vbs_arena *arena, sqlite3_stmt *stmt, int column
 /* Column as int; what does not fit becomes INT_MIN or INT_MAX. */
 int vbs_sql_int(sqlite3_stmt *stmt, int column);
 
-/* A transaction: of one state of the store to read from, or alone in writing. Waits. */
+/* A transaction: of one state of the store to read from, or alone in writing. Both wait for other
+ * processes. VBS_STORE when the file that is to be written no longer has its name. */
 enum vbs_status vbs_sql_begin_read(struct vbs_ctx *ctx, struct vbs_store *store) VBS_MUST_CHECK;
 enum vbs_status vbs_sql_begin_write(struct vbs_ctx *ctx, struct vbs_store *store) VBS_MUST_CHECK;
 
 /* Commits when status is VBS_OK, else (and when that fails) rolls back. Returns status or why the
- * commit failed. */
+ * commit failed, or that the file has lost its name meanwhile. */
 enum vbs_status vbs_sql_end(struct vbs_ctx *ctx, struct vbs_store *store,
                             enum vbs_status status) VBS_MUST_CHECK;
 

@@ -11,8 +11,8 @@ COMMAND=compare
 # --- lists ---
 
 baselines='takes all, or names out of: fbs, fbs-best, greedy-vbs'
-ours=$("$VBSLAB" plan --help | sed -n '/^  --planner /,/^  --memory /{/^  --memory /d;s/^.*one of//;p}' |
-    tr -s ' \n' '  ' | sed 's/^ //;s/ $//;s/fbs, fbs-best, greedy-vbs, //;s/, mmcnn, vdnn, joint//')
+ours=$("$VBSLAB" planners --json | sed -n 's/^ *"name": "\(.*\)",/\1/p' |
+    grep -vxE 'fbs|fbs-best|greedy-vbs|mmcnn|vdnn|joint' | paste -sd , | sed 's/,/, /g')
 planners="takes all, or names out of: $ours"
 refuses "a planner as a baseline" 2 "'dp-vbs' is no baseline; --baselines $baselines" \
     example.csv --baselines fbs,dp-vbs
@@ -101,8 +101,8 @@ if "$VBSLAB" backends | grep -q '^onednn  *yes'; then
     run "$id" --judge tiny.csv --request 2 --json
     [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
     report $? "and not those of the other"
-    id=$("$VBSLAB" profiles import tiny.csv)
-    run "$id" --request 2 --json
+    id=$("$VBSLAB" --db other.sqlite profiles import tiny.csv)
+    run "$id" --request 2 --json --db other.sqlite
     [ $code -eq 0 ] && [ "$(member out intervals)" = '"rows"' ]
     report $? "an imported profile has no samples"
 else

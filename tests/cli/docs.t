@@ -308,7 +308,7 @@ sqlite="SELECT name FROM pragma_table_list WHERE schema = 'main' AND name NOT LI
     UNION SELECT c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
     WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'"
 if command -v sqlite3 >/dev/null; then
-    sqlite3 db/vbslab.sqlite "$sqlite" >names
+    sqlite3 "$XDG_DATA_HOME/vbslab/vbslab.sqlite" "$sqlite" >names
     describes "The store" "the tables and columns of the store"
 else
     skip "docs/formats.md describes the tables and columns of the store" "no sqlite3"

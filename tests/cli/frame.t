@@ -111,13 +111,20 @@ refuses "a time limit that is none" 2 "--time-limit '5 min'" measure --time-limi
 refuses "a time limit that never comes" 2 "--time-limit 'inf'" measure --time-limit inf alexnet
 refuses "an option after --" 2 "no network '--quiet'" measure -- --quiet
 refuses "a name that steers the terminal" 2 'a\x1b[31m\x0ab' measure "$(printf 'a\033[31m\nb')"
-[ ! -e db ]
+[ ! -e db ] && [ ! -e data ]
 report $? "none of them makes a store"
 
 refuses "an option broken off" 2 "did you mean '--json'?" models --js
 
 # --- the store and the streams ---
 
+does "a store in the user's folder of data" 1 measure --backend analytic --batches 1 alexnet
+[ -f data/vbslab/vbslab.sqlite ] && [ ! -e db ]
+report $? "is made with its folder"
+( unset XDG_DATA_HOME; HOME=$dir/home "$VBSLAB" measure --quiet --backend analytic alexnet ) >out 2>err &&
+    [ -f home/.local/share/vbslab/vbslab.sqlite ]
+report $? "without XDG_DATA_HOME it is in ~/.local/share"
+mkdir db
 does "measure prints the profile's id" 1 measure --backend analytic alexnet
 [ -f db/vbslab.sqlite ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'alexnet: profile 1: ' err
 report $? "in db/vbslab.sqlite, with one line on standard error"
@@ -130,9 +137,14 @@ does "--db before the command" 1 --db one.sqlite measure --backend=analytic alex
 does "--db after it" 2 measure --backend=analytic alexnet --db=one.sqlite
 VBSLAB_DB=deep/er/two.sqlite
 export VBSLAB_DB
+refuses "a store in a folder that is not there" 1 "its folder does not exist" \
+    measure --backend analytic --batches 1 alexnet
+[ ! -e deep ]
+report $? "makes no folder"
+mkdir -p deep/er
 does "VBSLAB_DB" 1 measure --backend analytic --batches 1 alexnet
 [ -f deep/er/two.sqlite ]
-report $? "names the store, whose folder is made"
+report $? "names the store"
 does "--db goes before it" 3 --db one.sqlite measure --backend analytic alexnet
 unset VBSLAB_DB
 run --db one.sqlite measure --backend analytic --batches 1,2 --threads 2 squeezenet-v1.0

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What the commands print, whole, as it stands in tests/data/golden: the built-in networks, profiles of
 # the analytic backend and the example of VBS III, which are the same on every machine. Dates,
-# versions, planning times and the memory of solvers are masked. UPDATE_GOLDEN=1 renews the files.
+# versions, hashes, planning times and the memory of solvers are masked. UPDATE_GOLDEN=1 renews the
+# files.
 # VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
@@ -9,6 +10,7 @@ mask()
 {
     sed -e 's/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z/YYYY-MM-DDThh:mm:ssZ/' \
         -e 's/  [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]  /  YYYY-MM-DD  /' \
+        -e 's/^\(hash  *\|.*"hash": "\)[0-9a-f]\{32\}/\1HASH/' \
         -e 's/^\(vbslab *\)[0-9.]*$/\1VERSION/' \
         -e 's/"plan_us": [0-9.e+-]*/"plan_us": PLAN_US/' \
         -e 's/"solver": { "peak_bytes": [0-9]* }/"solver": { "peak_bytes": 4096 }/' \

@@ -1,7 +1,7 @@
 # What the tests of the command line share. Read with: . "$(dirname "$0")/lib.sh"
 #
-# Works in an empty folder of its own, which is removed at the end; there is no store yet, and
-# db/vbslab.sqlite would be in that folder. VBSLAB is the program, ROOT the folder of the project, DATA the folder of
+# Works in an empty folder of its own, which is removed at the end; there is no store yet, and the
+# default one would be data/vbslab/vbslab.sqlite in that folder. VBSLAB is the program, ROOT the folder of the project, DATA the folder of
 # the files that tests read.
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,7 +18,8 @@ trap 'exit 1' HUP INT TERM
 cd "$dir" || exit 1
 unset VBSLAB_DB NO_COLOR OMP_PROC_BIND OMP_NUM_THREADS
 LC_ALL=C
-export LC_ALL
+XDG_DATA_HOME=$dir/data
+export LC_ALL XDG_DATA_HOME
 COMMAND= # one word to put before all arguments
 n=0
 n_failed=0

@@ -20,21 +20,26 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 3,L3,conv,2,2,default,6,2,2,2,0,0
 END
 
+mkdir db
 refuses "no store yet" 1 "cannot open store 'db/vbslab.sqlite': No such file or directory"
-[ ! -e db ]
+[ ! -e db/vbslab.sqlite ]
 report $? "listing makes none"
 run import example.csv
 [ $code -eq 0 ] && [ "$(cat out)" = 1 ] && [ -f db/vbslab.sqlite ]
 report $? "import prints the id"
 "$VBSLAB" profiles import - <example.csv >out 2>err
 code=$?
+[ $code -eq 0 ] && [ "$(cat out)" = 1 ]
+report $? "import of the same from standard input gives the same id"
+sed 's/^# threads: 2/# threads: 3/' example.csv >other.csv
+run import other.csv
 [ $code -eq 0 ] && [ "$(cat out)" = 2 ]
-report $? "import of standard input"
+report $? "import of another content gives another"
 run export 1 back.csv
 [ $code -eq 0 ] && cmp -s back.csv example.csv
 report $? "export gives the same file"
 run export 2 -
-[ $code -eq 0 ] && cmp -s out example.csv
+[ $code -eq 0 ] && cmp -s out other.csv
 report $? "export to standard output"
 prints "the list" ' 1  $(touch hostile) `x`                  a "CPU"        2      1,2     6        complete'
 [ "$(wc -l <out)" -eq 3 ]
@@ -44,7 +49,10 @@ prints "provenance" 'notes    two\x0alines' show 1
 run show 1
 [ $code -eq 0 ] && grep -qE '^ +3  in all +- +12\.0 +9\.0$' out
 report $? "times are per sample"
-prints "a profile by its model's name" 'profile  2' show '$(touch hostile) `x`'
+run show '$(touch hostile) `x`'
+[ $code -eq 0 ] && grep -q '^profile  2$' out && [ "$(wc -l <err)" -eq 1 ] &&
+    grep -qF "is profile 2: measured on another machine, backend unknown on a \"CPU\", 2 cores, threads 3, date unknown, chosen among 2 profiles of it" err
+report $? "a profile by its model's name; which one is said"
 prints "a profile that is a file" 'threads  2' show example.csv
 prints "the list as JSON" '"device": "a \"CPU\", 2 cores"' --json
 prints "a profile as JSON" '"name": "L1\n`touch hostile`"' show 1 --json
@@ -67,6 +75,62 @@ for pair in "1:1" "1 2:1,2" "1 2 3 4:1-4" "1 2 4 8 16 32:1,2,4,8,16,32" "1 2 3 8
 done
 [ ! -e hostile ]
 report $? "no name was run"
+
+# --- which profile, filters, tags, deleting ---
+
+# dated DEVICE DATE BACKEND: imports a profile of the model "m", and prints its id.
+dated()
+{
+    "$VBSLAB" profiles import - <<END
+# model: m
+# device: $1
+# date: $2
+# backend: $3
+layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,in_place
+1,L1,conv,0,1,x,4,1,1,1,0,0
+END
+}
+mkdir own && cd own && mkdir db
+device=$("$VBSLAB" backends --json | sed -n 's/.*"device": "\(.*\)"/\1/p' | head -n 1)
+[ "$(dated "$device" 2026-05-01T00:00:00Z onednn)" = 1 ] &&
+    [ "$(dated "$device" 2026-04-01T00:00:00Z onednn)" = 2 ] &&
+    [ "$(dated elsewhere 2026-06-01T00:00:00Z onednn)" = 3 ] &&
+    [ "$(dated imaginary 2026-07-01T00:00:00Z analytic)" = 4 ]
+report $? "four profiles of a model"
+run show m
+[ $code -eq 0 ] && grep -q '^profile  1$' out && grep -q "is profile 1: measured on this machine, onednn on " err
+report $? "this machine's are taken before others, the newest by its date"
+run rm 1 2
+run show m
+[ $code -eq 0 ] && grep -q '^profile  3$' out && grep -q "is profile 3: measured on another machine" err
+report $? "then measured ones of other machines"
+run show m --quiet
+[ $code -eq 0 ] && [ ! -s err ]
+report $? "--quiet does not say so"
+prints "only profiles of a backend" ' 4  m' --backend analytic
+[ "$(wc -l <out)" -eq 2 ]
+report $? "are listed"
+prints "only those of a device" ' 3  m' --device ELSE
+[ "$(wc -l <out)" -eq 2 ]
+report $? "are listed"
+prints "no profile of a model" 'id  model' --model n
+[ "$(wc -l <out)" -eq 1 ]
+report $? "is listed"
+does "a tag is given" '' tag 3 good
+prints "it is listed" 'complete  good'
+prints "it is a name of the profile" 'profile  3' show good
+run --json
+grep -A3 '"hash": "[0-9a-f]\{32\}"' out | tr -d ' \n' | grep -q '"tags":\["good"\]'
+report $? "hash and tags are in JSON"
+refuses "a tag that is a model" 2 "tag 'm' is the name of a model" tag 3 m
+refuses "a tag that is an id" 2 "a tag has at most 63 letters" tag 3 7
+does "a tag is taken away" '' untag good
+refuses "twice" 2 "no profile of store 'db/vbslab.sqlite' has the tag 'good'" untag good
+refuses "rm of what is not there" 2 "has no profile 9" rm 9
+refuses "rm of a name" 2 "'m'" rm 3 m
+prints "deletes nothing" ' 3  m'
+refuses "filters of one profile" 2 "go with the list" show 3 --model m
+cd ..
 
 refuses "an unknown part" 2 "did you mean 'show'?" shwo 1
 refuses "show without a profile" 2 "'show' takes one profile" show

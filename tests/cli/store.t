@@ -30,7 +30,7 @@ unusable()
 cp good.sqlite other.sqlite
 overwrite other.sqlite 68 'ABCD'
 unusable "a database of another program" \
-    "is the database of another program (application id 0x41424344, version 3); nothing was changed" \
+    "is the database of another program (application id 0x41424344, version 4); nothing was changed" \
     other.sqlite
 cp good.sqlite nobody.sqlite
 overwrite nobody.sqlite 68 '\0\0\0\0'
@@ -104,7 +104,7 @@ if [ $code -eq 0 ]; then
     [ $code -eq 1 ] && one_error "its folder, where SQLite keeps files of its own, says: Permission"
     report $? "no new store in a read-only folder"
     unprivileged --db readonly/deep/new.sqlite profiles import example.csv
-    [ $code -eq 1 ] && one_error "cannot make folder './readonly/deep': Permission denied"
+    [ $code -eq 1 ] && one_error "'readonly/deep/new.sqlite': its folder does not exist"
     report $? "nor in a new folder there"
     unprivileged plan example.csv --planner fbs --memory 7 --json readonly/plan.json
     [ $code -eq 1 ] && one_error "cannot create 'readonly/plan.json': Permission denied"
@@ -115,6 +115,7 @@ fi
 
 # --- many at once ---
 
+mkdir fresh
 pids=
 for i in 1 2 3 4 5 6 7 8; do
     "$VBSLAB" --db fresh/store.sqlite measure squeezenet-v1.0 --backend analytic --batches 1-4 \
@@ -147,7 +148,7 @@ for i in 1 2 3 4 5 6 7 8; do
     if [ $((i % 2)) -eq 0 ]; then
         "$VBSLAB" --db fresh/store.sqlite profiles import 2.csv >out.$i 2>err.$i &
     else
-        "$VBSLAB" --db fresh/store.sqlite compare squeezenet-v1.0 --memory 8MiB >out.$i 2>err.$i &
+        "$VBSLAB" --db fresh/store.sqlite --quiet compare squeezenet-v1.0 --memory 8MiB >out.$i 2>err.$i &
     fi
     pids="$pids $!"
 done
@@ -158,4 +159,6 @@ done
 cat err.* >err
 [ $failed -eq 0 ] && [ ! -s err ]
 report $? "readers and writers at once: none fails"
+[ "$(cat out.2 out.4 out.6 out.8 | sort -u | wc -l)" -eq 1 ]
+report $? "the same content gets the same id"
 finish

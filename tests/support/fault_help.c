@@ -21,7 +21,7 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct fault_place *plac
     (void)place;
     if (!builder)
         return VBS_NO_MEMORY;
-    status = vbs_profile_builder_provenances(ctx, builder, &provenance);
+    status = vbs_profile_builder_provenance(ctx, builder, &provenance);
     for (int i = 1; i <= 4 && status == VBS_OK; i++)
         status = vbs_profile_builder_copy(ctx, builder, i % 2 ? "odd" : "even",
                                           &(struct vbs_copy_row){.bytes = i, .time_us = i});
@@ -71,7 +71,7 @@ static enum vbs_status write_csv(struct vbs_ctx *ctx, const struct fault_place *
 static enum vbs_status make_store(struct vbs_ctx *ctx, const struct fault_place *place)
 {
     struct vbs_store *store = NULL;
-    enum vbs_status status = vbs_store_open(ctx, place->fresh, VBS_STORE_WRITE, &store);
+    enum vbs_status status = vbs_store_open(ctx, place->fresh, VBS_STORE_MAKE_FOLDER, &store);
     int64_t id;
 
     if (status == VBS_OK)
@@ -87,7 +87,7 @@ static enum vbs_status save(struct vbs_ctx *ctx, const struct fault_place *place
     int64_t id;
 
     if (status == VBS_OK)
-        status = vbs_store_save(ctx, store, place->profile, &id);
+        status = vbs_store_save(ctx, store, place->profiles[FAULT_SAVED], &id);
     vbs_store_close(store);
     return status;
 }
@@ -97,12 +97,12 @@ static enum vbs_status load(struct vbs_ctx *ctx, const struct fault_place *place
     struct vbs_store *store = NULL;
     struct vbs_profile *profile = NULL;
     enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_READ, &store);
-    int64_t id;
+    struct vbs_store_choice choice = {0};
 
     if (status == VBS_OK)
-        status = vbs_store_newest(ctx, store, "first", &id);
+        status = vbs_store_choose(ctx, store, "first", NULL, &choice);
     if (status == VBS_OK)
-        status = vbs_store_load(ctx, store, id, &profile);
+        status = vbs_store_load(ctx, store, choice.id, &profile);
     vbs_profile_free(profile);
     vbs_store_close(store);
     return status;
@@ -113,11 +113,11 @@ static enum vbs_status list(struct vbs_ctx *ctx, const struct fault_place *place
     struct vbs_store *store = NULL;
     struct vbs_store_list *entries = NULL;
     enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_READ, &store);
-    int64_t id;
+    struct vbs_store_choice choice;
 
     if (status == VBS_OK)
         status = vbs_store_profiles(ctx, store, &entries);
-    if (status == VBS_OK && vbs_store_newest(ctx, store, "frist", &id) != VBS_NOT_FOUND)
+    if (status == VBS_OK && vbs_store_choose(ctx, store, "frist", NULL, &choice) != VBS_NOT_FOUND)
         status = ctx->status;
     vbs_store_list_free(entries);
     vbs_store_close(store);
@@ -170,6 +170,25 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *pl
     return status;
 }
 
+/* The tag goes from one profile to another, and the unfinished profile goes. */
+static enum vbs_status tag_and_delete(struct vbs_ctx *ctx, const struct fault_place *place)
+{
+    struct vbs_store *store = NULL;
+    enum vbs_status status = vbs_store_open(ctx, place->store, VBS_STORE_WRITE, &store);
+    int64_t id = 0;
+
+    if (status == VBS_OK)
+        status = vbs_store_tag(ctx, store, 2, "tagged");
+    if (status == VBS_OK)
+        status = vbs_store_find_tag(ctx, store, "tagged", &id);
+    if (status == VBS_OK)
+        status = id == 2 ? vbs_store_untag(ctx, store, "tagged") : VBS_N_STATUS;
+    if (status == VBS_OK)
+        status = vbs_store_delete(ctx, store, FAULT_SAVED + 1);
+    vbs_store_close(store);
+    return status;
+}
+
 const struct fault_task FAULT_TASKS[] = {
     {"building a profile", build, false},
     {"reading a CSV file", read_csv, false},
@@ -179,6 +198,7 @@ const struct fault_task FAULT_TASKS[] = {
     {"saving a profile", save, true},
     {"loading a profile", load, true},
     {"listing profiles", list, true},
+    {"tagging and deleting", tag_and_delete, true},
     {"resuming, finishing and reading a measurement", measure, true},
     {0},
 };
@@ -194,8 +214,10 @@ static void fill_store(const struct fault_place *place)
     struct vbs_store_run *run = NULL;
     int64_t id;
 
-    if (vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
-        vbs_store_save(&ctx, store, place->profile, &id) != VBS_OK ||
+    for (int i = 0; i < FAULT_SAVED; i++)
+        if (vbs_store_save(&ctx, store, place->profiles[i], &id) != VBS_OK)
+            printf("# %s\n", ctx.detail);
+    if (vbs_store_tag(&ctx, store, 1, "tagged") != VBS_OK ||
         vbs_store_run_begin(&ctx, store, 9, &plain->session, &run) != VBS_OK ||
         feed(&ctx, run, 4, 1) != VBS_OK || feed_copies(&ctx, run, 1) != VBS_OK)
         printf("# %s\n", ctx.detail);
@@ -212,7 +234,9 @@ struct fault_place *fault_place_new(const char *folder)
     place->store = path_in(folder, "store.sqlite");
     place->csv = path_in(folder, "profile.csv");
     place->fresh = path_in(folder, "fresh/store.sqlite");
-    place->profile = example("first");
+    for (int i = 0; i <= FAULT_SAVED; i++)
+        place->profiles[i] = numbered_example("first", i);
+    place->profile = place->profiles[0];
     fill_store(place);
     place->pristine = read_text(place->store, &place->n_pristine);
     if (vbs_profile_write_csv(&ctx, place->profile, place->csv) != VBS_OK)
@@ -222,7 +246,8 @@ struct fault_place *fault_place_new(const char *folder)
 
 void fault_place_free(struct fault_place *place)
 {
-    vbs_profile_free(place->profile);
+    for (int i = 0; i <= FAULT_SAVED; i++)
+        vbs_profile_free(place->profiles[i]);
     free(place->store);
     free(place->csv);
     free(place->fresh);
@@ -267,7 +292,7 @@ const char *fault_place_damage(const struct fault_place *place)
         struct vbs_profile *profile = NULL;
 
         same = vbs_store_load(&ctx, store, id, &profile) == VBS_OK &&
-               !profile_difference(place->profile, profile, where, sizeof where);
+               !profile_difference(place->profiles[id - 1], profile, where, sizeof where);
         vbs_profile_free(profile);
     }
     vbs_store_close(store);

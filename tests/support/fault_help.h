@@ -15,6 +15,8 @@ struct fault_place {
     char *fresh; /* path in a folder; neither is there */
     char *pristine;
     size_t n_pristine;
+    /* Those of the store, and one that it does not have. */
+    struct vbs_profile *profiles[FAULT_SAVED + 1];
     struct vbs_profile *profile; /* the first */
 };
 

@@ -119,7 +119,7 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
 #define DIFFER(member)                                                                             \
     if (!where && strcmp(a->provenance.member, b->provenance.member) != 0)                         \
         where = #member;
-    VBS_CIRCUMSTANCE_TEXTS(DIFFER)
+    VBS_PROVENANCE_TEXTS(DIFFER)
 #undef DIFFER
     return where;
 }
@@ -299,9 +299,9 @@ struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool meas
     if (!builder)
         return NULL;
 #define SET(member) provenance.member = random_once_in(rng, 8) ? NULL : any_text(rng);
-    VBS_CIRCUMSTANCE_TEXTS(SET)
+    VBS_PROVENANCE_TEXTS(SET)
 #undef SET
-    if (vbs_profile_builder_provenances(ctx, builder, &provenance) != VBS_OK ||
+    if (vbs_profile_builder_provenance(ctx, builder, &provenance) != VBS_OK ||
         add_layers(ctx, builder, rng, n_layers, packed) != VBS_OK ||
         add_rows(ctx, builder, rng, n_layers, measured, packed) != VBS_OK ||
         (packed && add_copies(ctx, builder, rng, measured) != VBS_OK) ||

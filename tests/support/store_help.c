@@ -51,7 +51,7 @@ int64_t query(const char *path, const char *sql)
     return number;
 }
 
-struct vbs_profile *example(const char *model)
+struct vbs_profile *numbered_example(const char *model, int number)
 {
     static const char ROWS[] =
         "# copy: page-cache,65536,10\n# copy: disk,65536,100,1,90,110,7\n"
@@ -63,17 +63,23 @@ struct vbs_profile *example(const char *model)
     struct vbs_ctx ctx = {0};
     char text[1000];
 
-    snprintf(text, sizeof text, "# model: %s\n%s", model, ROWS);
+    snprintf(text, sizeof text, "# model: %s\n# notes: %d\n%s", model, number, ROWS);
     if (vbs_profile_parse_csv(&ctx, "example", text, strlen(text), &profile) != VBS_OK)
         printf("# %s\n", ctx.detail);
     return profile;
+}
+
+struct vbs_profile *example(const char *model)
+{
+    return numbered_example(model, 0);
 }
 
 int64_t save_example(const char *path, const char *model)
 {
     struct vbs_ctx ctx = {0};
     struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
-    struct vbs_profile *profile = example(model);
+    int number = (int)query(path, "SELECT 1000 + coalesce(max(id), 0) FROM profile");
+    struct vbs_profile *profile = numbered_example(model, number);
     int64_t id = 0;
 
     if (!store || vbs_store_save(&ctx, store, profile, &id) != VBS_OK)

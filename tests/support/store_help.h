@@ -16,8 +16,10 @@ const char *run_sql(const char *path, const char *sql);
 /* The one number that a query from outside gives, or -1. */
 int64_t query(const char *path, const char *sql);
 
-/* A small profile of a model; saved into a store, its id. */
+/* A small profile of a model; another number is another content. */
 struct vbs_profile *example(const char *model);
+struct vbs_profile *numbered_example(const char *model, int number);
+/* Saves one that the store does not have, and gives its id. */
 int64_t save_example(const char *path, const char *model);
 
 /* Feeds n samples to every kernel; the k-th of kernel i takes 100 + i + k / 16 us. */

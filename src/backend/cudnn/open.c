@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum vbs_status init_provenances(struct cu_build *b)
+static enum vbs_status init_provenance(struct cu_build *b)
 {
     struct cu_session *s = b->session;
     struct vbs_provenance *c = &s->base.provenance;
@@ -235,7 +235,7 @@ enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *op
     if (status == VBS_OK)
         status = cu_device_init(b);
     if (status == VBS_OK)
-        status = init_provenances(b);
+        status = init_provenance(b);
     if (status == VBS_OK)
         status = init_layers(b);
     if (status != VBS_OK)

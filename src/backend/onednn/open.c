@@ -12,7 +12,7 @@
 /* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
 extern int omp_get_proc_bind(void);
 
-static enum vbs_status init_provenances(struct vbs_ctx *ctx, const struct vbs_network *network,
+static enum vbs_status init_provenance(struct vbs_ctx *ctx, const struct vbs_network *network,
                                         struct od_session *s)
 {
     struct vbs_provenance *c = &s->base.provenance;
@@ -220,7 +220,7 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
         return vbs_fail(b->ctx, dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
                         "cannot start oneDNN (%d)", (int)dnnl);
     s->block = od_block();
-    status = init_provenances(b->ctx, b->network, s);
+    status = init_provenance(b->ctx, b->network, s);
     if (status == VBS_OK)
         status = init_layers(b);
     if (status != VBS_OK)

@@ -22,10 +22,12 @@ struct cli_bar {
 struct cli {
     struct vbs_ctx ctx;
     const char *db_path; /* --db, $VBSLAB_DB, or the default */
-    bool quiet;          /* --quiet: no progress, no warnings */
-    bool tty;            /* standard error is a terminal that can redraw a line */
-    bool colour;         /* standard output is a terminal and NO_COLOR is not set */
-    int columns;         /* of the terminal that standard output is; 0: it is none */
+    bool db_is_default;  /* its folder is made when it is first written */
+    char db_buffer[4096];
+    bool quiet;  /* --quiet: no progress, no warnings */
+    bool tty;    /* standard error is a terminal that can redraw a line */
+    bool colour; /* standard output is a terminal and NO_COLOR is not set */
+    int columns; /* of the terminal that standard output is; 0: it is none */
     const struct cli_command *const *commands; /* all of them; null after the last */
     const struct cli_command *command;         /* the one that runs, or null */
     char **argv; /* of the process, for a command that must start it anew */
@@ -54,8 +56,8 @@ struct cli_argument {
 
 /* Arguments that several commands take, for an initializer. */
 #define CLI_ARGUMENT_PROFILE                                                                       \
-    "PROFILE", "an id of 'vbslab profiles', a .csv file, - for standard input, or a model's "      \
-               "name: its newest profile"
+    "PROFILE", "an id or tag of 'vbslab profiles', a .csv file, - for standard input, or a "       \
+               "model's name: its newest profile, of this machine before others"
 #define CLI_ARGUMENT_MODEL                                                                         \
     "MODEL", "a network of 'vbslab models', or a file that ends in .net or .onnx"
 #define CLI_ARGUMENT_SIZE                                                                          \
@@ -98,9 +100,21 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 /* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
-/* The PROFILE of a command line: an id of the store, a .csv file ("-": standard input), or the name
- * of a model (its newest profile), also as its .net or .onnx file. *id is 0 for a file. VBS_STORE
- * when the store has no such profile; the detail says what makes one. */
+/* Sets the store to $VBSLAB_DB, else, where there is a folder db, to db/vbslab.sqlite in it, else
+ * to vbslab/vbslab.sqlite in the user's folder of data ($XDG_DATA_HOME or ~/.local/share). */
+void cli_choose_store(struct cli *cli);
+
+#define CLI_LOCAL_STORE "db/vbslab.sqlite"
+
+/* Opens the store; the default one is made with its folder when it is to be written. */
+enum vbs_status cli_open_store(struct cli *cli, bool write,
+                               struct vbs_store **store) VBS_MUST_CHECK;
+
+/* The PROFILE of a command line: an id of the store, a .csv file ("-": standard input), a tag, or
+ * the name of a model, also as its .net or .onnx file. Of several profiles of a model one measured
+ * on this machine is taken before those of other machines, and these before modelled ones, the
+ * newest by its date; which one is said on standard error. *id is 0 for a file. VBS_STORE when the
+ * store has no such profile; the detail says what makes one. */
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 

@@ -36,8 +36,10 @@ int cli_unknown_command(struct cli *cli, const char *name)
 static bool obey_globals(struct cli *cli, const struct cli_words *words, int *code)
 {
     *code = 0;
-    if (words->globals[CLI_DB])
+    if (words->globals[CLI_DB]) {
         cli->db_path = words->globals[CLI_DB];
+        cli->db_is_default = false;
+    }
     if (words->globals[CLI_QUIET])
         cli->quiet = true;
     if (cli->db_path[0] == '\0') {

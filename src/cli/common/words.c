@@ -6,7 +6,9 @@
 #include <string.h>
 
 const struct cli_option cli_globals[CLI_N_GLOBALS + 1] = {
-    [CLI_DB] = {"db", "FILE", "the store (default: $VBSLAB_DB, else db/vbslab.sqlite)"},
+    [CLI_DB] = {"db", "FILE",
+                "the store (default: $VBSLAB_DB; else db/vbslab.sqlite where there is a folder db; "
+                "else vbslab/vbslab.sqlite in $XDG_DATA_HOME or ~/.local/share)"},
     [CLI_QUIET] = {"quiet", NULL, "no progress, no notes, no warnings; errors only"},
     [CLI_HELP] = {"help", NULL, "print this text"},
     [CLI_VERSION] = {"version", NULL, "print the version"},

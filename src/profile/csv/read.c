@@ -115,7 +115,7 @@ static enum vbs_status set_provenance(struct reader *reader, const char *key, ch
 #define MATCH(member)                                                                              \
     if (strcmp(key, #member) == 0)                                                                 \
         place = &reader->provenance.member;
-    VBS_CIRCUMSTANCE_TEXTS(MATCH)
+    VBS_PROVENANCE_TEXTS(MATCH)
 #undef MATCH
     if (strcmp(key, "threads") == 0)
         return set_threads(reader, value);
@@ -372,7 +372,7 @@ static enum vbs_status read_all(struct reader *reader)
     if (reader->builder->n_rows == 0)
         return vbs_builder_fail(reader->ctx, reader->builder, 0, "no rows after the header");
     reader->builder->line = 0;
-    return vbs_profile_builder_provenances(reader->ctx, reader->builder, &reader->provenance);
+    return vbs_profile_builder_provenance(reader->ctx, reader->builder, &reader->provenance);
 }
 
 /* Text as such has no zero bytes; they would end fields early. */

@@ -103,7 +103,7 @@ static void add_head(struct vbs_text *text, const struct vbs_profile *profile, s
     const struct vbs_provenance *provenance = &profile->provenance;
 
 #define ADD(member) add_provenance(text, #member, provenance->member);
-    VBS_CIRCUMSTANCE_TEXTS(ADD)
+    VBS_PROVENANCE_TEXTS(ADD)
 #undef ADD
     if (provenance->threads)
         vbs_text_addf(text, "# threads: %d\n", provenance->threads);

@@ -35,7 +35,7 @@ static void add_part(struct vbs_text *line, const char **separator, const char *
 }
 
 /* A line about a profile; nothing when nothing is known about it. */
-static void add_provenances(struct vbs_text *text, const char *verb, int64_t id,
+static void add_provenance(struct vbs_text *text, const char *verb, int64_t id,
                             const struct vbs_provenance *from)
 {
     struct vbs_text line = {0};
@@ -102,10 +102,10 @@ void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compa
         vbs_text_addf(&line, ", no sample waits longer than %.6g ms",
                       compare->latency_bound_us / 1e3);
     end_paragraph(text, &line);
-    add_provenances(text, modelled ? "modelled by" : "measured with", compare->profile_id,
+    add_provenance(text, modelled ? "modelled by" : "measured with", compare->profile_id,
                     &compare->provenance);
     if (!compare->self_judged)
-        add_provenances(text, "judged by", compare->judge_id, &compare->judge);
+        add_provenance(text, "judged by", compare->judge_id, &compare->judge);
     vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);
 }
 

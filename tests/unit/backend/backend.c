@@ -334,7 +334,7 @@ static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profil
                 vbs_profile_builder_row(&t->ctx, builder, k->layer, k->batch, k->algorithm, &row);
     }
     if (status == VBS_OK)
-        status = vbs_profile_builder_provenances(&t->ctx, builder, &t->session->provenance);
+        status = vbs_profile_builder_provenance(&t->ctx, builder, &t->session->provenance);
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&t->ctx, builder, profile);
     vbs_profile_builder_free(builder);

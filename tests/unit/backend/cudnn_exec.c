@@ -81,7 +81,7 @@ static struct vbs_profile *make_profile(void)
     for (int i = 0; done && i < b.session->n_kernels; i++)
         done = add_row(&b, builder, i);
     done = done &&
-           vbs_profile_builder_provenances(&b.ctx, builder, &b.session->provenance) == VBS_OK &&
+           vbs_profile_builder_provenance(&b.ctx, builder, &b.session->provenance) == VBS_OK &&
            vbs_profile_builder_finish(&b.ctx, builder, &profile) == VBS_OK;
     if (!ok(done, "a profile of a GPU"))
         printf("# %s\n", vbs_detail(&b.ctx));

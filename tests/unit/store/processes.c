@@ -71,16 +71,18 @@ static int save_three(const char *path, int number)
 {
     struct vbs_store *store = NULL;
     struct vbs_ctx ctx = {0};
-    struct vbs_profile *profile = example(number % 2 ? "odd" : "even");
     int64_t id;
 
-    if (vbs_store_open(&ctx, path, VBS_STORE_WRITE, &store) != VBS_OK)
+    if (vbs_store_open(&ctx, path, VBS_STORE_MAKE_FOLDER, &store) != VBS_OK)
         return complain(&ctx, 1);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        struct vbs_profile *profile = numbered_example(number % 2 ? "odd" : "even", 3 * number + i);
+
         if (vbs_store_save(&ctx, store, profile, &id) != VBS_OK)
             return complain(&ctx, 2);
+        vbs_profile_free(profile);
+    }
     vbs_store_close(store);
-    vbs_profile_free(profile);
     return 0;
 }
 

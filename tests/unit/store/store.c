@@ -19,7 +19,7 @@ static void saved_profiles_come_back_to_the_bit(const char *folder, gsl_rng *rng
 {
     char *path = path_in(folder, "new/folders/round.sqlite");
     struct vbs_ctx ctx = {0};
-    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_MAKE_FOLDER);
     int n_same = 0;
 
     for (int i = 0; i < 60 && store; i++) {
@@ -39,7 +39,7 @@ static void saved_profiles_come_back_to_the_bit(const char *folder, gsl_rng *rng
     }
     is_int(n_same, 60, "profiles with hostile texts are saved and loaded unchanged, ids 1, 2, ...");
     vbs_store_close(store);
-    is_int(query(path, "PRAGMA user_version"), 3, "user_version");
+    is_int(query(path, "PRAGMA user_version"), 4, "user_version");
     is_int(query(path, "PRAGMA application_id"), 0x5642534C, "application_id is VBSL");
     is_int(query(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, "no dangling rows");
     ok(query(path, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
@@ -55,8 +55,10 @@ static void profiles_are_listed_newest_last(const char *folder)
     struct vbs_ctx ctx = {0};
     struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
     struct vbs_profile *a = example("alexnet"), *g = example("goo'gle`net`");
+    struct vbs_profile *again = numbered_example("alexnet", 2);
     struct vbs_store_run *run = NULL;
     struct vbs_store_list *list = NULL;
+    struct vbs_store_choice choice;
     int64_t id = 0;
 
     ok(vbs_store_profiles(&ctx, store, &list) == VBS_OK && list->n_entries == 0, "an empty store");
@@ -64,7 +66,7 @@ static void profiles_are_listed_newest_last(const char *folder)
     ok(vbs_store_run_begin(&ctx, store, 1, &plain->session, &run) == VBS_OK &&
            vbs_store_save(&ctx, store, a, &id) == VBS_OK &&
            vbs_store_save(&ctx, store, g, &id) == VBS_OK &&
-           vbs_store_save(&ctx, store, a, &id) == VBS_OK,
+           vbs_store_save(&ctx, store, again, &id) == VBS_OK,
        "one unfinished profile and three that are complete");
     if (ok(vbs_store_profiles(&ctx, store, &list) == VBS_OK && list->n_entries == 4, "four")) {
         const struct vbs_store_entry *e = list->entries;
@@ -80,13 +82,16 @@ static void profiles_are_listed_newest_last(const char *folder)
            "it was begun at %s", e[3].provenance.date);
         vbs_store_list_free(list);
     }
-    ok(vbs_store_newest(&ctx, store, "alexnet", &id) == VBS_OK && id == 4, "newest of a model");
-    ok(vbs_store_newest(&ctx, store, "goo'gle`net`", &id) == VBS_OK && id == 3, "... of another");
-    ok(vbs_store_newest(&ctx, store, "alexnett", &id) == VBS_NOT_FOUND &&
+    ok(vbs_store_choose(&ctx, store, "alexnet", NULL, &choice) == VBS_OK && choice.id == 4,
+       "newest of a model");
+    ok(vbs_store_choose(&ctx, store, "goo'gle`net`", NULL, &choice) == VBS_OK && choice.id == 3,
+       "... of another");
+    ok(vbs_store_choose(&ctx, store, "alexnett", NULL, &choice) == VBS_NOT_FOUND &&
            strstr(ctx.detail, "did you mean 'alexnet'?"),
        "a wrong name gets a suggestion");
-    ok(vbs_store_newest(&ctx, store, "' OR 1=1 --", &id) == VBS_NOT_FOUND, "SQL is only a name");
-    ok(vbs_store_newest(&ctx, store, "plain", &id) == VBS_NOT_FOUND &&
+    ok(vbs_store_choose(&ctx, store, "' OR 1=1 --", NULL, &choice) == VBS_NOT_FOUND,
+       "SQL is only a name");
+    ok(vbs_store_choose(&ctx, store, "plain", NULL, &choice) == VBS_NOT_FOUND &&
            strstr(ctx.detail, "only an unfinished profile of 'plain'"),
        "a model with only an unfinished profile");
     ok(vbs_store_load(&ctx, store, 1, &a) == VBS_STORE && strstr(ctx.detail, "unfinished"),
@@ -98,6 +103,7 @@ static void profiles_are_listed_newest_last(const char *folder)
     vbs_store_close(store);
     vbs_profile_free(a);
     vbs_profile_free(g);
+    vbs_profile_free(again);
     plain_session_free(plain);
     free(path);
 }

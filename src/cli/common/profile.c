@@ -1,0 +1,302 @@
+/*
+ * The store of a command line, and its PROFILE: an id, a file, or the name of a model or a tag.
+ */
+#include "cli/common/cli.h"
+
+#include "base/fail.h"
+#include "base/parse.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BACKENDS 8
+
+/* ---- the store ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+void cli_choose_store(struct cli *cli)
+{
+    const char *path = getenv("VBSLAB_DB"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int length = -1;
+
+    cli->db_path = path && path[0] ? path : CLI_LOCAL_STORE;
+    cli->db_is_default = cli->db_path != path;
+    if (!cli->db_is_default || is_folder("db"))
+        return;
+    if (data && data[0] == '/')
+        length = snprintf(cli->db_buffer, sizeof cli->db_buffer, "%s/vbslab/vbslab.sqlite", data);
+    else if (home && home[0] == '/')
+        length = snprintf(cli->db_buffer, sizeof cli->db_buffer,
+                          "%s/.local/share/vbslab/vbslab.sqlite", home);
+    if (length > 0 && length < (int)sizeof cli->db_buffer)
+        cli->db_path = cli->db_buffer;
+}
+
+enum vbs_status cli_open_store(struct cli *cli, bool write, struct vbs_store **store)
+{
+    enum vbs_store_mode mode = !write               ? VBS_STORE_READ
+                               : cli->db_is_default ? VBS_STORE_MAKE_FOLDER
+                                                    : VBS_STORE_WRITE;
+
+    return vbs_store_open(&cli->ctx, cli->db_path, mode, store);
+}
+
+/* ---- PROFILE ---- */
+
+static bool is_built_in(const char *name)
+{
+    for (int i = 0; i < vbs_model_count(); i++)
+        if (strcmp(vbs_model_name(i), name) == 0)
+            return true;
+    return false;
+}
+
+#define MAX_SUGGESTED 60 /* bytes: a name that was cut would be wrong */
+
+/* "; did you mean 'NAME'?" with the nearest of the built-in networks and the complete profiles of
+ * list, or nothing. */
+static enum vbs_status suggest(struct cli *cli, const char *word, const struct vbs_store_list *list,
+                               char *text, size_t size)
+{
+    const char **names = malloc((size_t)(vbs_model_count() + list->n_entries) * sizeof *names);
+    const char *nearest;
+    int n = 0;
+
+    if (!names)
+        return vbs_no_memory(&cli->ctx);
+    for (int i = 0; i < list->n_entries; i++)
+        if (list->entries[i].complete && list->entries[i].provenance.model[0])
+            names[n++] = list->entries[i].provenance.model;
+    for (int i = 0; i < vbs_model_count(); i++)
+        names[n++] = vbs_model_name(i);
+    nearest = vbs_nearest_name(word, names, n);
+    text[0] = '\0';
+    if (nearest && strlen(nearest) <= MAX_SUGGESTED)
+        snprintf(text, size, "; did you mean '%s'?", nearest);
+    free(names);
+    return VBS_OK;
+}
+
+static bool is_unfinished(const struct vbs_store_list *list, const char *model)
+{
+    for (int i = 0; i < list->n_entries; i++)
+        if (strcmp(list->entries[i].provenance.model, model) == 0)
+            return true;
+    return false;
+}
+
+/* There is no complete profile of model, which word asked for, among those of list: says what makes
+ * one, or which name may have been meant. */
+static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const char *model,
+                                       const struct vbs_store_list *list)
+{
+    char suggestion[MAX_SUGGESTED + 32];
+    enum vbs_status status;
+
+    if (is_unfinished(list, model))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "store '%.150s' has only an unfinished profile of '%.100s'; 'vbslab "
+                        "measure' goes on with it",
+                        cli->db_path, model);
+    if (is_built_in(word) || cli_is_network_file(word))
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s' in '%.150s'; run 'vbslab measure %.100s' first",
+                        model, cli->db_path, word);
+    if (access(word, F_OK) == 0)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "no profile of '%.100s'; a file with a profile has a name that ends in "
+                        ".csv",
+                        word);
+    status = suggest(cli, word, list, suggestion, sizeof suggestion);
+    if (status != VBS_OK)
+        return status;
+    return vbs_fail(&cli->ctx, VBS_STORE,
+                    "no profile of '%.100s' in '%.150s'; PROFILE is an id, a .csv file or the name "
+                    "of a measured model%s",
+                    word, cli->db_path, suggestion);
+}
+
+/* What the backends would run on here, each asked once. */
+struct machine {
+    struct {
+        const struct vbs_backend *backend;
+        struct vbs_backend_info info;
+    } known[MAX_BACKENDS];
+    int n_known;
+    long n_processors;
+};
+
+static const struct vbs_backend_info *probe(struct machine *machine,
+                                            const struct vbs_backend *backend)
+{
+    int i = 0;
+
+    while (i < machine->n_known && machine->known[i].backend != backend)
+        i++;
+    if (i == MAX_BACKENDS)
+        return NULL;
+    if (i == machine->n_known) {
+        machine->known[i].backend = backend;
+        backend->probe(&machine->known[i].info);
+        machine->n_known++;
+    }
+    return &machine->known[i].info;
+}
+
+enum { RANK_MODELLED, RANK_ELSEWHERE, RANK_HERE };
+
+/* A measurement with more threads than there are processors is not one of this machine, or is of no
+ * use to it. */
+static int rank(void *self, const struct vbs_provenance *provenance)
+{
+    struct machine *machine = self;
+    const struct vbs_backend_info *info;
+    const struct vbs_backend *backend;
+
+    if (vbs_backend_find(NULL, provenance->backend, &backend) != VBS_OK)
+        return RANK_ELSEWHERE;
+    if (backend->modelled)
+        return RANK_MODELLED;
+    info = probe(machine, backend);
+    return info && info->usable && strcmp(info->device, provenance->device) == 0 &&
+                   provenance->threads <= machine->n_processors
+               ? RANK_HERE
+               : RANK_ELSEWHERE;
+}
+
+/* The profile of model that is taken where only the model is named; an absent store holds none. */
+static enum vbs_status find_by_name(struct cli *cli, struct vbs_store *store, const char *word,
+                                    const char *model, struct vbs_store_choice *choice)
+{
+    struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct vbs_store_preference preference = {.self = &machine, .rank = rank};
+    struct vbs_store_list none = {0}, *list = NULL;
+    enum vbs_status status = VBS_NOT_FOUND;
+
+    if (store)
+        status = vbs_store_choose(&cli->ctx, store, model, &preference, choice);
+    if (status == VBS_NOT_FOUND && store) {
+        status = vbs_store_find_tag(&cli->ctx, store, word, &choice->id);
+        choice->n_complete = 0;
+    }
+    if (status != VBS_NOT_FOUND)
+        return status;
+    status = store ? vbs_store_profiles(&cli->ctx, store, &list) : VBS_OK;
+    if (status == VBS_OK)
+        status = fail_unmeasured(cli, word, model, list ? list : &none);
+    vbs_store_list_free(list);
+    return status;
+}
+
+/* Says which profile was taken where that is not plain. */
+static void note_choice(struct cli *cli, const struct vbs_store_choice *choice,
+                        const struct vbs_profile *profile)
+{
+    static const char *const HOW[] = {[RANK_MODELLED] = "modelled, not measured",
+                                      [RANK_ELSEWHERE] = "measured on another machine",
+                                      [RANK_HERE] = "measured on this machine"};
+    const struct vbs_provenance *provenance = &profile->provenance;
+    char threads[32] = "", among[64] = "";
+
+    if (choice->n_complete == 0 || (choice->n_complete == 1 && choice->rank != RANK_ELSEWHERE))
+        return;
+    if (provenance->threads)
+        snprintf(threads, sizeof threads, ", threads %d", provenance->threads);
+    if (choice->n_complete > 1)
+        snprintf(among, sizeof among, ", chosen among %d profiles of it", choice->n_complete);
+    cli_note(cli, "'%.60s' is profile %lld: %s, %.20s on %.100s%s, %.*s%s", provenance->model,
+             (long long)choice->id, HOW[choice->rank],
+             provenance->backend[0] ? provenance->backend : "backend unknown",
+             provenance->device[0] ? provenance->device : "device unknown", threads,
+             provenance->date[0] ? 10 : 12, provenance->date[0] ? provenance->date : "date unknown",
+             among);
+}
+
+static enum vbs_status load_by_id(struct cli *cli, struct vbs_store *store, int64_t id,
+                                  struct vbs_profile **profile)
+{
+    enum vbs_status status = vbs_store_load(&cli->ctx, store, id, profile);
+
+    if (status == VBS_NOT_FOUND)
+        return vbs_fail(&cli->ctx, VBS_STORE,
+                        "store '%.200s' has no profile %lld; 'vbslab profiles' lists them",
+                        cli->db_path, (long long)id);
+    return status;
+}
+
+/* The name that profiles of word, a model's name or file, are kept under. */
+static enum vbs_status find_name(struct cli *cli, const char *word, char name[VBS_MAX_NAME])
+{
+    struct vbs_network *network = NULL;
+    enum vbs_status status;
+
+    snprintf(name, VBS_MAX_NAME, "%s", word);
+    if (!cli_is_network_file(word))
+        return VBS_OK;
+    status = vbs_network_load(&cli->ctx, word, NULL, &network);
+    if (status == VBS_OK)
+        snprintf(name, VBS_MAX_NAME, "%s", network->name);
+    vbs_network_free(network);
+    if (status != VBS_USAGE)
+        return status;
+    /* the file leaves sizes open; the profile has some */
+    vbs_onnx_name(word, name);
+    return VBS_OK;
+}
+
+/* word: a name, or what *id says when that is not 0. */
+static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_t *id,
+                                       struct vbs_profile **profile)
+{
+    struct vbs_store_choice choice = {.id = *id};
+    struct vbs_store *store = NULL;
+    bool by_id = *id != 0;
+    char name[VBS_MAX_NAME];
+    enum vbs_status status = by_id ? VBS_OK : find_name(cli, word, name);
+
+    if (status == VBS_OK)
+        status = cli_open_store(cli, false, &store);
+    if (status == VBS_STORE && !by_id && access(cli->db_path, F_OK) != 0)
+        status = VBS_OK;
+    if (status == VBS_OK && !by_id)
+        status = find_by_name(cli, store, word, name, &choice);
+    if (status == VBS_OK)
+        status = load_by_id(cli, store, choice.id, profile);
+    vbs_store_close(store);
+    if (status != VBS_OK)
+        return status;
+    if (!by_id)
+        note_choice(cli, &choice, *profile);
+    *id = choice.id;
+    return VBS_OK;
+}
+
+enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
+                                 int64_t *id)
+{
+    bool by_id = word[0] != '\0' && strspn(word, "0123456789") == strlen(word);
+    int64_t number = 0;
+    enum vbs_status status = VBS_OK;
+
+    if (cli_ends_in(word, ".csv") || strcmp(word, "-") == 0) {
+        status = vbs_profile_read_csv(&cli->ctx, word, profile);
+    } else {
+        if (by_id)
+            status = vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number);
+        if (status == VBS_OK)
+            status = load_from_store(cli, word, &number, profile);
+    }
+    if (status == VBS_OK)
+        *id = number;
+    return status;
+}

@@ -1,0 +1,234 @@
+/*
+ * Finding a profile by a name: that of its model, of which the best profile is chosen, or a tag.
+ */
+#include "store/rows.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS  "0123456789"
+
+/* ---- models ---- */
+
+/* Suggests the name of a model that does have a complete profile. */
+static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *store,
+                                     const char *model, int64_t unfinished)
+{
+    struct vbs_store_list *list = NULL;
+    enum vbs_status status = vbs_store_profiles(ctx, store, &list);
+    const char **names, *near;
+    int n_names = 0;
+
+    if (status != VBS_OK)
+        return status;
+    names = malloc((size_t)(list->n_entries + 1) * sizeof *names);
+    if (!names) {
+        vbs_store_list_free(list);
+        return vbs_no_memory(ctx);
+    }
+    for (int i = 0; i < list->n_entries; i++)
+        if (list->entries[i].complete)
+            names[n_names++] = list->entries[i].provenance.model;
+    near = vbs_nearest_name(model, names, n_names);
+    if (unfinished > 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has only an unfinished profile of '%s'; 'vbslab measure' "
+                          "goes on with it",
+                          store->shown, model);
+    else if (near)
+        status =
+            vbs_fail(ctx, VBS_NOT_FOUND, "store '%s' has no profile of '%s'; did you mean '%s'?",
+                     store->shown, model, near);
+    else
+        status = vbs_fail(ctx, VBS_NOT_FOUND,
+                          "store '%s' has no profile of '%s'; 'vbslab measure' makes one",
+                          store->shown, model);
+    free(names);
+    vbs_store_list_free(list);
+    return status;
+}
+
+/* The day and hour of measuring, as it can be compared: not known, it is before all others. */
+static const char *comparable_date(const char *date)
+{
+    static const char FORM[] = "dddd-dd-dd";
+
+    for (int i = 0; FORM[i]; i++)
+        if (FORM[i] == 'd' ? date[i] < '0' || date[i] > '9' : date[i] != FORM[i])
+            return "";
+    return date;
+}
+
+struct choosing {
+    struct vbs_store_choice best;
+    struct vbs_arena arenas[2]; /* of the best and of the next; they take turns */
+    const char *best_date;
+};
+
+/* Rows come in the order of completion, so that of equals the later one is taken. */
+static enum vbs_status consider(struct vbs_ctx *ctx, struct choosing *choosing, sqlite3_stmt *stmt,
+                                const struct vbs_store_preference *preference)
+{
+    struct vbs_provenance provenance;
+    struct vbs_arena *arena = &choosing->arenas[1];
+    struct vbs_store_choice *best = &choosing->best;
+    enum vbs_status status = vbs_rows_provenance(ctx, arena, stmt, 1, &provenance);
+    int rank = 0;
+
+    if (status != VBS_OK)
+        return status;
+    if (preference)
+        rank = preference->rank(preference->self, &provenance);
+    best->n_complete++;
+    if (best->id == 0 || rank > best->rank ||
+        (rank == best->rank &&
+         strcmp(comparable_date(provenance.date), choosing->best_date) >= 0)) {
+        struct vbs_arena other = choosing->arenas[0];
+
+        best->id = sqlite3_column_int64(stmt, 0);
+        best->rank = rank;
+        choosing->best_date = comparable_date(provenance.date);
+        choosing->arenas[0] = *arena;
+        *arena = other;
+    }
+    vbs_arena_clear(arena);
+    return VBS_OK;
+}
+
+static enum vbs_status choose(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
+                              const struct vbs_store_preference *preference,
+                              struct choosing *choosing)
+{
+    sqlite3_stmt *stmt;
+    enum vbs_status status =
+        vbs_sql_prepare(ctx, store,
+                        "SELECT id, " VBS_ROWS_PROVENANCE " FROM profile WHERE model = ? AND "
+                        "completed IS NOT NULL ORDER BY completed",
+                        &stmt);
+    bool row = true;
+
+    if (status != VBS_OK)
+        return status;
+    status = vbs_sql_bind(ctx, store, stmt, "t", model);
+    while (status == VBS_OK && row) {
+        status = vbs_sql_step(ctx, store, stmt, &row);
+        if (status == VBS_OK && row)
+            status = consider(ctx, choosing, stmt, preference);
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
+enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, const char *model,
+                                 const struct vbs_store_preference *preference,
+                                 struct vbs_store_choice *choice)
+{
+    enum vbs_status status = vbs_sql_begin_read(ctx, store);
+    struct choosing choosing = {0};
+    int64_t unfinished = 0;
+
+    if (status != VBS_OK)
+        return status;
+    status = choose(ctx, store, model, preference, &choosing);
+    vbs_arena_clear(&choosing.arenas[0]);
+    vbs_arena_clear(&choosing.arenas[1]);
+    if (status == VBS_OK && choosing.best.id == 0)
+        status = vbs_sql_value(ctx, store, &unfinished,
+                               "SELECT count(*) FROM profile WHERE model = ?", "t", model);
+    status = vbs_sql_end(ctx, store, status);
+    if (status != VBS_OK)
+        return status;
+    if (choosing.best.id == 0)
+        return fail_no_model(ctx, store, model, unfinished);
+    *choice = choosing.best;
+    return VBS_OK;
+}
+
+/* ---- tags ---- */
+
+/* A tag can be told from an id, a file and an option. */
+static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+{
+    static const char *const FILES[] = {".csv", ".net", ".onnx"};
+    size_t length = strlen(tag);
+    enum vbs_status status;
+    int64_t n_models;
+
+    if (length == 0 || length > VBS_MAX_TAG || strspn(tag, LETTERS DIGITS "._+-") != length ||
+        !strchr(LETTERS, tag[0]))
+        return vbs_fail(ctx, VBS_USAGE,
+                        "tag '%.80s': a tag has at most %d letters, digits and '.', '_', '+', '-', "
+                        "and begins with a letter",
+                        tag, VBS_MAX_TAG);
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        if (length > strlen(FILES[i]) && strcmp(tag + length - strlen(FILES[i]), FILES[i]) == 0)
+            return vbs_fail(ctx, VBS_USAGE, "tag '%s' would be taken for a file", tag);
+    status = vbs_sql_value(ctx, store, &n_models, "SELECT count(*) FROM profile WHERE model = ?",
+                           "t", tag);
+    if (status == VBS_OK && n_models > 0)
+        status = vbs_fail(ctx, VBS_USAGE, "tag '%s' is the name of a model in store '%s'", tag,
+                          store->shown);
+    return status;
+}
+
+static enum vbs_status give_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                const char *tag)
+{
+    bool complete;
+    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
+
+    if (status == VBS_OK && !complete)
+        status = vbs_fail(ctx, VBS_STORE, "profile %lld is unfinished and cannot have a tag",
+                          (long long)id);
+    if (status == VBS_OK)
+        status = check_tag(ctx, store, tag);
+    if (status == VBS_OK)
+        status = vbs_sql_run(ctx, store, "INSERT OR REPLACE INTO tag VALUES (?, ?)", "ti", tag, id);
+    return status;
+}
+
+enum vbs_status vbs_store_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                              const char *tag)
+{
+    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+
+    return status == VBS_OK ? vbs_sql_end(ctx, store, give_tag(ctx, store, id, tag)) : status;
+}
+
+static enum vbs_status take_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+{
+    enum vbs_status status = vbs_sql_run(ctx, store, "DELETE FROM tag WHERE tag = ?", "t", tag);
+
+    if (status == VBS_OK && sqlite3_changes(store->db) == 0)
+        status = vbs_fail(ctx, VBS_NOT_FOUND, "no profile of store '%s' has the tag '%.80s'",
+                          store->shown, tag);
+    return status;
+}
+
+enum vbs_status vbs_store_untag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+{
+    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+
+    return status == VBS_OK ? vbs_sql_end(ctx, store, take_tag(ctx, store, tag)) : status;
+}
+
+enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag,
+                                   int64_t *id)
+{
+    int64_t found = 0;
+    enum vbs_status status =
+        vbs_sql_value(ctx, store, &found,
+                      "SELECT coalesce((SELECT profile FROM tag WHERE tag = ?), 0)", "t", tag);
+
+    if (status != VBS_OK)
+        return status;
+    if (found == 0)
+        return vbs_fail(ctx, VBS_NOT_FOUND, "no profile of store '%s' has the tag '%.80s'",
+                        store->shown, tag);
+    *id = found;
+    return VBS_OK;
+}
