@@ -172,14 +172,14 @@ enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRA
  * values are taken there. Where the length of the output is needed it is scale * n, not rounded, as
  * in align_corners: i (n - 1) / (scale n - 1). */
 enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
-enum vbs_resize_place {
-    VBS_PLACE_HALF_PIXEL,
-    VBS_PLACE_PYTORCH_HALF_PIXEL,
-    VBS_PLACE_ALIGN_CORNERS,
-    VBS_PLACE_ASYMMETRIC,
-    VBS_PLACE_TF_CROP,             /* tf_crop_and_resize */
-    VBS_PLACE_TF_HALF_PIXEL,       /* tf_half_pixel_for_nn: (i + 0.5) / scale */
-    VBS_PLACE_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of what is resized */
+enum vbs_resize_coordinates {
+    VBS_COORDINATES_HALF_PIXEL,
+    VBS_COORDINATES_PYTORCH_HALF_PIXEL,
+    VBS_COORDINATES_ALIGN_CORNERS,
+    VBS_COORDINATES_ASYMMETRIC,
+    VBS_COORDINATES_TF_CROP,             /* tf_crop_and_resize */
+    VBS_COORDINATES_TF_HALF_PIXEL,       /* tf_half_pixel_for_nn: (i + 0.5) / scale */
+    VBS_COORDINATES_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of what is resized */
 };
 enum vbs_resize_nearest {
     VBS_NEAREST_ROUND_PREFER_FLOOR,
@@ -188,57 +188,130 @@ enum vbs_resize_nearest {
     VBS_NEAREST_CEIL
 };
 
-/* What an operator needs to know; fields it has no use for are 0. Spatial arrays are in the order
- * of the shape's spatial dimensions: [D, H, W] of 3-D, [H, W] of 2-D. Arrays of VBS_MAX_DIMS are in
- * the order of all dimensions of the sample. */
-struct vbs_attributes {
-    int64_t out_channels; /* conv, deconv, fc */
-    /* conv, deconv: >= 1. shuffle: [groups, C / groups] channels are transposed, so that output
-     * channel i * groups + g is input channel g * (C / groups) + i. */
-    int64_t groups;
-    bool bias;   /* conv, deconv, fc, scale */
-    bool affine; /* batchnorm, instancenorm, layernorm: has gamma and beta of its own */
+/* The windows of a convolution or a pool, by spatial dimension: [D, H, W] of 3-D, [H, W] of 2-D. */
+struct vbs_window {
     int64_t kernel[VBS_MAX_SPATIAL];
     int64_t stride[VBS_MAX_SPATIAL];
     int64_t dilation[VBS_MAX_SPATIAL]; /* 1 = dense */
     int64_t pad_low[VBS_MAX_SPATIAL];
-    /* Pools: what their windows reach beyond the input, so that (input + pad_low + pad_high -
-     * kernel) / stride + 1, rounded down, is the output for pools that round up too. */
+    /* Of a pool: how far its windows reach beyond the input, so that (input + pad_low + pad_high -
+     * kernel) / stride + 1, rounded down, is the size of the output, also of a pool that rounds
+     * up. */
     int64_t pad_high[VBS_MAX_SPATIAL];
-    int64_t out_pad[VBS_MAX_SPATIAL]; /* deconv: added to the output's high side */
-    bool pad_counts; /* avgpool: divides by the whole kernel, else by its part inside the input */
-    int64_t lrn_size;
-    double lrn_alpha, lrn_beta, lrn_k; /* Caffe: x / (k + alpha / size * sum x^2)^beta */
-    double epsilon; /* batchnorm, instancenorm, layernorm; 0: VBS_BATCHNORM_EPSILON */
-    /* elu, celu, leakyrelu, thresholdedrelu: alpha; selu: alpha, beta = gamma; hardsigmoid: alpha,
-     * beta; clip: alpha = low, beta = high; linear: alpha x + beta; shrink: alpha = lambda, beta =
-     * bias; gelu: alpha != 0: by tanh. */
-    double alpha, beta;
-    bool rows;     /* fc: works on the last dimension of every row, else on the whole sample */
-    bool swapped;  /* binary, matmul with a constant: the constant is the first operand */
-    int axis;      /* softmax, logsoftmax, concat, gather; layernorm: first one normalised */
-    unsigned axes; /* reduce: bit i is dimension i, which stays as 1 */
-    int perm[VBS_MAX_DIMS];      /* transpose: dimension i of the output is perm[i] of the input */
-    int64_t begin[VBS_MAX_DIMS]; /* slice: first position; pad: how many before (< 0: cut off) */
-    int64_t step[VBS_MAX_DIMS];  /* slice: != 0; reads begin + i * step */
-    int64_t end[VBS_MAX_DIMS];   /* slice: positions in the output; pad: how many behind */
-    enum vbs_pad_mode pad_mode;
-    double pad_value;
-    enum vbs_resize_mode resize_mode;
-    enum vbs_resize_place resize_place;
-    enum vbs_resize_nearest resize_nearest;
-    bool exclude_outside;
-    double cubic_a, extrapolation;
-    double scale[VBS_MAX_DIMS];                            /* resize: > 0 */
-    double roi_begin[VBS_MAX_DIMS], roi_end[VBS_MAX_DIMS]; /* resize, VBS_PLACE_TF_CROP */
-    struct vbs_shape target; /* resize, expand: the output's shape; gather: of the indices */
+};
+
+/* The attributes of one operator: the member of its name or of its class has a meaning, the others
+ * have none. Operators that are not named here have no attributes. Arrays of VBS_MAX_DIMS are in
+ * the order of all dimensions of the sample. */
+union vbs_attributes {
+    struct { /* conv, deconv, fc */
+        int64_t out_channels;
+        bool bias;
+        bool rows;                        /* fc: works on the last dimension of every row, else on
+                                             the whole sample */
+        int64_t groups;                   /* conv, deconv: at least 1; fc: 0 */
+        struct vbs_window window;         /* conv, deconv */
+        int64_t out_pad[VBS_MAX_SPATIAL]; /* deconv: added to the output's high side */
+    } weighted;
+    struct { /* maxpool, avgpool */
+        struct vbs_window window;
+        bool pad_counts; /* avgpool: divides by the size of the whole kernel, else by the number of
+                            its elements inside the input */
+    } pool;
+    struct { /* x / (k + alpha / size * sum x^2)^beta, as in Caffe */
+        int64_t size;
+        double alpha, beta, k;
+    } lrn;
+    struct {            /* batchnorm, instancenorm, layernorm */
+        bool affine;    /* has a gamma and a beta of its own */
+        int axis;       /* layernorm: the first dimension that is normalised */
+        double epsilon; /* 0: VBS_BATCHNORM_EPSILON */
+    } norm;
+    struct {
+        bool bias; /* has a beta */
+    } scale;
+    struct { /* softmax, logsoftmax */
+        int axis;
+    } softmax;
+    struct {
+        int axis;
+    } concat;
+    struct {          /* every BINARY operator, and matmul */
+        bool swapped; /* with a constant operand: the constant is the first operand */
+    } binary;
+    struct {           /* every REDUCE operator */
+        unsigned axes; /* bit i is dimension i, which stays as 1 */
+    } reduce;
+    struct { /* x where x > 0, else slope x */
+        double slope;
+    } leaky_relu;
+    struct { /* elu, celu */
+        double alpha;
+    } elu;
+    struct {
+        double alpha, gamma;
+    } selu;
+    struct { /* slope x + offset, within 0 and 1 */
+        double slope, offset;
+    } hard_sigmoid;
+    struct {
+        bool by_tanh; /* ONNX: approximate is "tanh" */
+    } gelu;
+    struct { /* thresholdedrelu: x where x > threshold, else 0 */
+        double threshold;
+    } thresholded_relu;
+    struct { /* x + bias where x < -lambda, x - bias where x > lambda, else 0 */
+        double lambda, bias;
+    } shrink;
+    struct {
+        double low, high;
+    } clip;
+    struct { /* factor x + shift */
+        double factor, shift;
+    } linear;
+    struct {
+        int perm[VBS_MAX_DIMS]; /* dimension i of the output is dimension perm[i] of the input */
+    } transpose;
+    struct {
+        /* [groups, C / groups] channels are transposed: output channel i * groups + g is input
+         * channel g * (C / groups) + i. */
+        int64_t groups;
+    } shuffle;
+    struct {                         /* element i of the output is element begin + i * step */
+        int64_t begin[VBS_MAX_DIMS]; /* a position of the input */
+        int64_t step[VBS_MAX_DIMS];  /* not 0 */
+        int64_t count[VBS_MAX_DIMS]; /* positions of the output */
+    } slice;
+    struct {
+        int64_t before[VBS_MAX_DIMS]; /* elements that are added; below 0: that are cut off */
+        int64_t behind[VBS_MAX_DIMS];
+        enum vbs_pad_mode mode;
+        double value; /* VBS_PAD_CONSTANT */
+    } pad;
+    struct {
+        struct vbs_shape shape; /* of the output */
+    } expand;
+    struct {
+        int axis;
+        struct vbs_shape indices; /* the shape in which the output has them */
+    } gather;
+    struct {
+        enum vbs_resize_mode mode;
+        enum vbs_resize_coordinates coordinates;
+        enum vbs_resize_nearest nearest;
+        bool exclude_outside;
+        double cubic_a, extrapolation;
+        double scale[VBS_MAX_DIMS];                            /* above 0 */
+        double roi_begin[VBS_MAX_DIMS], roi_end[VBS_MAX_DIMS]; /* VBS_COORDINATES_TF_CROP */
+        struct vbs_shape shape;                                /* of the output */
+    } resize;
 };
 
 /* A fused operator, in the order in which it is applied. */
 struct vbs_fused {
     enum vbs_op op;
     const char *name;
-    struct vbs_attributes attributes;
+    union vbs_attributes attributes;
     int64_t parameters;
 };
 
@@ -253,7 +326,7 @@ struct vbs_layer {
     /* binary, matmul and gather with a constant operand: its shape, n_dims 0 without one. A scalar
      * is [1]. Its values are VBS_PARAMETER_OPERAND. */
     struct vbs_shape operand;
-    struct vbs_attributes attributes;
+    union vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
     int n_fused;
     const struct vbs_fused *fused;

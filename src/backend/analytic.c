@@ -73,11 +73,11 @@ static double flops(const struct vbs_layer *l, int64_t in_bytes)
     case VBS_OP_MATMUL:
         return 2.0 * (double)l->macs;
     case VBS_OP_LRN:
-        return elements * (double)(2 * l->attributes.lrn_size + 4);
+        return elements * (double)(2 * l->attributes.lrn.size + 4);
     case VBS_OP_POOL_MAX:
     case VBS_OP_POOL_AVG:
         for (int i = 0; i + 1 < l->shape.n_dims; i++)
-            elements *= (double)l->attributes.kernel[i];
+            elements *= (double)l->attributes.pool.window.kernel[i];
         return elements;
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:
@@ -85,8 +85,8 @@ static double flops(const struct vbs_layer *l, int64_t in_bytes)
     case VBS_OP_LAYER_NORM:
         return elements * 4.0;
     case VBS_OP_RESIZE: /* of two dimensions */
-        return elements * (l->attributes.resize_mode == VBS_RESIZE_NEAREST  ? 1.0
-                           : l->attributes.resize_mode == VBS_RESIZE_LINEAR ? 4.0
+        return elements * (l->attributes.resize.mode == VBS_RESIZE_NEAREST  ? 1.0
+                           : l->attributes.resize.mode == VBS_RESIZE_LINEAR ? 4.0
                                                                             : 16.0);
     default:
         return (double)in_bytes / 4.0;
@@ -123,12 +123,12 @@ static double kernel_time_us(const struct vbs_profile_layer *layer, const struct
 static bool im2col_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t batch,
                          int64_t *bytes)
 {
+    const struct vbs_window *window = &l->attributes.weighted.window;
     int64_t n = 4;
     bool fits = vbs_mul(n, batch, &n) && vbs_mul(n, in_channels, &n);
 
     for (int i = 0; i + 1 < l->shape.n_dims; i++)
-        fits =
-            fits && vbs_mul(n, l->attributes.kernel[i], &n) && vbs_mul(n, l->shape.dim[1 + i], &n);
+        fits = fits && vbs_mul(n, window->kernel[i], &n) && vbs_mul(n, l->shape.dim[1 + i], &n);
     *bytes = n;
     return fits;
 }
@@ -158,14 +158,14 @@ static bool all_are(const int64_t *values, int n, int64_t value)
 
 static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
 {
-    const struct vbs_attributes *a = &l->attributes;
+    const struct vbs_window *w = &l->attributes.weighted.window;
     int n = l->shape.n_dims - 1;
     bool conv = l->op == VBS_OP_CONV, deconv = l->op == VBS_OP_CONV_TRANSPOSE;
     bool product = l->op == VBS_OP_FC || l->op == VBS_OP_MATMUL;
-    bool dense = conv && a->groups == 1;
-    bool unit_stride = conv && all_are(a->stride, n, 1);
-    bool pointwise = unit_stride && all_are(a->kernel, n, 1) && all_are(a->pad_low, n, 0) &&
-                     all_are(a->pad_high, n, 0);
+    bool dense = conv && l->attributes.weighted.groups == 1;
+    bool unit_stride = conv && all_are(w->stride, n, 1);
+    bool pointwise = unit_stride && all_are(w->kernel, n, 1) && all_are(w->pad_low, n, 0) &&
+                     all_are(w->pad_high, n, 0);
 
     switch (algorithm) {
     case DIRECT:
@@ -175,8 +175,8 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
     case IM2COL_GEMM:
         return dense && !pointwise;
     case WINOGRAD:
-        return dense && unit_stride && n == 2 && all_are(a->kernel, n, 3) &&
-               all_are(a->dilation, n, 1);
+        return dense && unit_stride && n == 2 && all_are(w->kernel, n, 3) &&
+               all_are(w->dilation, n, 1);
     default:
         return !conv && !deconv && !product;
     }
@@ -208,7 +208,7 @@ static bool is_free(const struct vbs_layer *l)
 {
     if (l->op != VBS_OP_CONCAT)
         return false;
-    for (int d = 0; d < l->attributes.axis; d++)
+    for (int d = 0; d < l->attributes.concat.axis; d++)
         if (l->shape.dim[d] > 1)
             return false;
     for (int i = 0; i < l->n_fused; i++)

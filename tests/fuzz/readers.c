@@ -96,14 +96,14 @@ static int64_t wanted_values(const struct vbs_network *network, int layer, int p
     if (what == VBS_PARAMETER_WEIGHTS)
         return vbs_weight_count(network, layer);
     if (what == VBS_PARAMETER_BIAS)
-        return l->attributes.out_channels;
+        return l->attributes.weighted.out_channels;
     if (what == VBS_PARAMETER_OPERAND)
         return vbs_shape_elements(&l->operand);
     if (place > 0)
         return l->shape.dim[0];
     if (l->op != VBS_OP_LAYER_NORM)
         return l->views[0].dim[0];
-    for (int d = l->attributes.axis; d < l->views[0].n_dims; d++)
+    for (int d = l->attributes.norm.axis; d < l->views[0].n_dims; d++)
         count *= l->views[0].dim[d];
     return count;
 }

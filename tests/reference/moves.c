@@ -28,7 +28,7 @@ static int64_t pad_source(enum vbs_pad_mode mode, int64_t i, int64_t n)
 /* Turns the output's indices into the input's; false: nothing is there. */
 static bool source_of(const struct vbs_layer *l, const float *values, int64_t *index)
 {
-    const struct vbs_attributes *a = &l->attributes;
+    const union vbs_attributes *a = &l->attributes;
     const struct vbs_shape *in = &l->views[0];
     int64_t out[VBS_MAX_DIMS], n = l->operand.n_dims ? vbs_shape_elements(&l->operand) : 0;
     int target = l->shape.n_dims - in->n_dims + 1; /* gather: dimensions of the indices */
@@ -39,17 +39,18 @@ static bool source_of(const struct vbs_layer *l, const float *values, int64_t *i
     for (int d = 0; d < in->n_dims; d++)
         switch (l->op) {
         case VBS_OP_TRANSPOSE:
-            index[a->perm[d]] = out[d];
+            index[a->transpose.perm[d]] = out[d];
             break;
         case VBS_OP_SHUFFLE:
-            index[d] =
-                d > 0 ? out[d] : out[0] % a->groups * (in->dim[0] / a->groups) + out[0] / a->groups;
+            index[d] = d > 0 ? out[d]
+                             : out[0] % a->shuffle.groups * (in->dim[0] / a->shuffle.groups) +
+                                   out[0] / a->shuffle.groups;
             break;
         case VBS_OP_SLICE:
-            index[d] = a->begin[d] + out[d] * a->step[d];
+            index[d] = a->slice.begin[d] + out[d] * a->slice.step[d];
             break;
         case VBS_OP_PAD:
-            index[d] = pad_source(a->pad_mode, out[d] - a->begin[d], in->dim[d]);
+            index[d] = pad_source(a->pad.mode, out[d] - a->pad.before[d], in->dim[d]);
             if (index[d] < 0)
                 return false;
             break;
@@ -57,10 +58,10 @@ static bool source_of(const struct vbs_layer *l, const float *values, int64_t *i
             index[d] = in->dim[d] == 1 ? 0 : out[d + l->shape.n_dims - in->n_dims];
             break;
         case VBS_OP_GATHER:
-            for (int t = 0; d == a->axis && t < target; t++)
+            for (int t = 0; d == a->gather.axis && t < target; t++)
                 which = which * l->shape.dim[d + t] + out[d + t];
-            index[d] = d < a->axis             ? out[d]
-                       : d > a->axis           ? out[d + target - 1]
+            index[d] = d < a->gather.axis      ? out[d]
+                       : d > a->gather.axis    ? out[d + target - 1]
                        : values[which % n] < 0 ? (int64_t)values[which % n] + in->dim[d]
                                                : (int64_t)values[which % n];
             break;
@@ -84,7 +85,7 @@ bool reference_move(const struct subject *s, const float *x, float *y)
     for (int64_t i = 0; i < vbs_shape_elements(&l->shape); i++) {
         indices_of(&l->shape, i, index);
         y[i] = source_of(l, values, index) ? x[number_of(&l->views[0], index)]
-                                           : (float)l->attributes.pad_value;
+                                           : (float)l->attributes.pad.value;
     }
     free(values);
     return true;
@@ -95,22 +96,23 @@ bool reference_move(const struct subject *s, const float *x, float *y)
 /* ONNX, coordinate_transformation_mode. */
 static double original(const struct vbs_layer *l, int d, double x)
 {
-    const struct vbs_attributes *a = &l->attributes;
-    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d], scale = a->scale[d];
-    double begin = a->roi_begin[d], end = a->roi_end[d];
+    const union vbs_attributes *a = &l->attributes;
+    double in = (double)l->views[0].dim[d], out = (double)l->shape.dim[d],
+           scale = a->resize.scale[d];
+    double begin = a->resize.roi_begin[d], end = a->resize.roi_end[d];
 
-    switch (a->resize_place) {
-    case VBS_PLACE_HALF_PIXEL_SYMMETRIC:
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
         return in / 2 * (1 - out / (scale * in)) + (x + 0.5) / scale - 0.5;
-    case VBS_PLACE_PYTORCH_HALF_PIXEL:
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
         return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
-    case VBS_PLACE_ALIGN_CORNERS:
+    case VBS_COORDINATES_ALIGN_CORNERS:
         return out == 1 ? 0 : x * (in - 1) / (scale * in - 1);
-    case VBS_PLACE_ASYMMETRIC:
+    case VBS_COORDINATES_ASYMMETRIC:
         return x / scale;
-    case VBS_PLACE_TF_HALF_PIXEL:
+    case VBS_COORDINATES_TF_HALF_PIXEL:
         return (x + 0.5) / scale;
-    case VBS_PLACE_TF_CROP:
+    case VBS_COORDINATES_TF_CROP:
         return out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1)
                        : 0.5 * (begin + end) * (in - 1);
     default:
@@ -119,12 +121,12 @@ static double original(const struct vbs_layer *l, int d, double x)
 }
 
 /* Weight of the sample at distance t from the wanted place. */
-static double kernel(const struct vbs_attributes *a, double t)
+static double kernel(const union vbs_attributes *a, double t)
 {
-    double c = a->cubic_a;
+    double c = a->resize.cubic_a;
 
     t = fabs(t);
-    if (a->resize_mode == VBS_RESIZE_LINEAR)
+    if (a->resize.mode == VBS_RESIZE_LINEAR)
         return t < 1 ? 1 - t : 0;
     if (t <= 1)
         return (c + 2) * t * t * t - (c + 3) * t * t + 1;
@@ -151,7 +153,7 @@ static int64_t nearest(enum vbs_resize_nearest mode, double x)
 static double sample(const struct vbs_layer *l, const int64_t *index, int d, int64_t *at,
                      const float *x)
 {
-    const struct vbs_attributes *a = &l->attributes;
+    const union vbs_attributes *a = &l->attributes;
     int64_t n;
     double place, sum = 0, weights = 0;
 
@@ -159,23 +161,23 @@ static double sample(const struct vbs_layer *l, const int64_t *index, int d, int
         return x[number_of(&l->views[0], at)];
     n = l->views[0].dim[d];
     place = original(l, d, (double)index[d]);
-    if (a->resize_place == VBS_PLACE_TF_CROP && (place < 0 || place > (double)(n - 1)))
-        return a->extrapolation;
-    if (a->resize_mode == VBS_RESIZE_NEAREST) {
-        at[d] = nearest(a->resize_nearest, place);
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (place < 0 || place > (double)(n - 1)))
+        return a->resize.extrapolation;
+    if (a->resize.mode == VBS_RESIZE_NEAREST) {
+        at[d] = nearest(a->resize.nearest, place);
         at[d] = at[d] < 0 ? 0 : at[d] >= n ? n - 1 : at[d];
         return sample(l, index, d + 1, at, x);
     }
     for (int64_t i = (int64_t)floor(place) - 2; i <= (int64_t)floor(place) + 3; i++) {
         double weight = kernel(a, place - (double)i);
 
-        if (weight == 0 || (a->exclude_outside && (i < 0 || i >= n)))
+        if (weight == 0 || (a->resize.exclude_outside && (i < 0 || i >= n)))
             continue;
         at[d] = i < 0 ? 0 : i >= n ? n - 1 : i;
         sum += weight * sample(l, index, d + 1, at, x);
         weights += weight;
     }
-    return a->exclude_outside ? sum / weights : sum;
+    return a->resize.exclude_outside ? sum / weights : sum;
 }
 
 bool reference_resize(const struct subject *s, const float *x, float *y)

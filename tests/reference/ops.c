@@ -53,7 +53,8 @@ static struct around around(const struct vbs_shape *shape, int axis)
 /* On the whole sample, or on its rows. */
 static bool fc(const struct subject *s, const float *x, float *y)
 {
-    int64_t n_out = s->l->attributes.out_channels, n = vbs_weight_count(s->network, s->layer);
+    int64_t n_out = s->l->attributes.weighted.out_channels,
+            n = vbs_weight_count(s->network, s->layer);
     int64_t n_in = n / n_out, rows = vbs_shape_elements(&s->l->shape) / n_out;
     float *weights = subject_values(s, -1, VBS_PARAMETER_WEIGHTS, n);
     float *bias = subject_values(s, -1, VBS_PARAMETER_BIAS, n_out);
@@ -116,7 +117,7 @@ static void multiply(const struct vbs_shape *a_shape, const float *a,
 
 static bool matmul(const struct subject *s, const float *const *inputs, float *y)
 {
-    bool constant = s->l->operand.n_dims > 0, swapped = constant && s->l->attributes.swapped;
+    bool constant = s->l->operand.n_dims > 0, swapped = constant && s->l->attributes.binary.swapped;
     const struct vbs_shape *second = constant ? &s->l->operand : &s->l->views[1];
     float *values =
         constant ? subject_values(s, -1, VBS_PARAMETER_OPERAND, vbs_shape_elements(&s->l->operand))
@@ -134,26 +135,26 @@ static bool matmul(const struct subject *s, const float *const *inputs, float *y
 
 static bool lrn(const struct subject *s, const float *x, float *y)
 {
-    const struct vbs_attributes *a = &s->l->attributes;
+    const union vbs_attributes *a = &s->l->attributes;
     struct around v = around(&s->l->shape, 0);
-    int64_t half = (a->lrn_size - 1) / 2;
+    int64_t half = (a->lrn.size - 1) / 2;
 
     for (int64_t i = 0; i < v.n * v.behind; i++) {
         int64_t c = i / v.behind;
         double sum = 0;
 
-        for (int64_t o = c - half; o < c - half + a->lrn_size; o++)
+        for (int64_t o = c - half; o < c - half + a->lrn.size; o++)
             if (o >= 0 && o < v.n)
                 sum += pow(x[i + (o - c) * v.behind], 2);
         y[i] =
-            (float)(x[i] / pow(a->lrn_k + a->lrn_alpha / (double)a->lrn_size * sum, a->lrn_beta));
+            (float)(x[i] / pow(a->lrn.k + a->lrn.alpha / (double)a->lrn.size * sum, a->lrn.beta));
     }
     return true;
 }
 
 static bool softmax(const struct subject *s, const float *x, float *y)
 {
-    struct around v = around(&s->l->shape, s->l->attributes.axis);
+    struct around v = around(&s->l->shape, s->l->attributes.softmax.axis);
 
     for (int64_t p = 0; p < v.before * v.behind; p++) {
         int64_t first = p / v.behind * v.n * v.behind + p % v.behind;
@@ -175,11 +176,11 @@ static bool softmax(const struct subject *s, const float *x, float *y)
 
 static bool concat(const struct subject *s, const float *const *inputs, float *y)
 {
-    struct around v = around(&s->l->shape, s->l->attributes.axis);
+    struct around v = around(&s->l->shape, s->l->attributes.concat.axis);
     int64_t first = 0;
 
     for (int i = 0; i < s->l->n_inputs; i++) {
-        int64_t n = s->l->views[i].dim[s->l->attributes.axis];
+        int64_t n = s->l->views[i].dim[s->l->attributes.concat.axis];
 
         for (int64_t b = 0; b < v.before; b++)
             memcpy(y + (b * v.n + first) * v.behind, inputs[i] + b * n * v.behind,
@@ -190,9 +191,9 @@ static bool concat(const struct subject *s, const float *const *inputs, float *y
 }
 
 /* The variance that BatchNorm and its kin divide by the root of. */
-static double stable(const struct vbs_attributes *a, double variance)
+static double stable(const union vbs_attributes *a, double variance)
 {
-    return variance + (a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON);
+    return variance + (a->norm.epsilon != 0 ? a->norm.epsilon : VBS_BATCHNORM_EPSILON);
 }
 
 static bool affine(const struct subject *s, int fused, const float *x, float *y)
@@ -203,7 +204,7 @@ static bool affine(const struct subject *s, int fused, const float *x, float *y)
     float *mean = subject_values(s, fused, VBS_PARAMETER_MEAN, v.n);
     float *variance = subject_values(s, fused, VBS_PARAMETER_VARIANCE, v.n);
     bool norm = (fused < 0 ? s->l->op : s->l->fused[fused].op) == VBS_OP_BATCHNORM;
-    const struct vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
+    const union vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
     bool made = gamma && beta && mean && variance;
 
     for (int64_t i = 0; made && i < v.n * v.behind; i++) {
@@ -252,7 +253,7 @@ static bool normalise(const struct subject *s, int64_t n, bool by_row, const flo
 static bool elementwise(const struct subject *s, int fused, const float *x, float *y)
 {
     enum vbs_op op = fused < 0 ? s->l->op : s->l->fused[fused].op;
-    const struct vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
+    const union vbs_attributes *a = fused < 0 ? &s->l->attributes : &s->l->fused[fused].attributes;
 
     if (op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE)
         return affine(s, fused, x, y);
@@ -264,7 +265,7 @@ static bool elementwise(const struct subject *s, int fused, const float *x, floa
 static bool compute(const struct subject *s, const float *const *inputs, float *y)
 {
     const struct vbs_layer *l = s->l;
-    struct around v = around(&l->shape, l->op == VBS_OP_LAYER_NORM ? l->attributes.axis : 0);
+    struct around v = around(&l->shape, l->op == VBS_OP_LAYER_NORM ? l->attributes.norm.axis : 0);
 
     switch (l->op) {
     case VBS_OP_CONV:

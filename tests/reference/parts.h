@@ -23,7 +23,7 @@ int64_t number_of(const struct vbs_shape *shape, const int64_t *index);
 bool reference_conv(const struct subject *s, const float *x, float *y);
 bool reference_deconv(const struct subject *s, const float *x, float *y);
 bool reference_pool(const struct subject *s, const float *x, float *y);
-double reference_unary(enum vbs_op op, const struct vbs_attributes *a, double x);
+double reference_unary(enum vbs_op op, const union vbs_attributes *a, double x);
 bool reference_binary(const struct subject *s, const float *const *inputs, float *y);
 bool reference_reduce(const struct subject *s, const float *x, float *y);
 bool reference_move(const struct subject *s, const float *x, float *y);

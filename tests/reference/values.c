@@ -32,27 +32,27 @@ static double gelu(double x, bool by_tanh)
                    : 0.5 * x * (1 + erf(x / sqrt(2)));
 }
 
-static double activation(enum vbs_op op, const struct vbs_attributes *a, double x)
+static double activation(enum vbs_op op, const union vbs_attributes *a, double x)
 {
     switch (op) {
     case VBS_OP_RELU:
         return fmax(x, 0);
     case VBS_OP_LEAKY_RELU:
-        return x < 0 ? a->alpha * x : x;
+        return x < 0 ? a->leaky_relu.slope * x : x;
     case VBS_OP_ELU:
-        return elu(x, a->alpha);
+        return elu(x, a->elu.alpha);
     case VBS_OP_SELU:
-        return a->beta * elu(x, a->alpha);
+        return a->selu.gamma * elu(x, a->selu.alpha);
     case VBS_OP_CELU:
-        return fmax(0, x) + fmin(0, a->alpha * expm1(x / a->alpha));
+        return fmax(0, x) + fmin(0, a->elu.alpha * expm1(x / a->elu.alpha));
     case VBS_OP_HARD_SIGMOID:
-        return clip(a->alpha * x + a->beta, 0, 1);
+        return clip(a->hard_sigmoid.slope * x + a->hard_sigmoid.offset, 0, 1);
     case VBS_OP_HARD_SWISH:
         return x * clip(x / 6 + 0.5, 0, 1);
     case VBS_OP_SWISH:
         return x * sigmoid(x);
     case VBS_OP_GELU:
-        return gelu(x, a->alpha != 0);
+        return gelu(x, a->gelu.by_tanh);
     case VBS_OP_MISH:
         return x * tanh(softplus(x));
     case VBS_OP_SOFTPLUS:
@@ -60,19 +60,21 @@ static double activation(enum vbs_op op, const struct vbs_attributes *a, double 
     case VBS_OP_SOFTSIGN:
         return x / (1 + fabs(x));
     case VBS_OP_THRESHOLDED_RELU:
-        return x > a->alpha ? x : 0;
+        return x > a->thresholded_relu.threshold ? x : 0;
     case VBS_OP_SHRINK:
-        return x < -a->alpha ? x + a->beta : x > a->alpha ? x - a->beta : 0;
+        return x < -a->shrink.lambda  ? x + a->shrink.bias
+               : x > a->shrink.lambda ? x - a->shrink.bias
+                                      : 0;
     case VBS_OP_CLIP:
-        return clip(x, a->alpha, a->beta);
+        return clip(x, a->clip.low, a->clip.high);
     case VBS_OP_LINEAR:
-        return a->alpha * x + a->beta;
+        return a->linear.factor * x + a->linear.shift;
     default:
         return x;
     }
 }
 
-double reference_unary(enum vbs_op op, const struct vbs_attributes *a, double x)
+double reference_unary(enum vbs_op op, const union vbs_attributes *a, double x)
 {
     static const struct {
         enum vbs_op op;
@@ -135,7 +137,7 @@ static double broadcast(const struct vbs_shape *out, const int64_t *index,
 bool reference_binary(const struct subject *s, const float *const *inputs, float *y)
 {
     const struct vbs_layer *l = s->l;
-    bool constant = l->operand.n_dims > 0, swapped = constant && l->attributes.swapped;
+    bool constant = l->operand.n_dims > 0, swapped = constant && l->attributes.binary.swapped;
     const struct vbs_shape *second = constant ? &l->operand : &l->views[1];
     float *values =
         constant ? subject_values(s, -1, VBS_PARAMETER_OPERAND, vbs_shape_elements(second)) : NULL;
@@ -209,7 +211,7 @@ static int64_t folded(const struct vbs_layer *l, int64_t i)
 
     indices_of(&l->views[0], i, index);
     for (int d = 0; d < kept.n_dims; d++)
-        if (l->attributes.axes >> d & 1) {
+        if (l->attributes.reduce.axes >> d & 1) {
             index[d] = 0;
             kept.dim[d] = 1;
         }

@@ -50,12 +50,12 @@ static bool inside(struct volume v, int64_t d, int64_t h, int64_t w)
 static void conv_channel(const struct vbs_layer *l, struct volume in, struct volume out,
                          const float *x, const float *weights, double bias, int64_t o, float *y)
 {
-    struct triple k = triple(&l->shape, l->attributes.kernel, 1);
-    struct triple stride = triple(&l->shape, l->attributes.stride, 1);
-    struct triple dilation = triple(&l->shape, l->attributes.dilation, 1);
-    struct triple pad = triple(&l->shape, l->attributes.pad_low, 0);
-    int64_t n_in = in.c / l->attributes.groups;
-    int64_t first = o / (out.c / l->attributes.groups) * n_in;
+    struct triple k = triple(&l->shape, l->attributes.weighted.window.kernel, 1);
+    struct triple stride = triple(&l->shape, l->attributes.weighted.window.stride, 1);
+    struct triple dilation = triple(&l->shape, l->attributes.weighted.window.dilation, 1);
+    struct triple pad = triple(&l->shape, l->attributes.weighted.window.pad_low, 0);
+    int64_t n_in = in.c / l->attributes.weighted.groups;
+    int64_t first = o / (out.c / l->attributes.weighted.groups) * n_in;
     const float *w = weights + o * n_in * k.d * k.h * k.w;
 
     for (int64_t p = 0; p < out.d * out.h * out.w; p++) {
@@ -95,12 +95,12 @@ bool reference_conv(const struct subject *s, const float *x, float *y)
 static void spread(const struct vbs_layer *l, struct volume in, struct volume out, int64_t c,
                    int64_t p, double value, const float *weights, double *sums)
 {
-    struct triple k = triple(&l->shape, l->attributes.kernel, 1);
-    struct triple stride = triple(&l->shape, l->attributes.stride, 1);
-    struct triple dilation = triple(&l->shape, l->attributes.dilation, 1);
-    struct triple pad = triple(&l->shape, l->attributes.pad_low, 0);
-    int64_t n_out = out.c / l->attributes.groups, n = k.d * k.h * k.w;
-    int64_t first = c / (in.c / l->attributes.groups) * n_out;
+    struct triple k = triple(&l->shape, l->attributes.weighted.window.kernel, 1);
+    struct triple stride = triple(&l->shape, l->attributes.weighted.window.stride, 1);
+    struct triple dilation = triple(&l->shape, l->attributes.weighted.window.dilation, 1);
+    struct triple pad = triple(&l->shape, l->attributes.weighted.window.pad_low, 0);
+    int64_t n_out = out.c / l->attributes.weighted.groups, n = k.d * k.h * k.w;
+    int64_t first = c / (in.c / l->attributes.weighted.groups) * n_out;
 
     for (int64_t i = 0; i < n_out * n; i++) {
         int64_t d = p / (in.h * in.w) * stride.d - pad.d + i % n / (k.h * k.w) * dilation.d;
@@ -135,8 +135,8 @@ bool reference_deconv(const struct subject *s, const float *x, float *y)
 static float pool_window(const struct vbs_layer *l, struct volume in, const float *x, int64_t c,
                          struct triple from)
 {
-    struct triple k = triple(&l->shape, l->attributes.kernel, 1);
-    struct triple dilation = triple(&l->shape, l->attributes.dilation, 1);
+    struct triple k = triple(&l->shape, l->attributes.pool.window.kernel, 1);
+    struct triple dilation = triple(&l->shape, l->attributes.pool.window.dilation, 1);
     double sum = 0, most = -INFINITY;
     int64_t n = 0;
 
@@ -153,15 +153,15 @@ static float pool_window(const struct vbs_layer *l, struct volume in, const floa
     }
     if (l->op == VBS_OP_POOL_MAX)
         return (float)most;
-    return (float)(sum / (double)(l->attributes.pad_counts ? k.d * k.h * k.w : n));
+    return (float)(sum / (double)(l->attributes.pool.pad_counts ? k.d * k.h * k.w : n));
 }
 
 bool reference_pool(const struct subject *s, const float *x, float *y)
 {
     const struct vbs_layer *l = s->l;
     struct volume in = volume(&l->views[0]), out = volume(&l->shape);
-    struct triple stride = triple(&l->shape, l->attributes.stride, 1);
-    struct triple pad = triple(&l->shape, l->attributes.pad_low, 0);
+    struct triple stride = triple(&l->shape, l->attributes.pool.window.stride, 1);
+    struct triple pad = triple(&l->shape, l->attributes.pool.window.pad_low, 0);
 
     for (int64_t i = 0; i < count(out); i++) {
         struct triple from = {i / (out.h * out.w) % out.d * stride.d - pad.d,

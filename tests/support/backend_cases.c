@@ -141,9 +141,10 @@ static bool add_values(struct vbs_source *source, const struct vbs_shape *input,
 
     if (node->op == VBS_OP_INSTANCE_NORM)
         n = input->dim[0];
-    for (int d = node->attributes.axis; node->op == VBS_OP_LAYER_NORM && d < input->n_dims; d++)
+    for (int d = node->attributes.norm.axis; node->op == VBS_OP_LAYER_NORM && d < input->n_dims;
+         d++)
         n *= input->dim[d];
-    for (int i = 0; norm && node->attributes.affine && i < 2; i++) {
+    for (int i = 0; norm && node->attributes.norm.affine && i < 2; i++) {
         node->values[pair[i]] = seeded(source, i, n);
         made = made && node->values[pair[i]];
     }

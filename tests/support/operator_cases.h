@@ -26,8 +26,14 @@
     }
 
 #define WINDOW(k, s, d, p)                                                                         \
-    .kernel = {k, k, k}, .stride = {s, s, s}, .dilation = {d, d, d}, .pad_low = {p, p, p},         \
-    .pad_high = {p, p, p}
+    {                                                                                              \
+        .kernel = {k, k, k}, .stride = {s, s, s}, .dilation = {d, d, d}, .pad_low = {p, p, p},     \
+        .pad_high = {                                                                              \
+            p,                                                                                     \
+            p,                                                                                     \
+            p                                                                                      \
+        }                                                                                          \
+    }
 
 /* One layer on one input. */
 #define ONE(title, operator, shape, ...)                                                           \

@@ -9,8 +9,9 @@ enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *networ
                            int fused, int64_t n, float *factor, float *shift)
 {
     const struct vbs_layer *l = &network->layers[layer];
-    const struct vbs_attributes *a = fused < 0 ? &l->attributes : &l->fused[fused].attributes;
-    double epsilon = a->epsilon != 0 ? a->epsilon : VBS_BATCHNORM_EPSILON;
+    const union vbs_attributes *a = fused < 0 ? &l->attributes : &l->fused[fused].attributes;
+    bool norm = (fused < 0 ? l->op : l->fused[fused].op) == VBS_OP_BATCHNORM;
+    double epsilon = norm && a->norm.epsilon != 0 ? a->norm.epsilon : VBS_BATCHNORM_EPSILON;
     int64_t channels = l->shape.dim[0];
     float *statistics = malloc(2 * (size_t)channels * sizeof *statistics);
     float *mean = statistics, *variance = statistics ? statistics + channels : NULL;
@@ -32,7 +33,7 @@ enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *networ
         free(statistics);
         return status;
     }
-    if ((fused < 0 ? l->op : l->fused[fused].op) == VBS_OP_BATCHNORM)
+    if (norm)
         for (int64_t c = 0; c < channels; c++) {
             double scale = factor[c] / sqrt(variance[c] + epsilon);
 

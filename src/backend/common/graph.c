@@ -123,7 +123,8 @@ void *vbs_writable(const void *memory)
 
 int vbs_graph_channels(const struct vbs_layer *layer)
 {
-    bool weighted = layer->op == VBS_OP_CONV || (layer->op == VBS_OP_FC && !layer->attributes.rows);
+    bool weighted =
+        layer->op == VBS_OP_CONV || (layer->op == VBS_OP_FC && !layer->attributes.weighted.rows);
 
     return weighted && layer->shape.dim[0] <= INT_MAX ? (int)layer->shape.dim[0] : 0;
 }

@@ -64,13 +64,13 @@ static void as_product(const struct cu_build *b, struct image_conv *c)
 {
     const struct vbs_shape *in = cu_view(b, 0);
     int64_t elements = vbs_shape_elements(in);
-    int64_t inputs = b->l->attributes.rows ? in->dim[in->n_dims - 1] : elements;
-    struct vbs_attributes point = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+    int64_t inputs = b->l->attributes.weighted.rows ? in->dim[in->n_dims - 1] : elements;
+    struct vbs_window point = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 
     c->n_spatial = 2;
     c->in[0] = c->out[0] = b->batch * (elements / inputs);
     c->in[1] = c->inputs = inputs;
-    c->out[1] = c->outputs = b->l->attributes.out_channels;
+    c->out[1] = c->outputs = b->l->attributes.weighted.out_channels;
     c->in[2] = c->in[3] = c->out[2] = c->out[3] = 1;
     c->groups = 1;
     c->window = cu_window(&point, 2);
@@ -85,9 +85,9 @@ static enum vbs_status as_image(const struct cu_build *b, struct image_conv *c)
     c->n_spatial = cu_image_dims(b, in, c->in);
     cu_image_dims(b, &b->l->shape, c->out);
     c->inputs = in->dim[0];
-    c->outputs = b->l->attributes.out_channels;
-    c->groups = b->l->attributes.groups;
-    c->window = cu_window(&b->l->attributes, in->n_dims - 1);
+    c->outputs = b->l->attributes.weighted.out_channels;
+    c->groups = b->l->attributes.weighted.groups;
+    c->window = cu_window(&b->l->attributes.weighted.window, in->n_dims - 1);
     return VBS_OK;
 }
 
@@ -330,7 +330,7 @@ static bool is_requested(const struct cu_build *b, const char *name, int measure
 /* Pieces can be made where channels are whole and nothing that is fused needs all of them. */
 static bool can_divide(const struct cu_build *b, const struct image_conv *c)
 {
-    return b->l->op != VBS_OP_CONV_TRANSPOSE && c->groups == 1 && !b->l->attributes.rows &&
+    return b->l->op != VBS_OP_CONV_TRANSPOSE && c->groups == 1 && !b->l->attributes.weighted.rows &&
            c->n_done == b->l->n_fused;
 }
 

@@ -93,7 +93,7 @@ struct cu_operand cu_at(enum cu_place place, int index, cudnnTensorDescriptor_t 
 
 /* ---- windows ---- */
 
-struct cu_window cu_window(const struct vbs_attributes *a, int n_spatial)
+struct cu_window cu_window(const struct vbs_window *window, int n_spatial)
 {
     struct cu_window w = {.n = n_spatial > 2 ? n_spatial : 2,
                           .kernel = {1, 1, 1},
@@ -102,12 +102,12 @@ struct cu_window cu_window(const struct vbs_attributes *a, int n_spatial)
     int from = w.n - n_spatial;
 
     for (int i = 0; i < n_spatial; i++) {
-        w.kernel[from + i] = (int)a->kernel[i];
-        w.stride[from + i] = (int)a->stride[i];
-        w.dilation[from + i] = a->dilation[i] > 1 ? (int)a->dilation[i] : 1;
-        w.low[from + i] = a->pad_low[i];
-        w.high[from + i] = a->pad_high[i];
-        w.uneven |= a->pad_low[i] != a->pad_high[i];
+        w.kernel[from + i] = (int)window->kernel[i];
+        w.stride[from + i] = (int)window->stride[i];
+        w.dilation[from + i] = window->dilation[i] > 1 ? (int)window->dilation[i] : 1;
+        w.low[from + i] = window->pad_low[i];
+        w.high[from + i] = window->pad_high[i];
+        w.uneven |= window->pad_low[i] != window->pad_high[i];
     }
     for (int i = 0; i < w.n && !w.uneven; i++)
         w.pad[i] = (int)w.low[i];

@@ -50,7 +50,7 @@ static enum vbs_status add_transpose(struct cu_build *b)
     r.from[0] = strides[0];
     for (int i = 0; i < out->n_dims; i++) {
         r.dims[1 + i] = out->dim[i];
-        r.from[1 + i] = strides[1 + b->l->attributes.perm[i]];
+        r.from[1 + i] = strides[1 + b->l->attributes.transpose.perm[i]];
     }
     return add_rearrangement(b, &r);
 }
@@ -59,7 +59,7 @@ static enum vbs_status add_transpose(struct cu_build *b)
 static enum vbs_status add_shuffle(struct cu_build *b)
 {
     const struct vbs_shape *in = cu_view(b, 0);
-    int64_t groups = b->l->attributes.groups, size = in->dim[0] / groups;
+    int64_t groups = b->l->attributes.shuffle.groups, size = in->dim[0] / groups;
     int64_t all = vbs_shape_elements(in), positions = all / in->dim[0];
     struct rearrangement r = {.n_dims = 2 + in->n_dims,
                               .dims = {b->batch, size, groups},
@@ -79,7 +79,7 @@ static enum vbs_status add_shuffle(struct cu_build *b)
 
 static enum vbs_status add_slice(struct cu_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     const struct vbs_shape *out = &b->l->shape;
     struct rearrangement r = {.n_dims = 1 + out->n_dims, .dims = {b->batch}};
     int64_t strides[CU_MAX_DIMS];
@@ -88,11 +88,11 @@ static enum vbs_status add_slice(struct cu_build *b)
     dense_strides(out, r.to);
     r.from[0] = strides[0];
     for (int i = 0; i < out->n_dims; i++) {
-        if (a->step[i] < 0)
+        if (a->slice.step[i] < 0)
             return cu_unsupported(b, "slices that go backwards");
         r.dims[1 + i] = out->dim[i];
-        r.from[1 + i] = strides[1 + i] * a->step[i];
-        r.from_first += strides[1 + i] * a->begin[i];
+        r.from[1 + i] = strides[1 + i] * a->slice.step[i];
+        r.from_first += strides[1 + i] * a->slice.begin[i];
     }
     return add_rearrangement(b, &r);
 }
@@ -110,7 +110,7 @@ static enum vbs_status fill_output(struct cu_build *b, float value)
 
 static enum vbs_status add_pad(struct cu_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     const struct vbs_shape *in = cu_view(b, 0);
     struct rearrangement r = {.n_dims = 1 + in->n_dims, .dims = {b->batch}};
     enum vbs_status status;
@@ -118,12 +118,12 @@ static enum vbs_status add_pad(struct cu_build *b)
     dense_strides(in, r.from);
     dense_strides(&b->l->shape, r.to);
     for (int i = 0; i < in->n_dims; i++) {
-        if (a->pad_mode != VBS_PAD_CONSTANT || a->begin[i] < 0 || a->end[i] < 0)
+        if (a->pad.mode != VBS_PAD_CONSTANT || a->pad.before[i] < 0 || a->pad.behind[i] < 0)
             return cu_unsupported(b, "pads other than with a constant");
         r.dims[1 + i] = in->dim[i];
-        r.to_first += r.to[1 + i] * a->begin[i];
+        r.to_first += r.to[1 + i] * a->pad.before[i];
     }
-    status = fill_output(b, (float)a->pad_value);
+    status = fill_output(b, (float)a->pad.value);
     return status == VBS_OK ? add_rearrangement(b, &r) : status;
 }
 
@@ -155,7 +155,7 @@ static size_t row_bytes(const struct vbs_shape *shape, int axis)
 
 enum vbs_status cu_add_concat(struct cu_build *b)
 {
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.concat.axis;
     size_t pitch = row_bytes(&b->l->shape, axis);
     int64_t all = vbs_shape_elements(&b->l->shape) * (int64_t)sizeof(float), at = 0;
 

@@ -40,7 +40,7 @@ static enum vbs_status init_provenance(struct cu_build *b)
 /* Channels that parts are counted in: those of a convolution in groups cannot be divided. */
 static int channels_of(const struct vbs_layer *l)
 {
-    return l->op == VBS_OP_CONV && l->attributes.groups > 1 ? 0 : vbs_graph_channels(l);
+    return l->op == VBS_OP_CONV && l->attributes.weighted.groups > 1 ? 0 : vbs_graph_channels(l);
 }
 
 static enum vbs_status init_layer(struct cu_build *b, int k)

@@ -34,7 +34,7 @@ struct cu_window {
     bool uneven;
     int64_t low[3], high[3];
 };
-struct cu_window cu_window(const struct vbs_attributes *a, int n_spatial);
+struct cu_window cu_window(const struct vbs_window *window, int n_spatial);
 
 /* Input 0 of the layer with value round it, in scratch: steps that make it. *image becomes what to
  * read in its place. */

@@ -102,7 +102,7 @@ static enum vbs_status add_affine(struct cu_build *b, int fused, struct cu_pair 
 
 /* ---- value by value ---- */
 
-static bool find_activation(enum vbs_op op, const struct vbs_attributes *a,
+static bool find_activation(enum vbs_op op, const union vbs_attributes *a,
                             cudnnActivationMode_t *mode, double *coefficient)
 {
     *coefficient = 0;
@@ -121,12 +121,12 @@ static bool find_activation(enum vbs_op op, const struct vbs_attributes *a,
         return true;
     case VBS_OP_ELU:
         *mode = CUDNN_ACTIVATION_ELU;
-        *coefficient = a->alpha;
+        *coefficient = a->elu.alpha;
         return true;
     case VBS_OP_CLIP:
         *mode = CUDNN_ACTIVATION_CLIPPED_RELU;
-        *coefficient = a->beta;
-        return a->alpha == 0 && a->beta <= FLT_MAX;
+        *coefficient = a->clip.high;
+        return a->clip.low == 0 && a->clip.high <= FLT_MAX;
     default:
         return false;
     }
@@ -158,7 +158,7 @@ static enum vbs_status add_copy(struct cu_build *b, struct cu_pair at)
     return VBS_OK;
 }
 
-static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const struct vbs_attributes *a,
+static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const union vbs_attributes *a,
                                  struct cu_pair at)
 {
     cudnnActivationMode_t mode;
@@ -167,8 +167,8 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const struc
 
     if (op == VBS_OP_DROPOUT)
         return at.x.place == CU_DST ? VBS_OK : add_copy(b, at);
-    if (op == VBS_OP_LEAKY_RELU && a->alpha <= 1)
-        return add_leaky(b, a->alpha, at);
+    if (op == VBS_OP_LEAKY_RELU && a->leaky_relu.slope <= 1)
+        return add_leaky(b, a->leaky_relu.slope, at);
     if (!find_activation(op, a, &mode, &coefficient))
         return cu_unsupported(b, vbs_op_word(op));
     step = cu_step(b, CU_ACTIVATE);
@@ -218,13 +218,13 @@ static enum vbs_status describe_pool(struct cu_build *b, const struct cu_window 
 
 static enum vbs_status add_pool(struct cu_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     const struct vbs_shape *in = cu_view(b, 0);
-    struct cu_window w = cu_window(a, in->n_dims - 1);
+    struct cu_window w = cu_window(&a->pool.window, in->n_dims - 1);
     bool largest = b->l->op == VBS_OP_POOL_MAX;
-    cudnnPoolingMode_t mode = largest         ? CUDNN_POOLING_MAX
-                              : a->pad_counts ? CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING
-                                              : CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
+    cudnnPoolingMode_t mode = largest              ? CUDNN_POOLING_MAX
+                              : a->pool.pad_counts ? CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING
+                                                   : CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
     struct cu_operand x = cu_at(CU_SRC, 0, NULL);
     struct cu_step *step;
     int n_spatial;
@@ -252,7 +252,7 @@ static enum vbs_status add_pool(struct cu_build *b)
 
 static enum vbs_status add_lrn(struct cu_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     cudnnTensorDescriptor_t desc;
     cudnnStatus_t made;
     struct cu_step *step;
@@ -269,8 +269,8 @@ static enum vbs_status add_lrn(struct cu_build *b)
     status = cu_keep(b, CU_NORMALISATION, step->lrn);
     if (status != VBS_OK)
         return status;
-    made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn_size, a->lrn_alpha, a->lrn_beta,
-                                 a->lrn_k);
+    made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn.size, a->lrn.alpha, a->lrn.beta,
+                                 a->lrn.k);
     return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, made, "lrn of these parameters");
 }
 
@@ -278,7 +278,7 @@ static enum vbs_status add_lrn(struct cu_build *b)
 static enum vbs_status add_softmax(struct cu_build *b)
 {
     const struct vbs_shape *shape = cu_view(b, 0);
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.softmax.axis;
     int64_t dims[4] = {b->batch, shape->dim[axis], 1, 1}, strides[4];
     cudnnTensorDescriptor_t desc;
     struct cu_step *step;
@@ -377,7 +377,7 @@ static enum vbs_status add_binary(struct cu_build *b, int64_t *fixed_bytes)
     const struct vbs_shape *other = constant ? &b->l->operand : cu_view(b, 1);
     bool negative = b->l->op == VBS_OP_SUB;
     /* The network's second operand: a constant unless swapped, else the input that is so there. */
-    bool turned = constant ? b->l->attributes.swapped : b->session->order[b->layer][0] == 1;
+    bool turned = constant ? b->l->attributes.binary.swapped : b->session->order[b->layer][0] == 1;
     cudnnOpTensorOp_t operation;
     struct cu_operand first = cu_at(CU_SRC, 0, NULL), second = cu_at(CU_SRC, 1, NULL);
     struct cu_step *step;
@@ -474,7 +474,7 @@ static enum vbs_status add_reduction(struct cu_build *b)
         vbs_shape_elements(in) == vbs_shape_elements(&b->l->shape))
         return cu_unsupported(b, vbs_op_word(b->l->op));
     for (int i = 0; i < in->n_dims; i++)
-        if (b->l->attributes.axes & 1U << i)
+        if (b->l->attributes.reduce.axes & 1U << i)
             out.dim[i] = 1;
     step = cu_step(b, CU_REDUCE);
     if (!step)

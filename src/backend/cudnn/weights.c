@@ -13,7 +13,7 @@ static bool folds(const struct cu_build *b, enum vbs_op op)
     bool by_channel = op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE;
 
     return op == VBS_OP_LINEAR || op == VBS_OP_DROPOUT ||
-           (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.rows));
+           (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.weighted.rows));
 }
 
 /* Folds a fused operator: scale and bias become those of the pair. */
@@ -25,8 +25,8 @@ static enum vbs_status fold(struct cu_build *b, int fused, struct cu_weights *w,
 
     if (f->op == VBS_OP_LINEAR)
         for (int64_t c = 0; c < w->outputs; c++) {
-            pair[c] = (float)f->attributes.alpha;
-            pair[w->outputs + c] = (float)f->attributes.beta;
+            pair[c] = (float)f->attributes.linear.factor;
+            pair[w->outputs + c] = (float)f->attributes.linear.shift;
         }
     else
         status =
@@ -61,13 +61,13 @@ static enum vbs_status fold_all(struct cu_build *b, struct cu_weights *w, float 
 enum vbs_status cu_weights_init(struct cu_build *b)
 {
     struct cu_weights *w = &b->session->weights[b->layer];
-    bool has_bias = b->l->attributes.bias;
+    bool has_bias = b->l->attributes.weighted.bias;
     float *values;
     enum vbs_status status;
 
     if (w->scale)
         return VBS_OK;
-    w->outputs = b->l->attributes.out_channels;
+    w->outputs = b->l->attributes.weighted.out_channels;
     w->count = vbs_weight_count(b->network, b->layer) / w->outputs;
     w->scale = vbs_arena_alloc(&b->session->arena, (size_t)w->outputs, sizeof *w->scale);
     values = malloc(3 * (size_t)w->outputs * sizeof *values);
@@ -88,7 +88,7 @@ enum vbs_status cu_weights_init(struct cu_build *b)
 static enum vbs_status write_transposed(struct cu_build *b, float *values)
 {
     const struct cu_weights *w = &b->session->weights[b->layer];
-    int64_t inputs = cu_view(b, 0)->dim[0], groups = b->l->attributes.groups;
+    int64_t inputs = cu_view(b, 0)->dim[0], groups = b->l->attributes.weighted.groups;
     int64_t all = vbs_weight_count(b->network, b->layer), n_out = w->outputs / groups;
     int64_t window = all / inputs / n_out;
     enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,

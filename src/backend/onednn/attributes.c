@@ -15,43 +15,43 @@ static int one(dnnl_alg_kind_t algorithm, double alpha, double beta, struct od_e
     return 1;
 }
 
-int od_eltwise_operations(enum vbs_op op, const struct vbs_attributes *a, struct od_eltwise *parts)
+int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a, struct od_eltwise *parts)
 {
     switch (op) {
     case VBS_OP_RELU:
         return one(dnnl_eltwise_relu, 0, 0, parts);
     case VBS_OP_LEAKY_RELU:
-        return one(dnnl_eltwise_relu, a->alpha, 0, parts);
+        return one(dnnl_eltwise_relu, a->leaky_relu.slope, 0, parts);
     case VBS_OP_ELU:
-        return one(dnnl_eltwise_elu, a->alpha, 0, parts);
+        return one(dnnl_eltwise_elu, a->elu.alpha, 0, parts);
     case VBS_OP_SELU:
-        return one(dnnl_eltwise_elu, a->alpha, 0, parts) +
-               one(dnnl_eltwise_linear, a->beta, 0, parts + 1);
+        return one(dnnl_eltwise_elu, a->selu.alpha, 0, parts) +
+               one(dnnl_eltwise_linear, a->selu.gamma, 0, parts + 1);
     case VBS_OP_CELU:
-        return one(dnnl_eltwise_linear, 1 / a->alpha, 0, parts) +
+        return one(dnnl_eltwise_linear, 1 / a->elu.alpha, 0, parts) +
                one(dnnl_eltwise_elu, 1, 0, parts + 1) +
-               one(dnnl_eltwise_linear, a->alpha, 0, parts + 2);
+               one(dnnl_eltwise_linear, a->elu.alpha, 0, parts + 2);
     case VBS_OP_SIGMOID:
         return one(dnnl_eltwise_logistic, 0, 0, parts);
     case VBS_OP_TANH:
         return one(dnnl_eltwise_tanh, 0, 0, parts);
     case VBS_OP_HARD_SIGMOID:
-        return one(dnnl_eltwise_linear, a->alpha, a->beta, parts) +
+        return one(dnnl_eltwise_linear, a->hard_sigmoid.slope, a->hard_sigmoid.offset, parts) +
                one(dnnl_eltwise_clip, 0, 1, parts + 1);
     case VBS_OP_HARD_SWISH:
         return one(dnnl_eltwise_hardswish, 0, 0, parts);
     case VBS_OP_SWISH:
         return one(dnnl_eltwise_swish, 1, 0, parts);
     case VBS_OP_GELU:
-        return one(a->alpha != 0 ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0, parts);
+        return one(a->gelu.by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0, parts);
     case VBS_OP_MISH:
         return one(dnnl_eltwise_mish, 0, 0, parts);
     case VBS_OP_SOFTPLUS:
         return one(dnnl_eltwise_soft_relu, 0, 0, parts);
     case VBS_OP_CLIP:
-        return one(dnnl_eltwise_clip, fmin(a->alpha, a->beta), a->beta, parts);
+        return one(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high, parts);
     case VBS_OP_LINEAR:
-        return one(dnnl_eltwise_linear, a->alpha, a->beta, parts);
+        return one(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, parts);
     case VBS_OP_EXP:
         return one(dnnl_eltwise_exp, 0, 0, parts);
     case VBS_OP_SQRT:

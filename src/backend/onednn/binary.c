@@ -37,7 +37,7 @@ static struct od_side side(const struct od_build *b, bool constant, int input)
 
 static struct od_pair sides(const struct od_build *b)
 {
-    bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.swapped;
+    bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.binary.swapped;
     struct od_side first = side(b, false, 0);
     struct od_side second = side(b, constant, 1);
 
@@ -270,7 +270,7 @@ static enum vbs_status try_primitive(struct od_build *b, const struct od_pair *p
 
 static bool with_value(const struct od_build *b, double value, struct od_eltwise *part)
 {
-    bool swapped = b->l->attributes.swapped;
+    bool swapped = b->l->attributes.binary.swapped;
     float v = (float)value;
 
     switch (b->l->op) {

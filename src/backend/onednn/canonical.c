@@ -20,7 +20,7 @@ bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b)
 /* Whether the operator has a kernel that reads and writes blocks. */
 static bool works_on_blocks(const struct vbs_layer *l)
 {
-    const struct vbs_attributes *a = &l->attributes;
+    const union vbs_attributes *a = &l->attributes;
 
     switch (l->op) {
     case VBS_OP_FC:
@@ -31,23 +31,23 @@ static bool works_on_blocks(const struct vbs_layer *l)
         return false;
     case VBS_OP_SOFTMAX:
     case VBS_OP_LOGSOFTMAX:
-        return a->axis == 0;
+        return a->softmax.axis == 0;
     case VBS_OP_RESIZE:
-        return a->resize_place != VBS_PLACE_TF_CROP && a->scale[0] == 1 &&
-               a->target.dim[0] == l->views[0].dim[0];
+        return a->resize.coordinates != VBS_COORDINATES_TF_CROP && a->resize.scale[0] == 1 &&
+               a->resize.shape.dim[0] == l->views[0].dim[0];
     case VBS_OP_PAD:
-        return a->begin[0] == 0 && a->end[0] == 0;
+        return a->pad.before[0] == 0 && a->pad.behind[0] == 0;
     case VBS_OP_EXPAND:
         return l->views[0].n_dims == l->shape.n_dims;
     default:
-        return vbs_op_class(l->op) != VBS_CLASS_REDUCE || !(a->axes & 1);
+        return vbs_op_class(l->op) != VBS_CLASS_REDUCE || !(a->reduce.axes & 1);
     }
 }
 
 /* A fully connected layer packs its weights in the order of its input. */
 static bool reads_whole(const struct vbs_layer *l)
 {
-    return l->op == VBS_OP_FC && !l->attributes.rows;
+    return l->op == VBS_OP_FC && !l->attributes.weighted.rows;
 }
 
 static bool reads_blocks(const struct vbs_network *network, const struct vbs_layer *l, int input)

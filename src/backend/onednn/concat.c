@@ -104,7 +104,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
 /* A copy for each input by loops, along any dimension and in any layout. */
 static enum vbs_status build_loops(struct od_build *b)
 {
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.concat.axis;
     int64_t weight_bytes = 0, first = 0;
     enum vbs_status status = od_kernel_begin(b, "loop:copy");
 
@@ -150,5 +150,5 @@ static enum vbs_status build_channels(struct od_build *b)
 
 enum vbs_status od_build_concat(struct od_build *b)
 {
-    return b->l->attributes.axis == 0 ? build_channels(b) : build_loops(b);
+    return b->l->attributes.concat.axis == 0 ? build_channels(b) : build_loops(b);
 }

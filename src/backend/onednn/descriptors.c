@@ -6,7 +6,8 @@ enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
                              const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *weights,
                              const dnnl_memory_desc_t *dst, union od_conv_desc *desc)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const int64_t *out_pad = b->l->attributes.weighted.out_pad;
+    const struct vbs_window *w = &b->l->attributes.weighted.window;
     bool bias = b->session->weights[b->layer].bias, deconv = b->l->op == VBS_OP_CONV_TRANSPOSE;
     dnnl_memory_desc_t bias_md;
     dnnl_dims_t strides, dilates, low, high;
@@ -16,10 +17,10 @@ enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
     if (status != VBS_OK)
         return status;
     for (int i = 0; i < od_input(b, 0)->n_spatial; i++) {
-        strides[i] = a->stride[i];
-        dilates[i] = a->dilation[i] - 1;
-        low[i] = a->pad_low[i];
-        high[i] = a->pad_high[i] - (deconv ? a->out_pad[i] : 0);
+        strides[i] = w->stride[i];
+        dilates[i] = w->dilation[i] - 1;
+        low[i] = w->pad_low[i];
+        high[i] = w->pad_high[i] - (deconv ? out_pad[i] : 0);
     }
     dnnl = deconv ? dnnl_dilated_deconvolution_forward_desc_init(
                         &desc->transposed, dnnl_forward_inference,

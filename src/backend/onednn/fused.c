@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Whether 0 stays 0. */
-static bool keeps_zero(enum vbs_op op, const struct vbs_attributes *a)
+static bool keeps_zero(enum vbs_op op, const union vbs_attributes *a)
 {
     switch (op) {
     case VBS_OP_SIGMOID:
@@ -26,12 +26,13 @@ static bool keeps_zero(enum vbs_op op, const struct vbs_attributes *a)
     case VBS_OP_ACOSH:
         return false;
     case VBS_OP_CLIP:
-        return a->alpha <= 0 && a->beta >= 0;
+        return a->clip.low <= 0 && a->clip.high >= 0;
     case VBS_OP_LINEAR:
-        return a->beta == 0;
+        return a->linear.shift == 0;
     case VBS_OP_SHRINK:
+        return a->shrink.lambda >= 0;
     case VBS_OP_THRESHOLDED_RELU:
-        return a->alpha >= 0;
+        return a->thresholded_relu.threshold >= 0;
     default:
         return true;
     }
@@ -41,15 +42,15 @@ static bool keeps_zero(enum vbs_op op, const struct vbs_attributes *a)
 
 struct scalar_plan {
     od_row *row;
-    float alpha, beta;
+    float threshold, bias; /* of THRESHOLDED_RELU and SHRINK */
     struct od_nest nest;
 };
 
 /* Operators by what they make of x. */
 #define SCALARS(X)                                                                                 \
     X(SOFTSIGN, x / (1 + fabsf(x)))                                                                \
-    X(THRESHOLDED_RELU, x > alpha ? x : 0)                                                         \
-    X(SHRINK, x<-alpha ? x + beta : x> alpha ? x - beta : 0)                                       \
+    X(THRESHOLDED_RELU, x > p->threshold ? x : 0)                                                  \
+    X(SHRINK, x<-p->threshold ? x + p->bias : x> p->threshold ? x - p->bias : 0)                   \
     X(SIGN, (float)(x > 0) - (float)(x < 0))                                                       \
     X(FLOOR, floorf(x))                                                                            \
     X(CEIL, ceilf(x))                                                                              \
@@ -72,9 +73,8 @@ struct scalar_plan {
                          float *const *at)                                                         \
     {                                                                                              \
         const struct scalar_plan *p = plan;                                                        \
-        const float alpha = p->alpha, beta = p->beta;                                              \
                                                                                                    \
-        (void)axis, (void)alpha, (void)beta;                                                       \
+        (void)axis, (void)p;                                                                       \
         for (int64_t i = first; i < first + n; i++) {                                              \
             float x = at[1][i];                                                                    \
                                                                                                    \
@@ -172,7 +172,7 @@ enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *par
 
 /* Appends a function's step; md is dense. */
 static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
-                                   const struct vbs_attributes *a, const dnnl_memory_desc_t *md,
+                                   const union vbs_attributes *a, const dnnl_memory_desc_t *md,
                                    dnnl_memory_t from, dnnl_memory_t to)
 {
     const dnnl_memory_t data[] = {to, from};
@@ -183,14 +183,20 @@ static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
     if (!rows[op])
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "layer '%s': the onednn backend has no '%s'",
                         b->l->name, vbs_op_word(op));
-    *plan = (struct scalar_plan){.row = rows[op], .alpha = (float)a->alpha, .beta = (float)a->beta};
+    plan->row = rows[op];
+    if (op == VBS_OP_THRESHOLDED_RELU)
+        plan->threshold = (float)a->thresholded_relu.threshold;
+    if (op == VBS_OP_SHRINK) {
+        plan->threshold = (float)a->shrink.lambda;
+        plan->bias = (float)a->shrink.bias;
+    }
     plan->nest.cost = 4;
     od_nest_add_strided(&plan->nest, (int64_t)(dnnl_memory_desc_get_size(md) / sizeof(float)), 1, 1,
                         0);
     return od_kernel_call(b, run_scalar, plan, 2, data);
 }
 
-enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const struct vbs_attributes *a,
+enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
                                const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
 {
     struct od_eltwise parts[OD_MAX_OPERATIONS];

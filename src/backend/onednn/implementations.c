@@ -117,7 +117,7 @@ static bool copying_may_pay(const struct od_build *b, const struct od_implementa
     if (!strstr(c->name, "gemm"))
         return false;
     for (int i = 0; i < in->n_spatial; i++)
-        if (b->l->attributes.kernel[i] > 1)
+        if (b->l->attributes.weighted.window.kernel[i] > 1)
             return false;
     return true;
 }

@@ -246,7 +246,7 @@ static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *t
     if (status != VBS_OK)
         return status;
     return location == OD_SRC ? od_kernel_reorder(b, &canonical_md, canonical, md, copy)
-                           : od_kernel_reorder(b, md, copy, &canonical_md, canonical);
+                              : od_kernel_reorder(b, md, copy, &canonical_md, canonical);
 }
 
 enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,

@@ -86,7 +86,7 @@ struct od_eltwise {
 };
 
 /* Those that make up op, one after the other; returns how many, 0: oneDNN has it not. */
-int od_eltwise_operations(enum vbs_op op, const struct vbs_attributes *attributes,
+int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *attributes,
                           struct od_eltwise *parts);
 
 /* How many fused operators of b's layer, from number first on, can be fused. */

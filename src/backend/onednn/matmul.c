@@ -27,7 +27,7 @@ static struct factor factor(const struct od_build *b, bool constant, int input)
 
 static void factors(const struct od_build *b, struct factor *x, struct factor *y)
 {
-    bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.swapped;
+    bool constant = b->l->operand.n_dims > 0, swapped = constant && b->l->attributes.binary.swapped;
 
     *x = factor(b, swapped, 0);
     *y = factor(b, constant && !swapped, swapped ? 0 : 1);

@@ -26,7 +26,7 @@ static enum vbs_status build_transpose(struct od_build *b)
     struct od_copy copy = identity(&b->l->shape);
 
     for (int d = 0; d < copy.n_routes; d++)
-        copy.routes[d].source = b->l->attributes.perm[d];
+        copy.routes[d].source = b->l->attributes.transpose.perm[d];
     return od_build_copy(b, &copy);
 }
 
@@ -35,8 +35,8 @@ static enum vbs_status build_slice(struct od_build *b)
     struct od_copy copy = identity(&b->l->shape);
 
     for (int d = 0; d < copy.n_routes; d++) {
-        copy.routes[d].first = b->l->attributes.begin[d];
-        copy.routes[d].step = b->l->attributes.step[d];
+        copy.routes[d].first = b->l->attributes.slice.begin[d];
+        copy.routes[d].step = b->l->attributes.slice.step[d];
     }
     return od_build_copy(b, &copy);
 }
@@ -78,21 +78,21 @@ static int64_t pad_position(enum vbs_pad_mode mode, int64_t i, int64_t n)
 
 static enum vbs_status build_pad(struct od_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     const struct vbs_shape *in = &od_input(b, 0)->shape;
     struct od_copy copy = identity(&b->l->shape);
 
-    copy.fill = (float)a->pad_value;
+    copy.fill = (float)a->pad.value;
     for (int d = 0; d < copy.n_routes; d++) {
         int64_t *positions;
 
-        if (a->begin[d] == 0 && a->end[d] == 0)
+        if (a->pad.before[d] == 0 && a->pad.behind[d] == 0)
             continue;
         positions = table(b, copy.routes[d].n);
         if (!positions)
             return vbs_no_memory(b->ctx);
         for (int64_t i = 0; i < copy.routes[d].n; i++)
-            positions[i] = pad_position(a->pad_mode, i - a->begin[d], in->dim[d]);
+            positions[i] = pad_position(a->pad.mode, i - a->pad.before[d], in->dim[d]);
         copy.routes[d].table = positions;
     }
     return od_build_copy(b, &copy);
@@ -101,7 +101,7 @@ static enum vbs_status build_pad(struct od_build *b)
 /* [C / groups, groups] of channels, which in plain samples are two dimensions. */
 static enum vbs_status copy_shuffle(struct od_build *b)
 {
-    int64_t groups = b->l->attributes.groups, n = b->l->shape.dim[0] / groups;
+    int64_t groups = b->l->attributes.shuffle.groups, n = b->l->shape.dim[0] / groups;
     struct od_copy copy = identity(&b->l->shape);
     int64_t *positions;
 
@@ -159,7 +159,7 @@ static enum vbs_status build_shuffle(struct od_build *b)
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_shuffle_forward_desc_init(&desc, dnnl_forward_inference, &md, 1,
-                                          out->channels / b->l->attributes.groups);
+                                          out->channels / b->l->attributes.shuffle.groups);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a shuffle");
     status = od_best(b, &desc, 0, &n_fused, &pd);
@@ -193,7 +193,7 @@ static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n
 static enum vbs_status build_gather(struct od_build *b)
 {
     const struct vbs_shape *in = &od_input(b, 0)->shape;
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.gather.axis;
     int64_t count = vbs_shape_elements(&b->l->operand);
     struct od_copy copy = identity(in);
     int64_t *positions = table(b, count);

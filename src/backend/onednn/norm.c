@@ -45,7 +45,8 @@ static enum vbs_status build_affine(struct od_build *b)
 
 static double epsilon(const struct od_build *b)
 {
-    return b->l->attributes.epsilon != 0 ? b->l->attributes.epsilon : VBS_BATCHNORM_EPSILON;
+    return b->l->attributes.norm.epsilon != 0 ? b->l->attributes.norm.epsilon
+                                              : VBS_BATCHNORM_EPSILON;
 }
 
 /* gamma and beta of the layer: [copies][n] each, of which what is beyond of is 0. */
@@ -151,9 +152,9 @@ static int64_t elements(const struct vbs_shape *shape, int first, int end)
 static enum vbs_status build_layer_norm(struct od_build *b)
 {
     const struct vbs_shape *shape = &b->l->shape;
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.norm.axis;
     int64_t n = elements(shape, axis, shape->n_dims);
-    bool affine = b->l->attributes.affine;
+    bool affine = b->l->attributes.norm.affine;
     unsigned flags = affine ? (unsigned)dnnl_use_scale | dnnl_use_shift : 0;
     dnnl_dims_t dims = {b->batch * elements(shape, 0, axis), n};
     int n_fused = 0;
@@ -178,7 +179,7 @@ static enum vbs_status build_layer_norm(struct od_build *b)
  * are fast kernels; zeros of the padding add nothing to a sum of squares. */
 static enum vbs_status build_lrn(struct od_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     struct od_tensor flat = *od_output(b);
     int n_fused = 0;
     dnnl_memory_desc_t md;
@@ -196,8 +197,8 @@ static enum vbs_status build_lrn(struct od_build *b)
     if (status != VBS_OK)
         return status;
     dnnl = dnnl_lrn_forward_desc_init(&desc, dnnl_forward_inference, dnnl_lrn_across_channels, &md,
-                                      a->lrn_size, (float)a->lrn_alpha, (float)a->lrn_beta,
-                                      (float)a->lrn_k);
+                                      a->lrn.size, (float)a->lrn.alpha, (float)a->lrn.beta,
+                                      (float)a->lrn.k);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a local response normalization");
     status = od_best(b, &desc, 0, &n_fused, &pd);
@@ -235,7 +236,7 @@ static enum vbs_status softmax_pd(struct od_build *b, const dnnl_memory_desc_t *
  * reference. */
 static enum vbs_status build_turned_softmax(struct od_build *b)
 {
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.softmax.axis;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     dnnl_memory_t from = NULL, to = NULL;
     int64_t weight_bytes = 0;
@@ -274,7 +275,7 @@ static enum vbs_status build_turned_softmax(struct od_build *b)
 static enum vbs_status build_softmax(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
-    int axis = b->l->attributes.axis;
+    int axis = b->l->attributes.softmax.axis;
     dnnl_memory_desc_t md;
     dnnl_primitive_desc_t pd;
     enum vbs_status status = axis == 0 ? od_describe(b, out, b->batch, out->canonical, false, &md)

@@ -27,7 +27,7 @@ enum vbs_status od_zero_padding(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes) VBS_MUST_CHECK;
 
 /* Appends an operator on values, from one memory object to the other, which may be the same. */
-enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const struct vbs_attributes *a,
+enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
                                const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                dnnl_memory_t to) VBS_MUST_CHECK;
 

@@ -6,7 +6,7 @@ struct window {
     bool dense;
 };
 
-static struct window window(const struct vbs_attributes *a, int n_spatial)
+static struct window window(const struct vbs_window *a, int n_spatial)
 {
     struct window w = {.dense = true};
 
@@ -80,10 +80,10 @@ static enum vbs_status build_window(struct od_build *b, const struct window *w,
 
 enum vbs_status od_build_pool(struct od_build *b)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
-    struct window w = window(a, od_input(b, 0)->n_spatial);
+    const union vbs_attributes *a = &b->l->attributes;
+    struct window w = window(&a->pool.window, od_input(b, 0)->n_spatial);
     dnnl_alg_kind_t algorithm = b->l->op == VBS_OP_POOL_MAX ? dnnl_pooling_max
-                                : a->pad_counts             ? dnnl_pooling_avg_include_padding
+                                : a->pool.pad_counts        ? dnnl_pooling_avg_include_padding
                                                             : dnnl_pooling_avg_exclude_padding;
 
     return build_window(b, &w, algorithm);

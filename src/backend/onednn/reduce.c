@@ -227,14 +227,14 @@ static void plan_reduce(const struct od_build *b, const struct od_tensor *in, in
         strides[d] = stride;
         steps[d] = step;
         stride *= in->shape.dim[d];
-        if (!(b->l->attributes.axes >> d & 1))
+        if (!(b->l->attributes.reduce.axes >> d & 1))
             step *= in->shape.dim[d];
     }
     od_nest_add_strided(&p->kept, b->batch, out_sample, in->stored_channels * in->positions, 0);
     for (int d = 0; d < in->shape.n_dims; d++) {
         int64_t n = d == 0 ? in->stored_channels / block : in->shape.dim[d];
 
-        if (b->l->attributes.axes >> d & 1) {
+        if (b->l->attributes.reduce.axes >> d & 1) {
             od_nest_add_strided(&p->reduced, n, 0, strides[d], 0);
             p->count *= (double)n;
         } else {
@@ -310,10 +310,10 @@ static bool folds_the_last(const struct od_build *b, int64_t *rows, int64_t *n)
 
     *rows = b->batch;
     *n = 1;
-    for (; d >= 0 && (b->l->attributes.axes >> d & 1); d--)
+    for (; d >= 0 && (b->l->attributes.reduce.axes >> d & 1); d--)
         *n *= in->dim[d];
     for (; d >= 0; d--) {
-        if ((b->l->attributes.axes >> d & 1) && in->dim[d] > 1)
+        if ((b->l->attributes.reduce.axes >> d & 1) && in->dim[d] > 1)
             return false;
         *rows *= in->dim[d];
     }
@@ -375,7 +375,7 @@ static bool is_global_pool(const struct od_build *b)
     unsigned spatial = ((1u << in->shape.n_dims) - 1) & ~1u;
     bool op = b->l->op == VBS_OP_REDUCE_MEAN || b->l->op == VBS_OP_REDUCE_MAX;
 
-    return op && in->canonical == OD_BLOCKED && b->l->attributes.axes == spatial &&
+    return op && in->canonical == OD_BLOCKED && b->l->attributes.reduce.axes == spatial &&
            b->l->shape.n_dims == in->shape.n_dims;
 }
 

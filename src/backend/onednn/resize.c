@@ -24,26 +24,27 @@ struct taps {
 /* ---- definitions ---- */
 
 /* Where position i lies in the input. length: the output's, which may be no whole number. */
-static double coordinate(const struct vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
+static double coordinate(const union vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
 {
-    double scale = a->scale[d], x = (double)i, n = (double)in, length = scale * n;
+    double scale = a->resize.scale[d], x = (double)i, n = (double)in, length = scale * n;
     double half = (x + 0.5) / scale - 0.5;
 
-    switch (a->resize_place) {
-    case VBS_PLACE_PYTORCH_HALF_PIXEL:
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
         return out > 1 ? half : 0;
-    case VBS_PLACE_ALIGN_CORNERS:
+    case VBS_COORDINATES_ALIGN_CORNERS:
         return out > 1 ? x * (n - 1) / (length - 1) : 0;
-    case VBS_PLACE_ASYMMETRIC:
+    case VBS_COORDINATES_ASYMMETRIC:
         return x / scale;
-    case VBS_PLACE_TF_HALF_PIXEL:
+    case VBS_COORDINATES_TF_HALF_PIXEL:
         return (x + 0.5) / scale;
-    case VBS_PLACE_HALF_PIXEL_SYMMETRIC:
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
         return n / 2 * (1 - (double)out / length) + half;
-    case VBS_PLACE_TF_CROP:
-        return out > 1 ? (n - 1) * (a->roi_begin[d] +
-                                    x * (a->roi_end[d] - a->roi_begin[d]) / (double)(out - 1))
-                       : (n - 1) * 0.5 * (a->roi_begin[d] + a->roi_end[d]);
+    case VBS_COORDINATES_TF_CROP:
+        return out > 1 ? (n - 1) * (a->resize.roi_begin[d] +
+                                    x * (a->resize.roi_end[d] - a->resize.roi_begin[d]) /
+                                        (double)(out - 1))
+                       : (n - 1) * 0.5 * (a->resize.roi_begin[d] + a->resize.roi_end[d]);
     default:
         return half;
     }
@@ -81,25 +82,25 @@ static int64_t clamped(double x, int64_t n)
 }
 
 /* The taps of one position, which lies at x. */
-static void position_taps(const struct vbs_attributes *a, double x, int64_t n, int64_t *index,
+static void position_taps(const union vbs_attributes *a, double x, int64_t n, int64_t *index,
                           float *weight)
 {
-    int taps = n_taps(a->resize_mode);
-    double first = taps == 1 ? nearest(a->resize_nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
+    int taps = n_taps(a->resize.mode);
+    double first = taps == 1 ? nearest(a->resize.nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
     double sum = 0, weights[MAX_TAPS];
 
     for (int t = 0; t < taps; t++) {
         double at = first + t, distance = fabs(x - at);
 
         index[t] = clamped(at, n);
-        weights[t] = taps == 1 ? 1 : taps == 2 ? 1 - distance : cubic(a->cubic_a, distance);
-        if (taps > 1 && a->exclude_outside && (at < 0 || at > (double)(n - 1)))
+        weights[t] = taps == 1 ? 1 : taps == 2 ? 1 - distance : cubic(a->resize.cubic_a, distance);
+        if (taps > 1 && a->resize.exclude_outside && (at < 0 || at > (double)(n - 1)))
             weights[t] = 0;
         sum += weights[t];
     }
     for (int t = 0; t < taps; t++)
-        weight[t] = (float)(a->exclude_outside && sum != 0 ? weights[t] / sum : weights[t]);
-    if (a->resize_place == VBS_PLACE_TF_CROP && (x < 0 || x > (double)(n - 1)))
+        weight[t] = (float)(a->resize.exclude_outside && sum != 0 ? weights[t] / sum : weights[t]);
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (x < 0 || x > (double)(n - 1)))
         index[0] = -1;
 }
 
@@ -116,11 +117,11 @@ static bool is_only(const struct taps *taps, int64_t i, int64_t index)
 
 static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
 {
-    const struct vbs_attributes *a = &b->l->attributes;
+    const union vbs_attributes *a = &b->l->attributes;
     struct vbs_arena *arena = &b->session->arena;
     int64_t in = od_input(b, 0)->shape.dim[d], out = b->l->shape.dim[d];
 
-    *taps = (struct taps){.n_in = in, .n_out = out, .n = n_taps(a->resize_mode), .same = in == out};
+    *taps = (struct taps){.n_in = in, .n_out = out, .n = n_taps(a->resize.mode), .same = in == out};
     taps->index = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->index);
     taps->weight = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->weight);
     if (!taps->index || !taps->weight)
@@ -192,7 +193,7 @@ static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, 
                                      dnnl_primitive_desc_t *pd)
 {
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
-    dnnl_alg_kind_t algorithm = b->l->attributes.resize_mode == VBS_RESIZE_NEAREST
+    dnnl_alg_kind_t algorithm = b->l->attributes.resize.mode == VBS_RESIZE_NEAREST
                                     ? dnnl_resampling_nearest
                                     : dnnl_resampling_linear;
     dnnl_resampling_desc_t desc;
@@ -248,7 +249,7 @@ static enum vbs_status build_primitive(struct od_build *b, int n)
 static enum vbs_status build_nearest(struct od_build *b, const struct taps *taps)
 {
     struct od_copy copy = {.n_routes = b->l->shape.n_dims,
-                           .fill = (float)b->l->attributes.extrapolation};
+                           .fill = (float)b->l->attributes.resize.extrapolation};
 
     for (int d = 0; d < copy.n_routes; d++)
         copy.routes[d] = (struct od_route){.n = taps[d].n_out,
@@ -347,7 +348,7 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
     *pass = (struct pass){.taps = taps[d],
                           .outer = b->batch,
                           .inner = block,
-                          .fill = (float)b->l->attributes.extrapolation};
+                          .fill = (float)b->l->attributes.resize.extrapolation};
     for (int i = 0; i < d; i++)
         pass->outer *= i == 0 && block > 1 ? in->stored_channels / block : shape->dim[i];
     for (int i = d + 1; i < shape->n_dims; i++)
@@ -426,9 +427,9 @@ enum vbs_status od_build_resize(struct od_build *b)
     if (n > 0) {
         enum vbs_status status = build_primitive(b, n);
 
-        if (status != VBS_OK || b->l->attributes.resize_mode != VBS_RESIZE_NEAREST)
+        if (status != VBS_OK || b->l->attributes.resize.mode != VBS_RESIZE_NEAREST)
             return status;
     }
-    return same || b->l->attributes.resize_mode == VBS_RESIZE_NEAREST ? build_nearest(b, taps)
+    return same || b->l->attributes.resize.mode == VBS_RESIZE_NEAREST ? build_nearest(b, taps)
                                                                       : build_passes(b, taps);
 }

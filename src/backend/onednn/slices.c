@@ -31,7 +31,7 @@ static const struct od_weights *weights_of(const struct od_build *b)
 
 static int64_t groups_of(const struct od_build *b)
 {
-    return b->l->op == VBS_OP_CONV ? b->l->attributes.groups : 1;
+    return b->l->op == VBS_OP_CONV ? b->l->attributes.weighted.groups : 1;
 }
 
 static int64_t units_of(const struct od_build *b)

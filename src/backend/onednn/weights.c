@@ -17,15 +17,15 @@
 
 int64_t od_weights_outputs(const struct od_build *b)
 {
-    return b->l->attributes.out_channels;
+    return b->l->attributes.weighted.out_channels;
 }
 
 int64_t od_weights_inputs(const struct od_build *b)
 {
     const struct od_tensor *in = od_input(b, 0);
 
-    return b->l->attributes.rows ? in->shape.dim[in->shape.n_dims - 1]
-                                 : in->stored_channels * in->positions;
+    return b->l->attributes.weighted.rows ? in->shape.dim[in->shape.n_dims - 1]
+                                          : in->stored_channels * in->positions;
 }
 
 int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm)
@@ -47,7 +47,7 @@ static bool folds(const struct od_build *b, enum vbs_op op)
     bool by_channel = op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE;
 
     return op == VBS_OP_LINEAR || op == VBS_OP_DROPOUT ||
-           (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.rows));
+           (by_channel && !(b->l->op == VBS_OP_FC && b->l->attributes.weighted.rows));
 }
 
 /* Folds fused operator number fused: scale and bias become those of the pair. */
@@ -62,8 +62,8 @@ static enum vbs_status fold(struct od_build *b, int fused, struct od_weights *w)
         return vbs_no_memory(b->ctx);
     if (f->op == VBS_OP_LINEAR)
         for (int64_t c = 0; c < channels; c++) {
-            pair[c] = (float)f->attributes.alpha;
-            pair[channels + c] = (float)f->attributes.beta;
+            pair[c] = (float)f->attributes.linear.factor;
+            pair[channels + c] = (float)f->attributes.linear.shift;
         }
     else
         status = vbs_affine(b->ctx, b->network, b->layer, fused, channels, pair, pair + channels);
@@ -84,7 +84,7 @@ static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor
 static int64_t find_unit(const struct od_build *b, int64_t channels)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
-    int64_t groups = b->l->attributes.groups;
+    int64_t groups = b->l->attributes.weighted.groups;
 
     if (b->l->op == VBS_OP_FC)
         return channels % b->session->block == 0 ? b->session->block : 1;
@@ -108,7 +108,7 @@ enum vbs_status od_weights_init(struct od_build *b)
     struct od_weights *w = &b->session->weights[b->layer];
     int64_t outputs = od_weights_outputs(b);
     int64_t stored = b->l->op == VBS_OP_FC ? outputs : od_output(b)->stored_channels;
-    bool bias = b->l->attributes.bias;
+    bool bias = b->l->attributes.weighted.bias;
     enum vbs_status status = VBS_OK;
 
     if (w->scale)
@@ -155,21 +155,21 @@ void od_weights_release(struct od_weights *weights)
 
 static bool depthwise(const struct od_build *b)
 {
-    int64_t groups = b->l->attributes.groups;
+    int64_t groups = b->l->attributes.weighted.groups;
 
     return groups == od_input(b, 0)->channels && groups == od_output(b)->channels;
 }
 
 bool od_filter_can_be_stored(const struct od_build *b)
 {
-    return b->l->attributes.groups == 1 ||
+    return b->l->attributes.weighted.groups == 1 ||
            (depthwise(b) && od_input(b, 0)->stored_channels == od_output(b)->stored_channels);
 }
 
 int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
-    int64_t groups = b->l->attributes.groups;
+    int64_t groups = b->l->attributes.weighted.groups;
     int64_t n_in = stored ? in->stored_channels : in->channels;
     int64_t n_out = stored ? out->stored_channels : out->channels;
     int n = 0;
@@ -182,7 +182,7 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     dims[n++] = n_out / groups;
     dims[n++] = n_in / groups;
     for (int i = 0; i < in->n_spatial; i++)
-        dims[n++] = b->l->attributes.kernel[i];
+        dims[n++] = b->l->attributes.weighted.window.kernel[i];
     return n;
 }
 
@@ -216,7 +216,7 @@ static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int6
  * output. */
 static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride, float *plain)
 {
-    int64_t inputs = od_input(b, 0)->channels, groups = b->l->attributes.groups;
+    int64_t inputs = od_input(b, 0)->channels, groups = b->l->attributes.weighted.groups;
     int64_t n = vbs_weight_count(b->network, b->layer) / inputs;
     int64_t n_out = od_weights_outputs(b) / groups, window = n / n_out;
     const float *scale = b->session->weights[b->layer].scale;
@@ -238,7 +238,7 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int6
                                    int64_t stride, float *plain)
 {
     const struct od_tensor *in = od_input(b, 0);
-    bool rows = b->l->attributes.rows;
+    bool rows = b->l->attributes.weighted.rows;
     int64_t n = rows ? stride : in->channels * in->positions;
     float *row = malloc((size_t)n * sizeof *row);
     enum vbs_status status = row ? VBS_OK : vbs_no_memory(b->ctx);
@@ -261,7 +261,8 @@ static enum vbs_status transposed_md(struct od_build *b, const struct od_packed 
                                      dnnl_memory_desc_t *md, int64_t *stride)
 {
     dnnl_dims_t dims = {0}, strides = {0};
-    int n = od_filter_dims(b, packed->stored, dims), o = b->l->attributes.groups > 1 ? 1 : 0;
+    int n = od_filter_dims(b, packed->stored, dims),
+        o = b->l->attributes.weighted.groups > 1 ? 1 : 0;
     dnnl_status_t status;
 
     strides[n - 1] = 1;
@@ -285,7 +286,7 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *pack
         dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde, dnnl_abcdef};
     dnnl_dims_t dims = {0, b->l->op == VBS_OP_FC ? od_weights_inputs(b) : 0};
     int n = b->l->op == VBS_OP_FC ? 2 : od_filter_dims(b, packed->stored, dims);
-    int leading = n == 2 || b->l->attributes.groups == 1 ? 1 : 2;
+    int leading = n == 2 || b->l->attributes.weighted.groups == 1 ? 1 : 2;
     dnnl_status_t status;
 
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
@@ -372,7 +373,7 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
 
 static bool has_groups(const struct od_build *b)
 {
-    return b->l->op != VBS_OP_FC && b->l->attributes.groups > 1;
+    return b->l->op != VBS_OP_FC && b->l->attributes.weighted.groups > 1;
 }
 
 int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups)

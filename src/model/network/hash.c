@@ -44,58 +44,245 @@ static uint64_t mix_reals(uint64_t hash, const double *values, int count)
     return hash;
 }
 
-/* What MOVE operators and concat know. */
-static uint64_t mix_moves(uint64_t hash, const struct vbs_attributes *attributes)
+/* Every attribute that any operator has, in the order in which they are mixed; 0 where an operator
+ * has it not. The order, and which attributes of different operators share a field, must stay as
+ * they are while HASH_VERSION does. */
+struct flat {
+    int64_t out_channels, groups;
+    bool bias, affine;
+    struct vbs_window window;
+    bool pad_counts;
+    int64_t lrn_size;
+    double lrn_alpha, lrn_beta, lrn_k;
+    int64_t out_pad[VBS_MAX_SPATIAL];
+    double epsilon, alpha, beta;
+    bool rows, swapped;
+    int axis;
+    unsigned axes;
+    int perm[VBS_MAX_DIMS];
+    int64_t begin[VBS_MAX_DIMS], step[VBS_MAX_DIMS], end[VBS_MAX_DIMS];
+    enum vbs_pad_mode pad_mode;
+    double pad_value;
+    struct vbs_shape shape;
+    const union vbs_attributes *resize; /* or null */
+};
+
+static void flatten_weighted(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
+{
+    flat->out_channels = a->weighted.out_channels;
+    flat->bias = a->weighted.bias;
+    if (op == VBS_OP_FC) {
+        flat->rows = a->weighted.rows;
+        return;
+    }
+    flat->groups = a->weighted.groups;
+    flat->window = a->weighted.window;
+    memcpy(flat->out_pad, a->weighted.out_pad, sizeof flat->out_pad);
+}
+
+/* Operators that work value by value. */
+static void flatten_unary(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
+{
+    switch (op) {
+    case VBS_OP_LEAKY_RELU:
+        flat->alpha = a->leaky_relu.slope;
+        break;
+    case VBS_OP_ELU:
+    case VBS_OP_CELU:
+        flat->alpha = a->elu.alpha;
+        break;
+    case VBS_OP_SELU:
+        flat->alpha = a->selu.alpha;
+        flat->beta = a->selu.gamma;
+        break;
+    case VBS_OP_HARD_SIGMOID:
+        flat->alpha = a->hard_sigmoid.slope;
+        flat->beta = a->hard_sigmoid.offset;
+        break;
+    case VBS_OP_GELU:
+        flat->alpha = a->gelu.by_tanh;
+        break;
+    case VBS_OP_THRESHOLDED_RELU:
+        flat->alpha = a->thresholded_relu.threshold;
+        break;
+    case VBS_OP_SHRINK:
+        flat->alpha = a->shrink.lambda;
+        flat->beta = a->shrink.bias;
+        break;
+    case VBS_OP_CLIP:
+        flat->alpha = a->clip.low;
+        flat->beta = a->clip.high;
+        break;
+    case VBS_OP_LINEAR:
+        flat->alpha = a->linear.factor;
+        flat->beta = a->linear.shift;
+        break;
+    default:
+        break;
+    }
+}
+
+static void flatten_move(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
+{
+    switch (op) {
+    case VBS_OP_TRANSPOSE:
+        memcpy(flat->perm, a->transpose.perm, sizeof flat->perm);
+        break;
+    case VBS_OP_SHUFFLE:
+        flat->groups = a->shuffle.groups;
+        break;
+    case VBS_OP_SLICE:
+        memcpy(flat->begin, a->slice.begin, sizeof flat->begin);
+        memcpy(flat->step, a->slice.step, sizeof flat->step);
+        memcpy(flat->end, a->slice.count, sizeof flat->end);
+        break;
+    case VBS_OP_PAD:
+        memcpy(flat->begin, a->pad.before, sizeof flat->begin);
+        memcpy(flat->end, a->pad.behind, sizeof flat->end);
+        flat->pad_mode = a->pad.mode;
+        flat->pad_value = a->pad.value;
+        break;
+    case VBS_OP_EXPAND:
+        flat->shape = a->expand.shape;
+        break;
+    case VBS_OP_GATHER:
+        flat->axis = a->gather.axis;
+        flat->shape = a->gather.indices;
+        break;
+    default:
+        break;
+    }
+}
+
+static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
+{
+    switch (op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+    case VBS_OP_FC:
+        flatten_weighted(op, a, flat);
+        break;
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        flat->window = a->pool.window;
+        flat->pad_counts = a->pool.pad_counts;
+        break;
+    case VBS_OP_LRN:
+        flat->lrn_size = a->lrn.size;
+        flat->lrn_alpha = a->lrn.alpha;
+        flat->lrn_beta = a->lrn.beta;
+        flat->lrn_k = a->lrn.k;
+        break;
+    case VBS_OP_BATCHNORM:
+    case VBS_OP_INSTANCE_NORM:
+    case VBS_OP_LAYER_NORM:
+        flat->affine = a->norm.affine;
+        flat->axis = a->norm.axis;
+        flat->epsilon = a->norm.epsilon;
+        break;
+    case VBS_OP_SCALE:
+        flat->bias = a->scale.bias;
+        break;
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+        flat->axis = a->softmax.axis;
+        break;
+    case VBS_OP_CONCAT:
+        flat->axis = a->concat.axis;
+        break;
+    case VBS_OP_MATMUL:
+        flat->swapped = a->binary.swapped;
+        break;
+    case VBS_OP_RESIZE:
+        flat->shape = a->resize.shape;
+        flat->resize = a;
+        break;
+    default:
+        break;
+    }
+}
+
+static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
+{
+    memset(flat, 0, sizeof *flat);
+    switch (vbs_op_class(op)) {
+    case VBS_CLASS_UNARY:
+        flatten_unary(op, a, flat);
+        break;
+    case VBS_CLASS_BINARY:
+        flat->swapped = a->binary.swapped;
+        break;
+    case VBS_CLASS_REDUCE:
+        flat->axes = a->reduce.axes;
+        break;
+    case VBS_CLASS_MOVE:
+        flatten_move(op, a, flat);
+        break;
+    default:
+        flatten_other(op, a, flat);
+        break;
+    }
+}
+
+static uint64_t mix_moves(uint64_t hash, const struct flat *flat)
 {
     for (int i = 0; i < VBS_MAX_DIMS; i++)
-        hash = mix(hash, (uint64_t)attributes->perm[i]);
-    hash = mix_sizes(hash, attributes->begin, VBS_MAX_DIMS);
-    hash = mix_sizes(hash, attributes->step, VBS_MAX_DIMS);
-    hash = mix_sizes(hash, attributes->end, VBS_MAX_DIMS);
-    hash = mix(hash, (uint64_t)attributes->pad_mode);
-    hash = mix_real(hash, attributes->pad_value);
-    return mix_shape(hash, &attributes->target);
+        hash = mix(hash, (uint64_t)flat->perm[i]);
+    hash = mix_sizes(hash, flat->begin, VBS_MAX_DIMS);
+    hash = mix_sizes(hash, flat->step, VBS_MAX_DIMS);
+    hash = mix_sizes(hash, flat->end, VBS_MAX_DIMS);
+    hash = mix(hash, (uint64_t)flat->pad_mode);
+    hash = mix_real(hash, flat->pad_value);
+    return mix_shape(hash, &flat->shape);
 }
 
-static uint64_t mix_resize(uint64_t hash, const struct vbs_attributes *attributes)
+/* attributes: of a resize, or null. */
+static uint64_t mix_resize(uint64_t hash, const union vbs_attributes *attributes)
 {
-    hash = mix(hash, (uint64_t)attributes->resize_mode);
-    hash = mix(hash, (uint64_t)attributes->resize_place);
-    hash = mix(hash, (uint64_t)attributes->resize_nearest);
-    hash = mix(hash, (uint64_t)attributes->exclude_outside);
-    hash = mix_real(hash, attributes->cubic_a);
-    hash = mix_real(hash, attributes->extrapolation);
-    hash = mix_reals(hash, attributes->scale, VBS_MAX_DIMS);
-    hash = mix_reals(hash, attributes->roi_begin, VBS_MAX_DIMS);
-    return mix_reals(hash, attributes->roi_end, VBS_MAX_DIMS);
+    static const union vbs_attributes none = {.resize = {.mode = VBS_RESIZE_NEAREST}};
+    const union vbs_attributes *a = attributes ? attributes : &none;
+
+    hash = mix(hash, (uint64_t)a->resize.mode);
+    hash = mix(hash, (uint64_t)a->resize.coordinates);
+    hash = mix(hash, (uint64_t)a->resize.nearest);
+    hash = mix(hash, (uint64_t)a->resize.exclude_outside);
+    hash = mix_real(hash, a->resize.cubic_a);
+    hash = mix_real(hash, a->resize.extrapolation);
+    hash = mix_reals(hash, a->resize.scale, VBS_MAX_DIMS);
+    hash = mix_reals(hash, a->resize.roi_begin, VBS_MAX_DIMS);
+    return mix_reals(hash, a->resize.roi_end, VBS_MAX_DIMS);
 }
 
-static uint64_t mix_attributes(uint64_t hash, const struct vbs_attributes *attributes)
+static uint64_t mix_attributes(uint64_t hash, enum vbs_op op,
+                               const union vbs_attributes *attributes)
 {
-    hash = mix(hash, (uint64_t)attributes->out_channels);
-    hash = mix(hash, (uint64_t)attributes->groups);
-    hash = mix(hash, (uint64_t)attributes->bias);
-    hash = mix(hash, (uint64_t)attributes->affine);
-    hash = mix_sizes(hash, attributes->kernel, VBS_MAX_SPATIAL);
-    hash = mix_sizes(hash, attributes->stride, VBS_MAX_SPATIAL);
-    hash = mix_sizes(hash, attributes->dilation, VBS_MAX_SPATIAL);
-    hash = mix_sizes(hash, attributes->pad_low, VBS_MAX_SPATIAL);
-    hash = mix_sizes(hash, attributes->pad_high, VBS_MAX_SPATIAL);
-    hash = mix(hash, (uint64_t)attributes->pad_counts);
-    hash = mix(hash, (uint64_t)attributes->lrn_size);
-    hash = mix_real(hash, attributes->lrn_alpha);
-    hash = mix_real(hash, attributes->lrn_beta);
-    hash = mix_real(hash, attributes->lrn_k);
-    hash = mix_sizes(hash, attributes->out_pad, VBS_MAX_SPATIAL);
-    hash = mix_real(hash, attributes->epsilon);
-    hash = mix_real(hash, attributes->alpha);
-    hash = mix_real(hash, attributes->beta);
-    hash = mix(hash, (uint64_t)attributes->rows);
-    hash = mix(hash, (uint64_t)attributes->swapped);
-    hash = mix(hash, (uint64_t)attributes->axis);
-    hash = mix(hash, (uint64_t)attributes->axes);
-    hash = mix_moves(hash, attributes);
-    return mix_resize(hash, attributes);
+    struct flat flat;
+
+    flatten(op, attributes, &flat);
+    hash = mix(hash, (uint64_t)flat.out_channels);
+    hash = mix(hash, (uint64_t)flat.groups);
+    hash = mix(hash, (uint64_t)flat.bias);
+    hash = mix(hash, (uint64_t)flat.affine);
+    hash = mix_sizes(hash, flat.window.kernel, VBS_MAX_SPATIAL);
+    hash = mix_sizes(hash, flat.window.stride, VBS_MAX_SPATIAL);
+    hash = mix_sizes(hash, flat.window.dilation, VBS_MAX_SPATIAL);
+    hash = mix_sizes(hash, flat.window.pad_low, VBS_MAX_SPATIAL);
+    hash = mix_sizes(hash, flat.window.pad_high, VBS_MAX_SPATIAL);
+    hash = mix(hash, (uint64_t)flat.pad_counts);
+    hash = mix(hash, (uint64_t)flat.lrn_size);
+    hash = mix_real(hash, flat.lrn_alpha);
+    hash = mix_real(hash, flat.lrn_beta);
+    hash = mix_real(hash, flat.lrn_k);
+    hash = mix_sizes(hash, flat.out_pad, VBS_MAX_SPATIAL);
+    hash = mix_real(hash, flat.epsilon);
+    hash = mix_real(hash, flat.alpha);
+    hash = mix_real(hash, flat.beta);
+    hash = mix(hash, (uint64_t)flat.rows);
+    hash = mix(hash, (uint64_t)flat.swapped);
+    hash = mix(hash, (uint64_t)flat.axis);
+    hash = mix(hash, (uint64_t)flat.axes);
+    hash = mix_moves(hash, &flat);
+    return mix_resize(hash, flat.resize);
 }
 
 static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer)
@@ -107,12 +294,12 @@ static uint64_t mix_layer(uint64_t hash, const struct vbs_layer *layer)
         hash = mix_shape(hash, &layer->views[i]);
     }
     hash = mix_shape(hash, &layer->operand);
-    hash = mix_attributes(hash, &layer->attributes);
+    hash = mix_attributes(hash, layer->op, &layer->attributes);
     hash = mix_shape(hash, &layer->shape);
     hash = mix(hash, (uint64_t)layer->n_fused);
     for (int i = 0; i < layer->n_fused; i++) {
         hash = mix(hash, (uint64_t)layer->fused[i].op);
-        hash = mix_attributes(hash, &layer->fused[i].attributes);
+        hash = mix_attributes(hash, layer->fused[i].op, &layer->fused[i].attributes);
     }
     return hash;
 }

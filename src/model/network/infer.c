@@ -27,65 +27,68 @@ static enum vbs_status shapes_differ(struct vbs_ctx *ctx, const char *what,
 
 /* ---- windows ---- */
 
-/* Window i of attributes over a dimension of in elements: *out positions. */
-static enum vbs_status infer_window(struct vbs_ctx *ctx, enum vbs_op op, bool round_up,
-                                    struct vbs_attributes *attributes, int i, int64_t in,
-                                    int64_t *out)
+/* Windows along spatial dimension i, of in elements: *out positions. */
+static enum vbs_status infer_window(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                    struct vbs_window *window, int i, int64_t in, int64_t *out)
 {
-    int64_t stride = attributes->stride[i];
-    int64_t low = attributes->pad_low[i], high = attributes->pad_high[i];
-    int64_t extent = (attributes->kernel[i] - 1) * attributes->dilation[i] + 1;
+    int64_t stride = window->stride[i];
+    int64_t low = window->pad_low[i], high = window->pad_high[i];
+    int64_t extent = (window->kernel[i] - 1) * window->dilation[i] + 1;
     int64_t padded = in + low + high, positions;
+    bool pool = is_pool(operation->op), round_up = pool && operation->round_up;
 
     if (extent > padded)
         return vbs_fail(ctx, VBS_FORMAT,
                         "kernel spans %lld, more than the %lld of its padded input",
                         (long long)extent, (long long)padded);
-    if (is_pool(op) && (low >= extent || high >= extent))
+    if (pool && (low >= extent || high >= extent))
         return vbs_fail(ctx, VBS_FORMAT, "padding %lld leaves windows of kernel %lld without input",
                         (long long)(low > high ? low : high), (long long)extent);
     positions = (padded - extent + (round_up ? stride - 1 : 0)) / stride + 1;
     if (round_up && (positions - 1) * stride >= in + low)
         positions--;
-    if (is_pool(op)) {
+    if (pool) {
         int64_t need = (positions - 1) * stride + extent - in - low;
 
-        attributes->pad_high[i] = need > 0 ? need : 0;
+        window->pad_high[i] = need > 0 ? need : 0;
     }
     *out = positions;
     return VBS_OK;
 }
 
 /* The other way round: window i of a deconv spreads each of in values over *out positions. */
-static enum vbs_status infer_spread(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_spread(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                     int i, int64_t in, int64_t *out)
 {
-    int64_t extent = (attributes->kernel[i] - 1) * attributes->dilation[i] + 1;
+    const struct vbs_window *window = &attributes->weighted.window;
+    int64_t extent = (window->kernel[i] - 1) * window->dilation[i] + 1;
 
-    if (!within(attributes->out_pad[i], 0))
+    if (!within(attributes->weighted.out_pad[i], 0))
         return vbs_fail(ctx, VBS_FORMAT, "padding of the output is out of range");
     /* of 2^62 at most each */
-    *out = (in - 1) * attributes->stride[i] + extent + attributes->out_pad[i] -
-           attributes->pad_low[i] - attributes->pad_high[i];
+    *out = (in - 1) * window->stride[i] + extent + attributes->weighted.out_pad[i] -
+           window->pad_low[i] - window->pad_high[i];
     if (*out < 1)
         return vbs_fail(ctx, VBS_FORMAT, "padding cuts off the whole output");
     return VBS_OK;
 }
 
-static enum vbs_status check_window(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
-                                    int i)
+static enum vbs_status check_window(struct vbs_ctx *ctx, const struct vbs_window *window, int i)
 {
-    if (within(attributes->kernel[i], 1) && within(attributes->stride[i], 1) &&
-        within(attributes->dilation[i], 1) && within(attributes->pad_low[i], 0) &&
-        within(attributes->pad_high[i], 0))
+    if (within(window->kernel[i], 1) && within(window->stride[i], 1) &&
+        within(window->dilation[i], 1) && within(window->pad_low[i], 0) &&
+        within(window->pad_high[i], 0))
         return VBS_OK;
     return vbs_fail(ctx, VBS_FORMAT, "kernel, stride, dilation or padding is out of range");
 }
 
-static enum vbs_status infer_windows(struct vbs_ctx *ctx, enum vbs_op op, bool round_up,
-                                     struct vbs_attributes *attributes,
-                                     const struct vbs_shape *input, struct vbs_shape *output)
+static enum vbs_status infer_windows(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                     union vbs_attributes *attributes, struct vbs_shape *output)
 {
+    const struct vbs_shape *input = &operation->inputs[0];
+    enum vbs_op op = operation->op;
+    struct vbs_window *window =
+        is_pool(op) ? &attributes->pool.window : &attributes->weighted.window;
     enum vbs_status status = VBS_OK;
     int n = vbs_shape_n_spatial(input);
 
@@ -99,20 +102,20 @@ static enum vbs_status infer_windows(struct vbs_ctx *ctx, enum vbs_op op, bool r
     for (int i = 0; i < n && status == VBS_OK; i++) {
         int64_t in = input->dim[i + 1], *out = &output->dim[i + 1];
 
-        status = check_window(ctx, attributes, i);
+        status = check_window(ctx, window, i);
         if (status == VBS_OK && op == VBS_OP_CONV_TRANSPOSE)
             status = infer_spread(ctx, attributes, i, in, out);
         else if (status == VBS_OK)
-            status = infer_window(ctx, op, round_up, attributes, i, in, out);
+            status = infer_window(ctx, operation, window, i, in, out);
     }
     return status;
 }
 
-static enum vbs_status infer_conv(struct vbs_ctx *ctx, enum vbs_op op,
-                                  struct vbs_attributes *attributes, const struct vbs_shape *input,
-                                  struct vbs_shape *output)
+static enum vbs_status infer_conv(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                  union vbs_attributes *attributes, struct vbs_shape *output)
 {
-    int64_t groups = attributes->groups, out = attributes->out_channels;
+    const struct vbs_shape *input = &operation->inputs[0];
+    int64_t groups = attributes->weighted.groups, out = attributes->weighted.out_channels;
     enum vbs_status status;
 
     if (!within(out, 1) || !within(groups, 1))
@@ -121,32 +124,32 @@ static enum vbs_status infer_conv(struct vbs_ctx *ctx, enum vbs_op op,
         return vbs_fail(ctx, VBS_FORMAT,
                         "%lld groups do not divide %lld input and %lld output channels",
                         (long long)groups, (long long)input->dim[0], (long long)out);
-    status = infer_windows(ctx, op, false, attributes, input, output);
+    status = infer_windows(ctx, operation, attributes, output);
     if (status == VBS_OK)
         output->dim[0] = out;
     return status;
 }
 
-static enum vbs_status infer_fc(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_fc(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                 struct vbs_shape *output)
 {
-    if (!within(attributes->out_channels, 1))
+    if (!within(attributes->weighted.out_channels, 1))
         return vbs_fail(ctx, VBS_FORMAT, "output channels are out of range");
-    if (attributes->rows)
-        output->dim[output->n_dims - 1] = attributes->out_channels;
+    if (attributes->weighted.rows)
+        output->dim[output->n_dims - 1] = attributes->weighted.out_channels;
     else
-        *output = (struct vbs_shape){.n_dims = 1, .dim = {attributes->out_channels}};
+        *output = (struct vbs_shape){.n_dims = 1, .dim = {attributes->weighted.out_channels}};
     return VBS_OK;
 }
 
-static enum vbs_status check_lrn(struct vbs_ctx *ctx, const struct vbs_attributes *attributes)
+static enum vbs_status check_lrn(struct vbs_ctx *ctx, const union vbs_attributes *attributes)
 {
-    if (!within(attributes->lrn_size, 1) || attributes->lrn_size % 2 == 0)
+    if (!within(attributes->lrn.size, 1) || attributes->lrn.size % 2 == 0)
         return vbs_fail(ctx, VBS_FORMAT, "LRN size %lld is not odd and above 0",
-                        (long long)attributes->lrn_size);
-    if (!isfinite(attributes->lrn_alpha) || attributes->lrn_alpha < 0 ||
-        !isfinite(attributes->lrn_beta) || attributes->lrn_beta < 0 ||
-        !isfinite(attributes->lrn_k) || attributes->lrn_k <= 0)
+                        (long long)attributes->lrn.size);
+    if (!isfinite(attributes->lrn.alpha) || attributes->lrn.alpha < 0 ||
+        !isfinite(attributes->lrn.beta) || attributes->lrn.beta < 0 ||
+        !isfinite(attributes->lrn.k) || attributes->lrn.k <= 0)
         return vbs_fail(ctx, VBS_FORMAT,
                         "LRN needs alpha and beta of at least 0 and k above 0, all finite");
     return VBS_OK;
@@ -257,12 +260,12 @@ static enum vbs_status infer_transpose(struct vbs_ctx *ctx, const int *perm,
     return VBS_OK;
 }
 
-static enum vbs_status infer_slice(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_slice(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                    const struct vbs_shape *input, struct vbs_shape *output)
 {
     for (int i = 0; i < input->n_dims; i++) {
-        int64_t begin = attributes->begin[i], step = attributes->step[i];
-        int64_t positions = attributes->end[i], last;
+        int64_t begin = attributes->slice.begin[i], step = attributes->slice.step[i];
+        int64_t positions = attributes->slice.count[i], last;
 
         if (!within(positions, 1) || step == 0 || step < -VBS_MAX_DIM || step > VBS_MAX_DIM)
             return vbs_fail(ctx, VBS_FORMAT, "the slice is empty or out of range");
@@ -275,12 +278,12 @@ static enum vbs_status infer_slice(struct vbs_ctx *ctx, const struct vbs_attribu
     return VBS_OK;
 }
 
-static enum vbs_status infer_pad(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_pad(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                  const struct vbs_shape *input, struct vbs_shape *output)
 {
     for (int i = 0; i < input->n_dims; i++) {
-        int64_t before = attributes->begin[i], behind = attributes->end[i];
-        int64_t most = attributes->pad_mode == VBS_PAD_REFLECT ? input->dim[i] - 1 : VBS_MAX_DIM;
+        int64_t before = attributes->pad.before[i], behind = attributes->pad.behind[i];
+        int64_t most = attributes->pad.mode == VBS_PAD_REFLECT ? input->dim[i] - 1 : VBS_MAX_DIM;
 
         if (before < -VBS_MAX_DIM || before > VBS_MAX_DIM || behind < -VBS_MAX_DIM ||
             behind > VBS_MAX_DIM || input->dim[i] + before + behind < 1)
@@ -303,12 +306,12 @@ static enum vbs_status infer_expand(struct vbs_ctx *ctx, const struct vbs_shape 
     return status;
 }
 
-static enum vbs_status infer_gather(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_gather(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                     const struct vbs_shape *input, const struct vbs_shape *operand,
                                     struct vbs_shape *output)
 {
-    const struct vbs_shape *target = &attributes->target;
-    int axis = attributes->axis, n = 0;
+    const struct vbs_shape *target = &attributes->gather.indices;
+    int axis = attributes->gather.axis, n = 0;
     enum vbs_status status = check_axis(ctx, axis, input);
 
     if (status != VBS_OK)
@@ -327,15 +330,15 @@ static enum vbs_status infer_gather(struct vbs_ctx *ctx, const struct vbs_attrib
     return VBS_OK;
 }
 
-static enum vbs_status infer_resize(struct vbs_ctx *ctx, const struct vbs_attributes *attributes,
+static enum vbs_status infer_resize(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                     const struct vbs_shape *input, struct vbs_shape *output)
 {
-    if (attributes->target.n_dims != input->n_dims)
-        return shapes_differ(ctx, "input and resized shape", input, &attributes->target);
+    if (attributes->resize.shape.n_dims != input->n_dims)
+        return shapes_differ(ctx, "input and resized shape", input, &attributes->resize.shape);
     for (int i = 0; i < input->n_dims; i++)
-        if (!isfinite(attributes->scale[i]) || attributes->scale[i] <= 0)
+        if (!isfinite(attributes->resize.scale[i]) || attributes->resize.scale[i] <= 0)
             return vbs_fail(ctx, VBS_FORMAT, "a scale of resizing is not above 0");
-    *output = attributes->target;
+    *output = attributes->resize.shape;
     return VBS_OK;
 }
 
@@ -348,64 +351,82 @@ static enum vbs_status check_shuffle(struct vbs_ctx *ctx, int64_t groups,
                     (long long)input->dim[0]);
 }
 
-static enum vbs_status infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
-                             int n_inputs, const struct vbs_shape *operand, bool round_up,
-                             struct vbs_attributes *attributes, struct vbs_shape *output)
+static enum vbs_status infer_move(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                  const union vbs_attributes *attributes, struct vbs_shape *output)
 {
-    const struct vbs_shape *input = &inputs[0], *other = n_inputs > 1 ? &inputs[1] : operand;
+    const struct vbs_shape *input = &operation->inputs[0];
 
-    switch (op) {
-    case VBS_OP_CONV:
-    case VBS_OP_CONV_TRANSPOSE:
-        return infer_conv(ctx, op, attributes, input, output);
-    case VBS_OP_FC:
-        return infer_fc(ctx, attributes, output);
-    case VBS_OP_POOL_MAX:
-    case VBS_OP_POOL_AVG:
-        return infer_windows(ctx, op, round_up, attributes, input, output);
-    case VBS_OP_LRN:
-        return check_lrn(ctx, attributes);
-    case VBS_OP_CONCAT:
-        return infer_concat(ctx, attributes->axis, inputs, n_inputs, output);
-    case VBS_OP_SOFTMAX:
-    case VBS_OP_LOGSOFTMAX:
-    case VBS_OP_LAYER_NORM:
-        return check_axis(ctx, attributes->axis, input);
-    case VBS_OP_INSTANCE_NORM:
-        return check_axis(ctx, 1, input);
-    case VBS_OP_MATMUL:
-        return attributes->swapped ? infer_matmul(ctx, other, input, output)
-                                   : infer_matmul(ctx, input, other, output);
-    case VBS_OP_RESIZE:
-        return infer_resize(ctx, attributes, input, output);
+    switch (operation->op) {
     case VBS_OP_TRANSPOSE:
-        return infer_transpose(ctx, attributes->perm, input, output);
+        return infer_transpose(ctx, attributes->transpose.perm, input, output);
     case VBS_OP_SHUFFLE:
-        return check_shuffle(ctx, attributes->groups, input);
+        return check_shuffle(ctx, attributes->shuffle.groups, input);
     case VBS_OP_SLICE:
         return infer_slice(ctx, attributes, input, output);
     case VBS_OP_PAD:
         return infer_pad(ctx, attributes, input, output);
     case VBS_OP_EXPAND:
-        return infer_expand(ctx, &attributes->target, input, output);
+        return infer_expand(ctx, &attributes->expand.shape, input, output);
     case VBS_OP_GATHER:
-        return infer_gather(ctx, attributes, input, operand, output);
+        return infer_gather(ctx, attributes, input, operation->operand, output);
+    default:
+        return VBS_OK;
+    }
+}
+
+static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                             union vbs_attributes *attributes, struct vbs_shape *output)
+{
+    const struct vbs_shape *input = &operation->inputs[0];
+    const struct vbs_shape *other =
+        operation->n_inputs > 1 ? &operation->inputs[1] : operation->operand;
+
+    switch (operation->op) {
+    case VBS_OP_CONV:
+    case VBS_OP_CONV_TRANSPOSE:
+        return infer_conv(ctx, operation, attributes, output);
+    case VBS_OP_FC:
+        return infer_fc(ctx, attributes, output);
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        return infer_windows(ctx, operation, attributes, output);
+    case VBS_OP_LRN:
+        return check_lrn(ctx, attributes);
+    case VBS_OP_CONCAT:
+        return infer_concat(ctx, attributes->concat.axis, operation->inputs, operation->n_inputs,
+                            output);
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+        return check_axis(ctx, attributes->softmax.axis, input);
+    case VBS_OP_LAYER_NORM:
+        return check_axis(ctx, attributes->norm.axis, input);
+    case VBS_OP_INSTANCE_NORM:
+        return check_axis(ctx, 1, input);
+    case VBS_OP_MATMUL:
+        return attributes->binary.swapped ? infer_matmul(ctx, other, input, output)
+                                          : infer_matmul(ctx, input, other, output);
+    case VBS_OP_RESIZE:
+        return infer_resize(ctx, attributes, input, output);
     default:
         break;
     }
-    if (vbs_op_class(op) == VBS_CLASS_BINARY)
-        return infer_binary(ctx, op, input, other, output);
-    return vbs_op_class(op) == VBS_CLASS_REDUCE ? infer_reduce(ctx, attributes->axes, output)
-                                                : VBS_OK;
+    switch (vbs_op_class(operation->op)) {
+    case VBS_CLASS_BINARY:
+        return infer_binary(ctx, operation->op, input, other, output);
+    case VBS_CLASS_REDUCE:
+        return infer_reduce(ctx, attributes->reduce.axes, output);
+    case VBS_CLASS_MOVE:
+        return infer_move(ctx, operation, attributes, output);
+    default:
+        return VBS_OK;
+    }
 }
 
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
-                                int n_inputs, const struct vbs_shape *operand, bool round_up,
-                                struct vbs_attributes *attributes, struct vbs_shape *output)
+enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                union vbs_attributes *attributes, struct vbs_shape *output)
 {
-    struct vbs_shape inferred = inputs[0];
-    enum vbs_status status =
-        infer(ctx, op, inputs, n_inputs, operand, round_up, attributes, &inferred);
+    struct vbs_shape inferred = operation->inputs[0];
+    enum vbs_status status = infer(ctx, operation, attributes, &inferred);
 
     if (status == VBS_OK && !vbs_shape_valid(&inferred))
         status = vbs_fail(ctx, VBS_FORMAT, "output is larger than 2^36 elements");

@@ -302,14 +302,18 @@ static enum vbs_status take_views(struct vbs_ctx *ctx, struct vbs_builder *build
 static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, struct draft *draft)
 {
     struct vbs_node *node = &draft->node;
+    struct vbs_operation operation = {.op = node->op,
+                                      .n_inputs = node->n_inputs,
+                                      .operand = &node->operand,
+                                      .round_up = node->round_up};
     enum vbs_status status = take_views(ctx, builder, node);
 
+    operation.inputs = node->views;
     if (status == VBS_OK)
-        status = vbs_shape_infer(ctx, node->op, node->views, node->n_inputs, &node->operand,
-                                 node->round_up, &node->attributes, &draft->shape);
+        status = vbs_shape_infer(ctx, &operation, &node->attributes, &draft->shape);
     if (status == VBS_OK)
-        status = vbs_shape_work(ctx, node->op, &node->attributes, &node->views[0], &node->operand,
-                                &draft->shape, &draft->parameters, &draft->macs);
+        status = vbs_shape_work(ctx, &operation, &node->attributes, &draft->shape,
+                                &draft->parameters, &draft->macs);
     return status;
 }
 

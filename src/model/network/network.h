@@ -17,7 +17,7 @@ struct vbs_node {
     const int *inputs; /* operators by number from 1 in the order added; 0 = the network's input */
     /* [n_inputs] the shapes in which it reads them, or null: as they are. */
     const struct vbs_shape *views;
-    struct vbs_attributes attributes;
+    union vbs_attributes attributes;
     struct vbs_shape operand; /* n_dims 0: no constant operand */
     bool round_up;            /* pools: as vbs_shape_infer */
     bool kept;                /* never joins the layer before it */

@@ -35,14 +35,14 @@ static int64_t fan_in(const struct vbs_layer *layer)
     int64_t n;
 
     if (layer->op == VBS_OP_FC)
-        return layer->attributes.rows ? source->dim[source->n_dims - 1]
-                                      : vbs_shape_elements(source);
+        return layer->attributes.weighted.rows ? source->dim[source->n_dims - 1]
+                                               : vbs_shape_elements(source);
     if (layer->op == VBS_OP_CONV_TRANSPOSE)
-        n = layer->attributes.out_channels / layer->attributes.groups;
+        n = layer->attributes.weighted.out_channels / layer->attributes.weighted.groups;
     else
-        n = source->dim[0] / layer->attributes.groups;
+        n = source->dim[0] / layer->attributes.weighted.groups;
     for (int i = 0; i + 1 < source->n_dims; i++)
-        n *= layer->attributes.kernel[i];
+        n *= layer->attributes.weighted.window.kernel[i];
     return n;
 }
 
@@ -62,7 +62,7 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
         return l->views[0].dim[0] * fan_in(l);
     if (l->op != VBS_OP_CONV && l->op != VBS_OP_FC)
         return 0;
-    return l->attributes.out_channels * fan_in(l);
+    return l->attributes.weighted.out_channels * fan_in(l);
 }
 
 /* Half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU, which
@@ -75,20 +75,22 @@ static float weight_spread(const struct vbs_layer *layer)
 }
 
 /* Middle and half-width of the distribution of a parameter of op; a neutral value has width 0. */
-static void distribution(enum vbs_op op, const struct vbs_attributes *attributes,
+static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
                          enum vbs_parameter what, float *centre, float *spread)
 {
-    bool norm = op == VBS_OP_BATCHNORM;
-    bool gamma = op == VBS_OP_SCALE || attributes->affine;
-    bool beta = op == VBS_OP_SCALE ? attributes->bias : gamma;
+    bool batchnorm = op == VBS_OP_BATCHNORM, scale = op == VBS_OP_SCALE;
+    bool norm = batchnorm || op == VBS_OP_INSTANCE_NORM || op == VBS_OP_LAYER_NORM;
+    bool weighted = op == VBS_OP_CONV || op == VBS_OP_CONV_TRANSPOSE || op == VBS_OP_FC;
+    bool gamma = scale || (norm && attributes->norm.affine);
+    bool beta = scale ? attributes->scale.bias : gamma;
 
     *centre = what == VBS_PARAMETER_VARIANCE || what == VBS_PARAMETER_GAMMA ? 1 : 0;
     *spread = 0;
-    if (what == VBS_PARAMETER_BIAS && attributes->bias && op != VBS_OP_SCALE)
+    if (what == VBS_PARAMETER_BIAS && weighted && attributes->weighted.bias)
         *spread = 0.1f;
-    else if (what == VBS_PARAMETER_MEAN && norm)
+    else if (what == VBS_PARAMETER_MEAN && batchnorm)
         *spread = 0.1f;
-    else if (what == VBS_PARAMETER_VARIANCE && norm)
+    else if (what == VBS_PARAMETER_VARIANCE && batchnorm)
         *spread = 0.5f;
     else if (what == VBS_PARAMETER_GAMMA && gamma)
         *spread = 0.25f;

@@ -12,23 +12,30 @@ bool vbs_shape_valid(const struct vbs_shape *shape);
 
 bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b);
 
+/* An operator and the shapes that it reads. */
+struct vbs_operation {
+    enum vbs_op op;
+    int n_inputs;                    /* at least 1 */
+    const struct vbs_shape *inputs;  /* [n_inputs] */
+    const struct vbs_shape *operand; /* of the constant operand; n_dims 0: there is none */
+    /* A window of a pool that begins inside the input (with its low padding) but does not fit whole
+     * counts too, as in Caffe. Without a meaning for other operators. */
+    bool round_up;
+};
+
 /*
- * The output's shape of op on inputs; operand: of its constant operand, n_dims 0 without one.
- * attributes must have kernel, stride, dilation and pads for every spatial dimension where op has a
- * window; pad_high of pools is set to what the windows need.
- * round_up: windows that begin inside the input (with its low padding) but do not fit whole count
- * too, as in Caffe's pools. VBS_FORMAT says what does not fit.
+ * The shape of the output of an operation. attributes must have kernel, stride, dilation and pads
+ * for every spatial dimension where the operator has windows; pad_high of a pool is set to what its
+ * windows need. VBS_FORMAT says what does not fit.
  */
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *inputs,
-                                int n_inputs, const struct vbs_shape *operand, bool round_up,
-                                struct vbs_attributes *attributes,
+enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                union vbs_attributes *attributes,
                                 struct vbs_shape *output) VBS_MUST_CHECK;
 
-/* Parameters of op and its multiply-accumulates per sample, for the shapes of its first input and
- * its output. VBS_FORMAT when there are more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
-enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, enum vbs_op op,
-                               const struct vbs_attributes *attributes,
-                               const struct vbs_shape *input, const struct vbs_shape *operand,
+/* Parameters of an operation and its multiply-accumulates per sample. VBS_FORMAT when there are
+ * more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
+enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                               const union vbs_attributes *attributes,
                                const struct vbs_shape *output, int64_t *parameters,
                                int64_t *macs) VBS_MUST_CHECK;
 

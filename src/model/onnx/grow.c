@@ -126,7 +126,7 @@ static enum vbs_status join_tensors(struct vbs_onnx_import *im, const struct par
         vbs_onnx_reads(draft, i, part->tensor, &view);
         joined->shape.dim[p->axis] += part->shape.dim[p->axis];
     }
-    draft->node.attributes.axis = p->axis + (common > VBS_MAX_DIMS ? 0 : common);
+    draft->node.attributes.concat.axis = p->axis + (common > VBS_MAX_DIMS ? 0 : common);
     for (int i = 0; i < n && common > VBS_MAX_DIMS; i++)
         draft->views[i] = p->part[first + i].shape;
     return vbs_onnx_tensor_new(im, draft, &joined->tensor);
@@ -137,11 +137,11 @@ static enum vbs_status pad_along(struct vbs_onnx_import *im, const struct vbs_on
                                  int axis, int64_t begin, int64_t size,
                                  struct vbs_onnx_state *padded)
 {
-    struct vbs_attributes attributes = {0};
+    union vbs_attributes attributes = {.pad = {.mode = VBS_PAD_CONSTANT}};
 
     *padded = *state;
-    attributes.begin[axis] = begin;
-    attributes.end[axis] = size - begin - state->shape.dim[axis];
+    attributes.pad.before[axis] = begin;
+    attributes.pad.behind[axis] = size - begin - state->shape.dim[axis];
     padded->shape.dim[axis] = size;
     return vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &state->shape,
                           &padded->tensor);
@@ -254,7 +254,7 @@ static enum vbs_status read_pad_value(struct vbs_onnx_import *im, double *value)
 VBS_ONNX_HANDLER(pad)
 {
     static const char *const MODES[] = {"constant", "reflect", "edge", "wrap", NULL};
-    struct vbs_attributes attributes = {0};
+    union vbs_attributes attributes = {.pad = {.mode = VBS_PAD_CONSTANT}};
     int mode = vbs_onnx_word(im, "mode", MODES, 0), first = -1, shift;
     const struct vbs_onnx_state *state;
     struct vbs_shape view, shape;
@@ -268,7 +268,7 @@ VBS_ONNX_HANDLER(pad)
     if (status == VBS_OK)
         status = read_pads(im, vbs_onnx_rank(im, state), &pads);
     if (status == VBS_OK)
-        status = read_pad_value(im, &attributes.pad_value);
+        status = read_pad_value(im, &attributes.pad.value);
     if (status != VBS_OK)
         return status;
     if (im->batch && (pads.before[0] || pads.behind[0]))
@@ -279,11 +279,11 @@ VBS_ONNX_HANDLER(pad)
             first = d;
     if (first < 0)
         return vbs_onnx_give(im, 0, state->tensor, &shape);
-    attributes.pad_mode = (enum vbs_pad_mode)mode;
+    attributes.pad.mode = (enum vbs_pad_mode)mode;
     view = vbs_onnx_view(state, first, &shift);
     for (int d = first; d < shape.n_dims; d++) {
-        attributes.begin[d + shift] = pads.before[d + im->batch];
-        attributes.end[d + shift] = pads.behind[d + im->batch];
+        attributes.pad.before[d + shift] = pads.before[d + im->batch];
+        attributes.pad.behind[d + shift] = pads.behind[d + im->batch];
     }
     status = vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &view, &tensor);
     for (int d = first; d < shape.n_dims && status == VBS_OK; d++)
@@ -298,7 +298,7 @@ static enum vbs_status expand_to(struct vbs_onnx_import *im, const struct vbs_on
                                  const struct vbs_shape *view, const struct vbs_shape *target,
                                  struct vbs_onnx_tensor **tensor)
 {
-    struct vbs_attributes attributes = {.target = *target};
+    union vbs_attributes attributes = {.expand = {*target}};
 
     *tensor = state->tensor;
     if (vbs_shape_elements(view) == vbs_shape_elements(target))

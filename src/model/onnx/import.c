@@ -214,6 +214,11 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
 {
     struct vbs_onnx_tensor *made = vbs_arena_alloc(im->arena, 1, sizeof *made);
     struct vbs_node *node = &draft->node;
+    const struct vbs_operation operation = {.op = node->op,
+                                            .n_inputs = draft->n_inputs,
+                                            .inputs = draft->views,
+                                            .operand = &node->operand,
+                                            .round_up = node->round_up};
     enum vbs_status status;
 
     if (!made)
@@ -229,15 +234,14 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
         if (input->id < 0 && input->draft->depth >= draft->depth)
             draft->depth = input->draft->depth + 1;
     }
-    status = vbs_shape_infer(im->ctx, node->op, draft->views, draft->n_inputs, &node->operand,
-                             node->round_up, &node->attributes, &made->shape);
+    status = vbs_shape_infer(im->ctx, &operation, &node->attributes, &made->shape);
     if (status == VBS_OK)
         *tensor = made;
     return status;
 }
 
 enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
-                               const struct vbs_attributes *attributes,
+                               const union vbs_attributes *attributes,
                                struct vbs_onnx_tensor *input, const struct vbs_shape *view,
                                struct vbs_onnx_tensor **output)
 {
@@ -249,6 +253,11 @@ enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
     if (attributes)
         draft->node.attributes = *attributes;
     return vbs_onnx_tensor_new(im, draft, output);
+}
+
+bool vbs_onnx_has_bias(const struct vbs_node *node)
+{
+    return node->op == VBS_OP_SCALE ? node->attributes.scale.bias : node->attributes.weighted.bias;
 }
 
 struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, enum vbs_op op)
@@ -386,7 +395,7 @@ static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
     case VBS_OP_CONV_TRANSPOSE:
     case VBS_OP_FC:
     case VBS_OP_SCALE:
-        return !draft->node.attributes.bias && is_among(reader, ADD);
+        return !vbs_onnx_has_bias(&draft->node) && is_among(reader, ADD);
     case VBS_OP_PAD:
         return is_among(reader, CONV);
     case VBS_OP_SIGMOID:

@@ -139,9 +139,12 @@ void vbs_onnx_reads(struct vbs_onnx_draft *draft, int index, struct vbs_onnx_ten
 enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft,
                                     struct vbs_onnx_tensor **tensor) VBS_MUST_CHECK;
 
+/* Whether a node that may have a bias (conv, deconv, fc, scale) has one. */
+bool vbs_onnx_has_bias(const struct vbs_node *node);
+
 /* A layer of one input; attributes, view may be null. */
 enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
-                               const struct vbs_attributes *attributes,
+                               const union vbs_attributes *attributes,
                                struct vbs_onnx_tensor *input, const struct vbs_shape *view,
                                struct vbs_onnx_tensor **output) VBS_MUST_CHECK;
 

@@ -29,8 +29,8 @@ static enum vbs_status fully_connect(struct vbs_onnx_import *im, const struct vb
     if (status == VBS_OK)
         status = vbs_onnx_weights(im, matrix, factor, &draft->node.values[VBS_PARAMETER_WEIGHTS]);
     vbs_onnx_reads(draft, 0, x->tensor, rows ? &view : NULL);
-    draft->node.attributes.rows = rows;
-    draft->node.attributes.out_channels = matrix->shape.dim[0];
+    draft->node.attributes.weighted.rows = rows;
+    draft->node.attributes.weighted.out_channels = matrix->shape.dim[0];
     if (status == VBS_OK)
         status = vbs_onnx_tensor_new(im, draft, &result->tensor);
     result->constant = NULL;
@@ -79,7 +79,7 @@ static enum vbs_status multiply(struct vbs_onnx_import *im, const struct vbs_onn
     vbs_onnx_reads(draft, 0, x->tensor, &x->shape);
     if (constant) {
         draft->node.operand = constant->shape;
-        draft->node.attributes.swapped = swapped;
+        draft->node.attributes.binary.swapped = swapped;
         status = vbs_onnx_parameter(im, constant, 0, &draft->node.values[VBS_PARAMETER_OPERAND]);
     } else {
         vbs_onnx_reads(draft, 1, b->tensor, &b->shape);
@@ -212,7 +212,7 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
     if (!c || beta == 0)
         return VBS_OK;
     if (draft && c->constant) { /* one bias for every row, perhaps the same for all channels */
-        struct vbs_shape row = {1, {draft->node.attributes.out_channels}};
+        struct vbs_shape row = {1, {draft->node.attributes.weighted.out_channels}};
         struct vbs_onnx_constant *bias = c->constant;
         int64_t n = vbs_shape_elements(&bias->shape);
         int last = bias->shape.n_dims - 1;
@@ -223,7 +223,7 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
             status = vbs_onnx_constant_reshape(im, bias, &list, &bias);
             if (status == VBS_OK)
                 status = vbs_onnx_constant_expand(im, bias, &row, &bias);
-            draft->node.attributes.bias = true;
+            draft->node.attributes.weighted.bias = true;
             if (status == VBS_OK)
                 status = vbs_onnx_weights(im, bias, beta == 1 ? 0 : beta,
                                           &draft->node.values[VBS_PARAMETER_BIAS]);
@@ -286,7 +286,7 @@ static enum vbs_status along(struct vbs_onnx_import *im, enum vbs_op op,
 {
     int only = only_dim(&x->tensor->shape, x->shape.dim[axis]), shift;
     struct vbs_shape view = vbs_onnx_view(x, axis, &shift);
-    struct vbs_attributes attributes = {.axis = only < 0 ? axis + shift : only};
+    union vbs_attributes attributes = {.softmax = {only < 0 ? axis + shift : only}};
     struct vbs_onnx_tensor *tensor;
     enum vbs_status status =
         vbs_onnx_apply(im, op, &attributes, x->tensor, only < 0 ? &view : NULL, &tensor);
@@ -298,7 +298,7 @@ static enum vbs_status along(struct vbs_onnx_import *im, enum vbs_op op,
 static enum vbs_status from_axis(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, int axis)
 {
-    struct vbs_attributes attributes = {.axis = 1};
+    union vbs_attributes attributes = {.softmax = {.axis = 1}};
     struct vbs_shape view = {2, {1, 1}};
     struct vbs_onnx_tensor *tensor;
     int wide = 0, last = axis;
@@ -395,7 +395,7 @@ enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op
                                       const struct vbs_onnx_state *state, unsigned axes,
                                       struct vbs_onnx_state *result)
 {
-    struct vbs_attributes attributes = {0};
+    union vbs_attributes attributes = {.reduce = {0}};
     struct vbs_shape view, given;
     enum vbs_op pool;
     int first = 0, shift;
@@ -405,13 +405,17 @@ enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op
     while (first < state->shape.n_dims - 1 && !(axes >> first & 1))
         first++;
     view = vbs_onnx_view(state, first, &shift);
-    attributes.axes = shift >= 0 ? axes << shift : axes >> -shift;
-    pool = as_pool(op, &view, attributes.axes);
-    if (pool != VBS_N_OPS) {
-        attributes.axes = 0;
+    axes = shift >= 0 ? axes << shift : axes >> -shift;
+    pool = as_pool(op, &view, axes);
+    if (pool == VBS_N_OPS) {
+        attributes.reduce.axes = axes;
+    } else {
+        struct vbs_window *window = &attributes.pool.window;
+
+        attributes = (union vbs_attributes){.pool = {.pad_counts = false}};
         for (int d = 1; d < view.n_dims; d++) {
-            attributes.kernel[d - 1] = view.dim[d];
-            attributes.stride[d - 1] = attributes.dilation[d - 1] = 1;
+            window->kernel[d - 1] = view.dim[d];
+            window->stride[d - 1] = window->dilation[d - 1] = 1;
         }
         op = pool;
     }

@@ -54,7 +54,8 @@ static int spare_dims(const struct vbs_onnx_state *state, const int *perm)
 enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const int *perm, struct vbs_onnx_state *result)
 {
-    struct vbs_attributes attributes = {.groups = shuffled_groups(state, perm)};
+    int64_t groups = shuffled_groups(state, perm);
+    union vbs_attributes attributes;
     struct vbs_onnx_state out = {.tensor = state->tensor, .shape = state->shape};
     const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_TRANSPOSE);
     int spare = spare_dims(state, perm);
@@ -71,16 +72,18 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
         int both[VBS_MAX_DIMS];
 
         for (int d = 0; d < out.shape.n_dims; d++)
-            both[d] = before->node.attributes.perm[perm[d]];
+            both[d] = before->node.attributes.transpose.perm[perm[d]];
         return vbs_onnx_permute(im, &source, both, result);
     }
-    if (attributes.groups) {
+    if (groups) {
+        attributes = (union vbs_attributes){.shuffle = {groups}};
         status = vbs_onnx_apply(im, VBS_OP_SHUFFLE, &attributes, state->tensor, NULL, &out.tensor);
     } else {
         struct vbs_shape view = spare ? state->tensor->shape : state->shape;
 
+        attributes = (union vbs_attributes){.transpose = {{0}}};
         for (int d = 0; d < view.n_dims; d++)
-            attributes.perm[d] = perm[d + spare] - spare;
+            attributes.transpose.perm[d] = perm[d + spare] - spare;
         status =
             vbs_onnx_apply(im, VBS_OP_TRANSPOSE, &attributes, state->tensor, &view, &out.tensor);
     }
@@ -220,12 +223,12 @@ static enum vbs_status cut_constant(struct vbs_onnx_import *im, struct vbs_onnx_
 /* What cut takes of what before, which waits to be added, has cut out of its input. */
 static struct cut cut_of_cut(const struct vbs_onnx_draft *before, const struct cut *cut)
 {
-    const struct vbs_attributes *a = &before->node.attributes;
+    const union vbs_attributes *a = &before->node.attributes;
     struct cut both = {{0}, {0}, {0}};
 
     for (int d = 0; d < before->views[0].n_dims; d++) {
-        both.begin[d] = a->begin[d] + cut->begin[d] * a->step[d];
-        both.step[d] = cut->count[d] == 1 ? 1 : a->step[d] * cut->step[d];
+        both.begin[d] = a->slice.begin[d] + cut->begin[d] * a->slice.step[d];
+        both.step[d] = cut->count[d] == 1 ? 1 : a->slice.step[d] * cut->step[d];
         both.count[d] = cut->count[d];
     }
     return both;
@@ -235,7 +238,7 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
                                   const struct cut *cut, struct vbs_onnx_state *result)
 {
     const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_SLICE);
-    struct vbs_attributes attributes = {0};
+    union vbs_attributes attributes = {.slice = {{0}}};
     int first = -1, shift;
     struct vbs_shape view;
 
@@ -259,9 +262,9 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
     for (int d = 0; d < view.n_dims; d++) {
         bool own = d - shift >= 0;
 
-        attributes.begin[d] = own ? cut->begin[d - shift] : 0;
-        attributes.step[d] = own ? cut->step[d - shift] : 1;
-        attributes.end[d] = own ? cut->count[d - shift] : 1;
+        attributes.slice.begin[d] = own ? cut->begin[d - shift] : 0;
+        attributes.slice.step[d] = own ? cut->step[d - shift] : 1;
+        attributes.slice.count[d] = own ? cut->count[d - shift] : 1;
     }
     return vbs_onnx_apply(im, VBS_OP_SLICE, &attributes, state->tensor, &view, &result->tensor);
 }
@@ -511,8 +514,8 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
         return vbs_no_memory(im->ctx);
     view = vbs_onnx_view(state, axis, &shift);
     vbs_onnx_reads(draft, 0, state->tensor, &view);
-    draft->node.attributes.axis = axis + shift;
-    draft->node.attributes.target = list;
+    draft->node.attributes.gather.axis = axis + shift;
+    draft->node.attributes.gather.indices = list;
     draft->node.operand = list;
     status =
         vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, numbers, &constant);

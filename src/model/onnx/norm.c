@@ -56,17 +56,16 @@ static enum vbs_status give_alike(struct vbs_onnx_import *im, struct vbs_onnx_dr
 VBS_ONNX_HANDLER(lrn)
 {
     struct vbs_onnx_draft *draft;
-    struct vbs_attributes *a;
     enum vbs_status status = channel_draft(im, VBS_OP_LRN, &draft);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
-    a = &draft->node.attributes;
-    a->lrn_size = vbs_onnx_int(im, "size", 0);
-    a->lrn_alpha = vbs_onnx_real(im, "alpha", 1e-4);
-    a->lrn_beta = vbs_onnx_real(im, "beta", 0.75);
-    a->lrn_k = vbs_onnx_real(im, "bias", 1);
+    draft->node.attributes =
+        (union vbs_attributes){.lrn = {.size = vbs_onnx_int(im, "size", 0),
+                                       .alpha = vbs_onnx_real(im, "alpha", 1e-4),
+                                       .beta = vbs_onnx_real(im, "beta", 0.75),
+                                       .k = vbs_onnx_real(im, "bias", 1)}};
     return give_alike(im, draft);
 }
 
@@ -88,9 +87,9 @@ VBS_ONNX_HANDLER(batch_norm)
         status = vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft);
     if (status != VBS_OK)
         return status;
-    draft->node.attributes.affine = true;
-    draft->node.attributes.epsilon = read_epsilon(im);
-    status = check_epsilon(im, draft->node.attributes.epsilon);
+    draft->node.attributes.norm.affine = true;
+    draft->node.attributes.norm.epsilon = read_epsilon(im);
+    status = check_epsilon(im, draft->node.attributes.norm.epsilon);
     return status == VBS_OK ? give_alike(im, draft) : status;
 }
 
@@ -106,9 +105,9 @@ VBS_ONNX_HANDLER(instance_norm)
         status = vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft);
     if (status != VBS_OK)
         return status;
-    draft->node.attributes.affine = true;
-    draft->node.attributes.epsilon = read_epsilon(im);
-    status = check_epsilon(im, draft->node.attributes.epsilon);
+    draft->node.attributes.norm.affine = true;
+    draft->node.attributes.norm.epsilon = read_epsilon(im);
+    status = check_epsilon(im, draft->node.attributes.norm.epsilon);
     return status == VBS_OK ? give_alike(im, draft) : status;
 }
 
@@ -134,7 +133,7 @@ static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64
 VBS_ONNX_HANDLER(group_norm)
 {
     int64_t groups = vbs_onnx_int(im, "num_groups", 0), channels;
-    struct vbs_attributes attributes = {.epsilon = read_epsilon(im)};
+    union vbs_attributes attributes = {.norm = {.epsilon = read_epsilon(im)}};
     struct vbs_onnx_draft *draft, *scale = vbs_onnx_draft(im, VBS_OP_SCALE, 1);
     struct vbs_onnx_tensor *normal;
     struct vbs_shape view;
@@ -142,7 +141,7 @@ VBS_ONNX_HANDLER(group_norm)
 
     (void)operator;
     if (status == VBS_OK)
-        status = check_epsilon(im, attributes.epsilon);
+        status = check_epsilon(im, attributes.norm.epsilon);
     if (status != VBS_OK)
         return status;
     if (!scale)
@@ -157,7 +156,7 @@ VBS_ONNX_HANDLER(group_norm)
     if (status != VBS_OK)
         return status;
     vbs_onnx_reads(scale, 0, normal, &draft->views[0]);
-    scale->node.attributes.bias = true;
+    scale->node.attributes.scale.bias = true;
     status = group_values(im, 1, groups, channels, &scale->node.values[VBS_PARAMETER_GAMMA]);
     if (status == VBS_OK)
         status = group_values(im, 2, groups, channels, &scale->node.values[VBS_PARAMETER_BETA]);
@@ -275,9 +274,9 @@ VBS_ONNX_HANDLER(layer_norm)
         row.dim[row.n_dims++] = x->shape.dim[d];
     view = vbs_onnx_view(x, axis, &shift);
     vbs_onnx_reads(draft, 0, x->tensor, &view);
-    draft->node.attributes.axis = axis + shift;
-    draft->node.attributes.affine = true;
-    draft->node.attributes.epsilon = epsilon;
+    draft->node.attributes.norm.axis = axis + shift;
+    draft->node.attributes.norm.affine = true;
+    draft->node.attributes.norm.epsilon = epsilon;
     status = row_values(im, 1, &row, &draft->node.values[VBS_PARAMETER_GAMMA]);
     if (status == VBS_OK && vbs_onnx_in(im, 2))
         status = row_values(im, 2, &row, &draft->node.values[VBS_PARAMETER_BETA]);

@@ -84,32 +84,31 @@ enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onn
 {
     const struct vbs_onnx_draft *before = vbs_onnx_pending(x->tensor, VBS_OP_LINEAR);
     struct vbs_onnx_tensor *input = x->tensor;
-    struct vbs_attributes attributes;
+    union vbs_attributes attributes;
 
     if (!isfinite(alpha) || !isfinite(beta))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "an operand is not finite");
     if (before) {
         input = before->inputs[0];
-        beta += alpha * before->node.attributes.beta;
-        alpha *= before->node.attributes.alpha;
+        beta += alpha * before->node.attributes.linear.shift;
+        alpha *= before->node.attributes.linear.factor;
     }
     *result = (struct vbs_onnx_state){.tensor = input, .shape = x->shape};
     if (alpha == 1 && beta == 0)
         return VBS_OK;
-    attributes = (struct vbs_attributes){.alpha = alpha, .beta = beta};
+    attributes = (union vbs_attributes){.linear = {alpha, beta}};
     return vbs_onnx_apply(im, VBS_OP_LINEAR, &attributes, input, NULL, &result->tensor);
 }
 
 /* ---- one number ---- */
 
-static enum vbs_status apply_one(struct vbs_onnx_import *im, enum vbs_op op, double alpha,
-                                 double beta, const struct vbs_onnx_state *x,
-                                 struct vbs_onnx_state *result)
+/* attributes: null for an operator that has none. */
+static enum vbs_status apply_one(struct vbs_onnx_import *im, enum vbs_op op,
+                                 const union vbs_attributes *attributes,
+                                 const struct vbs_onnx_state *x, struct vbs_onnx_state *result)
 {
-    struct vbs_attributes attributes = {.alpha = alpha, .beta = beta};
-
     *result = *x;
-    return vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &result->tensor);
+    return vbs_onnx_apply(im, op, attributes, x->tensor, NULL, &result->tensor);
 }
 
 static enum vbs_status keep_operand(struct vbs_onnx_import *im, enum vbs_op op,
@@ -126,7 +125,7 @@ static enum vbs_status keep_operand(struct vbs_onnx_import *im, enum vbs_op op,
     view = vbs_onnx_view(x, 0, &shift);
     vbs_onnx_reads(draft, 0, x->tensor, &view);
     draft->node.operand = *operand;
-    draft->node.attributes.swapped = swapped;
+    draft->node.attributes.binary.swapped = swapped;
     draft->node.values[VBS_PARAMETER_OPERAND] = values;
     *result = *x;
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
@@ -138,6 +137,9 @@ static enum vbs_status with_number(struct vbs_onnx_import *im, enum vbs_op op,
                                    struct vbs_onnx_state *result)
 {
     const struct vbs_shape one = {.n_dims = 1, .dim = {1}};
+    const union vbs_attributes above = {.clip = {.low = value, .high = FLT_MAX}};
+    const union vbs_attributes below = {.clip = {.low = -FLT_MAX, .high = value}};
+    const union vbs_attributes leaky = {.leaky_relu = {.slope = value}};
 
     *result = *x;
     switch (op) {
@@ -151,22 +153,22 @@ static enum vbs_status with_number(struct vbs_onnx_import *im, enum vbs_op op,
         if (!swapped && value != 0)
             return vbs_onnx_linear(im, x, 1 / value, 0, result);
         if (swapped && value == 1)
-            return apply_one(im, VBS_OP_RECIPROCAL, 0, 0, x, result);
+            return apply_one(im, VBS_OP_RECIPROCAL, NULL, x, result);
         break;
     case VBS_OP_MAX:
-        return value == 0 ? apply_one(im, VBS_OP_RELU, 0, 0, x, result)
-                          : apply_one(im, VBS_OP_CLIP, value, FLT_MAX, x, result);
+        return value == 0 ? apply_one(im, VBS_OP_RELU, NULL, x, result)
+                          : apply_one(im, VBS_OP_CLIP, &above, x, result);
     case VBS_OP_MIN:
-        return apply_one(im, VBS_OP_CLIP, -FLT_MAX, value, x, result);
+        return apply_one(im, VBS_OP_CLIP, &below, x, result);
     case VBS_OP_PRELU:
-        return apply_one(im, VBS_OP_LEAKY_RELU, value, 0, x, result);
+        return apply_one(im, VBS_OP_LEAKY_RELU, &leaky, x, result);
     case VBS_OP_POW:
         if (!swapped && value == 1)
             return VBS_OK;
         if (!swapped && value == 0.5)
-            return apply_one(im, VBS_OP_SQRT, 0, 0, x, result);
+            return apply_one(im, VBS_OP_SQRT, NULL, x, result);
         if (!swapped && value == -1)
-            return apply_one(im, VBS_OP_RECIPROCAL, 0, 0, x, result);
+            return apply_one(im, VBS_OP_RECIPROCAL, NULL, x, result);
         break;
     default:
         break;
@@ -205,7 +207,7 @@ static struct vbs_onnx_draft *unbiased(const struct vbs_onnx_state *x,
         struct vbs_onnx_draft *draft = vbs_onnx_pending(x->tensor, OPS[i]);
         const struct vbs_shape *own = &x->tensor->shape;
 
-        if (!draft || draft->node.attributes.bias)
+        if (!draft || vbs_onnx_has_bias(&draft->node))
             continue;
         if (OPS[i] == VBS_OP_FC && is_along(constant, &x->shape, x->shape.n_dims - 1) &&
             own->dim[own->n_dims - 1] == x->shape.dim[x->shape.n_dims - 1])
@@ -228,7 +230,10 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
 
     if (!biased)
         return vbs_no_memory(im->ctx);
-    biased->node.attributes.bias = true;
+    if (draft->node.op == VBS_OP_SCALE)
+        biased->node.attributes.scale.bias = true;
+    else
+        biased->node.attributes.weighted.bias = true;
     status = vbs_onnx_weights(im, constant, factor, &biased->node.values[what]);
     if (status == VBS_OK)
         status = vbs_onnx_tensor_new(im, biased, tensor);
@@ -269,7 +274,7 @@ static enum vbs_status scale(struct vbs_onnx_import *im, enum vbs_op op,
     memcpy(view.dim, x->shape.dim + first, (size_t)view.n_dims * sizeof view.dim[0]);
     vbs_onnx_reads(draft, 0, x->tensor,
                    x->tensor->shape.dim[0] == view.dim[0] ? &x->tensor->shape : &view);
-    draft->node.attributes.bias = shifts;
+    draft->node.attributes.scale.bias = shifts;
     if (op == VBS_OP_DIV)
         status = inverse(im, constant, &constant);
     if (status == VBS_OK)

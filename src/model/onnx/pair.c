@@ -20,15 +20,15 @@ static struct vbs_onnx_tensor *multiple_of(struct vbs_onnx_tensor *tensor, doubl
     const struct vbs_onnx_draft *linear = vbs_onnx_pending(tensor, VBS_OP_LINEAR);
 
     *factor = 1;
-    if (!linear || linear->node.attributes.beta != 0)
+    if (!linear || linear->node.attributes.linear.shift != 0)
         return tensor;
-    *factor = linear->node.attributes.alpha;
+    *factor = linear->node.attributes.linear.factor;
     return linear->inputs[0];
 }
 
 /* The input of tensor, when it is op and has not been added yet; else null. */
 static struct vbs_onnx_tensor *input_of(const struct vbs_onnx_tensor *tensor, enum vbs_op op,
-                                        const struct vbs_attributes **attributes)
+                                        const union vbs_attributes **attributes)
 {
     const struct vbs_onnx_draft *draft = tensor ? vbs_onnx_pending(tensor, op) : NULL;
 
@@ -42,30 +42,30 @@ static struct vbs_onnx_tensor *input_of(const struct vbs_onnx_tensor *tensor, en
 static enum vbs_op gated(const struct vbs_onnx_tensor *x, const struct vbs_onnx_tensor *gate,
                          double *factor)
 {
-    const struct vbs_attributes *a = NULL, *b = NULL;
+    const union vbs_attributes *a = NULL, *b = NULL;
     const struct vbs_onnx_tensor *inner;
 
     *factor = 1;
     if (input_of(gate, VBS_OP_SIGMOID, &a) == x)
         return VBS_OP_SWISH;
-    if (input_of(gate, VBS_OP_HARD_SIGMOID, &a) == x && is_near(a->alpha, 1.0 / 6) &&
-        is_near(a->beta, 0.5))
+    if (input_of(gate, VBS_OP_HARD_SIGMOID, &a) == x && is_near(a->hard_sigmoid.slope, 1.0 / 6) &&
+        is_near(a->hard_sigmoid.offset, 0.5))
         return VBS_OP_HARD_SWISH;
     if (input_of(input_of(gate, VBS_OP_TANH, &a), VBS_OP_SOFTPLUS, &a) == x)
         return VBS_OP_MISH;
     /* clip(x + 3, 0, 6) */
     inner = input_of(gate, VBS_OP_CLIP, &a);
-    if (inner && a->alpha == 0 && a->beta == 6 && input_of(inner, VBS_OP_LINEAR, &b) == x &&
-        b->alpha == 1 && b->beta == 3) {
+    if (inner && a->clip.low == 0 && a->clip.high == 6 && input_of(inner, VBS_OP_LINEAR, &b) == x &&
+        b->linear.factor == 1 && b->linear.shift == 3) {
         *factor = 6;
         return VBS_OP_HARD_SWISH;
     }
     /* c (1 + erf(x / sqrt(2))) */
     inner = input_of(gate, VBS_OP_LINEAR, &a);
-    inner = inner && a->alpha == a->beta ? input_of(inner, VBS_OP_ERF, &b) : NULL;
-    if (inner && input_of(inner, VBS_OP_LINEAR, &b) == x && b->beta == 0 &&
-        is_near(b->alpha, sqrt(0.5))) {
-        *factor = 2 * a->alpha;
+    inner = inner && a->linear.factor == a->linear.shift ? input_of(inner, VBS_OP_ERF, &b) : NULL;
+    if (inner && input_of(inner, VBS_OP_LINEAR, &b) == x && b->linear.shift == 0 &&
+        is_near(b->linear.factor, sqrt(0.5))) {
+        *factor = 2 * a->linear.factor;
         return VBS_OP_GELU;
     }
     return VBS_N_OPS;
@@ -284,52 +284,63 @@ VBS_ONNX_HANDLER(prelu)
 
 /* ---- value by value ---- */
 
-static struct vbs_attributes unary_attributes(struct vbs_onnx_import *im, enum vbs_op op)
+/* An attribute that must be finite. */
+static enum vbs_status read_finite(struct vbs_onnx_import *im, const char *name, double missing,
+                                   double *value)
 {
-    struct vbs_attributes a = {0};
+    *value = vbs_onnx_real(im, name, missing);
+    if (isfinite(*value))
+        return VBS_OK;
+    return vbs_fail(im->ctx, VBS_FORMAT, "attribute '%s' is %g", name, *value);
+}
+
+static enum vbs_status read_unary(struct vbs_onnx_import *im, enum vbs_op op,
+                                  union vbs_attributes *a)
+{
+    bool old = im->graph->opset < 6;
+    enum vbs_status status;
 
     switch (op) {
     case VBS_OP_ELU:
     case VBS_OP_CELU:
+        return read_finite(im, "alpha", 1, &a->elu.alpha);
     case VBS_OP_THRESHOLDED_RELU:
-        a.alpha = vbs_onnx_real(im, "alpha", 1);
-        break;
+        return read_finite(im, "alpha", 1, &a->thresholded_relu.threshold);
     case VBS_OP_LEAKY_RELU:
-        a.alpha = vbs_onnx_real(im, "alpha", 0.01);
-        break;
+        return read_finite(im, "alpha", 0.01, &a->leaky_relu.slope);
     case VBS_OP_SELU:
-        a.alpha = vbs_onnx_real(im, "alpha", im->graph->opset < 6 ? 1.6732 : 1.6732632423543772);
-        a.beta = vbs_onnx_real(im, "gamma", im->graph->opset < 6 ? 1.0507 : 1.0507009873554805);
-        break;
+        status = read_finite(im, "alpha", old ? 1.6732 : 1.6732632423543772, &a->selu.alpha);
+        if (status != VBS_OK)
+            return status;
+        return read_finite(im, "gamma", old ? 1.0507 : 1.0507009873554805, &a->selu.gamma);
     case VBS_OP_HARD_SIGMOID:
-        a.alpha = vbs_onnx_real(im, "alpha", 0.2);
-        a.beta = vbs_onnx_real(im, "beta", 0.5);
-        break;
+        status = read_finite(im, "alpha", 0.2, &a->hard_sigmoid.slope);
+        if (status != VBS_OK)
+            return status;
+        return read_finite(im, "beta", 0.5, &a->hard_sigmoid.offset);
     case VBS_OP_SHRINK:
-        a.alpha = vbs_onnx_real(im, "lambd", 0.5);
-        a.beta = vbs_onnx_real(im, "bias", 0);
-        break;
+        status = read_finite(im, "lambd", 0.5, &a->shrink.lambda);
+        return status == VBS_OK ? read_finite(im, "bias", 0, &a->shrink.bias) : status;
     case VBS_OP_GELU:
-        a.alpha = vbs_onnx_is(im, "approximate", "tanh", false);
-        break;
+        a->gelu.by_tanh = vbs_onnx_is(im, "approximate", "tanh", false);
+        return VBS_OK;
     default:
-        break;
+        return VBS_OK;
     }
-    return a;
 }
 
 VBS_ONNX_HANDLER(unary)
 {
-    struct vbs_attributes attributes = unary_attributes(im, (enum vbs_op) operator->op);
+    enum vbs_op op = (enum vbs_op) operator->op;
+    union vbs_attributes attributes = {0};
     const struct vbs_onnx_state *x;
     struct vbs_onnx_tensor *tensor;
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK && !(isfinite(attributes.alpha) && isfinite(attributes.beta)))
-        return vbs_fail(im->ctx, VBS_FORMAT, "an attribute is not finite");
     if (status == VBS_OK)
-        status =
-            vbs_onnx_apply(im, (enum vbs_op) operator->op, &attributes, x->tensor, NULL, &tensor);
+        status = read_unary(im, op, &attributes);
+    if (status == VBS_OK)
+        status = vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &tensor);
     return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
 }
 
@@ -360,7 +371,7 @@ static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, 
 
 VBS_ONNX_HANDLER(clip)
 {
-    struct vbs_attributes a = {0};
+    union vbs_attributes a = {.clip = {0, 0}};
     const struct vbs_onnx_state *x;
     struct vbs_onnx_tensor *tensor;
     bool relu;
@@ -368,13 +379,12 @@ VBS_ONNX_HANDLER(clip)
 
     (void)operator;
     if (status == VBS_OK)
-        status = read_bound(im, "min", 1, -FLT_MAX, &a.alpha);
+        status = read_bound(im, "min", 1, -FLT_MAX, &a.clip.low);
     if (status == VBS_OK)
-        status = read_bound(im, "max", 2, FLT_MAX, &a.beta);
-    relu = a.alpha == 0 && a.beta == FLT_MAX;
-    if (relu)
-        a = (struct vbs_attributes){0};
+        status = read_bound(im, "max", 2, FLT_MAX, &a.clip.high);
+    relu = a.clip.low == 0 && a.clip.high == FLT_MAX;
     if (status == VBS_OK)
-        status = vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, &a, x->tensor, NULL, &tensor);
+        status = vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, relu ? NULL : &a, x->tensor,
+                                NULL, &tensor);
     return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
 }

@@ -158,26 +158,26 @@ static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs
 
 /* Dimension d of the file, of in elements, in the attributes; the output's size in *out. */
 static enum vbs_status set_dim(struct vbs_onnx_import *im, const struct request *r, int d,
-                               int64_t in, struct vbs_attributes *a, int at)
+                               int64_t in, union vbs_attributes *a, int at)
 {
     double out = r->sized ? (double)r->size[d] : floor((double)in * r->scale[d]);
 
     if (!(out >= 1 && out <= VBS_MAX_DIM) || !(r->scale[d] > 0))
         return vbs_fail(im->ctx, VBS_FORMAT, "dimension %d would have %g elements", d, out);
-    a->target.dim[at] = (int64_t)out;
-    a->scale[at] = r->sized && r->scale[d] == 1 ? out / (double)in : r->scale[d];
+    a->resize.shape.dim[at] = (int64_t)out;
+    a->resize.scale[at] = r->sized && r->scale[d] == 1 ? out / (double)in : r->scale[d];
     return VBS_OK;
 }
 
 static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request *r, int shift,
-                                struct vbs_attributes *a)
+                                union vbs_attributes *a)
 {
     double values[2 * (VBS_MAX_DIMS + 1)];
     int n;
     enum vbs_status status = read_reals(im, 1, 2 * r->rank, values, &n);
 
-    for (int d = 0; d < a->target.n_dims; d++)
-        a->roi_end[d] = 1;
+    for (int d = 0; d < a->resize.shape.n_dims; d++)
+        a->resize.roi_end[d] = 1;
     if (status != VBS_OK)
         return status;
     if (n != 2 * r->n_axes)
@@ -193,45 +193,45 @@ static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request
                 return vbs_onnx_mixes(im);
             continue;
         }
-        a->roi_begin[at] = values[i];
-        a->roi_end[at] = values[i + n / 2];
+        a->resize.roi_begin[at] = values[i];
+        a->resize.roi_end[at] = values[i + n / 2];
     }
     return VBS_OK;
 }
 
 /* How values are taken; what older versions do stands for what later ones can choose. */
 static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
-                                  struct vbs_attributes *a)
+                                  union vbs_attributes *a)
 {
     static const char *const MODES[] = {"nearest", "linear", "cubic", NULL};
-    static const char *const PLACES[] = {
+    static const char *const COORDINATES[] = {
         "half_pixel",         "pytorch_half_pixel",   "align_corners",        "asymmetric",
         "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric", NULL};
     static const char *const NEAREST[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                           "ceil", NULL};
     bool old = upsample || im->graph->opset < 11;
     int mode = vbs_onnx_word(im, "mode", MODES, 0);
-    int place =
-        old ? VBS_PLACE_ASYMMETRIC : vbs_onnx_word(im, "coordinate_transformation_mode", PLACES, 0);
+    int coordinates = old ? VBS_COORDINATES_ASYMMETRIC
+                          : vbs_onnx_word(im, "coordinate_transformation_mode", COORDINATES, 0);
     int nearest = old ? VBS_NEAREST_FLOOR : vbs_onnx_word(im, "nearest_mode", NEAREST, 0);
 
     if (vbs_onnx_int(im, "antialias", 0))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'antialias' is set");
-    if (mode < 0 || place < 0 || nearest < 0)
+    if (mode < 0 || coordinates < 0 || nearest < 0)
         return im->bad;
-    a->resize_mode = (enum vbs_resize_mode)mode;
-    a->resize_place = (enum vbs_resize_place)place;
-    a->resize_nearest = (enum vbs_resize_nearest)nearest;
-    a->cubic_a = vbs_onnx_real(im, "cubic_coeff_a", -0.75);
-    a->exclude_outside = vbs_onnx_int(im, "exclude_outside", 0) != 0;
-    a->extrapolation = vbs_onnx_real(im, "extrapolation_value", 0);
+    a->resize.mode = (enum vbs_resize_mode)mode;
+    a->resize.coordinates = (enum vbs_resize_coordinates)coordinates;
+    a->resize.nearest = (enum vbs_resize_nearest)nearest;
+    a->resize.cubic_a = vbs_onnx_real(im, "cubic_coeff_a", -0.75);
+    a->resize.exclude_outside = vbs_onnx_int(im, "exclude_outside", 0) != 0;
+    a->resize.extrapolation = vbs_onnx_real(im, "extrapolation_value", 0);
     return VBS_OK;
 }
 
 VBS_ONNX_HANDLER(resize)
 {
     bool upsample = operator->op != 0, same = true;
-    struct vbs_attributes attributes = {0};
+    union vbs_attributes attributes = {.resize = {.mode = VBS_RESIZE_NEAREST}};
     const struct vbs_onnx_state *state;
     struct vbs_onnx_tensor *tensor;
     struct request request;
@@ -251,16 +251,16 @@ VBS_ONNX_HANDLER(resize)
     if (shape.n_dims == 0)
         return vbs_fail(im->ctx, VBS_FORMAT, "a scalar cannot be resized");
     view = vbs_onnx_view(state, 0, &shift);
-    attributes.target = view;
+    attributes.resize.shape = view;
     for (int d = 0; d < view.n_dims; d++)
-        attributes.scale[d] = 1;
+        attributes.resize.scale[d] = 1;
     for (int d = 0; d < shape.n_dims && status == VBS_OK; d++) {
         status = set_dim(im, &request, d + im->batch, shape.dim[d], &attributes, d + shift);
-        same &=
-            attributes.target.dim[d + shift] == shape.dim[d] && attributes.scale[d + shift] == 1;
-        shape.dim[d] = attributes.target.dim[d + shift];
+        same &= attributes.resize.shape.dim[d + shift] == shape.dim[d] &&
+                attributes.resize.scale[d + shift] == 1;
+        shape.dim[d] = attributes.resize.shape.dim[d + shift];
     }
-    if (status == VBS_OK && attributes.resize_place == VBS_PLACE_TF_CROP) {
+    if (status == VBS_OK && attributes.resize.coordinates == VBS_COORDINATES_TF_CROP) {
         same = false;
         status = read_roi(im, &request, shift, &attributes);
     }

@@ -25,7 +25,7 @@ static enum vbs_status read_spread(struct vbs_onnx_import *im, const char *name,
     return VBS_OK;
 }
 
-static enum vbs_status read_window(struct vbs_onnx_import *im, int n, struct vbs_attributes *a)
+static enum vbs_status read_window(struct vbs_onnx_import *im, int n, struct vbs_window *a)
 {
     int64_t pads[2 * VBS_MAX_SPATIAL];
     enum vbs_status status;
@@ -56,12 +56,12 @@ static int read_auto_pad(struct vbs_onnx_import *im)
     return vbs_onnx_word(im, "auto_pad", WORDS, NOTSET);
 }
 
-static int64_t extent(const struct vbs_attributes *a, int d)
+static int64_t extent(const struct vbs_window *a, int d)
 {
     return (a->kernel[d] - 1) * a->dilation[d] + 1;
 }
 
-static void set_pads(struct vbs_attributes *a, int d, int64_t total, bool more_high)
+static void set_pads(struct vbs_window *a, int d, int64_t total, bool more_high)
 {
     int64_t half = total / 2;
 
@@ -71,7 +71,7 @@ static void set_pads(struct vbs_attributes *a, int d, int64_t total, bool more_h
 
 /* Pads so that windows of stride s have a place at every s-th element of the input. */
 static enum vbs_status pad_alike(struct vbs_onnx_import *im, const struct vbs_shape *view,
-                                 struct vbs_attributes *a)
+                                 struct vbs_window *a)
 {
     int mode = read_auto_pad(im);
 
@@ -88,7 +88,7 @@ static enum vbs_status pad_alike(struct vbs_onnx_import *im, const struct vbs_sh
 
 /* Sizes of the kernel from the weights' shape; 'kernel_shape', where it is given, must agree. */
 static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_shape *weights,
-                                   struct vbs_attributes *a)
+                                   struct vbs_window *a)
 {
     int n;
     const int64_t *list = vbs_onnx_ints(im, "kernel_shape", &n);
@@ -107,24 +107,25 @@ static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_
 static void absorb_pad(const struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     const struct vbs_onnx_draft *pad = vbs_onnx_pending(draft->inputs[0], VBS_OP_PAD);
-    struct vbs_attributes *a = &draft->node.attributes;
+    struct vbs_window *a = &draft->node.attributes.weighted.window;
     struct vbs_shape *view = &draft->views[0];
-    const struct vbs_attributes *p;
+    const union vbs_attributes *p;
     int skip;
 
     if (!pad || vbs_onnx_has(im, "auto_pad"))
         return;
     p = &pad->node.attributes;
     skip = pad->views[0].n_dims - view->n_dims;
-    if (p->pad_mode != VBS_PAD_CONSTANT || p->pad_value != 0 || skip < 0)
+    if (p->pad.mode != VBS_PAD_CONSTANT || p->pad.value != 0 || skip < 0)
         return;
     for (int d = 0; d < pad->views[0].n_dims; d++)
-        if (p->begin[d] < 0 || p->end[d] < 0 || (d <= skip && (p->begin[d] || p->end[d])))
+        if (p->pad.before[d] < 0 || p->pad.behind[d] < 0 ||
+            (d <= skip && (p->pad.before[d] || p->pad.behind[d])))
             return;
     for (int d = 1; d < view->n_dims; d++) {
-        a->pad_low[d - 1] += p->begin[d + skip];
-        a->pad_high[d - 1] += p->end[d + skip];
-        view->dim[d] -= p->begin[d + skip] + p->end[d + skip];
+        a->pad_low[d - 1] += p->pad.before[d + skip];
+        a->pad_high[d - 1] += p->pad.behind[d + skip];
+        view->dim[d] -= p->pad.before[d + skip] + p->pad.behind[d + skip];
     }
     draft->inputs[0] = pad->inputs[0];
 }
@@ -135,7 +136,7 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
                                  struct vbs_onnx_constant **weights, struct vbs_onnx_draft **draft)
 {
     struct vbs_shape view;
-    struct vbs_attributes *a;
+    union vbs_attributes *a;
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, x);
 
     if (status == VBS_OK)
@@ -151,14 +152,15 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
         return vbs_fail(im->ctx, VBS_FORMAT, "weights of %d dimensions for an input of %d",
                         (*weights)->shape.n_dims, view.n_dims + 1);
     a = &(*draft)->node.attributes;
-    a->groups = vbs_onnx_int(im, "group", 1);
-    if (a->groups < 1 || a->groups > view.dim[0] || view.dim[0] % a->groups)
+    a->weighted.groups = vbs_onnx_int(im, "group", 1);
+    if (a->weighted.groups < 1 || a->weighted.groups > view.dim[0] ||
+        view.dim[0] % a->weighted.groups)
         return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
-                        (long long)a->groups, (long long)view.dim[0]);
+                        (long long)a->weighted.groups, (long long)view.dim[0]);
     vbs_onnx_reads(*draft, 0, (*x)->tensor, &view);
-    status = read_window(im, view.n_dims - 1, a);
+    status = read_window(im, view.n_dims - 1, &a->weighted.window);
     if (status == VBS_OK)
-        status = read_kernel(im, &(*weights)->shape, a);
+        status = read_kernel(im, &(*weights)->shape, &a->weighted.window);
     if (status == VBS_OK)
         status = vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
     return status;
@@ -170,10 +172,10 @@ static enum vbs_status give_conv(struct vbs_onnx_import *im, struct vbs_onnx_dra
     struct vbs_shape shape;
     enum vbs_status status = VBS_OK;
 
-    draft->node.attributes.bias = vbs_onnx_in(im, 2) != NULL;
-    if (draft->node.attributes.bias)
-        status =
-            vbs_onnx_vector(im, 2, draft->node.attributes.out_channels, VBS_PARAMETER_BIAS, draft);
+    draft->node.attributes.weighted.bias = vbs_onnx_in(im, 2) != NULL;
+    if (draft->node.attributes.weighted.bias)
+        status = vbs_onnx_vector(im, 2, draft->node.attributes.weighted.out_channels,
+                                 VBS_PARAMETER_BIAS, draft);
     if (status == VBS_OK)
         status = vbs_onnx_tensor_new(im, draft, &tensor);
     if (status != VBS_OK)
@@ -187,20 +189,20 @@ VBS_ONNX_HANDLER(conv)
     const struct vbs_onnx_state *x;
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
-    struct vbs_attributes *a;
+    union vbs_attributes *a;
     enum vbs_status status = read_conv(im, VBS_OP_CONV, &x, &weights, &draft);
 
     (void)operator;
     if (status != VBS_OK)
         return status;
     a = &draft->node.attributes;
-    a->out_channels = weights->shape.dim[0];
-    if (weights->shape.dim[1] != draft->views[0].dim[0] / a->groups)
+    a->weighted.out_channels = weights->shape.dim[0];
+    if (weights->shape.dim[1] != draft->views[0].dim[0] / a->weighted.groups)
         return vbs_fail(im->ctx, VBS_FORMAT,
                         "weights for %lld channels in each of %lld groups, its input has %lld",
-                        (long long)weights->shape.dim[1], (long long)a->groups,
+                        (long long)weights->shape.dim[1], (long long)a->weighted.groups,
                         (long long)draft->views[0].dim[0]);
-    status = pad_alike(im, &draft->views[0], a);
+    status = pad_alike(im, &draft->views[0], &a->weighted.window);
     if (status != VBS_OK)
         return status;
     absorb_pad(im, draft);
@@ -210,38 +212,41 @@ VBS_ONNX_HANDLER(conv)
 /* ---- ConvTranspose ---- */
 
 /* Pads so that dimension d becomes out elements. */
-static void pad_to(struct vbs_attributes *a, int d, int64_t in, int64_t out, bool more_high)
+static void pad_to(union vbs_attributes *a, int d, int64_t in, int64_t out, bool more_high)
 {
-    int64_t total = (in - 1) * a->stride[d] + extent(a, d) + a->out_pad[d] - out;
+    struct vbs_window *window = &a->weighted.window;
+    int64_t *out_pad = &a->weighted.out_pad[d];
+    int64_t total = (in - 1) * window->stride[d] + extent(window, d) + *out_pad - out;
 
     if (total < 0) {
-        a->out_pad[d] -= total;
+        *out_pad -= total;
         total = 0;
     }
-    set_pads(a, d, total, more_high);
+    set_pads(window, d, total, more_high);
 }
 
 static enum vbs_status pad_transposed(struct vbs_onnx_import *im, const struct vbs_shape *view,
-                                      struct vbs_attributes *a)
+                                      union vbs_attributes *a)
 {
+    struct vbs_window *window = &a->weighted.window;
     int mode = read_auto_pad(im), n = view->n_dims - 1, given;
     const int64_t *sizes = vbs_onnx_ints(im, "output_shape", &given);
-    enum vbs_status status = read_spread(im, "output_padding", n, 0, a->out_pad);
+    enum vbs_status status = read_spread(im, "output_padding", n, 0, a->weighted.out_pad);
 
     if (mode < 0)
         return im->bad;
     if (sizes && given != n && given != n + 2)
         return vbs_fail(im->ctx, VBS_FORMAT, "'output_shape' has %d values", given);
     for (int d = 0; d < n && status == VBS_OK; d++) {
-        int64_t in = view->dim[d + 1], out = sizes ? sizes[d + given - n] : in * a->stride[d];
+        int64_t in = view->dim[d + 1], out = sizes ? sizes[d + given - n] : in * window->stride[d];
 
-        if (out < 1 || out > VBS_MAX_DIM || a->kernel[d] < 1)
+        if (out < 1 || out > VBS_MAX_DIM || window->kernel[d] < 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "a dimension of the output is %lld",
                             (long long)out);
         if (sizes || mode == SAME_UPPER || mode == SAME_LOWER)
             pad_to(a, d, in, out, mode == SAME_UPPER);
         else if (mode == VALID)
-            set_pads(a, d, 0, true);
+            set_pads(window, d, 0, true);
     }
     return status;
 }
@@ -251,7 +256,7 @@ VBS_ONNX_HANDLER(conv_transpose)
     const struct vbs_onnx_state *x;
     struct vbs_onnx_constant *weights;
     struct vbs_onnx_draft *draft;
-    struct vbs_attributes *a;
+    union vbs_attributes *a;
     enum vbs_status status = read_conv(im, VBS_OP_CONV_TRANSPOSE, &x, &weights, &draft);
 
     (void)operator;
@@ -259,10 +264,10 @@ VBS_ONNX_HANDLER(conv_transpose)
         return status;
     a = &draft->node.attributes;
     if (weights->shape.dim[0] != draft->views[0].dim[0] ||
-        weights->shape.dim[1] > VBS_MAX_DIM / a->groups)
+        weights->shape.dim[1] > VBS_MAX_DIM / a->weighted.groups)
         return vbs_fail(im->ctx, VBS_FORMAT, "weights for %lld channels, its input has %lld",
                         (long long)weights->shape.dim[0], (long long)draft->views[0].dim[0]);
-    a->out_channels = weights->shape.dim[1] * a->groups;
+    a->weighted.out_channels = weights->shape.dim[1] * a->weighted.groups;
     status = pad_transposed(im, &draft->views[0], a);
     return status == VBS_OK ? give_conv(im, draft) : status;
 }
@@ -270,7 +275,7 @@ VBS_ONNX_HANDLER(conv_transpose)
 /* ---- pools ---- */
 
 /* Whether windows that round up reach beyond the padding that was given. */
-static bool overhangs(const struct vbs_attributes *a, const struct vbs_shape *view)
+static bool overhangs(const struct vbs_window *a, const struct vbs_shape *view)
 {
     for (int d = 0; d < view->n_dims - 1; d++) {
         int64_t padded = view->dim[d + 1] + a->pad_low[d] + a->pad_high[d];
@@ -284,18 +289,20 @@ static bool overhangs(const struct vbs_attributes *a, const struct vbs_shape *vi
 /* Zeros that a mean counts become elements, where its windows count no others outside. */
 static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
-    struct vbs_attributes zeros = {0}, *a = &draft->node.attributes;
+    union vbs_attributes zeros = {.pad = {.mode = VBS_PAD_CONSTANT}};
+    union vbs_attributes *a = &draft->node.attributes;
+    struct vbs_window *window = &a->pool.window;
     struct vbs_onnx_tensor *padded;
     enum vbs_status status;
 
-    if (!a->pad_counts || !draft->node.round_up || !overhangs(a, &draft->views[0]))
+    if (!a->pool.pad_counts || !draft->node.round_up || !overhangs(window, &draft->views[0]))
         return VBS_OK;
     for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
-        zeros.begin[d + 1] = a->pad_low[d];
-        zeros.end[d + 1] = a->pad_high[d];
-        a->pad_low[d] = a->pad_high[d] = 0;
+        zeros.pad.before[d + 1] = window->pad_low[d];
+        zeros.pad.behind[d + 1] = window->pad_high[d];
+        window->pad_low[d] = window->pad_high[d] = 0;
     }
-    a->pad_counts = false;
+    a->pool.pad_counts = false;
     status = vbs_onnx_apply(im, VBS_OP_PAD, &zeros, draft->inputs[0], &draft->views[0], &padded);
     if (status == VBS_OK)
         vbs_onnx_reads(draft, 0, padded, NULL);
@@ -335,7 +342,7 @@ static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
 VBS_ONNX_HANDLER(pool)
 {
     struct vbs_onnx_draft *draft;
-    struct vbs_attributes *a;
+    struct vbs_window *window;
     int n;
     enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
 
@@ -343,21 +350,21 @@ VBS_ONNX_HANDLER(pool)
         return status;
     if (vbs_onnx_wanted(im, 1))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
-    a = &draft->node.attributes;
+    window = &draft->node.attributes.pool.window;
     n = draft->views[0].n_dims - 1;
-    status = read_window(im, n, a);
+    status = read_window(im, n, window);
     if (status == VBS_OK)
-        status = read_spread(im, "kernel_shape", n, 0, a->kernel);
+        status = read_spread(im, "kernel_shape", n, 0, window->kernel);
     if (status == VBS_OK)
-        status = pad_alike(im, &draft->views[0], a);
+        status = pad_alike(im, &draft->views[0], window);
     if (status != VBS_OK)
         return status;
     for (int d = 0; d < n; d++)
-        if (a->kernel[d] < 1)
+        if (window->kernel[d] < 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "'kernel_shape' is missing or 0");
     draft->node.round_up = vbs_onnx_int(im, "ceil_mode", 0) != 0 && read_auto_pad(im) == NOTSET;
-    a->pad_counts = operator->op == VBS_OP_POOL_AVG &&
-                    vbs_onnx_int(im, "count_include_pad", 0) != 0;
+    draft->node.attributes.pool.pad_counts = operator->op == VBS_OP_POOL_AVG &&
+                                             vbs_onnx_int(im, "count_include_pad", 0) != 0;
     status = pad_mean(im, draft);
     return status == VBS_OK ? give_pool(im, draft) : status;
 }
@@ -383,17 +390,17 @@ VBS_ONNX_HANDLER(global_pool)
 {
     bool mean = operator->op == VBS_OP_POOL_AVG;
     struct vbs_onnx_draft *draft;
-    struct vbs_attributes *a;
+    struct vbs_window *window;
     enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
 
     if (status != VBS_OK)
         return status;
     if (draft->views[0].n_dims < 2 || draft->views[0].n_dims > 1 + VBS_MAX_SPATIAL)
         return reduce_all(im, mean ? VBS_OP_REDUCE_MEAN : VBS_OP_REDUCE_MAX);
-    a = &draft->node.attributes;
+    window = &draft->node.attributes.pool.window;
     for (int d = 0; d < draft->views[0].n_dims - 1; d++) {
-        a->kernel[d] = draft->views[0].dim[d + 1];
-        a->stride[d] = a->dilation[d] = 1;
+        window->kernel[d] = draft->views[0].dim[d + 1];
+        window->stride[d] = window->dilation[d] = 1;
     }
     return give_pool(im, draft);
 }

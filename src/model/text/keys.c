@@ -239,43 +239,63 @@ static enum vbs_status spread(struct vbs_ctx *ctx, const char *what, const struc
 }
 
 static enum vbs_status spread_window(struct vbs_ctx *ctx, const struct vbs_keys *keys,
-                                     const struct vbs_shape *input,
-                                     struct vbs_attributes *attributes)
+                                     const struct vbs_shape *input, struct vbs_window *window)
 {
     int n = vbs_shape_n_spatial(input);
-    enum vbs_status status = spread(ctx, "stride", &keys->stride, n, attributes->stride);
+    enum vbs_status status = spread(ctx, "stride", &keys->stride, n, window->stride);
 
     if (status == VBS_OK)
-        status = spread(ctx, "dilation", &keys->dilation, n, attributes->dilation);
+        status = spread(ctx, "dilation", &keys->dilation, n, window->dilation);
     if (status == VBS_OK)
-        status = spread(ctx, "pad", &keys->pad.low, n, attributes->pad_low);
+        status = spread(ctx, "pad", &keys->pad.low, n, window->pad_low);
     if (status == VBS_OK)
-        status = spread(ctx, "pad", &keys->pad.high, n, attributes->pad_high);
+        status = spread(ctx, "pad", &keys->pad.high, n, window->pad_high);
     if (status != VBS_OK || keys->kernel.n > 0)
-        return status != VBS_OK ? status
-                                : spread(ctx, "kernel", &keys->kernel, n, attributes->kernel);
+        return status != VBS_OK ? status : spread(ctx, "kernel", &keys->kernel, n, window->kernel);
     for (int i = 0; i < n; i++) {
-        if (attributes->pad_low[i] > 0 || attributes->pad_high[i] > 0)
+        if (window->pad_low[i] > 0 || window->pad_high[i] > 0)
             return vbs_fail(ctx, VBS_FORMAT, "kernel=global takes no pad");
-        attributes->kernel[i] = input->dim[i + 1];
+        window->kernel[i] = input->dim[i + 1];
     }
     return VBS_OK;
 }
 
 enum vbs_status vbs_keys_attributes(struct vbs_ctx *ctx, enum vbs_op op,
                                     const struct vbs_keys *keys, const struct vbs_shape *input,
-                                    struct vbs_attributes *attributes)
+                                    union vbs_attributes *attributes)
 {
-    unsigned on = 1u << op;
-
-    *attributes = (struct vbs_attributes){.out_channels = keys->out,
-                                          .groups = on & ON(CONV) ? keys->groups : 0,
-                                          .bias = on & BIASED ? keys->bias : false,
-                                          .affine = on & ON(BATCHNORM) ? keys->affine : false,
-                                          .pad_counts = keys->count_pad,
-                                          .lrn_size = keys->size,
-                                          .lrn_alpha = keys->alpha,
-                                          .lrn_beta = keys->beta,
-                                          .lrn_k = on & ON(LRN) ? keys->k : 0};
-    return on & WINDOWS ? spread_window(ctx, keys, input, attributes) : VBS_OK;
+    switch (op) {
+    case VBS_OP_CONV:
+        *attributes = (union vbs_attributes){
+            .weighted = {.out_channels = keys->out, .groups = keys->groups, .bias = keys->bias}};
+        return spread_window(ctx, keys, input, &attributes->weighted.window);
+    case VBS_OP_FC:
+        *attributes =
+            (union vbs_attributes){.weighted = {.out_channels = keys->out, .bias = keys->bias}};
+        return VBS_OK;
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        *attributes = (union vbs_attributes){.pool = {.pad_counts = keys->count_pad}};
+        return spread_window(ctx, keys, input, &attributes->pool.window);
+    case VBS_OP_LRN:
+        *attributes = (union vbs_attributes){.lrn = {keys->size, keys->alpha, keys->beta, keys->k}};
+        return VBS_OK;
+    case VBS_OP_BATCHNORM:
+        *attributes = (union vbs_attributes){.norm = {.affine = keys->affine}};
+        return VBS_OK;
+    case VBS_OP_SCALE:
+        *attributes = (union vbs_attributes){.scale = {.bias = keys->bias}};
+        return VBS_OK;
+    case VBS_OP_CONCAT: /* of channels */
+        *attributes = (union vbs_attributes){.concat = {.axis = 0}};
+        return VBS_OK;
+    case VBS_OP_SOFTMAX: /* over channels */
+        *attributes = (union vbs_attributes){.softmax = {.axis = 0}};
+        return VBS_OK;
+    case VBS_OP_ADD:
+        *attributes = (union vbs_attributes){.binary = {.swapped = false}};
+        return VBS_OK;
+    default:
+        return VBS_OK;
+    }
 }

@@ -32,6 +32,6 @@ enum vbs_status vbs_keys_read(struct vbs_ctx *ctx, enum vbs_op op, char *rest,
  * number of values than the input has spatial dimensions. */
 enum vbs_status vbs_keys_attributes(struct vbs_ctx *ctx, enum vbs_op op,
                                     const struct vbs_keys *keys, const struct vbs_shape *input,
-                                    struct vbs_attributes *attributes) VBS_MUST_CHECK;
+                                    union vbs_attributes *attributes) VBS_MUST_CHECK;
 
 #endif

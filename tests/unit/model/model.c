@@ -288,24 +288,26 @@ static void check_attributes(void)
         parse("3x4x9x10", "conv c out=8 kernel=1x3x2 stride=1x2x1 pad=0x0x1:0x1x0 dilation=1x2x1\n"
                           "avgpool p kernel=2 count_pad=yes\n"
                           "avgpool g kernel=global\n");
-    const struct vbs_attributes *conv, *pool;
+    const union vbs_attributes *conv;
+    const struct vbs_window *window;
     char buffer[64];
 
     if (!ok(network && network->n_layers == 3, "sizes are given for each dimension"))
         return;
     conv = &network->layers[1].attributes;
-    pool = &network->layers[2].attributes;
+    window = &conv->weighted.window;
     is_str(vbs_shape_format(&network->layers[1].shape, buffer, sizeof buffer), "8x4x3x10",
            "and the shape follows");
-    ok(conv->kernel[1] == 3 && conv->stride[1] == 2 && conv->dilation[1] == 2 &&
-           conv->pad_low[1] == 0 && conv->pad_high[1] == 1 && conv->pad_low[2] == 1 &&
-           conv->pad_high[2] == 0 && conv->groups == 1 && conv->bias,
+    ok(window->kernel[1] == 3 && window->stride[1] == 2 && window->dilation[1] == 2 &&
+           window->pad_low[1] == 0 && window->pad_high[1] == 1 && window->pad_low[2] == 1 &&
+           window->pad_high[2] == 0 && conv->weighted.groups == 1 && conv->weighted.bias,
        "attributes are as written");
-    ok(pool->pad_counts && pool->groups == 0 && !pool->bias && pool->out_channels == 0 &&
-           pool->lrn_k == 0 && pool->dilation[2] == 1,
-       "attributes that an operator has no use for are 0");
-    is_int(network->layers[3].attributes.kernel[0], 3, "a global kernel is the input's depth");
-    is_int(network->layers[3].attributes.kernel[2], 9, "and its width");
+    ok(network->layers[2].attributes.pool.pad_counts &&
+           network->layers[2].attributes.pool.window.dilation[2] == 1,
+       "and those of a pool");
+    is_int(network->layers[3].attributes.pool.window.kernel[0], 3,
+           "a global kernel is the input's depth");
+    is_int(network->layers[3].attributes.pool.window.kernel[2], 9, "and its width");
     vbs_network_free(network);
 }
 
@@ -354,11 +356,12 @@ static void check_windows(void)
         } else {
             const struct vbs_layer *pool = &network->layers[1];
             int64_t out = pool->shape.dim[1];
-            int64_t padded = in + pool->attributes.pad_low[0] + pool->attributes.pad_high[0];
+            int64_t padded = in + pool->attributes.pool.window.pad_low[0] +
+                             pool->attributes.pool.window.pad_high[0];
 
             wrong += !possible || out != slow_positions(in, kernel, stride, low, high, up) ||
                      (padded - kernel) / stride + 1 != out ||
-                     pool->attributes.pad_high[0] >= kernel;
+                     pool->attributes.pool.window.pad_high[0] >= kernel;
             checked++;
         }
         if (wrong == 1)
