@@ -45,34 +45,33 @@ profile() {
     printf '%s\n' "$profiles/$1.csv"
 }
 
-# The rows of CSV files, with the columns of that list alone and a text in front; as they stand
-# there, so that numbers keep their digits.
-columns() { # text in front, columns with commas between them, file...
+# Copies these columns of the rows of a CSV file, behind a text. They stay as they stand there, so that
+# numbers keep their digits.
+columns() { # text, columns with commas between them, file
     awk -v before="$1" -v columns="$2" -f "$lib/csv.awk" -f "$lib/columns.awk" "$3"
 }
 
-# Fills in a template: text, in which the results of queries stand. The CSV files are the tables of a
-# database in memory; SQLite's own language does what it can do, so that a template says what its
-# numbers are and not how they are added up.
+# Fills in a template: text with the results of queries. The CSV files are the tables of a database in
+# memory. Sums, joins and medians are the work of SQLite, so that a template says what its numbers are.
 #
-#   query TEMPLATE [:NAME=VALUE | TABLE=FILE | FILE | FILE.sql]...
+#   query TEMPLATE [:NAME=VALUE | TABLE=FILE.csv | FILE.csv | TABLE=FILE.json | FILE.sql]...
 #
-#   TEMPLATE      a file, or - for the standard input
-#
-#   :NAME=VALUE   what :NAME stands for in the queries
-#   TABLE=FILE    a table; of several files where given several times. FILE alone: of the file's
-#                 name without .csv, with _ for every - and dot
+#   TEMPLATE          a file, or - for the standard input
+#   :NAME=VALUE       what :NAME stands for in the queries
+#   TABLE=FILE.csv    a table; given several times, of the rows of several files
+#   FILE.csv          the same with the name of the file, _ in the place of other signs
 #   TABLE=FILE.json   a table of one row and one column, json
-#   FILE.sql      definitions that several templates share
+#   FILE.sql          definitions that several templates share
 #
 # The comments "# key: value" of the files are the table about(source, key, value), whose source is the
-# table of the file; origin(source, device, day) has two of them.
+# table of the file. The view origin(source, device, day) says where and when a file was measured.
 #
 # In a template
 #
-#   - lines indented by four are SQL. The line above it is the format of printf (lib/print.awk) that
-#     prints every row;
-#   - SQL below a comment prints nothing; it defines a view. An empty line behind it is left out;
+#   - lines indented by four are SQL. The line above them is the format of printf (lib/print.awk) that
+#     prints every row of the result;
+#   - SQL below a comment prints nothing: it defines views and tables. An empty line behind it is left
+#     out;
 #   - lines that begin with -- are comments;
 #   - all other lines are printed. One that ends with \ is continued by the next;
 #   - one that begins with "error: " is printed as an error, and ends the experiment.
@@ -87,34 +86,59 @@ query() {
     case $template in *.rows | -) missing= ;; esac
     {
         {
-            printf '.bail on\n.mode quote\n.separator "\\037" "\\n"\n.parameter init\n'
-            echo 'CREATE TABLE about(source, key, value);'
-            echo "CREATE VIEW origin AS SELECT source, max(value) FILTER (WHERE key = 'device') AS" \
-                "device, substr(max(value) FILTER (WHERE key = 'date'), 1, 10) AS day" \
-                "FROM about GROUP BY source;"
-            for given; do
-                value=${given#*=}
-                case $given in
-                :*=*) define "${given%%=*}" "$value" ;;
-                *.sql) ;;
-                *=*.json)
-                    echo "CREATE TABLE ${given%%=*} AS" \
-                        "SELECT CAST(readfile('$value') AS TEXT) AS json;"
-                    ;;
-                *=*) awk -v table="${given%%=*}" -f "$lib/load.awk" "$value" ;;
-                *)
-                    table=${given##*/}
-                    table=$(printf '%s' "${table%.csv}" | tr -c '[:alnum:]' _)
-                    awk -v table="$table" -f "$lib/load.awk" "$given"
-                    ;;
-                esac || echo 'SELECT char(28);'
-            done
-            for given; do
-                case $given in *.sql) cat "$given" || echo 'SELECT char(28);' ;; esac
-            done
-            awk -f "$lib/template.awk" "$template" || echo 'SELECT char(28);'
+            prepare "$@"
+            awk -f "$lib/template.awk" "$template" || stop_query
         } | sqlite3 -batch -init /dev/null :memory: || printf '\034\n'
     } | awk -v missing="$missing" -f "$lib/print.awk" || fail "cannot fill in '$template'"
+}
+
+# Lets print.awk fail.
+stop_query() {
+    echo 'SELECT char(28);'
+}
+
+# The SQL that comes before the queries of a template: parameters, tables, shared definitions.
+prepare() { # what query takes behind the template
+    printf '.bail on\n.mode quote\n.separator "\\037" "\\n"\n.parameter init\n'
+    cat <<'END'
+CREATE TABLE about(source, key, value);
+CREATE VIEW origin AS SELECT source, max(value) FILTER (WHERE key = 'device') AS device,
+    substr(max(value) FILTER (WHERE key = 'date'), 1, 10) AS day FROM about GROUP BY source;
+END
+    for given; do
+        name=${given%%=*} value=${given#*=}
+        case $name in
+        */* | "$given")
+            value=$given
+            name=${given##*/}
+            name=$(printf '%s' "${name%.csv}" | tr -c '[:alnum:]' _)
+            ;;
+        esac
+        case $name,$value in
+        :*) echo "INSERT INTO temp.sqlite_parameters VALUES('$name', $(literal "$value"));" ;;
+        *.sql) ;;
+        *.json)
+            cat "$value" >/dev/null &&
+                echo "CREATE TABLE $name AS SELECT CAST(readfile($(quoted "$value")) AS TEXT) AS json;"
+            ;;
+        *) awk -v table="$name" -f "$lib/load.awk" "$value" ;;
+        esac || stop_query
+    done
+    for given; do
+        case $given in *.sql) cat "$given" || stop_query ;; esac
+    done
+}
+
+# A value as SQL has it: a number where it looks like one, else a text.
+literal() { # value
+    case $1 in
+    '' | . | *[!0-9.]* | *.*.*) quoted "$1" ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
+quoted() { # text
+    printf "'%s'" "$(printf '%s' "$1" | sed "s/'/''/g")"
 }
 
 # The result of one query, a text or a whole number; its further lines are indented by four.
@@ -122,14 +146,6 @@ value() { # SQL, what query takes behind the template
     sql=$1
     shift
     printf '%%s\n    %s\n' "$sql" | query - "$@"
-}
-
-# A parameter of the queries, a number where it looks like one.
-define() { # :name, value
-    case $2 in
-    '' | *[!0-9.]*) set -- "$1" "'$(printf '%s' "$2" | sed "s/'/''/g")'" ;;
-    esac
-    printf "INSERT INTO temp.sqlite_parameters VALUES('%s', %s);\n" "$1" "$2"
 }
 
 # One sentence for each machine that the profile files come from.
