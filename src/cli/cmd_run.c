@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_REPEAT 5
-#define MOST_REPEATS   100000
+#define DEFAULT_RUNS 5
 
 static bool is_standard(const char *path)
 {
@@ -88,14 +87,51 @@ static enum vbs_status check_streams(struct cli *cli, const char *const *values,
     return VBS_OK;
 }
 
-static enum vbs_status read_repeat(struct run_job *job)
-{
-    const char *repeat = cli_value(job->cli, job->values, "repeat");
+#define MOST_SECONDS 86400
 
-    job->n_repeats = DEFAULT_REPEAT;
-    if (!repeat)
-        return VBS_OK;
-    return vbs_parse_int(&job->cli->ctx, "--repeat", repeat, 1, MOST_REPEATS, &job->n_repeats);
+static enum vbs_status read_runs(struct run_job *job)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    const char *runs = cli_value(job->cli, job->values, "runs");
+    const char *warm_up = cli_value(job->cli, job->values, "warmup");
+    const char *duration = cli_value(job->cli, job->values, "duration");
+    enum vbs_status status = VBS_OK;
+
+    job->n_runs = duration ? 1 : DEFAULT_RUNS;
+    job->n_warm_up = 1;
+    if (runs)
+        status = vbs_parse_int(ctx, "--runs", runs, 1, RUN_MOST_RUNS, &job->n_runs);
+    if (status == VBS_OK && warm_up)
+        status = vbs_parse_int(ctx, "--warmup", warm_up, 0, RUN_MOST_RUNS, &job->n_warm_up);
+    if (status == VBS_OK && duration)
+        status = cli_parse_positive(ctx, "--duration", duration, "seconds", &job->duration_s);
+    if (status == VBS_OK && job->duration_s > MOST_SECONDS)
+        return vbs_fail(ctx, VBS_USAGE, "--duration '%.40s' is above the longest, %d seconds",
+                        duration, MOST_SECONDS);
+    return status;
+}
+
+/* What a planner would refuse, before anything is measured for it. */
+static enum vbs_status check_planning(struct cli *cli, const char *const *values)
+{
+    static const char *const SIZES[] = {"memory", "total-memory"};
+    const struct vbs_planner *planner;
+    struct vbs_solver_options options = {0};
+    struct vbs_problem problem = {0};
+    struct cli_weights weights;
+    int64_t bytes;
+    enum vbs_status status = cli_find_planner(cli, values, &planner);
+
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0] && status == VBS_OK; i++)
+        if (cli_value(cli, values, SIZES[i]))
+            status = vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes);
+    if (status == VBS_OK)
+        status = cli_read_problem(cli, values, &problem);
+    if (status == VBS_OK)
+        status = cli_read_weights(cli, values, planner, &weights);
+    if (status == VBS_OK)
+        status = cli_read_solver_options(cli, values, planner, &options);
+    return status;
 }
 
 /* ---- Results ---- */
@@ -116,7 +152,7 @@ static enum vbs_status write_timeline(struct run_job *job)
 }
 
 /* What stands alone on standard output keeps the table away. */
-static enum vbs_status report(struct run_job *job)
+static enum vbs_status report_run(struct run_job *job)
 {
     enum vbs_status status = run_give_data(job);
 
@@ -137,13 +173,13 @@ static enum vbs_status execute(struct run_job *job, const char *word)
     if (status == VBS_OK)
         status = run_prepare(job);
     if (status == VBS_OK)
-        status = run_measure(job);
+        status = run_measure_within(job);
     if (status == VBS_OK && cli_value(job->cli, job->values, "check"))
         status = run_compare(job);
-    return status == VBS_OK ? report(job) : status;
+    return status == VBS_OK ? report_run(job) : status;
 }
 
-static void clear(struct run_job *job)
+static void clear_job(struct run_job *job)
 {
     vbs_exec_free(job->exec);
     if (job->network)
@@ -164,24 +200,32 @@ static int run_run(struct cli *cli, const char *const *values, int n_arguments,
 
     if (n_arguments != 1)
         return cli_usage(cli, "needs one PROFILE or MODEL, got %d", n_arguments);
-    if (!cli_value(cli, values, "schedule") == !cli_value(cli, values, "planner"))
-        return cli_usage(cli, "needs --schedule or --planner, one of the two");
-    if (cli_value(cli, values, "planner") && !cli_value(cli, values, "memory"))
-        return cli_usage(cli, "--planner needs --memory");
-    status = read_repeat(&job);
+    if (!cli_value(cli, values, "schedule") && !cli_value(cli, values, "memory") &&
+        !cli_value(cli, values, "total-memory"))
+        return cli_usage(cli, "needs --memory, --total-memory or --schedule");
+    if (cli_value(cli, values, "memory") && cli_value(cli, values, "total-memory"))
+        return cli_usage(cli, "takes one of --memory and --total-memory");
+    if (cli_value(cli, values, "schedule") && cli_value(cli, values, "planner"))
+        return cli_usage(cli, "takes one of --schedule and --planner");
+    status = read_runs(&job);
+    if (status == VBS_OK && !cli_value(cli, values, "schedule"))
+        status = check_planning(cli, values);
     if (status == VBS_OK)
         status = check_files(cli, values);
     if (status == VBS_OK)
         status = check_streams(cli, values, arguments[0]);
     if (status == VBS_OK)
         status = execute(&job, arguments[0]);
-    clear(&job);
+    clear_job(&job);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
 
 static const struct cli_option OPTIONS[] = {
-    {"planner", "P", "plan with one of " CLI_PLANNERS},
+    {CLI_OPTION_PLANNER},
     {"memory", "SIZE", "the budget: the size of the arena (default: the schedule's)"},
+    {"total-memory", "SIZE",
+     "in place of --memory: the whole process takes at most SIZE while it runs the network, "
+     "program, libraries, kernels and weights included"},
     {"schedule", "FILE.json", "run this schedule; - is standard input"},
     {"request", "R", "samples of the request (default 12)"},
     {"io", "WHERE", "the request's inputs and outputs: external (default) or resident"},
@@ -197,7 +241,9 @@ static const struct cli_option OPTIONS[] = {
      "standard input"},
     {"output", "FILE.npy",
      "write the first output; further ones go to FILE-NAME.npy. - is standard output, alone"},
-    {"repeat", "N", "timed runs, after one to warm up (default 5)"},
+    {"runs", "N", "timed runs, at least (default 5; 1 with --duration)"},
+    {"duration", "SECONDS", "time of the timed runs together, at least"},
+    {"warmup", "N", "runs before the timed ones (default 1)"},
     {"threads", "N", "threads that compute (default: as the profile was measured)"},
     {"weights-file", "FILE",
      "weights included: the file of packed weights, written where it is not there or does not suit "
@@ -210,6 +256,7 @@ static const struct cli_option OPTIONS[] = {
     {"trace", "FILE.csv",
      "write every step of the fastest run, planned and executed; - is standard output, alone"},
     {"gantt", "FILE", "draw the fastest run below what was planned, as .svg, .png or .pdf"},
+    {"profile", NULL, "a table of the layers: times planned and in the fastest run"},
     {"json", NULL, "the result as JSON"},
     {0},
 };
@@ -217,15 +264,18 @@ static const struct cli_option OPTIONS[] = {
 const struct cli_command cli_run = {
     .name = "run",
     .summary = "execute for real in an arena of the budget; measured beside predicted",
-    .usage = "PROFILE|MODEL (--schedule FILE.json | --planner P --memory SIZE) [options]",
+    .usage = "PROFILE|MODEL (--memory SIZE | --total-memory SIZE | --schedule FILE.json) [options]",
     .options = OPTIONS,
-    .old_names = (const struct cli_old_name[]){{"paranoid", "debug-checks"}, {0}},
+    .old_names =
+        (const struct cli_old_name[]){{"repeat", "runs"}, {"paranoid", "debug-checks"}, {0}},
     .arguments =
         (const struct cli_argument[]){{CLI_ARGUMENT_PROFILE},
-                                      {"MODEL", "a .net or .onnx file: its newest profile"},
+                                      {"MODEL", "a network of 'vbslab models', or a .net or .onnx "
+                                                "file: its newest profile; measured first where "
+                                                "there is none"},
                                       {CLI_ARGUMENT_SIZE},
                                       {0}},
-    .example = "vbslab run googlenet --planner dp-vbs+ --memory 20MiB --check\n"
-               "vbslab run alexnet --planner joint --memory 30MiB --request 64 --gantt run.svg",
+    .example = "vbslab run googlenet --memory 20MiB --check\n"
+               "vbslab run alexnet --weights included --memory 30MiB --request 64 --gantt run.svg",
     .run = run_run,
 };

@@ -66,8 +66,34 @@ at_most()
     awk "BEGIN { exit !($1 <= $2) }"
 }
 
-declines "a network that was not measured" 1 "run 'vbslab measure ./mine.net' first" \
-    ./mine.net --planner fbs --memory 1MiB
+declines "a schedule of a network that was not measured" 1 "run 'vbslab measure ./mine.net' first" \
+    ./mine.net --schedule plan.json
+declines "a wrong budget, before anything is measured" 2 "'1 MB'" ./mine.net --memory '1 MB'
+declines "a wrong planner, before anything is measured" 2 "did you mean 'fbs'" \
+    ./mine.net --memory 1MiB --planner fbz
+[ ! -e store.sqlite ]
+report $? "none of them makes a store"
+
+# --- in one step ---
+
+cat >one.net <<'END_OF_NET'
+model one
+input 3x8x8
+conv      c1 out=8 kernel=3 pad=1
+fc        f out=4
+END_OF_NET
+run --db one.sqlite run ./one.net --memory 1MiB --request 3
+[ $code -eq 0 ] && grep -q '^one: 3 samples in .*, planner dp-vbs+' out &&
+    [ "$(grep -c "no measured profile of 'one' in 'one.sqlite': measuring it first" err)" -eq 1 ] &&
+    grep -q 'one: profile 1: ' err
+report $? "a network that was not measured is measured, planned with dp-vbs+ and run"
+run --db one.sqlite run one --model ./one.net --memory 1MiB --request 3 --weights included
+[ $code -eq 0 ] && grep -q 'planner joint' out && ! grep -q measuring err
+report $? "the next run finds the profile; with weights included joint plans"
+"$VBSLAB" --db two.sqlite --quiet measure --backend analytic ./one.net >/dev/null
+run --db two.sqlite run ./one.net --memory 1MiB
+[ $code -eq 0 ] && grep -q 'measuring it first' err && grep -q 'one: profile 2: ' err
+report $? "a profile that is modelled does not do"
 "$VBSLAB" --quiet measure ./mine.net ./same.net ./twice.net --batches 1-3,5 --time-limit 1 >out 2>err
 code=$?
 [ $code -eq 0 ]
@@ -84,27 +110,42 @@ succeeds "a request is run" 'mine: 5 samples in 262144 bytes (256 KiB), io exter
 for part in '  *predicted  *measured  *difference' 'request  *[0-9.]* [um]s  *[0-9.]* [um]s' \
     'per sample  ' 'samples/s  ' 'computing  ' 'input and output  ' 'budget  *262144  *256 KiB' \
     'planned  *[0-9]' 'placed  *[0-9]' 'touched  *[0-9]' 'process  ' 'base  *[0-9]' \
-    '  lost     ' '  moves    ' '  runs     5 after one to warm up: median of '; do
+    '  lost     ' '  moves    ' '  runs     5 after 1 to warm up: ' '  latency  p50 .*, p90 .*, p99 '; do
     grep -q "^$part" out || missing="$missing '$part'"
 done
 [ -z "$missing" ]
 report $? "the table has all its lines;$missing"
 ! grep -q '.\{101\}' out
 report $? "in 100 columns"
-succeeds "one run of one sample" '  runs     1 after one to warm up: ' \
+succeeds "one run of one sample" '  runs     1 after 1 to warm up: ' \
     1 --model mine.net --planner fbs --memory 256KiB --request 1 --repeat 1
+succeeds "runs and runs to warm up" '  runs     3 after 2 to warm up: ' \
+    1 --model mine.net --memory 256KiB --runs 3 --warmup 2
+succeeds "a duration" ' after 0 to warm up: ' 1 --model mine.net --memory 256KiB --duration 0.001 --warmup 0
+succeeds "where the time goes, by layer" 'layers of the fastest run' \
+    1 --model mine.net --memory 256KiB --request 5 --profile
+for layer in '1  c1' '2  c2' '3  p' '   all layers'; do
+    grep -q "^ *$layer  *[0-9]* .* [um]s .* [um]s " out || missing="$missing '$layer'"
+done
+[ -z "$missing" ]
+report $? "with a line for each layer;$missing"
+quiet 1 --model mine.net --memory 256KiB --request 5 --profile --json
+planned=$(member out planned_us | wc -l)
+[ $code -eq 0 ] && [ "$planned" -gt 3 ] && [ "$(member out measured_us | wc -l)" -eq "$planned" ] &&
+    [ "$(member out n_steps | wc -l)" -eq $((planned + 1)) ]
+report $? "and in JSON"
 succeeds "io resident" 'io resident' \
     1 --model mine.net --planner dp-vbs+ --memory 1MiB --io resident --check
 
 # --- JSON ---
 
-quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --repeat 3 --check --json
+quiet mine.csv --model mine.net --planner dp-vbs+ --memory 200KiB --request 5 --runs 3 --check --json
 cp out run.json
 missing=
 for key in format profile model planner request io weights memory_bytes planned_for_bytes n_steps \
     threads predicted measured time_us per_sample_us samples_per_s compute_us copy_us waited_us io_us \
-    copied_bytes n_runs fastest_us slowest_us mad_us low_us high_us difference_percent memory \
-    planned_bytes live_bytes load_bytes placed_bytes lost_bytes touched_bytes high_water_bytes base_bytes \
+    copied_bytes n_runs n_warm_up p50_us p90_us p99_us fastest_us slowest_us mad_us low_us high_us difference_percent memory \
+    planned_bytes live_bytes load_bytes placed_bytes lost_bytes touched_bytes high_water_bytes base_bytes total_bytes limit_bytes \
     resident_peak_bytes virtual_peak_bytes n_buffers \
     n_moves moved_bytes place_s n_replans outputs name shape check bit_equal absolute relative tolerance \
     n_changed; do
@@ -284,11 +325,32 @@ fi
 # --- what it refuses ---
 
 declines "no profile" 2 'needs one PROFILE or MODEL, got 0' --planner fbs --memory 1MiB
-declines "neither schedule nor planner" 2 'needs --schedule or --planner, one of the two' 1
-declines "both" 2 'needs --schedule or --planner, one of the two' 1 --schedule plan.json --planner fbs
-declines "no budget" 2 '--planner needs --memory' 1 --planner fbs
+declines "neither schedule nor budget" 2 'needs --memory, --total-memory or --schedule' 1
+declines "schedule and planner" 2 'takes one of --schedule and --planner' \
+    1 --schedule plan.json --planner fbs
+declines "no budget" 2 'needs --memory, --total-memory or --schedule' 1 --planner fbs
+declines "two budgets" 2 'takes one of --memory and --total-memory' 1 --memory 1MiB --total-memory 90MiB
+declines "a limit for a schedule" 2 '--total-memory is for --planner' \
+    1 --model mine.net --schedule plan.json --total-memory 90MiB
+declines "an endless duration" 2 "--duration '1e9' is above the longest" 1 --memory 1MiB --duration 1e9
+declines "a negative number of runs to warm up" 2 '--warmup -1 is out of range' 1 --memory 1MiB --warmup -1
+
+# --- the whole process within a limit ---
+
+declines "a limit that no process keeps" 3 '--total-memory' \
+    1 --model mine.net --request 5 --total-memory 1MiB
+least=$(sed -n 's/.*; --total-memory \([0-9]*\)MiB works$/\1/p' err)
+[ "${least:-0}" -gt 1 ]
+report $? "names the least that works: ${least:-none} MiB"
+quiet 1 --model mine.net --request 5 --total-memory "${least:-1000}MiB" --check --json
+[ $code -eq 0 ] && [ "$(member out limit_bytes)" -eq $((least << 20)) ] &&
+    [ "$(member out total_bytes)" -le $((least << 20)) ] &&
+    [ "$(member out total_bytes)" -ge "$(member out base_bytes)" ]
+report $? "which does work, and the process stays within it"
+succeeds "a limit with much to spare" '  of the whole process' \
+    1 --model mine.net --request 5 --total-memory 1GiB
 declines "an unknown planner" 2 "did you mean 'fbs'" 1 --model mine.net --planner fbz --memory 1MiB
-declines "no repeats" 2 '--repeat 0 is out of range' 1 --planner fbs --memory 1MiB --repeat 0
+declines "no repeats" 2 '--runs 0 is out of range' 1 --planner fbs --memory 1MiB --repeat 0
 declines "no threads" 2 '--threads 0 is out of range' 1 --planner fbs --memory 1MiB --threads 0
 declines "a picture of another kind" 2 "--gantt 'a.gif' must end in .svg, .png or .pdf" \
     1 --planner fbs --memory 1MiB --gantt a.gif

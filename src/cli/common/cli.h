@@ -118,6 +118,13 @@ enum vbs_status cli_open_store(struct cli *cli, bool write,
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id) VBS_MUST_CHECK;
 
+/* Whether the store holds a complete profile of a model, by its name or file, whose times were
+ * measured, not modelled. An absent store holds none. */
+enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has) VBS_MUST_CHECK;
+
+/* True where word names a built-in network or a .net or .onnx file. */
+bool cli_is_model(const char *word);
+
 /* Columns of the terminal that the file descriptor is; 0 where it is none. */
 int cli_columns_of(int descriptor);
 

@@ -281,6 +281,31 @@ static enum vbs_status load_from_store(struct cli *cli, const char *word, int64_
     return VBS_OK;
 }
 
+enum vbs_status cli_has_measured(struct cli *cli, const char *word, bool *has)
+{
+    struct machine machine = {.n_processors = sysconf(_SC_NPROCESSORS_ONLN)};
+    struct vbs_store_preference preference = {.self = &machine, .rank = rank};
+    struct vbs_store_choice choice = {.rank = RANK_MODELLED};
+    struct vbs_store *store = NULL;
+    char name[VBS_MAX_NAME];
+    enum vbs_status status = find_name(cli, word, name);
+
+    if (status == VBS_OK && access(cli->db_path, F_OK) == 0)
+        status = cli_open_store(cli, false, &store);
+    if (status == VBS_OK && store)
+        status = vbs_store_choose(&cli->ctx, store, name, &preference, &choice);
+    vbs_store_close(store);
+    if (status != VBS_OK && status != VBS_NOT_FOUND)
+        return status;
+    *has = status == VBS_OK && choice.rank != RANK_MODELLED;
+    return VBS_OK;
+}
+
+bool cli_is_model(const char *word)
+{
+    return is_built_in(word) || cli_is_network_file(word);
+}
+
 enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_profile **profile,
                                  int64_t *id)
 {

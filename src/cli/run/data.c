@@ -68,7 +68,7 @@ static enum vbs_status check_shape(struct run_job *job, const char *path, const 
 
     if (suits && npy->dim[0] >= want[0])
         return VBS_OK;
-    if (suits && npy->dim[0] > 0 && cli_value(job->cli, job->values, "planner"))
+    if (suits && npy->dim[0] > 0 && !cli_value(job->cli, job->values, "schedule"))
         snprintf(hint, sizeof hint, ", or --request %lld", (long long)npy->dim[0]);
     return vbs_fail(&job->cli->ctx, VBS_FORMAT, "%s: has shape %s; the request needs %s%s", path,
                     vbs_npy_shape(npy->n_dims, npy->dim, has, sizeof has),

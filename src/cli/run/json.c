@@ -57,28 +57,16 @@ static json_t *measured_json(const struct run_job *job, bool *failed)
 
     cli_json_put(object, "io_us", real(ran->io_us), failed);
     cli_json_put(object, "n_runs", json_integer(times->request.n_runs), failed);
+    cli_json_put(object, "n_warm_up", json_integer(job->n_warm_up), failed);
+    cli_json_put(object, "p50_us", real(times->request.time_us), failed);
+    cli_json_put(object, "p90_us", real(times->p90_us), failed);
+    cli_json_put(object, "p99_us", real(times->p99_us), failed);
     cli_json_put(object, "fastest_us", real(times->fastest_us), failed);
     cli_json_put(object, "slowest_us", real(times->slowest_us), failed);
     cli_json_put(object, "mad_us", real(times->request.mad_us), failed);
     cli_json_put(object, "low_us", real(times->request.low_us), failed);
     cli_json_put(object, "high_us", real(times->request.high_us), failed);
     return object;
-}
-
-/* What the kernel says of the whole life of the process, preparing too; -1: nothing. */
-static int64_t peak_of_process(const char *key)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    long long kib, found = -1;
-
-    while (file && found < 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, key, strlen(key)) == 0 &&
-            sscanf(line + strlen(key), ":%lld kB", &kib) == 1)
-            found = kib * 1024;
-    if (file)
-        fclose(file);
-    return found;
 }
 
 static json_t *memory_json(const struct run_job *job, bool *failed)
@@ -94,8 +82,11 @@ static json_t *memory_json(const struct run_job *job, bool *failed)
     cli_json_put(object, "touched_bytes", bytes(job->times.touched_bytes), failed);
     cli_json_put(object, "high_water_bytes", bytes(job->times.high_water_bytes), failed);
     cli_json_put(object, "base_bytes", bytes(job->times.base_bytes), failed);
-    cli_json_put(object, "resident_peak_bytes", bytes(peak_of_process("VmHWM")), failed);
-    cli_json_put(object, "virtual_peak_bytes", bytes(peak_of_process("VmPeak")), failed);
+    cli_json_put(object, "resident_peak_bytes", bytes(run_process_bytes("VmHWM")), failed);
+    cli_json_put(object, "virtual_peak_bytes", bytes(run_process_bytes("VmPeak")), failed);
+    cli_json_put(object, "total_bytes", bytes(job->times.total_bytes), failed);
+    cli_json_put(object, "limit_bytes",
+                 job->limit_bytes > 0 ? json_integer(job->limit_bytes) : json_null(), failed);
     cli_json_put(object, "n_buffers", json_integer(p->n_buffers), failed);
     cli_json_put(object, "n_moves", json_integer(p->n_moves), failed);
     cli_json_put(object, "moved_bytes", bytes(p->moved_bytes), failed);
@@ -148,6 +139,31 @@ static json_t *outputs_json(const struct run_job *job, bool *failed)
     return array;
 }
 
+static json_t *layer_json(const struct run_job *job, int layer, const struct run_layer_time *time,
+                          bool *failed)
+{
+    json_t *object = json_object();
+
+    cli_json_put(object, "layer", json_integer(layer), failed);
+    cli_json_put(object, "name", json_string(job->profile->layers[layer].name), failed);
+    cli_json_put(object, "n_steps", json_integer(time->n_steps), failed);
+    cli_json_put(object, "planned_us", real(time->planned_us), failed);
+    cli_json_put(object, "measured_us", real(time->measured_us), failed);
+    return object;
+}
+
+static json_t *layers_json(const struct run_job *job, bool *failed)
+{
+    struct run_layer_time *times = run_layer_times(job);
+    json_t *array = json_array();
+
+    *failed |= !times;
+    for (int k = 1; times && k <= job->profile->n_layers; k++)
+        cli_json_append(array, layer_json(job, k, &times[k], failed), failed);
+    free(times);
+    return array;
+}
+
 enum vbs_status run_print_json(struct run_job *job)
 {
     const struct vbs_schedule *schedule = job->schedule;
@@ -172,6 +188,8 @@ enum vbs_status run_print_json(struct run_job *job)
     cli_json_put(object, "difference_percent",
                  real(percent(job->replay->time_us, job->times.request.time_us)), &failed);
     cli_json_put(object, "memory", memory_json(job, &failed), &failed);
+    if (cli_value(job->cli, job->values, "profile"))
+        cli_json_put(object, "layers", layers_json(job, &failed), &failed);
     cli_json_put(object, "outputs", outputs_json(job, &failed), &failed);
     cli_json_put(object, "check", check_json(job, &failed), &failed);
     return cli_json_print(job->cli, object, failed);

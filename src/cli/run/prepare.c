@@ -27,7 +27,8 @@ static struct vbs_exec_options exec_options(struct run_job *job)
         .weights_path = cli_value(cli, job->values, "weights-file"),
         .direct = cli_value(cli, job->values, "direct") != NULL,
         .debug_checks = cli_value(cli, job->values, "debug-checks") != NULL,
-        .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt"),
+        .trace = cli_value(cli, job->values, "trace") || cli_value(cli, job->values, "gantt") ||
+                 cli_value(cli, job->values, "profile"),
     };
 }
 
@@ -69,9 +70,9 @@ static enum vbs_status check_weights(struct run_job *job)
 /* ---- A schedule from a file ---- */
 
 /* What the schedule decides. */
-static const char *const PLANNING[] = {
-    "request",      "io",         "weights", "copy",       "copy-rate",
-    "copy-latency", "latency-us", "table",   "time-limit", NULL};
+static const char *const PLANNING[] = {"request",    "io",           "weights",      "copy",
+                                       "copy-rate",  "copy-latency", "latency-us",   "table",
+                                       "time-limit", "planner",      "total-memory", NULL};
 
 static enum vbs_status read_schedule(struct run_job *job, const char *path)
 {
@@ -112,7 +113,7 @@ static enum vbs_status refuse_placement(struct run_job *job)
         (long long)job->placement.placed_bytes);
 }
 
-static enum vbs_status judge(struct run_job *job)
+static enum vbs_status judge_schedule(struct run_job *job)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     char budget[48], least[48];
@@ -135,7 +136,7 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
     if (status == VBS_OK)
         status = check_weights(job);
     if (status == VBS_OK)
-        status = judge(job);
+        status = judge_schedule(job);
     if (status == VBS_OK)
         status = run_take_data(job);
     if (status == VBS_OK)
@@ -162,8 +163,7 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     enum vbs_status status;
 
     p->problem.profile = job->profile;
-    status =
-        vbs_planner_find(&job->cli->ctx, cli_value(job->cli, job->values, "planner"), &p->planner);
+    status = cli_find_planner(job->cli, job->values, &p->planner);
     if (status == VBS_OK)
         status = cli_read_weights(job->cli, job->values, p->planner, &weights);
     if (status == VBS_OK)
@@ -173,7 +173,7 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     if (status == VBS_OK)
         status = cli_read_solver_options(job->cli, job->values, p->planner, &options);
     job->request = p->problem.request;
-    if (status == VBS_OK)
+    if (status == VBS_OK && !job->outputs)
         status = run_take_data(job);
     if (status == VBS_OK)
         status = vbs_solver_new(&job->cli->ctx, p->planner, &p->problem, &options, &p->solver);
@@ -263,25 +263,74 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
     return status;
 }
 
-static enum vbs_status prepare_planned(struct run_job *job)
+/* With a limit of the whole process no budget is too small: what it comes to is seen when it runs.
+ */
+static enum vbs_status place_within_limit(struct run_job *job, struct planning *p)
+{
+    int64_t least = vbs_solver_least_bytes(p->solver);
+    enum vbs_status status;
+
+    job->least = job->memory_bytes <= least;
+    if (job->least)
+        job->memory_bytes = least;
+    status = place_plans(job, p);
+    if (status != VBS_INFEASIBLE || least == INT64_MAX)
+        return status;
+    /* The least plan, in an arena as large as its placement needs. */
+    job->least = true;
+    job->n_replans = 0;
+    status = plan(job, p, least);
+    if (status == VBS_OK)
+        status = make_executor(job);
+    if (status != VBS_INFEASIBLE)
+        return status;
+    job->memory_bytes = job->placement.placed_bytes;
+    return make_executor(job);
+}
+
+static enum vbs_status prepare_planned(struct run_job *job, bool first)
 {
     struct planning p = {0};
-    enum vbs_status status = vbs_parse_bytes(
-        &job->cli->ctx, cli_value(job->cli, job->values, "memory"), &job->memory_bytes);
+    enum vbs_status status = set_up(job, &p);
 
+    if (status == VBS_OK && first && job->limit_bytes > 0)
+        job->memory_bytes = run_first_budget(job);
     if (status == VBS_OK)
-        status = set_up(job, &p);
+        status = job->limit_bytes > 0 ? place_within_limit(job, &p) : place_plans(job, &p);
     if (status == VBS_OK)
-        status = place_plans(job, &p);
-    if (status == VBS_OK)
-        status = judge(job);
+        status = judge_schedule(job);
     vbs_solver_free(p.solver);
     return status;
+}
+
+enum vbs_status run_prepare_again(struct run_job *job, int64_t memory_bytes)
+{
+    vbs_exec_free(job->exec);
+    job->exec = NULL;
+    vbs_replay_free(job->replay);
+    job->replay = NULL;
+    job->n_replans = 0;
+    job->memory_bytes = memory_bytes > 0 ? memory_bytes : 0;
+    return prepare_planned(job, false);
 }
 
 enum vbs_status run_prepare(struct run_job *job)
 {
     const char *path = cli_value(job->cli, job->values, "schedule");
+    const char *memory = cli_value(job->cli, job->values, "memory");
+    const char *total = cli_value(job->cli, job->values, "total-memory");
+    enum vbs_status status = VBS_OK;
 
-    return path ? prepare_read(job, path) : prepare_planned(job);
+    if (path)
+        return prepare_read(job, path);
+    if (memory)
+        status = vbs_parse_bytes(&job->cli->ctx, memory, &job->memory_bytes);
+    if (total)
+        status = vbs_parse_bytes(&job->cli->ctx, total, &job->limit_bytes);
+    if (status == VBS_OK && total && job->backend->device)
+        status = vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
+                          "--total-memory is for backends that compute in memory of this process; "
+                          "with '%s' --memory bounds the device's",
+                          job->backend->name);
+    return status == VBS_OK ? prepare_planned(job, true) : status;
 }

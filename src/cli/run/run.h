@@ -1,7 +1,8 @@
 /*
- * What the parts of the command run share. In the order of work: run_subject.c finds what is run,
- * run_prepare.c plans and places it, run_data.c reads inputs and writes outputs, run_times.c runs
- * it, run_check.c compares the outputs, run_text.c and run_json.c say what came out.
+ * What the files of the command run share. In the order of work: subject.c finds what is run,
+ * process.c measures its memory, prepare.c plans and places it, data.c reads inputs and writes
+ * outputs, times.c runs it, total.c keeps the whole process within --total-memory, check.c compares
+ * the outputs, text.c, layers.c and json.c say what came out.
  */
 #ifndef VBS_CLI_RUN_RUN_H
 #define VBS_CLI_RUN_RUN_H
@@ -12,10 +13,12 @@
 struct run_times {
     struct vbs_profile_row request; /* time_us of the median run; mad_us, low_us, high_us, n_runs */
     double fastest_us, slowest_us;
+    double p90_us, p99_us; /* percentiles of the request's time; the median is request.time_us */
     struct vbs_exec_report median;  /* of that run; no steps */
     struct vbs_exec_report fastest; /* with steps, its own, where a trace is kept */
     struct vbs_exec_step *steps;    /* those */
     int64_t touched_bytes, high_water_bytes, base_bytes; /* the most of all runs */
+    int64_t total_bytes; /* the most that base and rise were together; -1: not known */
 };
 
 /* How outputs differ from those of one sample at a time. */
@@ -32,10 +35,13 @@ struct run_check {
  * kernels stays well below. */
 #define RUN_TOLERANCE 1e-4
 
+#define RUN_MOST_RUNS 100000
+
 struct run_job {
     struct cli *cli;
     const char *const *values; /* of the options */
-    int64_t n_repeats;
+    int64_t n_runs, n_warm_up; /* timed runs at least; runs before them */
+    double duration_s;         /* of the timed runs at least */
 
     /* What is run. */
     struct vbs_profile *profile;
@@ -49,6 +55,8 @@ struct run_job {
     struct vbs_schedule *schedule;
     struct vbs_replay *replay; /* with its trace */
     int64_t memory_bytes;      /* of the arena */
+    int64_t limit_bytes;       /* of the whole process, --total-memory; 0: none */
+    bool least;                /* with a limit: no plan in a smaller arena is possible */
     int n_replans;             /* how often placement requested another plan */
     struct vbs_exec_placement placement;
     struct vbs_exec *exec;
@@ -61,18 +69,38 @@ struct run_job {
     struct run_check check;
 };
 
-/* --- run_subject.c --- */
+/* --- subject.c --- */
 
-/* Profile, network, backend and threads of what word and --model say. The program may be started
+/* Profile, network, backend and threads of what word and --model say. A model that the store has no
+ * measured profile of is measured first, unless there is a schedule. The program may be started
  * anew in here, with its threads bound. */
 enum vbs_status run_find_subject(struct run_job *job, const char *word) VBS_MUST_CHECK;
 
-/* --- run_prepare.c --- */
+/* --- process.c --- */
+
+/* The budget of the first plan for --total-memory: what the process as it is now, and weights
+ * outside the budget, leave of it. */
+int64_t run_first_budget(const struct run_job *job);
+
+/* What the process takes now, or (peak) took at most; -1: the system does not tell. */
+int64_t run_process_bytes(const char *key);
+
+/* --- prepare.c --- */
 
 /* Schedule, data, replay, placement and executor. VBS_INFEASIBLE, VBS_OVER_BUDGET. */
 enum vbs_status run_prepare(struct run_job *job) VBS_MUST_CHECK;
 
-/* --- run_data.c --- */
+/* Frees the executor and what was planned, and plans for an arena of memory_bytes instead, at least
+ * of the least size that the planner can use. VBS_INFEASIBLE. */
+enum vbs_status run_prepare_again(struct run_job *job, int64_t memory_bytes) VBS_MUST_CHECK;
+
+/* --- total.c --- */
+
+/* Runs, and plans again for less until the process stays within --total-memory; without it as
+ * run_measure. VBS_INFEASIBLE names the least size that works. */
+enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
+
+/* --- data.c --- */
 
 /* The input of --input, checked, and room for the outputs. */
 enum vbs_status run_take_data(struct run_job *job) VBS_MUST_CHECK;
@@ -91,12 +119,12 @@ int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, i
  * others. To be freed; null: out of memory. */
 char *run_output_path(const struct run_job *job, int output);
 
-/* --- run_times.c --- */
+/* --- times.c --- */
 
-/* Runs once to warm up and then as often as --repeat says. */
+/* Runs --warmup times, and then as often and as long as --runs and --duration say. */
 enum vbs_status run_measure(struct run_job *job) VBS_MUST_CHECK;
 
-/* --- run_check.c --- */
+/* --- check.c --- */
 
 /* Runs the request anew, a sample at a time, and compares. Ends job->exec first: two of them may
  * not fit. */
@@ -105,9 +133,21 @@ enum vbs_status run_compare(struct run_job *job) VBS_MUST_CHECK;
 /* VBS_LIBRARY where the outputs differ by more than RUN_TOLERANCE. */
 enum vbs_status run_judge(struct run_job *job) VBS_MUST_CHECK;
 
-/* --- run_text.c, run_json.c --- */
+/* --- text.c, layers.c, json.c --- */
 
 enum vbs_status run_print_text(struct run_job *job) VBS_MUST_CHECK;
+
+/* What one layer takes of the request: planned, and in the fastest run. */
+struct run_layer_time {
+    int64_t n_steps;
+    double planned_us, measured_us;
+};
+
+/* [n_layers + 1], to be freed; entry 0 is of the loads of weights. Null: out of memory. */
+struct run_layer_time *run_layer_times(const struct run_job *job);
+
+/* The table of --profile. */
+enum vbs_status run_print_layers(struct run_job *job) VBS_MUST_CHECK;
 enum vbs_status run_print_json(struct run_job *job) VBS_MUST_CHECK;
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/parse.h"
 #include "cli/common/common.h"
 
+#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -150,13 +152,73 @@ static bool is_of_device(struct run_job *job)
            backend->device;
 }
 
-enum vbs_status run_find_subject(struct run_job *job, const char *word)
+/* ---- The profile ---- */
+
+/* Where a plan is to be made for a model that nobody has measured yet. */
+static enum vbs_status is_to_be_measured(struct run_job *job, const char *word, bool *answer)
 {
-    bool piped = strcmp(word, "-") == 0;
+    bool has = true;
     enum vbs_status status = VBS_OK;
 
+    if (cli_is_model(word) && !cli_value(job->cli, job->values, "schedule"))
+        status = cli_has_measured(job->cli, word, &has);
+    if (status == VBS_OK)
+        *answer = !has;
+    return status;
+}
+
+/* Into the store, so that the next run finds it. */
+static enum vbs_status measure_into(struct run_job *job, const struct vbs_network *network,
+                                    int *batches, int n_batches)
+{
+    const struct vbs_backend *backend = vbs_backend_at(0);
+    struct cli_measuring how = {
+        .backend = backend,
+        .prepare = {.batches = batches, .n_batches = n_batches, .threads = job->threads},
+        .options = {.relative_interval = CLI_RELATIVE_INTERVAL, .seed = 1}};
+    struct vbs_store *store = NULL;
+    int64_t id;
+    enum vbs_status status = cli_check_backend(job->cli, backend);
+
+    if (status == VBS_OK)
+        status = cli_open_store(job->cli, true, &store);
+    if (status == VBS_OK)
+        status = cli_measure_network(job->cli, &how, network, store, &id);
+    vbs_store_close(store);
+    return status;
+}
+
+static enum vbs_status measure_first(struct run_job *job, const char *word)
+{
+    struct vbs_ctx *ctx = &job->cli->ctx;
+    struct vbs_network *network = NULL;
+    int *batches = NULL, n_batches;
+    enum vbs_status status = vbs_network_load(ctx, word, NULL, &network);
+
+    if (status == VBS_OK)
+        status = cli_read_batches(job->cli, CLI_DEFAULT_BATCHES, &batches, &n_batches);
+    if (status == VBS_OK) {
+        cli_note(job->cli,
+                 "no measured profile of '%s' in '%s': measuring it first, which takes about a "
+                 "minute; the next run finds it",
+                 network->name, job->cli->db_path);
+        status = measure_into(job, network, batches, n_batches);
+    }
+    free(batches);
+    vbs_network_free(network);
+    malloc_trim(0); /* what measuring took is not the run's */
+    if (status == VBS_INTERRUPTED)
+        return vbs_fail(ctx, status, "interrupted; the same command goes on measuring from here");
+    return status;
+}
+
+enum vbs_status run_find_subject(struct run_job *job, const char *word)
+{
+    bool piped = strcmp(word, "-") == 0, unmeasured = false;
+    enum vbs_status status = is_to_be_measured(job, word, &unmeasured);
+
     /* Standard input could not be read again by the program started anew. */
-    if (!piped)
+    if (status == VBS_OK && !piped && !unmeasured)
         status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
     if (status == VBS_OK)
         status = choose_threads(job);
@@ -164,7 +226,9 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
         return status;
     if (!is_of_device(job))
         cli_pin_threads(job->cli, &job->threads);
-    if (piped)
+    if (unmeasured)
+        status = measure_first(job, word);
+    if (status == VBS_OK && (piped || unmeasured))
         status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
     if (status == VBS_OK)
         status = find_backend(job);

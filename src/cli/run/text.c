@@ -98,14 +98,19 @@ static enum vbs_status print_times(struct run_job *job)
 static void print_runs(const struct run_job *job)
 {
     const struct run_times *times = &job->times;
-    char low[32], high[32];
+    char number[32];
 
-    printf("  runs     %d after one to warm up: ", times->request.n_runs);
-    if (times->request.n_runs > 1)
-        printf("median of %s to %s\n", cli_format_time(times->fastest_us, low, sizeof low),
-               cli_format_time(times->slowest_us, high, sizeof high));
-    else
-        printf("%s\n", cli_format_time(times->fastest_us, low, sizeof low));
+    printf("  runs     %d after %lld to warm up: ", times->request.n_runs,
+           (long long)job->n_warm_up);
+    printf("%s", cli_format_time(times->fastest_us, number, sizeof number));
+    if (times->request.n_runs > 1) {
+        printf(" to %s\n", cli_format_time(times->slowest_us, number, sizeof number));
+        printf("  latency  p50 %s, ",
+               cli_format_time(times->request.time_us, number, sizeof number));
+        printf("p90 %s, ", cli_format_time(times->p90_us, number, sizeof number));
+        printf("p99 %s", cli_format_time(times->p99_us, number, sizeof number));
+    }
+    printf("\n");
 }
 
 /* ---- Memory ---- */
@@ -152,6 +157,10 @@ static enum vbs_status print_memory(struct run_job *job)
               device ? "what is taken of the device's memory after the runs, above the base"
                      : "most that the process rose above its base");
     add_bytes(&table, "base", job->times.base_bytes, base_text(job));
+    if (job->limit_bytes > 0) {
+        add_bytes(&table, "total", job->times.total_bytes, "most of the whole process");
+        add_bytes(&table, "limit", job->limit_bytes, "of the whole process");
+    }
     return cli_table_print(job->cli, &table);
 }
 
@@ -265,5 +274,8 @@ enum vbs_status run_print_text(struct run_job *job)
     print_weights(job);
     print_runs(job);
     print_check(job);
-    return print_outputs(job);
+    status = print_outputs(job);
+    if (status == VBS_OK && cli_value(job->cli, job->values, "profile"))
+        status = run_print_layers(job);
+    return status;
 }

@@ -1,21 +1,30 @@
 /* Running a request again and again. */
 #include "cli/run/run.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/grow.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DISTURBED 0.05 /* the median above the fastest, in parts of it */
+#define DISTURBED 0.05 /* share by which the median is above the fastest */
 
-static void keep_most(int64_t *most, int64_t value)
+/* Reports of the runs so far, without steps. */
+struct reports {
+    struct vbs_exec_report *at;
+    int64_t n, capacity;
+};
+
+static void raise_to(int64_t *most, int64_t value)
 {
     if (value > *most)
         *most = value;
 }
 
-/* The steps of the fastest run are kept: the next run writes over them. */
-static enum vbs_status keep_fastest(struct run_job *job, const struct vbs_exec_report *report)
+/* The steps of the fastest run are copied: the next run writes over them. */
+static enum vbs_status copy_fastest(struct run_job *job, const struct vbs_exec_report *report)
 {
     struct run_times *times = &job->times;
     size_t size = (size_t)report->n_steps * sizeof *report->steps;
@@ -39,47 +48,98 @@ static enum vbs_status run_once(struct run_job *job, struct vbs_exec_report *rep
     return vbs_exec_run(&job->cli->ctx, job->exec, job->input, job->outputs, report);
 }
 
-static enum vbs_status run_all(struct run_job *job, int64_t n, struct vbs_exec_report *reports)
+static enum vbs_status add_report(struct run_job *job, struct reports *reports,
+                                  const struct vbs_exec_report *report)
 {
     struct run_times *times = &job->times;
-    struct vbs_exec_report warm_up;
-    struct vbs_progress progress = cli_progress(job->cli);
-    enum vbs_status status = run_once(job, &warm_up);
+    enum vbs_status status = vbs_grow(&job->cli->ctx, &reports->at, &reports->capacity,
+                                      reports->n + 1, sizeof *reports->at);
 
-    times->high_water_bytes = -1;
-    for (int64_t i = 0; i < n && status == VBS_OK; i++) {
-        if (progress.report)
-            progress.report(progress.self, (double)i / (double)n,
-                            (double)(n - i) * warm_up.time_us / 1e6, "running");
-        status = run_once(job, &reports[i]);
-        if (status != VBS_OK)
-            break;
-        keep_most(&times->touched_bytes, reports[i].touched_bytes);
-        keep_most(&times->high_water_bytes, reports[i].high_water_bytes);
-        keep_most(&times->base_bytes, reports[i].base_bytes);
-        status = keep_fastest(job, &reports[i]);
-        reports[i].steps = NULL;
+    if (status != VBS_OK)
+        return status;
+    raise_to(&times->touched_bytes, report->touched_bytes);
+    raise_to(&times->high_water_bytes, report->high_water_bytes);
+    raise_to(&times->base_bytes, report->base_bytes);
+    if (report->high_water_bytes >= 0)
+        raise_to(&times->total_bytes, report->base_bytes + report->high_water_bytes);
+    reports->at[reports->n] = *report;
+    reports->at[reports->n++].steps = NULL;
+    return copy_fastest(job, report);
+}
+
+/* How much of the work n runs in elapsed_s seconds are; each took run_s. */
+static void show_progress(const struct run_job *job, const struct vbs_progress *progress, int64_t n,
+                          double elapsed_s, double run_s)
+{
+    double left_s = fmax(job->duration_s - elapsed_s, (double)(job->n_runs - n) * run_s);
+    double all_s = elapsed_s + fmax(left_s, 0);
+
+    if (progress->report)
+        progress->report(progress->self, all_s > 0 ? elapsed_s / all_s : 1, fmax(left_s, 0),
+                         "running");
+}
+
+static enum vbs_status warm_up(struct run_job *job, double *run_s)
+{
+    struct vbs_exec_report report;
+    enum vbs_status status = VBS_OK;
+
+    for (int64_t i = 0; i < job->n_warm_up && status == VBS_OK; i++) {
+        status = run_once(job, &report);
+        if (status == VBS_OK)
+            *run_s = report.time_us / 1e6;
+    }
+    return status;
+}
+
+/* As many as were asked for, and as long. */
+static enum vbs_status run_all(struct run_job *job, struct reports *reports)
+{
+    struct vbs_progress progress = cli_progress(job->cli);
+    double run_s = 0, start_s, elapsed_s = 0;
+    enum vbs_status status = warm_up(job, &run_s);
+
+    job->times = (struct run_times){.high_water_bytes = -1, .total_bytes = -1};
+    start_s = vbs_clock_s();
+    while (status == VBS_OK && reports->n < RUN_MOST_RUNS &&
+           (reports->n < job->n_runs || elapsed_s < job->duration_s)) {
+        struct vbs_exec_report report;
+
+        show_progress(job, &progress, reports->n, elapsed_s, run_s);
+        status = run_once(job, &report);
+        if (status == VBS_OK)
+            status = add_report(job, reports, &report);
+        elapsed_s = vbs_clock_s() - start_s;
+        run_s = elapsed_s / (double)(reports->n > 0 ? reports->n : 1);
     }
     cli_progress_end(job->cli);
     return status;
 }
 
+/* The nearest rank: the least time that so many percent of the runs do not exceed. */
+static double percentile(const double *sorted_us, int64_t n, int percent)
+{
+    return sorted_us[(n * percent + 99) / 100 - 1];
+}
+
 /* What is told is one run, the median; of two in the middle the faster, so that its parts add up.
  */
-static void summarize(struct run_job *job, int64_t n, const struct vbs_exec_report *reports,
-                      double *times_us)
+static void summarize(struct run_job *job, const struct reports *reports, double *times_us)
 {
     struct run_times *times = &job->times;
+    int64_t n = reports->n;
 
     for (int64_t i = 0; i < n; i++)
-        times_us[i] = reports[i].time_us;
+        times_us[i] = reports->at[i].time_us;
     vbs_measure_summary(times_us, (int)n, &times->request); /* sorts */
     times->fastest_us = times_us[0];
     times->slowest_us = times_us[n - 1];
     times->request.time_us = times_us[(n - 1) / 2];
+    times->p90_us = percentile(times_us, n, 90);
+    times->p99_us = percentile(times_us, n, 99);
     for (int64_t i = 0; i < n; i++)
-        if (reports[i].time_us == times->request.time_us)
-            times->median = reports[i];
+        if (reports->at[i].time_us == times->request.time_us)
+            times->median = reports->at[i];
 }
 
 static void warn_of_noise(struct run_job *job)
@@ -90,23 +150,28 @@ static void warn_of_noise(struct run_job *job)
     if (above > DISTURBED)
         cli_warn(job->cli,
                  "the machine was busy: the median of %d runs is %.1f%% above the fastest; "
-                 "--repeat N runs more",
+                 "--runs N runs more",
                  times->request.n_runs, 100 * above);
 }
 
 enum vbs_status run_measure(struct run_job *job)
 {
-    int64_t n = job->n_repeats;
-    struct vbs_exec_report *reports = calloc((size_t)n, sizeof *reports);
-    double *times_us = calloc((size_t)n, sizeof *times_us);
-    enum vbs_status status =
-        reports && times_us ? run_all(job, n, reports) : vbs_no_memory(&job->cli->ctx);
+    struct reports reports = {0};
+    double *times_us = NULL;
+    enum vbs_status status;
 
+    free(job->times.steps);
+    job->times.steps = NULL;
+    status = run_all(job, &reports);
     if (status == VBS_OK) {
-        summarize(job, n, reports, times_us);
+        times_us = calloc((size_t)reports.n, sizeof *times_us);
+        status = times_us ? VBS_OK : vbs_no_memory(&job->cli->ctx);
+    }
+    if (status == VBS_OK) {
+        summarize(job, &reports, times_us);
         warn_of_noise(job);
     }
-    free(reports);
+    free(reports.at);
     free(times_us);
     return status;
 }

@@ -1,0 +1,34 @@
+/* What the process takes of memory. */
+#include "cli/run/run.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+int64_t run_process_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long long kib, found = -1;
+
+    while (file && found < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0 &&
+            sscanf(line + strlen(key), ":%lld kB", &kib) == 1)
+            found = kib * 1024;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+int64_t run_first_budget(const struct run_job *job)
+{
+    const char *where = cli_value(job->cli, job->values, "weights");
+    int64_t base_bytes, left_bytes;
+
+    malloc_trim(0);
+    base_bytes = run_process_bytes("VmRSS");
+    if (!where || strcmp(where, "included") != 0)
+        base_bytes += vbs_profile_weight_bytes(job->profile);
+    left_bytes = job->limit_bytes - base_bytes;
+    return left_bytes > 0 ? left_bytes : 0;
+}

@@ -1,0 +1,105 @@
+/*
+ * Keeping the whole process within --total-memory: the budget of the plan is what the base leaves
+ * (program, libraries, kernels, data and, with weights excluded, packed weights). How large the
+ * base is depends on the kernels that the plan takes, so it is estimated for the first plan,
+ * measured by a run of it, and the plan made again for what is then left.
+ */
+#include "cli/run/run.h"
+
+#include "base/fail.h"
+
+#include <malloc.h>
+
+#define MOST_PLANS 8
+/* Between what a run took and what the next one may take: some KiB of the counters of the system,
+ * and what the allocator leaves in pieces. */
+#define MARGIN_BYTES ((int64_t)1 << 20)
+
+/* One run, to see how much memory it takes. */
+static enum vbs_status try_once(struct run_job *job)
+{
+    int64_t n_runs = job->n_runs, n_warm_up = job->n_warm_up;
+    double duration_s = job->duration_s;
+    enum vbs_status status;
+
+    malloc_trim(0);
+    job->n_runs = 1;
+    job->n_warm_up = 0;
+    job->duration_s = 0;
+    status = run_measure(job);
+    job->n_runs = n_runs;
+    job->n_warm_up = n_warm_up;
+    job->duration_s = duration_s;
+    return status;
+}
+
+static enum vbs_status refuse(struct run_job *job)
+{
+    char limit[24], total[24], arena[48];
+    int64_t mib = (job->times.total_bytes + 2 * MARGIN_BYTES + (1 << 20) - 1) >> 20;
+
+    return vbs_fail(&job->cli->ctx, VBS_INFEASIBLE,
+                    "the process takes %s where %s is the limit, with the least arena that %s can "
+                    "use, %s; --total-memory %lldMiB works",
+                    vbs_format_bytes(job->times.total_bytes, total, sizeof total),
+                    vbs_format_bytes(job->limit_bytes, limit, sizeof limit), job->schedule->planner,
+                    vbs_format_exact(job->memory_bytes, arena, sizeof arena), (long long)mib);
+}
+
+static void tell_again(struct run_job *job)
+{
+    char limit[24], total[24], arena[24];
+
+    cli_note(job->cli, "the process took %s of %s; planned again for an arena of %s",
+             vbs_format_bytes(job->times.total_bytes, total, sizeof total),
+             vbs_format_bytes(job->limit_bytes, limit, sizeof limit),
+             vbs_format_bytes(job->memory_bytes, arena, sizeof arena));
+}
+
+/* Plans for what the last run left of the limit, or for that much less. */
+static enum vbs_status plan_again(struct run_job *job)
+{
+    int64_t spare_bytes = job->limit_bytes - job->times.total_bytes;
+    enum vbs_status status;
+
+    if (spare_bytes < 0 && job->least)
+        return refuse(job);
+    status = run_prepare_again(job, job->memory_bytes + spare_bytes - MARGIN_BYTES);
+    if (status == VBS_OK)
+        tell_again(job);
+    return status;
+}
+
+/* Whether so much is left after the first plan, which takes all of its arena, that another plan is
+ * worth its time. */
+static bool is_wasteful(const struct run_job *job)
+{
+    int64_t eighth = job->memory_bytes / 8;
+
+    return job->placement.placed_bytes > job->memory_bytes - eighth &&
+           job->limit_bytes - job->times.total_bytes > 2 * MARGIN_BYTES + eighth;
+}
+
+enum vbs_status run_measure_within(struct run_job *job)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (job->limit_bytes == 0)
+        return run_measure(job);
+    for (int i = 0; i < MOST_PLANS && status == VBS_OK; i++) {
+        status = try_once(job);
+        if (status == VBS_OK && job->times.total_bytes < 0)
+            return vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
+                            "--total-memory: the system does not tell how much memory the process "
+                            "takes");
+        if (status == VBS_OK && job->times.total_bytes <= job->limit_bytes &&
+            !(i == 0 && is_wasteful(job))) {
+            status = run_measure(job);
+            if (status != VBS_OK || job->times.total_bytes <= job->limit_bytes)
+                return status;
+        }
+        if (status == VBS_OK)
+            status = plan_again(job);
+    }
+    return status == VBS_OK ? refuse(job) : status;
+}
