@@ -43,12 +43,12 @@ static json_t *tags_json(const char *tags, bool *failed)
 }
 
 /* What entries of the list must be; null: anything. */
-struct filter {
+struct profiles_filter {
     const char *model, *backend; /* exactly */
     const char *device;          /* a part of it, in any case of letters */
 };
 
-static bool passes(const struct filter *filter, const struct vbs_store_entry *entry)
+static bool passes(const struct profiles_filter *filter, const struct vbs_store_entry *entry)
 {
     const struct vbs_provenance *provenance = &entry->provenance;
 
@@ -58,7 +58,7 @@ static bool passes(const struct filter *filter, const struct vbs_store_entry *en
 }
 
 static enum vbs_status list_json(struct cli *cli, const struct vbs_store_list *list,
-                                 const struct filter *filter)
+                                 const struct profiles_filter *filter)
 {
     bool failed = false;
     json_t *root = json_object(), *profiles = json_array();
@@ -164,7 +164,7 @@ static void add_entry(struct cli_table *table, const struct vbs_store_entry *ent
 }
 
 static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *list,
-                                  const struct filter *filter)
+                                  const struct profiles_filter *filter)
 {
     static const struct cli_column COLUMNS[] = {
         {"id", true},      {"model", false},  {"input", true},   {"backend", false},
@@ -183,7 +183,7 @@ static enum vbs_status list_table(struct cli *cli, const struct vbs_store_list *
     return cli_table_print(cli, &table);
 }
 
-static enum vbs_status list(struct cli *cli, bool json, const struct filter *filter)
+static enum vbs_status list(struct cli *cli, bool json, const struct profiles_filter *filter)
 {
     struct vbs_store_list *entries = NULL;
     struct vbs_store *store = NULL;
@@ -574,7 +574,7 @@ static const struct {
     {"untag", 1, "'untag' takes the tag to take away"},
 };
 
-enum action { SHOW, EXPORT, IMPORT, REMOVE, TAG, UNTAG, N_ACTIONS };
+enum profiles_action { SHOW, EXPORT, IMPORT, REMOVE, TAG, UNTAG, N_ACTIONS };
 
 static int unknown_action(struct cli *cli, const char *word)
 {
@@ -591,7 +591,7 @@ static int unknown_action(struct cli *cli, const char *word)
                      word);
 }
 
-static int run_action(struct cli *cli, enum action action, bool json, int n,
+static int run_action(struct cli *cli, enum profiles_action action, bool json, int n,
                       const char *const *arguments)
 {
     enum vbs_status status = VBS_OK;
@@ -623,9 +623,9 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
                         const char *const *arguments)
 {
     bool json = cli_value(cli, values, "json") != NULL;
-    struct filter filter = {.model = cli_value(cli, values, "model"),
-                            .backend = cli_value(cli, values, "backend"),
-                            .device = cli_value(cli, values, "device")};
+    struct profiles_filter filter = {.model = cli_value(cli, values, "model"),
+                                     .backend = cli_value(cli, values, "backend"),
+                                     .device = cli_value(cli, values, "device")};
     enum vbs_status status;
 
     if (n_arguments == 0) {
@@ -643,7 +643,7 @@ static int run_profiles(struct cli *cli, const char *const *values, int n_argume
             return cli_usage(cli, "--json goes with 'profiles' and 'profiles show'");
         if (filter.model || filter.backend || filter.device)
             return cli_usage(cli, "--model, --backend and --device go with the list of profiles");
-        return run_action(cli, (enum action)i, json, n, arguments + 1);
+        return run_action(cli, (enum profiles_action)i, json, n, arguments + 1);
     }
     return unknown_action(cli, arguments[0]);
 }

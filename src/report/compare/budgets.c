@@ -4,7 +4,7 @@
  * spans several powers of two, of which each gets the same round steps.
  */
 #include "base/arith.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 #include "report/compare/solvers.h"
 
 #include "base/fail.h"

@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/fail.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 #include "report/compare/gains.h"
 #include "report/compare/judge.h"
 #include "report/compare/solvers.h"
@@ -39,16 +39,6 @@ struct question {
     double start_us;
     int n_done, n_all; /* plans */
 };
-
-bool vbs_compare_is_baseline(const struct vbs_planner *planner)
-{
-    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "mmcnn", "vdnn"};
-
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
-            return true;
-    return false;
-}
 
 static void set_batches(struct vbs_compare_row *row, const struct vbs_schedule *schedule)
 {

@@ -3,6 +3,7 @@
 #ifndef VBS_REPORT_COMPARE_GAINS_H
 #define VBS_REPORT_COMPARE_GAINS_H
 
+#include "report/compare/compare.h"
 #include "report/compare/noise.h"
 
 /* The rows of one planner: at[b * stride] is that of budget b, and mixes likewise; the mix of a row
@@ -12,19 +13,6 @@ struct vbs_row_column {
     const struct vbs_mix **mixes;
     int stride;
 };
-
-/* The baselines over which gains are told: fbs, fbs-best, mmcnn, vdnn. */
-#define VBS_N_BASELINES 4
-#define VBS_N_MADE      2 /* the first, planned where a comparison has them not */
-
-const char *vbs_gains_baseline(int baseline);
-
-/* The gain of a row over a baseline. */
-struct vbs_gain *vbs_gains_of(struct vbs_compare_row *row, int baseline);
-const struct vbs_gain *vbs_gains_in(const struct vbs_compare_row *row, int baseline);
-
-/* How many of them a comparison tells: VBS_N_MADE with weights excluded. */
-int vbs_gains_told(const struct vbs_compare *compare);
 
 /* Fills gains, their intervals and noise of all rows of compare; columns[p] are those of planner p,
  * behind them those of the baselines. Errors as vbs_noise_spread. */

@@ -28,7 +28,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "report/plot/clocks.h"
+#include "report/compare/clocks.h"
 #include "report/compare/judge.h"
 #include "vbslab/measure.h"
 

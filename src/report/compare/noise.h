@@ -3,11 +3,9 @@
 #ifndef VBS_REPORT_COMPARE_NOISE_H
 #define VBS_REPORT_COMPARE_NOISE_H
 
-#include "vbslab/report.h"
+#include "report/compare/compare.h"
 
 #include <stdbool.h>
-
-#define VBS_NOISE_REPLICATES 999
 
 struct vbs_noise;
 

@@ -21,7 +21,7 @@
 #define LABEL_MARGIN    0.006
 
 /* The figure in the making. */
-struct figure {
+struct gantt_picture {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
@@ -34,12 +34,12 @@ struct figure {
 };
 
 /* How much lower the lanes of the run are. */
-static double lane_shift(const struct figure *figure)
+static double lane_shift(const struct gantt_picture *figure)
 {
     return figure->lanes + 0.2;
 }
 
-static void choose_unit(struct figure *figure)
+static void choose_unit(struct gantt_picture *figure)
 {
     static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
     int i = 0;
@@ -56,7 +56,7 @@ static void add_field(struct vbs_text *text, double value, const char *after)
     vbs_text_add(text, after);
 }
 
-static void add_level(struct vbs_text *data, const struct figure *figure,
+static void add_level(struct vbs_text *data, const struct gantt_picture *figure,
                       const struct vbs_gantt_level *level, double from_us)
 {
     double unit = figure->unit_bytes;
@@ -81,7 +81,7 @@ static void add_boxes(struct vbs_text *data, const struct vbs_gantt *gantt, doub
     }
 }
 
-static void add_levels(struct vbs_text *data, const struct figure *figure,
+static void add_levels(struct vbs_text *data, const struct gantt_picture *figure,
                        const struct vbs_gantt *gantt, double end_us)
 {
     vbs_text_add(data, "\n\n");
@@ -90,7 +90,7 @@ static void add_levels(struct vbs_text *data, const struct figure *figure,
     add_level(data, figure, &gantt->levels[gantt->n_levels - 1], end_us);
 }
 
-static void add_data(struct vbs_text *data, const struct figure *figure)
+static void add_data(struct vbs_text *data, const struct gantt_picture *figure)
 {
     add_boxes(data, &figure->gantt, 0);
     if (figure->executed) {
@@ -101,7 +101,7 @@ static void add_data(struct vbs_text *data, const struct figure *figure)
 }
 
 /* The name where there is room for it, else the number, else nothing. */
-static void add_label(struct vbs_text *script, const struct figure *figure,
+static void add_label(struct vbs_text *script, const struct gantt_picture *figure,
                       const struct vbs_gantt_box *box, double shift, int *n_labels)
 {
     double room = (box->to_us - box->from_us) / figure->span_us - LABEL_MARGIN;
@@ -120,7 +120,7 @@ static void add_label(struct vbs_text *script, const struct figure *figure,
     add_field(script, -box->lane - shift, " center noenhanced front font vbs_small\n");
 }
 
-static void add_labels(struct vbs_text *script, const struct figure *figure)
+static void add_labels(struct vbs_text *script, const struct gantt_picture *figure)
 {
     int n_labels = 0;
 
@@ -140,7 +140,7 @@ static void add_string(struct vbs_text *script, const char *name, struct vbs_tex
 }
 
 /* replay, or the run, whose whole time is set beside the planned one. */
-static void add_clocks(struct vbs_text *note, const struct figure *figure,
+static void add_clocks(struct vbs_text *note, const struct gantt_picture *figure,
                        const struct vbs_replay *replay)
 {
     double planned_us = figure->replay->time_us;
@@ -153,7 +153,7 @@ static void add_clocks(struct vbs_text *note, const struct figure *figure,
                       replay->copy_us / 1e3);
 }
 
-static void add_note(struct vbs_text *note, const struct figure *figure)
+static void add_note(struct vbs_text *note, const struct gantt_picture *figure)
 {
     const struct vbs_replay *replay = figure->replay, *executed = figure->executed;
     char bytes[24];
@@ -168,7 +168,7 @@ static void add_note(struct vbs_text *note, const struct figure *figure)
                   replay->fits ? "" : ", above the budget");
 }
 
-static void add_titles(struct vbs_text *script, const struct figure *figure)
+static void add_titles(struct vbs_text *script, const struct gantt_picture *figure)
 {
     const struct vbs_schedule *schedule = figure->schedule;
     struct vbs_text title = {0}, note = {0};
@@ -189,7 +189,7 @@ static void add_titles(struct vbs_text *script, const struct figure *figure)
 }
 
 /* The budget's line is drawn where it is not far above everything. */
-static void add_memory(struct vbs_text *script, const struct figure *figure)
+static void add_memory(struct vbs_text *script, const struct gantt_picture *figure)
 {
     double peak = (double)figure->replay->peak_bytes / figure->unit_bytes;
     double budget = (double)figure->replay->memory_bytes / figure->unit_bytes;
@@ -213,7 +213,7 @@ static bool has_waits(const struct vbs_gantt *gantt)
 }
 
 static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
-                         const struct figure *figure)
+                         const struct gantt_picture *figure)
 {
     int most = figure->gantt.n_boxes > figure->executed_gantt.n_boxes
                    ? figure->gantt.n_boxes
@@ -234,7 +234,7 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
     add_labels(script, figure);
 }
 
-static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct figure *figure)
+static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct gantt_picture *figure)
 {
     enum vbs_status status =
         vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->replay, &figure->gantt);
@@ -249,12 +249,13 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                const struct vbs_schedule *schedule, const struct vbs_replay *replay,
                                const struct vbs_replay *executed, const char *path)
 {
-    struct figure figure = {.profile = profile,
-                            .schedule = schedule,
-                            .replay = replay,
-                            .executed = executed,
-                            .lanes = schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 : 1,
-                            .span_us = fmax(replay->time_us, executed ? executed->time_us : 0)};
+    struct gantt_picture figure = {.profile = profile,
+                                   .schedule = schedule,
+                                   .replay = replay,
+                                   .executed = executed,
+                                   .lanes = schedule->weights == VBS_WEIGHTS_INCLUDED ? 2 : 1,
+                                   .span_us =
+                                       fmax(replay->time_us, executed ? executed->time_us : 0)};
     const struct vbs_gnuplot_format *format;
     struct vbs_text script = {0}, data = {0};
     enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);

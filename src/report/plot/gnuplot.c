@@ -2,7 +2,7 @@
 
 #include "base/embedded.h"
 #include "base/fail.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #include <errno.h>
 #include <fcntl.h>

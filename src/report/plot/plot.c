@@ -5,7 +5,7 @@
  * samples per second, NaN where nothing fits. Each budget has a line, the last one two.
  */
 #include "base/fail.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 #include "report/plot/gnuplot.h"
 
 #include <math.h>

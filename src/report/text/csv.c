@@ -1,7 +1,7 @@
 /* The fields of "vbslab-compare-1" as CSV: one line per budget and planner, the comparison's own
  * fields repeated in each. What is null there is empty here. */
 #include "base/fail.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * infeasible baseline) is null; one comparison is an object, several are an array of them. */
 #include "base/fail.h"
 #include "base/json.h"
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "report/text/table.h"
 
 #include "base/fail.h"
-#include "report/compare/gains.h"
+#include "report/compare/compare.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void add_part(struct vbs_text *line, const char **separator, const char *
 
 /* A line about a profile; nothing when nothing is known about it. */
 static void add_provenance(struct vbs_text *text, const char *verb, int64_t id,
-                            const struct vbs_provenance *from)
+                           const struct vbs_provenance *from)
 {
     struct vbs_text line = {0};
     const char *separator = " ";
@@ -103,7 +103,7 @@ void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compa
                       compare->latency_bound_us / 1e3);
     end_paragraph(text, &line);
     add_provenance(text, modelled ? "modelled by" : "measured with", compare->profile_id,
-                    &compare->provenance);
+                   &compare->provenance);
     if (!compare->self_judged)
         add_provenance(text, "judged by", compare->judge_id, &compare->judge);
     vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);

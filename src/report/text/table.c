@@ -1,7 +1,7 @@
 /* The gain table that people read on a terminal. */
 #include "base/arena.h"
 #include "base/fail.h"
-#include "report/compare/gains.h"
+#include "report/compare/compare.h"
 #include "report/text/table.h"
 
 #include <math.h>
@@ -38,30 +38,6 @@ static void set_time(struct vbs_form_cell *cell, const struct time_form *form, c
         snprintf(cell->text, sizeof cell->text, "%s%.*f", mark, form->decimals, us / form->us);
     else
         snprintf(cell->text, sizeof cell->text, "%s%.2e", mark, us / form->us);
-}
-
-static void set_percent(struct vbs_form_cell *cell, double percent)
-{
-    if (!isfinite(percent))
-        strcpy(cell->text, "-");
-    else if (fabs(percent) < 1e5)
-        /* Adding zero turns what would be printed as -0.0 into 0.0. */
-        snprintf(cell->text, sizeof cell->text, "%.1f%%", round(10 * percent) / 10 + 0.0);
-    else
-        snprintf(cell->text, sizeof cell->text, "%.0e%%", percent);
-}
-
-/* The larger half of the interval. */
-void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain)
-{
-    double half = fmax(gain->high_percent - gain->percent, gain->percent - gain->low_percent);
-    bool noise = gain->low_percent <= 0 && gain->high_percent >= 0;
-
-    if (!isfinite(half) || half >= 1e5 || fabs(gain->percent) >= 1e5)
-        set_percent(cell, gain->percent);
-    else
-        snprintf(cell->text, sizeof cell->text, "%s%.1f+-%.1f%%", noise ? "~" : "",
-                 round(10 * gain->percent) / 10 + 0.0, half);
 }
 
 static bool ties(double a, double b)
@@ -206,7 +182,7 @@ static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare *com
         set_bytes(cell, (double)row->copied_bytes / (double)compare->request);
         break;
     case GAP:
-        set_percent(cell, gap_percent(compare, row, b));
+        vbs_table_set_percent(cell, gap_percent(compare, row, b));
         break;
     case BATCHES:
         if (row->min_batch == row->max_batch)

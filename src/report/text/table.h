@@ -2,9 +2,12 @@
 #ifndef VBS_REPORT_TEXT_TABLE_H
 #define VBS_REPORT_TEXT_TABLE_H
 
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #define VBS_TABLE_WIDTH 100 /* columns of the terminal */
+
+/* "12.3%", "-" where there is none. */
+void vbs_table_set_percent(struct vbs_form_cell *cell, double percent);
 
 /* "12.3+-0.4%", with a ~ before it when it may as well be 0. */
 void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain);

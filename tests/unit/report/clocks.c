@@ -7,7 +7,7 @@
 #include "support/random_transfer.h"
 #include "support/tap.h"
 
-#include "report/plot/clocks.h"
+#include "report/compare/clocks.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -155,10 +155,13 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
 
         fill(rng, &changes, &profile, &schedule);
         if (schedule) {
-            if (vbs_clocks_run(NULL, profile, schedule, &channel, &rows, N_DRAWS, times_us,
+            schedule->copy = channel;
+            struct vbs_ctx ctx = {0};
+
+            if (vbs_clocks_run(&ctx, profile, schedule, &channel, &rows, N_DRAWS, times_us,
                                &known) != VBS_OK ||
                 !known || count_wrong(&changes, &channel, times_us) > 0) {
-                printf("# trial %d is wrong\n", trial);
+                printf("# trial %d is wrong: %s\n", trial, ctx.detail);
                 n_wrong++;
             }
             n_tried++;
@@ -189,6 +192,7 @@ static void what_is_not_known_is_told(gsl_rng *rng)
     do
         fill(rng, &changes, &profile, &schedule);
     while (!schedule);
+    schedule->copy = channel;
     changes.unknown = true;
     ok(vbs_clocks_run(&ctx, profile, schedule, &channel, &rows, N_DRAWS, times_us, &known) ==
                VBS_OK &&

@@ -1,4 +1,4 @@
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #include "base/utf8.h"
 
@@ -117,6 +117,16 @@ char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE])
     if (strtod(buffer, NULL) < us)
         snprintf(buffer, VBS_FORM_US_SIZE, "%.6g", us + pow(10, floor(log10(us)) - 5) / 2);
     return buffer;
+}
+
+bool vbs_compare_is_baseline(const struct vbs_planner *planner)
+{
+    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "mmcnn", "vdnn"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
+            return true;
+    return false;
 }
 
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p)

@@ -1,7 +1,7 @@
 /* The time of a schedule that copies weights, for many draws of its rows' times at once. Internal
  * to the report room. */
-#ifndef VBS_REPORT_PLOT_CLOCKS_H
-#define VBS_REPORT_PLOT_CLOCKS_H
+#ifndef VBS_REPORT_COMPARE_CLOCKS_H
+#define VBS_REPORT_COMPARE_CLOCKS_H
 
 #include "vbslab/schedule.h"
 
@@ -18,13 +18,13 @@ struct vbs_clock_rows {
 #define VBS_CLOCKS_STEPS (1 << 18)
 
 /*
- * Runs both clocks of a schedule that the replay accepts on profile, copies taking what channel
+ * Runs both clocks of a schedule that the replay accepts on profile, copies taking what link
  * says, once for each of n_draws draws: time_us[r] is the end of the last step in draw r. *known is
  * false, and the times are unset, where a row has no draws or the schedule has too many steps.
  * O(steps x draws). VBS_NO_MEMORY, VBS_INTERRUPTED, what rows fails with.
  */
 enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
-                               const struct vbs_schedule *schedule, const struct vbs_link *channel,
+                               const struct vbs_schedule *schedule, const struct vbs_link *link,
                                const struct vbs_clock_rows *rows, int n_draws, double *time_us,
                                bool *known) VBS_MUST_CHECK;
 

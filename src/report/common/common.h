@@ -1,7 +1,7 @@
 /* What the forms of a comparison share: names made harmless, sizes, the best row, columns. Internal
  * to the report room. */
-#ifndef VBS_REPORT_TEXT_FORM_H
-#define VBS_REPORT_TEXT_FORM_H
+#ifndef VBS_REPORT_COMMON_COMMON_H
+#define VBS_REPORT_COMMON_COMMON_H
 
 #include "base/text.h"
 #include "vbslab/report.h"

@@ -1,5 +1,5 @@
 /* Columns and paragraphs for a terminal. */
-#include "report/text/form.h"
+#include "report/common/common.h"
 
 #include "base/utf8.h"
 
