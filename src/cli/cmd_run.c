@@ -182,8 +182,10 @@ static enum vbs_status execute(struct run_job *job, const char *word)
 static void clear_job(struct run_job *job)
 {
     vbs_exec_free(job->exec);
-    if (job->network)
+    if (job->network) {
         run_free_outputs(job, job->outputs);
+        run_free_files(job);
+    }
     free(job->input);
     free(job->times.steps);
     vbs_replay_free(job->replay);

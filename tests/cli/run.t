@@ -322,6 +322,32 @@ else
     skip "a picture of both timelines" "there is no gnuplot"
 fi
 
+# --- outputs whose names are alike, or long ---
+
+{
+    printf 'model twins\ninput 3x8x8\nmaxpool p kernel=1\n'
+    for name in a/b a_b a:b å ä; do
+        printf 'conv %s out=2 kernel=1 from=p\n' "$name"
+    done
+} >twins.net
+mkdir twins
+"$VBSLAB" --db twins.sqlite --quiet measure ./twins.net --batches 1 --time-limit 0.1 >/dev/null 2>err
+run --db twins.sqlite --quiet run ./twins.net --memory 1MiB --request 1 --output twins/y.npy --json
+[ $code -eq 0 ] && [ "$(ls twins | tr '\n' ' ')" = 'y-__-2.npy y-__.npy y-a_b-2.npy y-a_b.npy y.npy ' ] &&
+    [ "$(member out file | sort -u | wc -l)" -eq 5 ]
+report $? "outputs a/b, a_b and a:b go into files of their own, and so do names that are not ASCII"
+long=$(printf '%0230d' 0)
+printf 'model long\ninput 3x8x8\nmaxpool p kernel=1\nconv a out=2 kernel=1 from=p\nconv %s out=2 kernel=1 from=p\n' \
+    "$long" >long.net
+"$VBSLAB" --db twins.sqlite --quiet measure ./long.net --batches 1 --time-limit 0.1 >/dev/null 2>err
+run --db twins.sqlite --quiet run ./long.net --memory 1MiB --request 1 --output twins/long.npy
+[ $code -eq 2 ] && [ ! -s out ] && grep -q 'would have a name of 239 bytes; 223 is the most here$' err &&
+    [ ! -e twins/long.npy ]
+report $? "a name that is too long for a file is refused before the run"
+run --db twins.sqlite run ./twins.net --memory 1MiB --request 1 --runs 1 --output -
+[ $code -eq 0 ] && grep -q 'takes the first only' err && [ "$(ls -d -- *__* *a_b* 2>/dev/null | wc -l)" -eq 0 ]
+report $? "standard output takes the first output only, and the warning says so"
+
 # --- what it refuses ---
 
 declines "no profile" 2 'needs one PROFILE or MODEL, got 0' --planner fbs --memory 1MiB

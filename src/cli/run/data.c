@@ -141,7 +141,10 @@ void run_free_outputs(const struct run_job *job, float **outputs)
 enum vbs_status run_take_data(struct run_job *job)
 {
     const char *path = cli_value(job->cli, job->values, "input");
-    enum vbs_status status = path ? read_input(job, path) : VBS_OK;
+    enum vbs_status status = run_name_files(job);
+
+    if (status == VBS_OK && path)
+        status = read_input(job, path);
 
     if (status != VBS_OK)
         return status;
@@ -149,47 +152,12 @@ enum vbs_status run_take_data(struct run_job *job)
     return job->outputs ? VBS_OK : vbs_no_memory(&job->cli->ctx);
 }
 
-/* What a file's name can hold of an output's. */
-static void add_name(struct vbs_text *text, const char *name)
-{
-    for (; *name; name++) {
-        bool plain = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
-                            *name) != NULL;
-
-        vbs_text_addf(text, "%c", plain ? *name : '_');
-    }
-}
-
-char *run_output_path(const struct run_job *job, int output)
-{
-    const char *path = cli_value(job->cli, job->values, "output");
-    size_t stem = strlen(path);
-    struct vbs_text text = {0};
-
-    if (output == 0)
-        return strdup(path);
-    if (stem > 4 && strcmp(path + stem - 4, ".npy") == 0)
-        stem -= 4;
-    vbs_text_addf(&text, "%.*s-", (int)stem, path);
-    add_name(&text, job->network->outputs[output].name);
-    vbs_text_add(&text, path + stem);
-    if (text.failed)
-        vbs_text_clear(&text);
-    return text.data;
-}
-
 static enum vbs_status write_output(struct run_job *job, int output)
 {
     int64_t dim[1 + VBS_MAX_DIMS];
     int n_dims = run_batch_shape(job, &job->network->outputs[output].shape, dim);
-    char *path = run_output_path(job, output);
-    enum vbs_status status;
 
-    if (!path)
-        return vbs_no_memory(&job->cli->ctx);
-    status = vbs_npy_write(&job->cli->ctx, path, n_dims, dim, job->outputs[output]);
-    free(path);
-    return status;
+    return vbs_npy_write(&job->cli->ctx, job->files[output], n_dims, dim, job->outputs[output]);
 }
 
 static void warn_of(struct run_job *job, int output)
@@ -212,7 +180,7 @@ enum vbs_status run_give_data(struct run_job *job)
     for (int i = 0; i < job->network->n_outputs; i++)
         warn_of(job, i);
     for (int i = 0; i < job->network->n_outputs && status == VBS_OK; i++)
-        if (cli_value(job->cli, job->values, "output"))
+        if (job->files && job->files[i])
             status = write_output(job, i);
     return status;
 }

@@ -117,16 +117,13 @@ static json_t *output_json(const struct run_job *job, int output, bool *failed)
     json_t *object = json_object(), *shape = json_array();
     int64_t dim[1 + VBS_MAX_DIMS];
     int n_dims = run_batch_shape(job, &o->shape, dim);
-    bool written = cli_value(job->cli, job->values, "output") != NULL;
-    char *path = written ? run_output_path(job, output) : NULL;
 
     for (int i = 0; i < n_dims; i++)
         cli_json_append(shape, json_integer(dim[i]), failed);
     cli_json_put(object, "name", json_string(o->name), failed);
     cli_json_put(object, "shape", shape, failed);
-    if (written)
-        cli_json_put(object, "file", json_string(path), failed);
-    free(path);
+    if (job->files && job->files[output])
+        cli_json_put(object, "file", json_string(job->files[output]), failed);
     return object;
 }
 

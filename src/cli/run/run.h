@@ -1,8 +1,8 @@
 /*
  * What the files of the command run share. In the order of work: subject.c finds what is run,
  * process.c measures its memory, prepare.c plans and places it, data.c reads inputs and writes
- * outputs, times.c runs it, total.c keeps the whole process within --total-memory, check.c compares
- * the outputs, text.c, layers.c and json.c say what came out.
+ * outputs to the files that files.c names, times.c runs it, total.c keeps the whole process within
+ * --total-memory, check.c compares the outputs, text.c, layers.c and json.c say what came out.
  */
 #ifndef VBS_CLI_RUN_RUN_H
 #define VBS_CLI_RUN_RUN_H
@@ -64,6 +64,7 @@ struct run_job {
     /* With what. */
     float *input;    /* request samples; null: seeded values */
     float **outputs; /* [network->n_outputs], request samples each */
+    char **files;    /* [network->n_outputs], of --output; null without it */
 
     struct run_times times;
     struct run_check check;
@@ -115,9 +116,13 @@ enum vbs_status run_give_data(struct run_job *job) VBS_MUST_CHECK;
  * Samples that are whole inputs of batch 1 are joined to one larger batch. */
 int run_batch_shape(const struct run_job *job, const struct vbs_shape *sample, int64_t *dim);
 
-/* The file of an output below --output FILE.npy: that one for the first, FILE-NAME.npy for the
- * others. To be freed; null: out of memory. */
-char *run_output_path(const struct run_job *job, int output);
+/* --- files.c --- */
+
+/* Names the files of --output in job->files: outputs whose names would give one file are numbered.
+ * Standard output takes the first only; the others have no file. VBS_USAGE: a name is too long for
+ * a file. */
+enum vbs_status run_name_files(struct run_job *job) VBS_MUST_CHECK;
+void run_free_files(struct run_job *job);
 
 /* --- times.c --- */
 

@@ -238,26 +238,22 @@ static void print_check(const struct run_job *job)
     printf("\n");
 }
 
-static enum vbs_status print_outputs(const struct run_job *job)
+static void print_outputs(const struct run_job *job)
 {
-    if (!cli_value(job->cli, job->values, "output"))
-        return VBS_OK;
-    for (int i = 0; i < job->network->n_outputs; i++) {
+    for (int i = 0; job->files && i < job->network->n_outputs; i++) {
         const struct vbs_output *output = &job->network->outputs[i];
-        char *path = run_output_path(job, i), shape[VBS_NPY_MAX_DIMS * 21];
+        char shape[VBS_NPY_MAX_DIMS * 21];
         int64_t dim[1 + VBS_MAX_DIMS];
         int n_dims = run_batch_shape(job, &output->shape, dim);
 
-        if (!path)
-            return VBS_NO_MEMORY;
+        if (!job->files[i])
+            continue;
         printf("  output   ");
         cli_print_name(output->name);
         printf(", %s, in ", vbs_npy_shape(n_dims, dim, shape, sizeof shape));
-        cli_print_name(path);
+        cli_print_name(job->files[i]);
         printf("\n");
-        free(path);
     }
-    return VBS_OK;
 }
 
 enum vbs_status run_print_text(struct run_job *job)
@@ -274,8 +270,8 @@ enum vbs_status run_print_text(struct run_job *job)
     print_weights(job);
     print_runs(job);
     print_check(job);
-    status = print_outputs(job);
-    if (status == VBS_OK && cli_value(job->cli, job->values, "profile"))
+    print_outputs(job);
+    if (cli_value(job->cli, job->values, "profile"))
         status = run_print_layers(job);
     return status;
 }
