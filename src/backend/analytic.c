@@ -338,22 +338,39 @@ static void add_kernels(const struct vbs_network *network, struct analytic_sessi
     }
 }
 
+/* Algorithms of all layers, at one batch; a few may still turn out to be impossible. */
+static int64_t count_kernels(const struct analytic_session *s)
+{
+    int64_t n = 0;
+
+    for (int k = 1; k <= s->base.n_layers; k++)
+        for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++)
+            n += offers(s->source[k], a);
+    return n;
+}
+
 static enum vbs_status init_kernels(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
                                     struct analytic_session *s)
 {
     /* One more than can be kept: add_kernels describes a kernel before it decides. */
-    size_t most = (size_t)s->base.n_layers * (size_t)options->n_batches * N_ALGORITHMS + 1;
+    size_t most = (size_t)count_kernels(s) * (size_t)options->n_batches + 1;
+    enum vbs_status status =
+        vbs_graph_check_kernels(ctx, s->base.n_layers, options->n_batches, (int64_t)most - 1);
 
+    if (status != VBS_OK)
+        return status;
     s->kernels = vbs_arena_alloc(&s->arena, most, sizeof *s->kernels);
     s->times_us = vbs_arena_alloc(&s->arena, most, sizeof *s->times_us);
     if (!s->kernels || !s->times_us)
         return vbs_no_memory(ctx);
     s->base.kernels = s->kernels;
-    for (int k = 1; k <= s->base.n_layers; k++)
+    for (int k = 1; k <= s->base.n_layers && status == VBS_OK; k++) {
         for (int i = 0; i < options->n_batches; i++)
             add_kernels(network, s, k, options->batches[i]);
-    return VBS_OK;
+        status = vbs_check_cancel(ctx);
+    }
+    return status;
 }
 
 static int find_algorithm(const char *name)

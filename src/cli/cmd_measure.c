@@ -13,6 +13,7 @@ struct measure_task {
     int *batches;
     struct vbs_shape input;
     bool has_input;
+    bool oversubscribe;
     struct vbs_store *store;
 };
 
@@ -67,6 +68,7 @@ static enum vbs_status read_task(struct cli *cli, const char *const *values,
     if (status == VBS_OK && input)
         status = vbs_shape_parse(&cli->ctx, input, &task->input);
     task->has_input = input != NULL;
+    task->oversubscribe = cli_value(cli, values, "oversubscribe") != NULL;
     task->how.no_copies = cli_value(cli, values, "no-copies") != NULL;
     return status == VBS_OK ? read_numbers(cli, values, task) : status;
 }
@@ -113,6 +115,26 @@ static enum vbs_status measure_all(struct cli *cli, struct measure_task *task, i
     return status;
 }
 
+/* A number that was not given is left to libgomp, of which the backend records what is true. */
+static enum vbs_status settle_threads(struct cli *cli, struct measure_task *task)
+{
+    int *threads = &task->how.prepare.threads;
+    bool given = *threads > 0;
+    enum vbs_status status = VBS_OK;
+
+    if (strcmp(task->how.backend->name, "onednn") != 0) {
+        if (given)
+            cli_warn(cli, "--threads is ignored: backend '%s' %s", task->how.backend->name,
+                     task->how.backend->modelled ? "runs nothing" : "has none of its own");
+        return VBS_OK;
+    }
+    if (!task->oversubscribe)
+        status = cli_check_threads(cli, *threads);
+    if (status == VBS_OK && cli_pin_threads(cli, threads) && !given)
+        *threads = 0;
+    return status;
+}
+
 static int run_measure(struct cli *cli, const char *const *values, int n_arguments,
                        const char *const *arguments)
 {
@@ -122,14 +144,10 @@ static int run_measure(struct cli *cli, const char *const *values, int n_argumen
     if (n_arguments == 0)
         return cli_usage(cli, "which MODEL? 'vbslab models' lists the built-in ones");
     status = read_task(cli, values, &task);
-    if (status == VBS_OK) {
-        if (strcmp(task.how.backend->name, "onednn") == 0)
-            cli_pin_threads(cli, &task.how.prepare.threads);
-        else if (task.how.prepare.threads)
-            cli_warn(cli, "--threads is ignored: backend '%s' %s", task.how.backend->name,
-                     task.how.backend->modelled ? "runs nothing" : "has none of its own");
+    if (status == VBS_OK)
+        status = settle_threads(cli, &task);
+    if (status == VBS_OK)
         status = measure_all(cli, &task, n_arguments, arguments);
-    }
     free(task.batches);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
@@ -138,6 +156,7 @@ static const struct cli_option OPTIONS[] = {
     {"backend", "NAME", "what runs the layers: 'vbslab backends' lists them (default: onednn)"},
     {"batches", "LIST", "batch sizes, 1 among them (default: 1-12)"},
     {"threads", "N", "threads that compute (default: as many as this process may use)"},
+    {"oversubscribe", NULL, "allow more threads than there are processors"},
     {"input", "CxHxW", "another input shape, as 3x16x224x224 (default: the model's own)"},
     {"time-limit", "SECONDS",
      "when to stop refining each model; every kernel gets 5 runs first (default: 60)"},
@@ -150,8 +169,8 @@ const struct cli_command cli_measure = {
     .name = "measure",
     .summary = "measure models into the store, going on where a broken-off run ended; prints the "
                "ids of the profiles",
-    .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--input CxHxW] "
-             "[--time-limit SECONDS] [--seed N] [--no-copies]",
+    .usage = "MODEL... [--backend NAME] [--batches LIST] [--threads N] [--oversubscribe] "
+             "[--input CxHxW] [--time-limit SECONDS] [--seed N] [--no-copies]",
     .options = OPTIONS,
     .arguments = (const struct cli_argument[]){{CLI_ARGUMENT_MODEL},
                                                {"LIST", "12, 1-12, 1,2,4 or 1-4,8"},

@@ -44,6 +44,15 @@ enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *ar
                                        struct vbs_profile_layer *layers, int n_layers, int layer,
                                        const bool *may, bool *mark, int *first) VBS_MUST_CHECK;
 
+/*
+ * Kernels that a session may have: more than any network that can be measured needs, few enough
+ * for the store and the planners. VBS_UNSUPPORTED says how many there would be, before any of them
+ * is made: at least one for each layer and batch.
+ */
+#define VBS_MAX_KERNELS (1 << 20)
+enum vbs_status vbs_graph_check_kernels(struct vbs_ctx *ctx, int n_layers, int n_batches,
+                                        int64_t n_kernels) VBS_MUST_CHECK;
+
 /* Output channels that have weights of their own and lie one after the other: those of a conv or of
  * a fc on whole samples; else 0. */
 int vbs_graph_channels(const struct vbs_layer *layer);

@@ -111,6 +111,17 @@ enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *ar
     return VBS_OK;
 }
 
+enum vbs_status vbs_graph_check_kernels(struct vbs_ctx *ctx, int n_layers, int n_batches,
+                                        int64_t n_kernels)
+{
+    if (n_kernels <= VBS_MAX_KERNELS)
+        return VBS_OK;
+    return vbs_fail(ctx, VBS_UNSUPPORTED,
+                    "%d layers at %d batches make a profile of %lld rows or more, above the limit "
+                    "of %d; measure fewer batches",
+                    n_layers, n_batches, (long long)n_kernels, VBS_MAX_KERNELS);
+}
+
 void *vbs_writable(const void *memory)
 {
     union {

@@ -152,11 +152,17 @@ static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
 static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend_options *options)
 {
     struct cu_session *s = b->session;
+    enum vbs_status status =
+        vbs_graph_check_kernels(b->ctx, s->base.n_layers, options->n_batches,
+                                (int64_t)s->base.n_layers * options->n_batches);
 
+    if (status != VBS_OK)
+        return status;
     for (int k = 1; k <= s->base.n_layers; k++)
         for (int i = 0; i < options->n_batches; i++) {
             int n = s->base.n_kernels;
-            enum vbs_status status = build_layer(b, k, options->batches[i]);
+
+            status = build_layer(b, k, options->batches[i]);
 
             if (status != VBS_OK)
                 return status;

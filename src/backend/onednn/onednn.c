@@ -8,10 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
-extern void omp_set_num_threads(int n);
-extern int omp_get_max_threads(void);
-
 static void probe(struct vbs_backend_info *info)
 {
     *info = (struct vbs_backend_info){.built = true};
@@ -24,14 +20,13 @@ static void probe(struct vbs_backend_info *info)
 
 /* ---- opening ---- */
 
-/* Kernels are made for a number of threads, and run with it. */
 static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    int threads_before = omp_get_max_threads();
     struct od_session *s = calloc(1, sizeof *s);
     struct od_build b = {.ctx = ctx, .session = s, .network = network, .batch = 1};
+    struct od_threads before;
     enum vbs_status status;
 
     if (!s)
@@ -39,11 +34,13 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
     s->base.ops = &od_session_ops;
     s->network = network;
     s->weights_given = options->weights_given;
-    s->threads = options->threads > 0 ? options->threads : threads_before;
-    omp_set_num_threads(s->threads);
-    status = od_open(&b, options);
+    status = od_threads_choose(ctx, options->threads, &s->threads);
+    if (status == VBS_OK) {
+        before = od_threads_set(s->threads);
+        status = od_open(&b, options);
+        od_threads_restore(before);
+    }
     free(b.plain);
-    omp_set_num_threads(threads_before);
     if (status != VBS_OK) {
         od_session_ops.close(&s->base);
         return status;

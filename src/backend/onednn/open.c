@@ -152,18 +152,18 @@ static enum vbs_status build_layer(struct od_build *b)
 
 static enum vbs_status init_kernels(struct od_build *b, const struct vbs_backend_options *options)
 {
-    for (int k = 1; k <= b->network->n_layers; k++)
-        for (int i = 0; i < options->n_batches; i++) {
-            enum vbs_status status;
+    enum vbs_status status =
+        vbs_graph_check_kernels(b->ctx, b->network->n_layers, options->n_batches,
+                                (int64_t)b->network->n_layers * options->n_batches);
 
+    for (int k = 1; k <= b->network->n_layers && status == VBS_OK; k++)
+        for (int i = 0; i < options->n_batches && status == VBS_OK; i++) {
             b->layer = k;
             b->l = &b->network->layers[k];
             b->batch = options->batches[i];
             status = build_layer(b);
-            if (status != VBS_OK)
-                return status;
         }
-    return VBS_OK;
+    return status;
 }
 
 /* ---- only what is requested ---- */

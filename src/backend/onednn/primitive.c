@@ -3,8 +3,24 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define ATTEMPTS 3 /* other threads may fill the cache meanwhile */
+#define ATTEMPTS 3                  /* other threads may fill the cache meanwhile */
+#define HEADROOM ((size_t)16 << 20) /* bytes, more than oneDNN obtains for one primitive */
+
+/*
+ * oneDNN 2.6 writes through a null pointer where it obtains no memory for the code that it
+ * generates. So it is called only while there is address space to spare.
+ */
+static dnnl_status_t check_headroom(void)
+{
+    void *memory = mmap(NULL, HEADROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return dnnl_out_of_memory;
+    munmap(memory, HEADROOM);
+    return dnnl_success;
+}
 
 /* ---- the cache ---- */
 
@@ -170,7 +186,7 @@ static dnnl_status_t collect(struct od_pds *pds, const_dnnl_op_desc_t desc,
 dnnl_status_t od_pds_init(struct od_pds *pds, const_dnnl_op_desc_t desc,
                           const_dnnl_primitive_attr_t attr, dnnl_engine_t engine, const char *name)
 {
-    dnnl_status_t status = dnnl_success;
+    dnnl_status_t status = check_headroom();
     bool foreign = true;
 
     *pds = (struct od_pds){0};
@@ -189,8 +205,10 @@ dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t
                           dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
 {
     struct od_question question = question_of(desc);
-    dnnl_status_t status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
+    dnnl_status_t status = check_headroom();
 
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
         dnnl_primitive_desc_destroy(*pd);
         empty_cache();
@@ -204,8 +222,10 @@ dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_de
                             dnnl_primitive_desc_t *pd)
 {
     struct od_question question = {.src = from, .dst = to};
-    dnnl_status_t status = dnnl_reorder_primitive_desc_create(pd, from, engine, to, engine, attr);
+    dnnl_status_t status = check_headroom();
 
+    if (status == dnnl_success)
+        status = dnnl_reorder_primitive_desc_create(pd, from, engine, to, engine, attr);
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
         dnnl_primitive_desc_destroy(*pd);
         empty_cache();
@@ -227,9 +247,10 @@ dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
                            const dnnl_memory_desc_t *src, const_dnnl_primitive_attr_t attr,
                            dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
 {
-    dnnl_status_t status =
-        dnnl_concat_primitive_desc_create(pd, dst, n, dimension, src, attr, engine);
+    dnnl_status_t status = check_headroom();
 
+    if (status == dnnl_success)
+        status = dnnl_concat_primitive_desc_create(pd, dst, n, dimension, src, attr, engine);
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers_concat(dst, n, src, *pd);
          i++) {
         dnnl_primitive_desc_destroy(*pd);
@@ -258,8 +279,10 @@ static bool is_of(dnnl_primitive_t primitive, const_dnnl_primitive_desc_t pd)
 
 dnnl_status_t od_primitive_create(const_dnnl_primitive_desc_t pd, dnnl_primitive_t *primitive)
 {
-    dnnl_status_t status = dnnl_primitive_create(primitive, pd);
+    dnnl_status_t status = check_headroom();
 
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(primitive, pd);
     for (int i = 1; i < ATTEMPTS && status == dnnl_success && !is_of(*primitive, pd); i++) {
         dnnl_primitive_destroy(*primitive);
         empty_cache();

@@ -8,6 +8,8 @@
  * kernel would have another name in a process that has made other kernels before. So every answer
  * is compared with the question; where it belongs to another one, the cache is emptied and oneDNN
  * is asked again.
+ *
+ * All return dnnl_out_of_memory where little address space is left, in which oneDNN would crash.
  */
 #ifndef VBS_BACKEND_ONEDNN_PRIMITIVE_H
 #define VBS_BACKEND_ONEDNN_PRIMITIVE_H

@@ -9,10 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-/* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
-extern void omp_set_num_threads(int n);
-extern int omp_get_max_threads(void);
-
 /* ---- running ---- */
 
 static struct od_session *own(struct vbs_session *session)
@@ -111,7 +107,7 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
 {
     struct od_session *s = own(session);
     const struct vbs_kernel *offer = &s->offers[kernel];
-    int threads_before = omp_get_max_threads();
+    struct od_threads before;
     struct timespec start;
     dnnl_status_t status;
     double taken_us = 0;
@@ -119,14 +115,14 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
     if (offer->packed_bytes > 0 && s->weights_given && !operands->weights)
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
                         s->layers[offer->layer].name, offer->algorithm, offer->batch);
-    omp_set_num_threads(s->threads);
+    before = od_threads_set(s->threads);
     status = place_memories(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
         clock_gettime(CLOCK_MONOTONIC, &start);
         status = execute(s, &s->kernels[kernel]);
         taken_us = since_us(&start);
     }
-    omp_set_num_threads(threads_before);
+    od_threads_restore(before);
     if (status == dnnl_out_of_memory)
         return vbs_no_memory(ctx);
     if (status != dnnl_success)

@@ -154,6 +154,24 @@ struct od_build {
 
 extern const struct vbs_session_ops od_session_ops;
 
+/* ---- threads.c: how many threads compute ---- */
+
+/* OpenMP's settings of the calling thread. */
+struct od_threads {
+    int n;
+    int dynamic;
+};
+
+/* Makes parallel regions of the calling thread use n threads; returns the settings before. */
+struct od_threads od_threads_set(int n);
+void od_threads_restore(struct od_threads before);
+
+/*
+ * The number of threads that parallel regions really have when so many are requested (0: as many as
+ * OpenMP would use), counted in one of them. VBS_UNSUPPORTED: fewer than requested.
+ */
+enum vbs_status od_threads_choose(struct vbs_ctx *ctx, int requested, int *threads) VBS_MUST_CHECK;
+
 /* ---- open.c, probe.c ---- */
 
 /* The library and what it runs on, as text. */

@@ -3,12 +3,14 @@
 #include "base/fail.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* From libgomp; declared here because only gcc brings omp.h. */
+extern int omp_get_num_procs(void);
 
 /* Set to the number of threads in the program started anew, so that it is not started again. */
 #define PINNED "VBSLAB_PINNED"
@@ -44,16 +46,11 @@ static int group_limit(void)
     return 0;
 }
 
+/* libgomp counts before it binds this thread to a core. */
 static int usable_processors(void)
 {
-    int limit = group_limit(), n = 1;
-    cpu_set_t set;
+    int limit = group_limit(), n = omp_get_num_procs();
 
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        n = CPU_COUNT(&set);
-    else if (sysconf(_SC_NPROCESSORS_ONLN) > 0)
-        n = (int)sysconf(_SC_NPROCESSORS_ONLN);
     return limit > 0 && limit < n ? limit : n;
 }
 
@@ -94,7 +91,19 @@ static void start_anew(struct cli *cli, int threads)
     hold_signals(SIG_UNBLOCK);
 }
 
-void cli_pin_threads(struct cli *cli, int *threads)
+enum vbs_status cli_check_threads(struct cli *cli, int threads)
+{
+    int n = threads > 0 ? threads : threads_in("OMP_NUM_THREADS"), most = usable_processors();
+
+    if (n <= most)
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, VBS_USAGE,
+                    "%d threads are more than the %d processor%s that this process may use; "
+                    "--oversubscribe measures all the same",
+                    n, most, most == 1 ? "" : "s");
+}
+
+bool cli_pin_threads(struct cli *cli, int *threads)
 {
     int pinned = threads_in(PINNED);
 
@@ -102,10 +111,10 @@ void cli_pin_threads(struct cli *cli, int *threads)
     if (pinned > 0) {
         hold_signals(SIG_UNBLOCK);
         *threads = pinned;
-        return;
+        return true;
     }
     if (getenv("OMP_PROC_BIND"))
-        return;
+        return *threads == 0;
     if (*threads == 0)
         *threads = threads_in("OMP_NUM_THREADS");
     if (*threads == 0)
@@ -114,4 +123,5 @@ void cli_pin_threads(struct cli *cli, int *threads)
     if (!vbs_cancelled(&cli->ctx))
         cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));
     unsetenv(PINNED);
+    return false;
 }

@@ -9,8 +9,12 @@
  * program is loaded, so unless the user has set OMP_PROC_BIND the program is started anew with
  * them; call this before anything that uses OpenMP or must not happen twice. *threads: the number
  * wished for or 0, and then the number to use, 0 where libgomp is to choose. Warns where the
- * program cannot be started anew.
+ * program cannot be started anew. Returns whether libgomp knows the number by itself.
  */
-void cli_pin_threads(struct cli *cli, int *threads);
+bool cli_pin_threads(struct cli *cli, int *threads);
+
+/* VBS_USAGE where more threads would compute than there are processors for this process; threads 0:
+ * as many as OMP_NUM_THREADS says. */
+enum vbs_status cli_check_threads(struct cli *cli, int threads) VBS_MUST_CHECK;
 
 #endif

@@ -110,6 +110,25 @@ static void profiles_are_listed_newest_last(const char *folder)
 
 /* ---- a measurement ---- */
 
+/* Kernels are written in one transaction, which an interruption takes back. */
+static void a_beginning_can_be_interrupted(const char *folder)
+{
+    static const sig_atomic_t stop = 1;
+    char *path = path_in(folder, "stopped.sqlite");
+    struct plain_session *plain = plain_session_new(3, 2, 2);
+    struct vbs_ctx ctx = {0};
+    struct vbs_store *store = open_store(&ctx, path, VBS_STORE_WRITE);
+    struct vbs_store_run *run = NULL;
+
+    ctx.cancel = &stop;
+    ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_INTERRUPTED && !run,
+       "beginning can be interrupted");
+    vbs_store_close(store);
+    is_int(query(path, "SELECT count(*) FROM profile"), 0, "and leaves nothing behind");
+    plain_session_free(plain);
+    free(path);
+}
+
 static void a_finished_measurement_is_a_profile(const char *folder)
 {
     char *path = path_in(folder, "run.sqlite");
@@ -476,6 +495,7 @@ int main(void)
     gsl_rng_set(rng, seed);
     saved_profiles_come_back_to_the_bit(folder, rng);
     profiles_are_listed_newest_last(folder);
+    a_beginning_can_be_interrupted(folder);
     a_finished_measurement_is_a_profile(folder);
     samples_of_a_profile_come_back(folder);
     a_session_that_makes_no_profile_is_refused_at_the_start(folder);

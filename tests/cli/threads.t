@@ -1,0 +1,35 @@
+#!/bin/sh
+# How many threads a profile says: those that really compute, and no more than there are processors
+# unless that is allowed.
+. "$(dirname "$0")/lib.sh"
+
+printf 'model tiny\ninput 3x8x8\nconv c out=16 kernel=3\nrelu r\nmaxpool p kernel=2\n' >tiny.net
+COMMAND=measure
+
+# measures NAME THREADS ARGUMENTS...: the profile that comes out says so many threads.
+measures()
+{
+    name=$1 want=$2
+    shift 2
+    run tiny.net --batches 1 --time-limit 0.1 --no-copies "$@"
+    [ $code -eq 0 ] && "$VBSLAB" profiles show "$(cat out)" --json >out2 &&
+        [ "$(member out2 threads)" = "$want" ]
+    report $? "$name"
+}
+
+export OMP_THREAD_LIMIT=1
+measures "a limit of OpenMP's is counted" 1
+refuses "more threads than the limit are refused" 1 "compute with 1" tiny.net --batches 1 --threads 2 \
+    --oversubscribe
+unset OMP_THREAD_LIMIT
+export OMP_DYNAMIC=true
+measures "a number that is given stays, whatever the load" 2 --threads 2 --oversubscribe
+unset OMP_DYNAMIC
+measures "with one thread" 1 --threads 1
+refuses "more threads than processors" 2 "--oversubscribe" tiny.net --threads 4096
+export OMP_NUM_THREADS=4096
+refuses "also where the environment says so" 2 "4096 threads are more than" tiny.net
+unset OMP_NUM_THREADS
+measures "unless that is allowed" 5 --threads 5 --oversubscribe
+
+finish
