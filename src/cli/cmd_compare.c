@@ -304,8 +304,10 @@ static enum vbs_status print_tables(struct cli *cli, const struct comparisons *a
 
         if (status != VBS_OK)
             return status;
+        cli_flow_begin(cli);
         printf("%s%s", i > 0 ? "\n" : "", text);
         cli_print_outside(all->compares[i]->weights, all->compares[i]->weight_bytes, "");
+        cli_flow_end(cli);
         free(text);
     }
     return VBS_OK;

@@ -156,15 +156,19 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
         else
             cli_table_add(&table, "-");
     }
+    cli_flow_begin(cli);
     print_head(curve);
+    cli_flow_end(cli);
     status = cli_table_print(cli, &table);
     if (status != VBS_OK)
         return status;
+    cli_flow_begin(cli);
     printf("\n");
     cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
                       "  ");
     printf("  solver   held %s at most\n",
            vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
+    cli_flow_end(cli);
     return VBS_OK;
 }
 

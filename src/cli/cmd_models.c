@@ -304,11 +304,13 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
         add_layer_row(&table, network, k);
     add_total_row(&table, network);
     status = cli_table_print(cli, &table);
+    cli_flow_begin(cli);
     if (status == VBS_OK && has_concat(network))
         printf("\nA profile of the analytic backend numbers layers without the concats, which are "
                "free there.\n");
     if (status == VBS_OK && is_onnx(model))
         print_notes(network);
+    cli_flow_end(cli);
     return status;
 }
 

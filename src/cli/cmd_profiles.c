@@ -441,9 +441,11 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
                                   last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
     snprintf(heading, sizeof heading, "us at %d", profile->batches[last]);
+    cli_flow_begin(cli);
     print_head(profile, id);
     printf("out, us: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
            profile->batches[last]);
+    cli_flow_end(cli);
     for (int layer = 1; layer <= profile->n_layers; layer++) {
         add_layer(&table, profile, layer);
         add_best(&table, profile, layer, 0, last == 0, &totals_us[0]);

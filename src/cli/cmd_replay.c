@@ -227,8 +227,9 @@ static void print_in_time(const struct judged *judged)
     }
 }
 
-static void print_verdict(const struct judged *judged)
+static void print_verdict(struct cli *cli, const struct judged *judged)
 {
+    cli_flow_begin(cli);
     print_head(judged);
     print_times(judged);
     print_weights(judged);
@@ -240,6 +241,7 @@ static void print_verdict(const struct judged *judged)
     print_fits(judged);
     print_in_time(judged);
     print_prediction(judged);
+    cli_flow_end(cli);
 }
 
 static json_t *step_json(const struct judged *judged, int64_t index)
@@ -413,7 +415,7 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
     if (status == VBS_OK && cli_value(cli, values, "json"))
         status = cli_json_print(cli, verdict_json(judged), false);
     else if (status == VBS_OK && !is_standard_output(trace))
-        print_verdict(judged);
+        print_verdict(cli, judged);
     if (status == VBS_OK && !judged->replay->fits)
         status = refuse_memory(cli, judged);
     else if (status == VBS_OK && !judged->replay->in_time)

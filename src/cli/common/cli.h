@@ -10,6 +10,7 @@
 #include "vbslab/vbslab.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The progress bar. Internal to cli.c. */
 struct cli_bar {
@@ -32,6 +33,10 @@ struct cli {
     const struct cli_command *command;         /* the one that runs, or null */
     char **argv; /* of the process, for a command that must start it anew */
     struct cli_bar bar;
+    /* While cli_flow_begin gathers text: standard output itself, and what was gathered. */
+    FILE *output;
+    char *gathered;
+    size_t n_gathered;
 };
 
 #define CLI_PLANNERS "@planners@"

@@ -4,6 +4,7 @@
  *   cli.h       the frame of all commands: their table, options, errors, notes, profiles by word
  *   commands.h  running a command by its words
  *   data.h      files that come with the program
+ *   flow.h      lines no wider than the terminal
  *   help.h      the help that describes commands
  *   json.h      results as JSON
  *   measuring.h measuring a network into the store
@@ -20,6 +21,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/commands.h"
 #include "cli/common/data.h"
+#include "cli/common/flow.h"
 #include "cli/common/help.h"
 #include "cli/common/json.h"
 #include "cli/common/measuring.h"

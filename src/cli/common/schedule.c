@@ -2,6 +2,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "cli/common/flow.h"
 #include "cli/common/number.h"
 #include "cli/common/solving.h"
 #include "cli/common/table.h"
@@ -349,9 +350,11 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
     }
+    cli_flow_begin(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
     print_memory(profile, schedule, n_loads);
+    cli_flow_end(cli);
     status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
     free(uses);
     return status;

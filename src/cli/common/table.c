@@ -133,8 +133,10 @@ static int next_to_go(const struct cli_table *table, const struct layout *layout
     for (int i = table->n_columns - 1; i >= 0; i--)
         if (layout->lies[i] == ACROSS && is_spare(table, i))
             return i;
-    for (int i = 2; i < table->n_columns; i++)
-        if (layout->lies[i] == ACROSS && (widest < 0 || layout->widths[i] > layout->widths[widest]))
+    for (int i = 1; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS &&
+            (i > 1 || width_across(table, layout) == layout->widths[0] + GAP + layout->widths[1]) &&
+            (widest < 0 || layout->widths[i] > layout->widths[widest]))
             widest = i;
     return widest;
 }
@@ -176,17 +178,32 @@ static void add_words(struct vbs_text *text, const char *phrase, int columns, in
     }
 }
 
-/* "heading cell" of a column that lies below; cells that say nothing are passed over. */
-static void add_below(struct vbs_text *text, const struct cli_table *table, int cell, int columns)
+/* "heading: cell" of the columns that lie below, with semicolons between; cells that say nothing are
+ * passed over. */
+static void add_below(struct vbs_text *text, const struct cli_table *table,
+                      const struct layout *layout, int first, int columns)
 {
     int at = INDENT;
 
-    if (table->cells[cell][0] == '\0')
-        return;
-    vbs_text_addf(text, "%*s", INDENT, "");
-    add_words(text, table->columns[cell % table->n_columns].heading, columns, &at);
-    add_words(text, table->cells[cell], columns, &at);
-    end_line(text);
+    for (int i = 0; i < table->n_columns; i++) {
+        const char *cell = table->cells[first + i];
+
+        if (layout->lies[i] != BELOW || cell[0] == '\0' || strcmp(cell, "-") == 0)
+            continue;
+        if (at == INDENT)
+            vbs_text_addf(text, "%*s", INDENT, "");
+        else
+            vbs_text_add(text, ";");
+        at += at > INDENT;
+        add_words(text, table->columns[i].heading, columns, &at);
+        if (table->columns[i].heading[0]) {
+            vbs_text_add(text, ":");
+            at++;
+        }
+        add_words(text, cell, columns, &at);
+    }
+    if (at > INDENT)
+        end_line(text);
 }
 
 static void add_headings(struct vbs_text *text, const struct cli_table *table,
@@ -210,9 +227,7 @@ static void add_row(struct vbs_text *text, const struct cli_table *table,
         if (layout->lies[i] == ACROSS)
             add_cell(text, &table->columns[i], layout->widths[i], table->cells[first + i]);
     end_line(text);
-    for (int i = 0; i < table->n_columns; i++)
-        if (layout->lies[i] == BELOW)
-            add_below(text, table, first + i, columns);
+    add_below(text, table, layout, first, columns);
 }
 
 static void clear_cells(struct cli_table *table)

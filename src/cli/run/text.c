@@ -260,17 +260,21 @@ enum vbs_status run_print_text(struct run_job *job)
 {
     enum vbs_status status;
 
+    cli_flow_begin(job->cli);
     print_head(job);
+    cli_flow_end(job->cli);
     status = print_times(job);
     if (status == VBS_OK)
         status = print_memory(job);
     if (status != VBS_OK)
         return status;
+    cli_flow_begin(job->cli);
     print_placement(job);
     print_weights(job);
     print_runs(job);
     print_check(job);
     print_outputs(job);
+    cli_flow_end(job->cli);
     if (cli_value(job->cli, job->values, "profile"))
         status = run_print_layers(job);
     return status;

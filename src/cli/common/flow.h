@@ -1,0 +1,16 @@
+/* Lines of text that are no wider than the terminal. */
+#ifndef VBS_CLI_COMMON_FLOW_H
+#define VBS_CLI_COMMON_FLOW_H
+
+#include "cli/common/cli.h"
+
+/*
+ * Between these two calls what is printed to standard output is gathered where that is a terminal;
+ * the second prints it, with lines that are too wide divided between words. A line goes on below
+ * the text behind its label ("  time     ..."), or two blanks further in than it began. Elsewhere
+ * nothing changes. Not to be nested.
+ */
+void cli_flow_begin(struct cli *cli);
+void cli_flow_end(struct cli *cli);
+
+#endif

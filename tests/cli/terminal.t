@@ -1,0 +1,63 @@
+#!/bin/sh
+# What people see on terminals of 80 and 60 columns: no line is wider, no word is divided or lost; and
+# colour. VBSLAB: the program.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v script >/dev/null || ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    echo "1..0 # SKIP script(1) is not there, or gets no pseudo terminal"
+    exit 0
+fi
+profile=$ROOT/db/profiles/alexnet-weights-a.csv
+VBSLAB_DB=store.sqlite
+export VBSLAB_DB
+"$VBSLAB" --quiet measure --backend analytic alexnet googlenet >/dev/null
+
+# words FILE: every word once, without what stands between the cells of a row.
+words()
+{
+    sed "s/$escape\[[0-9;]*m//g" "$1" | tr -d '\r' | tr ' ;:' '\n\n\n' | grep -v '^-*$' | sort -u
+}
+
+# fits COLUMNS ARGUMENTS...
+fits()
+{
+    columns=$1
+    shift
+    "$VBSLAB" "$@" >plain 2>err
+    on_terminal "stty cols $columns; '$VBSLAB' $*"
+    sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
+    words plain >want
+    words out >got
+    [ $code -eq 0 ] && [ -s plain ] && [ -z "$(grep ".\{$((columns + 1))\}" seen)" ] &&
+        [ -z "$(comm -23 want got)" ]
+    report $? "$columns columns: vbslab $(echo "$*" | sed "s|$ROOT/||")"
+}
+
+for columns in 80 60; do
+    for command in "models" "models show googlenet" "profiles" "profiles show 1" "planners" "backends" \
+        "plan googlenet --memory 20MiB" "frontier alexnet --planner fbs" "help run" "help" \
+        "plan $profile --weights included --memory 32MiB" \
+        "compare alexnet --planners dp-vbs+ --memory 8MiB..10MiB:1MiB"; do
+        fits $columns $command
+    done
+done
+on_terminal "stty cols 300; '$VBSLAB' models show googlenet"
+sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
+"$VBSLAB" models show googlenet >plain
+cmp -s seen plain
+report $? "a wide terminal shows what a file holds"
+on_terminal "stty cols 60; '$VBSLAB' models --csv"
+tr -d '\r' <out >seen
+"$VBSLAB" models --csv >plain
+cmp -s seen plain
+report $? "CSV is never divided"
+
+# --- colour ---
+
+on_terminal "'$VBSLAB' models"
+[ $code -eq 0 ] && grep -q "^$escape\[1mname .*$escape\[0m" out
+report $? "headings are bold"
+on_terminal "NO_COLOR=1 '$VBSLAB' models"
+[ $code -eq 0 ] && [ -s out ] && ! grep -q "$escape" out
+report $? "not with NO_COLOR"
+finish
