@@ -157,8 +157,8 @@ static void lay_out(const struct cli_table *table, int columns, struct layout *l
 
 #define INDENT 7 /* of what lies below a row */
 
-/* Adds the words of phrase from column *at on; a line that would be wider than columns ends before
- * a word. */
+/* Adds the words of phrase from column *at on; a line that would be wider than columns, with a
+ * colon or semicolon behind it, ends before a word. */
 static void add_words(struct vbs_text *text, const char *phrase, int columns, int *at)
 {
     while (*phrase) {
@@ -166,7 +166,7 @@ static void add_words(struct vbs_text *text, const char *phrase, int columns, in
 
         for (int i = 0; i < length; i++)
             width += ((unsigned char)phrase[i] & 0xc0) != 0x80;
-        if (*at > INDENT && *at + 1 + width > columns) {
+        if (*at > INDENT && *at + 1 + width >= columns) {
             end_line(text);
             vbs_text_addf(text, "%*s", INDENT, "");
             *at = INDENT;
@@ -178,8 +178,8 @@ static void add_words(struct vbs_text *text, const char *phrase, int columns, in
     }
 }
 
-/* "heading: cell" of the columns that lie below, with semicolons between; cells that say nothing are
- * passed over. */
+/* "heading: cell" of the columns that lie below, with semicolons between; cells that say nothing
+ * are passed over. */
 static void add_below(struct vbs_text *text, const struct cli_table *table,
                       const struct layout *layout, int first, int columns)
 {
