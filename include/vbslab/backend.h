@@ -7,6 +7,8 @@
 #include "vbslab/measure.h"
 #include "vbslab/model.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,6 +32,7 @@ struct vbs_requested_kernel {
 };
 
 struct vbs_backend_options {
+    size_t struct_size; /* sizeof(struct vbs_backend_options) */
     /* Everything that can be measured: all algorithms of all layers at these batches. */
     const int *batches; /* ascending, batches[0] == 1 */
     int n_batches;

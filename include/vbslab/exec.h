@@ -29,11 +29,14 @@
 #include "vbslab/place.h"
 #include "vbslab/schedule.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct vbs_exec_options {
+    size_t struct_size;   /* sizeof(struct vbs_exec_options) */
     int threads;          /* as struct vbs_backend_options */
     int64_t memory_bytes; /* of the arena; 0: the schedule's budget */
     double place_limit_s; /* of the search for offsets; 0: 10 */

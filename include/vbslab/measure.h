@@ -9,6 +9,8 @@
 
 #include "vbslab/profile.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -151,6 +153,7 @@ struct vbs_progress {
 };
 
 struct vbs_measure_options {
+    size_t struct_size;       /* sizeof(struct vbs_measure_options) */
     double time_limit_s;      /* of the whole; 0: 60 */
     double relative_interval; /* a median is tight when its 95% half-width is below; 0: 0.02 */
     int min_runs;             /* 0: 5 */
@@ -188,6 +191,7 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
 #define VBS_COPY_PINNED     "pinned" /* of devices: memory of the host that they copy from */
 
 struct vbs_copy_options {
+    size_t struct_size;  /* sizeof(struct vbs_copy_options) */
     const char *folder;  /* where a file to copy from can be made for the time; modelled: unused */
     double time_limit_s; /* of the whole measurement, a quarter of it for copies; 0: not limited */
     struct vbs_progress progress;

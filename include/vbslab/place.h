@@ -58,6 +58,7 @@ struct vbs_place_problem {
 /* How to search; {0} gives the defaults. The same problem and options give the same placement
  * unless the time limit cuts the search. */
 struct vbs_place_options {
+    size_t struct_size;  /* sizeof(struct vbs_place_options) */
     double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */
     int64_t step_limit;  /* steps of searching, in the order of 1e6 a second; 0: none */
     uint64_t seed;       /* of the random numbers */

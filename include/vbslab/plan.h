@@ -12,6 +12,8 @@
 #include "vbslab/profile.h"
 #include "vbslab/schedule.h"
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,6 +41,7 @@ struct vbs_problem {
 
 /* How a solver works; {0} gives the defaults. */
 struct vbs_solver_options {
+    size_t struct_size; /* sizeof(struct vbs_solver_options) */
     /* dp-vbs only: Algorithm 1 of VBS as printed, memory in multiples of this; 0: exact curves. */
     int64_t table_bytes;
     /* optimal only: seconds per budget until the best schedule so far is given with its proven

@@ -11,6 +11,7 @@
 #include "vbslab/replay.h"
 #include "vbslab/units.h"
 
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -104,6 +105,7 @@ bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights 
 
 /* How to compare; {0} gives the defaults. */
 struct vbs_compare_options {
+    size_t struct_size; /* sizeof(struct vbs_compare_options) */
     /* By whose times schedules are judged; null: the problem's profile. A second, independent one
      * tells how much of a gain is choosing among noisy numbers. */
     const struct vbs_profile *judge;

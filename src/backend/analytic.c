@@ -30,6 +30,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -554,9 +555,15 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct analytic_session *s = calloc(1, sizeof *s);
-    enum vbs_status status;
+    struct analytic_session *s;
+    struct vbs_backend_options own;
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own);
 
+    if (status != VBS_OK)
+        return status;
+    options = &own;
+    s = calloc(1, sizeof *s);
     if (!s)
         return vbs_no_memory(ctx);
     s->base.ops = &ops;

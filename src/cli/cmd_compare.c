@@ -169,6 +169,7 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
 {
     struct vbs_problem problem = *asked;
     struct vbs_compare_options options = {
+        .struct_size = sizeof(struct vbs_compare_options),
         .judge = all->judge,
         .budgets = range,
         .planners = all->planners,

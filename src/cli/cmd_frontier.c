@@ -187,7 +187,7 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                 const struct vbs_planner *planner,
                                 const struct vbs_problem *problem)
 {
-    struct vbs_solver_options options = {0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_solver *solver = NULL;
     struct vbs_frontier *found = NULL;
     enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);

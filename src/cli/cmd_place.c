@@ -53,7 +53,7 @@ static int run_place(struct cli *cli, const char *const *values, int n_arguments
     const char *capacity = cli_value(cli, values, "capacity");
     const char *limit = cli_value(cli, values, "time-limit");
     const char *seed = cli_value(cli, values, "seed");
-    struct vbs_place_options options = {0};
+    struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options)};
     int64_t capacity_bytes = -1, seed_value = 0;
     enum vbs_status status = VBS_OK;
 

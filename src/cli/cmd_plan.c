@@ -9,7 +9,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
                             int64_t memory_bytes)
 {
     const char *json = cli_value(cli, values, "json");
-    struct vbs_solver_options options = {0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
     enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);

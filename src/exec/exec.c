@@ -2,6 +2,7 @@
 #include "vbslab/exec.h"
 
 #include "base/fail.h"
+#include "base/options.h"
 #include "exec/internal.h"
 
 #include <inttypes.h>
@@ -46,12 +47,16 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                const struct vbs_exec_options *options,
                                struct vbs_exec_placement *placement)
 {
-    const struct vbs_exec_options none = {0};
-    struct vbs_exec_fit_options room = room_of(options ? options : &none, schedule, false);
+    struct vbs_exec_options own;
+    struct vbs_exec_fit_options room;
     struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
-    enum vbs_status status = vbs_exec_check(ctx, &checked, profile, schedule);
+    enum vbs_status status = vbs_options_read(ctx, "vbs_exec_options", options, &own, sizeof own);
 
+    if (status != VBS_OK)
+        return status;
+    room = room_of(&own, schedule, false);
+    status = vbs_exec_check(ctx, &checked, profile, schedule);
     if (status == VBS_OK)
         status = vbs_exec_fit(ctx, &fit, &checked, &room);
     if (status == VBS_OK || status == VBS_INFEASIBLE)
@@ -176,7 +181,8 @@ static enum vbs_status open_session(struct opening *o)
     struct vbs_requested_kernel *requested =
         malloc((size_t)o->checked.n_kernels * sizeof *requested + 1);
     int first_batch = 1;
-    struct vbs_backend_options options = {.batches = &first_batch,
+    struct vbs_backend_options options = {.struct_size = sizeof options,
+                                          .batches = &first_batch,
                                           .n_batches = 1,
                                           .threads = o->options.threads,
                                           .requested = requested,
@@ -340,14 +346,15 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
                         .network = network,
                         .backend = backend,
                         .profile = profile,
-                        .schedule = schedule,
-                        .exec = calloc(1, sizeof *o.exec)};
-    enum vbs_status status;
+                        .schedule = schedule};
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_exec_options", options, &o.options, sizeof o.options);
 
+    if (status != VBS_OK)
+        return status;
+    o.exec = calloc(1, sizeof *o.exec);
     if (!o.exec)
         return vbs_no_memory(ctx);
-    if (options)
-        o.options = *options;
     o.exec->file = (struct vbs_exec_file){.fd = -1, .direct_fd = -1};
     o.exec->request = schedule->request;
     o.exec->n_steps = schedule->n_steps;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <stdlib.h>
 
@@ -243,12 +244,15 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
                              const struct vbs_place_options *options, bool lowest,
                              struct vbs_place_result **result)
 {
-    static const struct vbs_place_options DEFAULTS = {0};
     struct placing placing = {.ctx = ctx};
-    bool decides = options && options->decides && !lowest;
-    enum vbs_status status;
+    struct vbs_place_options own;
+    bool decides;
+    enum vbs_status status = vbs_options_read(ctx, "vbs_place_options", options, &own, sizeof own);
 
-    vbs_placing_set_limits(&placing, options ? options : &DEFAULTS);
+    if (status != VBS_OK)
+        return status;
+    decides = own.decides && !lowest;
+    vbs_placing_set_limits(&placing, &own);
     if ((status = vbs_placing_prepare(&placing, problem)) == VBS_OK) {
         int64_t capacity = problem->capacity / placing.unit;
 

@@ -3,6 +3,7 @@
  * schedules, frontiers and refusals of it.
  */
 #include "base/fail.h"
+#include "base/options.h"
 #include "plan/dp/dp.h"
 #include "plan/explain/explain.h"
 #include "plan/registry.h"
@@ -70,13 +71,12 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
                                const struct vbs_problem *problem,
                                const struct vbs_solver_options *options, struct vbs_solver **solver)
 {
-    static const struct vbs_solver_options DEFAULTS = {0};
+    struct vbs_solver_options own;
     struct vbs_solver *made;
-    enum vbs_status status;
+    enum vbs_status status = vbs_options_read(ctx, "vbs_solver_options", options, &own, sizeof own);
 
-    if (!options)
-        options = &DEFAULTS;
-    status = check_options(ctx, planner, options);
+    if (status == VBS_OK)
+        status = check_options(ctx, planner, &own);
     if (status == VBS_OK)
         status = check_weights(ctx, planner, problem);
     if (status != VBS_OK)
@@ -87,7 +87,8 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     made->name = planner->name;
     status = vbs_task_init(ctx, &made->task, problem);
     if (status == VBS_OK) {
-        made->task.options = *options;
+        made->task.options = own;
+        made->task.options.struct_size = sizeof own;
         choose_planner(made, planner);
         status = made->planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)

@@ -108,8 +108,11 @@ void bench_measure(const char *model, const char *backend_name, const int *batch
 {
     struct vbs_ctx ctx = {0};
     const struct vbs_backend *backend;
-    const struct vbs_backend_options options = {.batches = batches, .n_batches = n_batches};
-    const struct vbs_measure_options how = {.time_limit_s = seconds, .seed = 1};
+    const struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                                .batches = batches,
+                                                .n_batches = n_batches};
+    const struct vbs_measure_options how = {
+        .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = seconds, .seed = 1};
     struct memory_sink keeper;
     const struct vbs_sample_sink sink = {.self = &keeper, .stored = nothing_stored, .add = keep};
 

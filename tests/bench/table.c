@@ -39,7 +39,8 @@ static double plan_s(struct vbs_solver *solver)
 /* Tables are filled when the first plan is asked for; what the next one takes is taken off. */
 static struct solve solve(const struct vbs_problem *problem, int64_t table_bytes)
 {
-    const struct vbs_solver_options options = {.table_bytes = table_bytes};
+    const struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                               .table_bytes = table_bytes};
     struct solve best = {0};
     double start = bench_now_s();
 

@@ -388,7 +388,8 @@ static const char *read_npy(const char *text, size_t length)
 /* Buffers to place, and their placement where it is no long search. */
 static const char *read_buffers(const char *text, size_t length)
 {
-    static const struct vbs_place_options OPTIONS = {.step_limit = 20000, .time_limit_s = -1};
+    static const struct vbs_place_options OPTIONS = {
+        .struct_size = sizeof(struct vbs_place_options), .step_limit = 20000, .time_limit_s = -1};
     struct vbs_place_result *result;
     struct vbs_place_csv *csv;
     struct vbs_ctx ctx = {0};

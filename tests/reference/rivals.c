@@ -13,7 +13,8 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_planner *p
                                 struct rival *rival)
 {
     bool is_optimal = strcmp(vbs_planner_name(planner), "optimal") == 0;
-    struct vbs_solver_options options = {.time_limit_s = is_optimal ? time_limit_s : 0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                         .time_limit_s = is_optimal ? time_limit_s : 0};
     enum vbs_status status = vbs_solver_new(ctx, planner, problem, &options, &rival->solver);
 
     rival->name = vbs_planner_name(planner);

@@ -56,8 +56,11 @@ bool bench_tensors(struct bench *t)
 static bool open_on(struct bench *t, const char *backend, int threads)
 {
     static const int batches[] = {1, 2, 3};
-    struct vbs_backend_options options = {
-        .batches = batches, .n_batches = 3, .threads = threads, .weights_given = t->given};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 3,
+                                          .threads = threads,
+                                          .weights_given = t->given};
     const struct vbs_backend *found;
 
     return vbs_backend_find(&t->ctx, backend, &found) == VBS_OK &&

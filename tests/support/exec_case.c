@@ -93,6 +93,7 @@ static enum vbs_status open_case(struct exec_case *c, struct vbs_ctx *ctx,
     struct vbs_exec_options options = c->options;
     enum vbs_status status;
 
+    options.struct_size = sizeof options;
     if (options.memory_bytes == 0)
         options.memory_bytes = peak_bytes > 0 ? peak_bytes : 1;
     status = vbs_exec_new(ctx, network, &exec_fake_backend, c->profile, c->schedule, &options,

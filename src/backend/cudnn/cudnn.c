@@ -3,6 +3,7 @@
 
 #include "backend/cudnn/session.h"
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <stdlib.h>
 
@@ -10,12 +11,19 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct cu_session *s = calloc(1, sizeof *s);
-    struct cu_build b = {.ctx = ctx, .session = s, .network = network, .batch = 1};
-    enum vbs_status status;
+    struct cu_session *s;
+    struct cu_build b = {.ctx = ctx, .network = network, .batch = 1};
+    struct vbs_backend_options own;
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own);
 
+    if (status != VBS_OK)
+        return status;
+    options = &own;
+    s = calloc(1, sizeof *s);
     if (!s)
         return vbs_no_memory(ctx);
+    b.session = s;
     s->base.ops = &cu_session_ops;
     s->network = network;
     s->weights_given = options->weights_given;

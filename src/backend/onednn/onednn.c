@@ -4,6 +4,7 @@
 #include "backend/onednn/session.h"
 
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,20 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct od_session *s = calloc(1, sizeof *s);
-    struct od_build b = {.ctx = ctx, .session = s, .network = network, .batch = 1};
+    struct od_session *s;
+    struct od_build b = {.ctx = ctx, .network = network, .batch = 1};
+    struct vbs_backend_options own;
     struct od_threads before;
-    enum vbs_status status;
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own);
 
+    if (status != VBS_OK)
+        return status;
+    options = &own;
+    s = calloc(1, sizeof *s);
     if (!s)
         return vbs_no_memory(ctx);
+    b.session = s;
     s->base.ops = &od_session_ops;
     s->network = network;
     s->weights_given = options->weights_given;

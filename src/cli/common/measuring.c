@@ -91,8 +91,10 @@ static enum vbs_status measure_copies(struct cli *cli, const struct cli_measurin
                                       struct vbs_measure_options *options, char *notes, size_t size)
 {
     char *folder = copy_folder(cli);
-    struct vbs_copy_options copies = {
-        .folder = folder, .time_limit_s = options->time_limit_s, .progress = cli_progress(cli)};
+    struct vbs_copy_options copies = {.struct_size = sizeof(struct vbs_copy_options),
+                                      .folder = folder,
+                                      .time_limit_s = options->time_limit_s,
+                                      .progress = cli_progress(cli)};
     struct vbs_copy_report report = {0};
     enum vbs_status status = folder ? VBS_OK : vbs_no_memory(&cli->ctx);
 
@@ -122,6 +124,7 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     char copies[200], what[256], notes[720];
     enum vbs_status status;
 
+    options.struct_size = sizeof options;
     status = vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run);
     if (status != VBS_OK)
         return status;
@@ -150,13 +153,15 @@ enum vbs_status cli_measure_network(struct cli *cli, const struct cli_measuring 
                                     const struct vbs_network *network, struct vbs_store *store,
                                     int64_t *id)
 {
+    struct vbs_backend_options prepare = how->prepare;
     struct vbs_session *session = NULL;
     struct vbs_progress progress = cli_progress(cli);
     enum vbs_status status;
 
+    prepare.struct_size = sizeof prepare;
     if (progress.report)
         progress.report(progress.self, 0, -1, "preparing kernels");
-    status = how->backend->open(&cli->ctx, network, &how->prepare, &session);
+    status = how->backend->open(&cli->ctx, network, &prepare, &session);
     cli_progress_end(cli);
     if (status != VBS_OK)
         return status;

@@ -136,7 +136,9 @@ static void compare_outputs(struct run_job *job, float *const *want)
 static enum vbs_status run_plain(struct run_job *job, const struct vbs_schedule *plain,
                                  float *const *outputs)
 {
-    struct vbs_exec_options options = {.threads = job->threads, .progress = cli_progress(job->cli)};
+    struct vbs_exec_options options = {.struct_size = sizeof(struct vbs_exec_options),
+                                       .threads = job->threads,
+                                       .progress = cli_progress(job->cli)};
     struct vbs_exec_report report;
     struct vbs_exec *exec = NULL;
     enum vbs_status status = vbs_exec_new(&job->cli->ctx, job->network, job->backend, job->profile,

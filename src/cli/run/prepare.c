@@ -21,6 +21,7 @@ static struct vbs_exec_options exec_options(struct run_job *job)
     struct cli *cli = job->cli;
 
     return (struct vbs_exec_options){
+        .struct_size = sizeof(struct vbs_exec_options),
         .threads = job->threads,
         .memory_bytes = job->memory_bytes,
         .place_limit_s = cli_value(cli, job->values, "schedule") ? 0 : PLACE_LIMIT_S,
@@ -158,7 +159,7 @@ struct planning {
 /* What is asked of the planner; data that does not suit it ends the work before it plans. */
 static enum vbs_status set_up(struct run_job *job, struct planning *p)
 {
-    struct vbs_solver_options options = {0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct cli_weights weights;
     enum vbs_status status;
 

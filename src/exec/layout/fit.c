@@ -115,7 +115,9 @@ static void sum_load(struct fitting *f)
 static enum vbs_status place(struct fitting *f)
 {
     double limit_s = f->options->limit_s / 4 < SHORT_S ? f->options->limit_s / 4 : SHORT_S;
-    const struct vbs_place_options options = {.time_limit_s = limit_s, .step_limit = SHORT_STEPS};
+    const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
+                                              .time_limit_s = limit_s,
+                                              .step_limit = SHORT_STEPS};
     const struct vbs_exec_buffers *buffers = &f->fit->buffers;
     const struct vbs_place_problem problem = {.n_items = buffers->n_items,
                                               .items = buffers->items,

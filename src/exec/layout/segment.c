@@ -190,7 +190,8 @@ static enum vbs_status adopt(struct segment *segment, const struct vbs_place_res
  * is kept whatever it is. VBS_INFEASIBLE: time is over. */
 static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
 {
-    const struct vbs_place_options options = {.step_limit = n_steps,
+    const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
+                                              .step_limit = n_steps,
                                               .time_limit_s =
                                                   segment->options.end_s - vbs_clock_s(),
                                               .decides = !segment->options.is_shortest};

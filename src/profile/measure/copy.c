@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -371,18 +372,21 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report)
 {
-    struct vbs_ctx own = {.cancel = ctx ? ctx->cancel : NULL};
-    struct copying c = {.ctx = ctx ? ctx : &own,
+    struct vbs_ctx silent = {.cancel = ctx ? ctx->cancel : NULL};
+    struct vbs_copy_options own;
+    struct copying c = {.ctx = ctx ? ctx : &silent,
                         .session = session,
-                        .options = options,
+                        .options = &own,
                         .sink = sink,
                         .start_s = vbs_clock_s(),
                         .budget_s = WANTED_S,
                         .file = {.fd = -1, .direct_fd = -1}};
-    enum vbs_status status;
+    enum vbs_status status = vbs_options_read(ctx, "vbs_copy_options", options, &own, sizeof own);
 
-    if (options->time_limit_s > 0)
-        c.budget_s = fmin(WANTED_S, options->time_limit_s / 4);
+    if (status != VBS_OK)
+        return status;
+    if (own.time_limit_s > 0)
+        c.budget_s = fmin(WANTED_S, own.time_limit_s / 4);
     choose_sizes(&c);
     status = session->modelled ? measure_modelled(&c) : measure_timed(&c);
     if (status != VBS_OK)

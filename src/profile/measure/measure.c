@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/options.h"
 
 #include <gsl/gsl_randist.h>
 #include <math.h>
@@ -324,7 +325,11 @@ static enum vbs_status resolve_options(struct vbs_ctx *ctx,
                                        const struct vbs_measure_options *options,
                                        struct vbs_measure_options *resolved)
 {
-    *resolved = options ? *options : (struct vbs_measure_options){0};
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved);
+
+    if (status != VBS_OK)
+        return status;
     if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
           resolved->min_runs >= 0 && resolved->max_runs >= 0))
         return vbs_fail(ctx, VBS_USAGE,

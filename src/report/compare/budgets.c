@@ -379,7 +379,8 @@ enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *sol
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets)
 {
-    static const struct vbs_compare_options DEFAULTS = {0};
+    static const struct vbs_compare_options DEFAULTS = {.struct_size =
+                                                            sizeof(struct vbs_compare_options)};
     struct vbs_solvers solvers;
     enum vbs_status status;
 

@@ -4,6 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/options.h"
 #include "report/common/common.h"
 #include "report/compare/gains.h"
 #include "report/compare/judge.h"
@@ -408,15 +409,17 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
                                 const struct vbs_compare_options *options,
                                 struct vbs_compare **compare)
 {
-    static const struct vbs_compare_options DEFAULTS = {0};
+    struct vbs_compare_options own;
     struct vbs_solvers solvers = {0};
     struct question question = {
         .problem = problem, .solvers = &solvers, .start_us = vbs_solvers_clock_us()};
     struct vbs_budgets budgets = {0};
-    enum vbs_status status = VBS_OK;
+    enum vbs_status status =
+        vbs_options_read(ctx, "vbs_compare_options", options, &own, sizeof own);
 
-    if (!options)
-        options = &DEFAULTS;
+    if (status != VBS_OK)
+        return status;
+    options = &own;
     question.judge = options->judge ? options->judge : problem->profile;
     question.progress = &options->progress;
     if (options->planners && options->n_planners < 1)

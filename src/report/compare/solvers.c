@@ -77,7 +77,7 @@ void vbs_solvers_clear(struct vbs_solvers *solvers)
 static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *solvers,
                                 const struct vbs_planner *planner, struct vbs_opened *opened)
 {
-    struct vbs_solver_options options = {0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     double start_us = vbs_solvers_clock_us();
     enum vbs_status status;
 

@@ -46,7 +46,10 @@ struct bench {
 static bool open_on(struct bench *t, const char *backend, const char *text)
 {
     static const int batches[] = {1, 2, 4, 8};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 4, .threads = 0};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 4,
+                                          .threads = 0};
     const struct vbs_backend *found;
     char model[8000];
 
@@ -261,7 +264,9 @@ static void check_nothing_left(void)
     static const char text[] = "model m\ninput 1x1x1\nconcat c from=input\n";
     struct vbs_network *network = NULL;
     struct vbs_session *session = NULL;
-    struct vbs_backend_options options = {.batches = (const int[]){1}, .n_batches = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = (const int[]){1},
+                                          .n_batches = 1};
     const struct vbs_backend *backend;
 
     ok(vbs_network_parse(&ctx, "m", text, strlen(text), NULL, &network) == VBS_OK &&
@@ -292,7 +297,8 @@ static bool times_are_sound(struct vbs_session *s, int n_batches)
 static void check_every_operator(void)
 {
     static const int batches[] = {1, 2, 8};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 3};
+    struct vbs_backend_options options = {
+        .struct_size = sizeof(struct vbs_backend_options), .batches = batches, .n_batches = 3};
     const struct vbs_backend *analytic;
     const struct operator_case *c;
     int n_wrong = 0;
@@ -344,7 +350,10 @@ static enum vbs_status make_profile(struct bench *t, struct vbs_profile **profil
 static void check_profile(const char *backend, const char *model)
 {
     static const int batches[] = {1, 2, 12};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 3, .threads = 0};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 3,
+                                          .threads = 0};
     const struct vbs_backend *found;
     struct vbs_profile *profile = NULL;
     struct bench t = {0};

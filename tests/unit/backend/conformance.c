@@ -280,8 +280,10 @@ static bool start(struct run *r, const struct one_case *c, bool reference)
 {
     size_t n = (size_t)r->network->n_layers + 1;
     int batches[] = {1, r->samples};
-    struct vbs_backend_options options = {
-        .batches = batches, .n_batches = r->samples > 1 ? 2 : 1, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = r->samples > 1 ? 2 : 1,
+                                          .threads = 1};
     const struct vbs_backend *backend;
 
     r->home = calloc(n, sizeof *r->home);

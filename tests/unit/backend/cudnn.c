@@ -238,7 +238,8 @@ static void check_parts(int parts, bool given)
     static const int first_batch[] = {1};
     char name[32];
     struct vbs_requested_kernel requested[8];
-    struct vbs_backend_options options = {.batches = first_batch,
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = first_batch,
                                           .n_batches = 1,
                                           .requested = requested,
                                           .n_requested = parts,

@@ -151,8 +151,10 @@ static bool run_twice(struct trial *t, struct vbs_exec *exec, struct vbs_exec_re
 static bool try_schedule(struct trial *t, const struct vbs_schedule *schedule, bool trace)
 {
     /* Placing aligns to 64 bytes, the plan does not. */
-    const struct vbs_exec_options options = {
-        .memory_bytes = schedule->memory_bytes + 4096, .place_limit_s = 2, .trace = trace};
+    const struct vbs_exec_options options = {.struct_size = sizeof(struct vbs_exec_options),
+                                             .memory_bytes = schedule->memory_bytes + 4096,
+                                             .place_limit_s = 2,
+                                             .trace = trace};
     struct vbs_exec_report report;
     struct vbs_exec_placement placement;
     struct vbs_exec *exec = NULL;
@@ -219,8 +221,10 @@ static void try_planner(struct trial *t, const char *name, enum vbs_weights weig
 static bool try_fault(struct trial *t, const struct vbs_schedule *schedule, int n, bool lost,
                       int *n_bad)
 {
-    const struct vbs_exec_options options = {
-        .memory_bytes = schedule->memory_bytes + 4096, .place_limit_s = 2, .trace = n % 3 == 0};
+    const struct vbs_exec_options options = {.struct_size = sizeof(struct vbs_exec_options),
+                                             .memory_bytes = schedule->memory_bytes + 4096,
+                                             .place_limit_s = 2,
+                                             .trace = n % 3 == 0};
     struct vbs_exec_report report;
     struct vbs_exec *exec = NULL;
     enum vbs_status status;

@@ -17,8 +17,11 @@ struct opened {
 static bool open_on(struct opened *o, const char *backend, const char *model)
 {
     static const int BATCHES[] = {1, 2, 5};
-    struct vbs_backend_options options = {
-        .batches = BATCHES, .n_batches = 3, .threads = 1, .weights_given = true};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = BATCHES,
+                                          .n_batches = 3,
+                                          .threads = 1,
+                                          .weights_given = true};
     const struct vbs_backend *found;
 
     *o = (struct opened){0};

@@ -178,7 +178,9 @@ static void check_cancel(void)
 {
     static const sig_atomic_t stop = 1;
     struct bench t;
-    struct vbs_backend_options options = {.batches = (const int[]){1}, .n_batches = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = (const int[]){1},
+                                          .n_batches = 1};
     struct vbs_session *session = NULL;
     const struct vbs_backend *backend;
     bool opened = bench_open(&t, &backend_cases[0], "onednn", 0) &&

@@ -70,7 +70,8 @@ static void check_wrong_index(float index, bool valid)
         .nodes = {{VBS_OP_GATHER, "n", .n_inputs = 1, .inputs = (const int[]){0},
                    .operand = {1, {1}}, .values = {[VBS_PARAMETER_OPERAND] = &values},
                    .attributes = {.gather = {.indices = {1, {1}}}}}}};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 1};
+    struct vbs_backend_options options = {
+        .struct_size = sizeof(struct vbs_backend_options), .batches = batches, .n_batches = 1};
     struct vbs_ctx ctx = {0};
     struct vbs_network *network = NULL;
     struct vbs_session *session = NULL;

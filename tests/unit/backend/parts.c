@@ -41,15 +41,21 @@ static struct vbs_session *open_requested(struct bench *t,
                                           const struct vbs_requested_kernel *requested, int n,
                                           bool given)
 {
-    struct vbs_backend_options options = {
-        .requested = requested, .n_requested = n, .weights_given = given, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .requested = requested,
+                                          .n_requested = n,
+                                          .weights_given = given,
+                                          .threads = 1};
 
     return open_with(t, &options);
 }
 
 static bool open_bench(struct bench *t, const char *name, const char *text)
 {
-    struct vbs_backend_options options = {.batches = BATCHES, .n_batches = 3, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = BATCHES,
+                                          .n_batches = 3,
+                                          .threads = 1};
     char model[2000];
 
     *t = (struct bench){.name = name};
@@ -421,7 +427,10 @@ static void kernels_come_as_requested(void)
 static void refused(struct bench *t, const struct vbs_requested_kernel *requested,
                     enum vbs_status status, const char *detail, const char *name)
 {
-    struct vbs_backend_options options = {.requested = requested, .n_requested = 1, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .requested = requested,
+                                          .n_requested = 1,
+                                          .threads = 1};
     struct vbs_session *session = NULL;
     enum vbs_status got = t->backend->open(&t->ctx, t->network, &options, &session);
 
@@ -479,7 +488,9 @@ static void the_analytic_backend_knows_parts(void)
     struct vbs_ctx ctx = {0};
     const struct vbs_requested_kernel requested[] = {{1, 1, 2, 3, "direct"},
                                                      {1, 1, 0, 0, "direct"}};
-    struct vbs_backend_options options = {.requested = requested, .n_requested = 2};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .requested = requested,
+                                          .n_requested = 2};
     const struct vbs_backend *backend;
     struct vbs_network *network = NULL;
     struct vbs_session *s = NULL;

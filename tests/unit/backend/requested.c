@@ -27,7 +27,8 @@ static enum vbs_status open_session(struct bench *t, const struct vbs_requested_
                                     int n_requested, struct vbs_session **session)
 {
     static const int batches[] = {1, 2};
-    struct vbs_backend_options options = {.batches = batches,
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
                                           .n_batches = 2,
                                           .threads = 1,
                                           .requested = requested,

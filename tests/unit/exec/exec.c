@@ -72,7 +72,8 @@ static void try_budgets(struct tally *tally, const struct vbs_problem *problem,
     struct vbs_ctx ctx = {0};
     struct vbs_solver *solver = NULL;
     struct vbs_frontier *frontier = NULL;
-    const struct vbs_solver_options options = {.time_limit_s = 1};
+    const struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                               .time_limit_s = 1};
 
     if (vbs_solver_new(&ctx, planner, problem, &options, &solver) != VBS_OK)
         return;

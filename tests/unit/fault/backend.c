@@ -53,7 +53,10 @@ static void want(struct subject *s, struct vbs_requested_kernel kernel)
 static bool exists(const struct subject *s, const char *algorithm)
 {
     const struct vbs_requested_kernel one = {1, 2, 1, 2, algorithm};
-    struct vbs_backend_options options = {.requested = &one, .n_requested = 1, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .requested = &one,
+                                          .n_requested = 1,
+                                          .threads = 1};
     struct vbs_session *session = NULL;
     struct vbs_ctx ctx = {0};
 
@@ -89,7 +92,8 @@ static bool choose(struct subject *s, struct vbs_session *session)
 /* Opens the requested kernels, packs, copies in, runs and copies out. */
 static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *s, bool given)
 {
-    struct vbs_backend_options options = {.requested = s->requested,
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .requested = s->requested,
                                           .n_requested = s->n_requested,
                                           .weights_given = given,
                                           .threads = 1};
@@ -146,7 +150,10 @@ static void try_it(const struct subject *s, bool given, bool lasting)
 int main(void)
 {
     static const int BATCHES[] = {1};
-    struct vbs_backend_options all = {.batches = BATCHES, .n_batches = 1, .threads = 1};
+    struct vbs_backend_options all = {.struct_size = sizeof(struct vbs_backend_options),
+                                      .batches = BATCHES,
+                                      .n_batches = 1,
+                                      .threads = 1};
     struct vbs_session *session = NULL;
     struct vbs_ctx ctx = {0};
     struct subject s = {0};

@@ -165,8 +165,12 @@ static enum vbs_status drop(struct vbs_ctx *ctx, void *self, int kernel, int rou
 static enum vbs_status measure(struct vbs_ctx *ctx, const char *name)
 {
     static const int BATCHES[] = {1, 2};
-    const struct vbs_backend_options prepare = {.batches = BATCHES, .n_batches = 2, .threads = 1};
-    const struct vbs_measure_options options = {.time_limit_s = 1e-3, .min_runs = 2};
+    const struct vbs_backend_options prepare = {.struct_size = sizeof(struct vbs_backend_options),
+                                                .batches = BATCHES,
+                                                .n_batches = 2,
+                                                .threads = 1};
+    const struct vbs_measure_options options = {
+        .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = 1e-3, .min_runs = 2};
     const struct vbs_sample_sink sink = {.stored = nothing_stored, .add = drop};
     struct vbs_session *session = (void *)&untouched;
     struct vbs_network *network = NULL;

@@ -34,7 +34,10 @@ static enum vbs_status open_and_close(const struct vbs_network *network,
                                       const struct vbs_backend *backend)
 {
     static const int batches[] = {1, 2};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 2, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 2,
+                                          .threads = 1};
     struct vbs_ctx ctx = {0};
     struct vbs_session *session = NULL;
     enum vbs_status status = backend->open(&ctx, network, &options, &session);

@@ -198,7 +198,8 @@ static void test_small(gsl_rng *rng)
     struct vbs_profile *profile = random_large_profile(rng, RANDOM_BRANCHED, SMALL_LAYERS);
 
     for (size_t i = 0; profile && i < sizeof CASES / sizeof CASES[0]; i++) {
-        struct subject subject = {.problem = {.profile = profile,
+        struct subject subject = {.options.struct_size = sizeof(struct vbs_solver_options),
+                                  .problem = {.profile = profile,
                                               .request = SMALL_REQUEST,
                                               .io = CASES[i].io,
                                               .latency_us = CASES[i].latency_us}};
@@ -213,8 +214,9 @@ static void test_large(gsl_rng *rng)
 {
     struct vbs_profile *profile = random_large_profile(rng, RANDOM_BRANCHED, LARGE_LAYERS);
     struct subject subject = {
+        .options.struct_size = sizeof(struct vbs_solver_options),
         .problem = {.profile = profile, .request = LARGE_REQUEST, .io = VBS_IO_RESIDENT},
-        .options = {.time_limit_s = TIME_LIMIT_S}};
+        .options.time_limit_s = TIME_LIMIT_S};
     long n;
 
     choose_budget(&subject);

@@ -16,7 +16,8 @@
 #define SEED 11
 
 /* Some searches, so that all of them allocate. */
-static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .step_limit = 60000};
+static const struct vbs_place_options OPTIONS = {
+    .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 60000};
 
 static char written[] = "/tmp/vbslab-place-XXXXXX";
 

@@ -262,8 +262,10 @@ static enum vbs_status compare(struct vbs_ctx *ctx, const struct subject *subjec
 {
     const struct vbs_planner *planners[] = {vbs_planner_at(0), vbs_planner_at(2),
                                             vbs_planner_at(3)};
-    struct vbs_compare_options options = {
-        .budgets = &subject->few, .planners = planners, .n_planners = 3};
+    struct vbs_compare_options options = {.struct_size = sizeof(struct vbs_compare_options),
+                                          .budgets = &subject->few,
+                                          .planners = planners,
+                                          .n_planners = 3};
     struct vbs_compare *found = (void *)&untouched;
     enum vbs_status status = vbs_compare_run(ctx, &subject->problem, &options, &found);
     bool same;
@@ -464,9 +466,11 @@ static void subject_init(struct subject *subject)
         bail_out("no replay");
     subject->few = subject->budgets;
     subject->few.to_bytes = subject->few.from_bytes + 2 * subject->few.step_bytes;
-    if (vbs_compare_run(NULL, &subject->problem,
-                        &(struct vbs_compare_options){.budgets = &subject->few},
-                        &subject->compare) != VBS_OK)
+    if (vbs_compare_run(
+            NULL, &subject->problem,
+            &(struct vbs_compare_options){.struct_size = sizeof(struct vbs_compare_options),
+                                          .budgets = &subject->few},
+            &subject->compare) != VBS_OK)
         bail_out("no comparison");
     for (int form = TABLE; form <= CSV; form++)
         if (print_form(NULL, subject, form, &subject->texts[form]) != VBS_OK)

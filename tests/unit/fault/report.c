@@ -40,10 +40,12 @@ static void subject_init(struct subject *subject)
     if (vbs_planner_find(NULL, "greedy-vbs", &subject->planners[0]) != VBS_OK ||
         vbs_planner_find(NULL, "dp-vbs", &subject->planners[1]) != VBS_OK)
         exit(1);
-    subject->options = (struct vbs_compare_options){.samples = &subject->noisy->source,
-                                                    .budgets = &subject->budgets,
-                                                    .planners = subject->planners,
-                                                    .n_planners = 2};
+    subject->options =
+        (struct vbs_compare_options){.struct_size = sizeof(struct vbs_compare_options),
+                                     .samples = &subject->noisy->source,
+                                     .budgets = &subject->budgets,
+                                     .planners = subject->planners,
+                                     .n_planners = 2};
     if (vbs_compare_run(NULL, &subject->problem, &subject->options, &subject->compare) != VBS_OK)
         exit(1);
 }
@@ -73,7 +75,10 @@ static struct vbs_profile *included_init(struct subject *subject)
                                             .request = 2,
                                             .weights = VBS_WEIGHTS_INCLUDED,
                                             .copy = profile->copies[0].link};
-    subject->options = (struct vbs_compare_options){.planners = subject->planners, .n_planners = 2};
+    subject->options =
+        (struct vbs_compare_options){.struct_size = sizeof(struct vbs_compare_options),
+                                     .planners = subject->planners,
+                                     .n_planners = 2};
     if (vbs_compare_run(&ctx, &subject->problem, &subject->options, &subject->compare) == VBS_OK)
         return profile;
 fail:

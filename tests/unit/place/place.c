@@ -7,7 +7,8 @@
 
 #define N(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
 
-static const struct vbs_place_options STEPS = {.time_limit_s = -1, .step_limit = 2000000};
+static const struct vbs_place_options STEPS = {
+    .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 2000000};
 
 /* A problem of plain buffers, one for each rectangle; items has room for them. */
 static struct vbs_place_problem plain(const struct vbs_place_rect *rects, int64_t n,
@@ -226,7 +227,8 @@ static void test_limits(void)
     struct vbs_place_rect *rects;
     struct vbs_place_item *items;
     struct vbs_place_problem problem = make_long(300, &rects, &items);
-    struct vbs_place_options options = {.time_limit_s = -1, .step_limit = 1};
+    struct vbs_place_options options = {
+        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 1};
     struct vbs_place_result *result = NULL, *again = NULL;
     volatile sig_atomic_t stop = 1;
     struct vbs_ctx ctx = {0};
@@ -238,12 +240,16 @@ static void test_limits(void)
            result->height_bytes == height && result->height_bytes == result->greedy_height_bytes,
        "one step: the first of the fixed orders is complete");
     vbs_place_free(result);
-    options = (struct vbs_place_options){.time_limit_s = 1e-9};
+    options = (struct vbs_place_options){.struct_size = sizeof(struct vbs_place_options),
+                                         .time_limit_s = 1e-9};
     (void)!vbs_place(&ctx, &problem, &options, &result);
     ok(result && !place_fault(&problem, result->offsets, &height), "no time: likewise");
     vbs_place_free(result);
 
-    options = (struct vbs_place_options){.time_limit_s = -1, .step_limit = 300000, .seed = 3};
+    options = (struct vbs_place_options){.struct_size = sizeof(struct vbs_place_options),
+                                         .time_limit_s = -1,
+                                         .step_limit = 300000,
+                                         .seed = 3};
     problem.capacity = INT64_MAX;
     (void)!vbs_place_lowest(&ctx, &problem, &options, &result);
     (void)!vbs_place_lowest(&ctx, &problem, &options, &again);
@@ -269,7 +275,8 @@ static void test_many(void)
     struct vbs_place_rect *rects;
     struct vbs_place_item *items;
     struct vbs_place_problem problem = make_long(n, &rects, &items);
-    struct vbs_place_options options = {.time_limit_s = -1, .step_limit = 10};
+    struct vbs_place_options options = {
+        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 10};
     struct vbs_place_result *result = NULL;
     int64_t *change = calloc((size_t)n + 40, sizeof *change);
     struct vbs_ctx ctx = {0};
@@ -300,7 +307,8 @@ static void test_many(void)
 /* Problems whose best height is proven: at that height, and a byte below. */
 static void test_decides(void)
 {
-    static const struct vbs_place_options DECIDES = {.decides = true};
+    static const struct vbs_place_options DECIDES = {
+        .struct_size = sizeof(struct vbs_place_options), .decides = true};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     int n_wrong = 0, n_refuted = 0, n_found = 0;
 

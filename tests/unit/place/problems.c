@@ -11,7 +11,10 @@
 
 static void test_hard(const char *name)
 {
-    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .step_limit = 20000000};
+    static const struct vbs_place_options OPTIONS = {.struct_size =
+                                                         sizeof(struct vbs_place_options),
+                                                     .time_limit_s = -1,
+                                                     .step_limit = 20000000};
     struct vbs_place_result *result = NULL;
     struct vbs_place_problem problem;
     struct vbs_place_csv *csv = NULL;
@@ -73,7 +76,8 @@ static bool add_losses(const struct vbs_place_problem *problem,
 
 static void test_schedules(gsl_rng *rng, int n, int n_layers, int request)
 {
-    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .step_limit = 2000000};
+    static const struct vbs_place_options OPTIONS = {
+        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 2000000};
     struct losses losses = {0};
     bool good = true;
 

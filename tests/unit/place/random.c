@@ -118,7 +118,8 @@ static bool is_contradiction(const struct vbs_place_problem *problem)
 /* The lowest placement has the height that trying gives, and is proven. */
 static bool check_lowest(const struct vbs_place_problem *problem, int64_t want)
 {
-    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1};
+    static const struct vbs_place_options OPTIONS = {
+        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1};
     struct vbs_place_result *result = NULL;
     struct vbs_ctx ctx = {0};
     enum vbs_status status = vbs_place_lowest(&ctx, problem, &OPTIONS, &result);
@@ -138,7 +139,8 @@ static bool check_lowest(const struct vbs_place_problem *problem, int64_t want)
 /* With that capacity it fits, with a byte less it is proven not to. */
 static bool check_capacity(const struct vbs_place_problem *problem, int64_t want)
 {
-    static const struct vbs_place_options OPTIONS = {.time_limit_s = -1, .seed = 9};
+    static const struct vbs_place_options OPTIONS = {
+        .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .seed = 9};
     struct vbs_place_problem limited = *problem;
     struct vbs_place_result *result = NULL;
     struct vbs_ctx ctx = {0};

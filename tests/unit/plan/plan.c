@@ -305,7 +305,8 @@ static void hasty_optimal(void)
 {
     struct vbs_profile *profile = within_a_block();
     struct vbs_problem problem = {.profile = profile, .request = 1200};
-    struct vbs_solver_options options = {.time_limit_s = 1e-4};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                         .time_limit_s = 1e-4};
     const struct vbs_planner *planner;
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *plan = NULL;

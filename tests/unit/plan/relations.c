@@ -192,7 +192,8 @@ static void choose_budgets(gsl_rng *rng, struct rivals *rivals)
 static bool open_patient(struct subject *subject, const struct vbs_problem *problem)
 {
     const struct vbs_planner *planner;
-    struct vbs_solver_options options = {.time_limit_s = MORE_TIME_S};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                         .time_limit_s = MORE_TIME_S};
 
     return vbs_planner_find(NULL, "optimal", &planner) == VBS_OK &&
            vbs_solver_new(NULL, planner, problem, &options, &subject->patient) == VBS_OK;

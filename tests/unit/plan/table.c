@@ -80,7 +80,8 @@ static enum vbs_status open_table(struct vbs_ctx *ctx, const char *name,
                                   const struct vbs_problem *problem, int64_t step_bytes,
                                   struct vbs_solver **solver)
 {
-    const struct vbs_solver_options options = {.table_bytes = step_bytes};
+    const struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
+                                               .table_bytes = step_bytes};
     const struct vbs_planner *planner;
     enum vbs_status status = vbs_planner_find(ctx, name, &planner);
 

@@ -4,7 +4,8 @@
 #include "fake/session.h"
 
 /* Enough for everything to end by itself; the fake clock runs fast. */
-static const struct vbs_measure_options patient = {.time_limit_s = 1e6, .seed = 1};
+static const struct vbs_measure_options patient = {
+    .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = 1e6, .seed = 1};
 
 /* ---- Order ---- */
 
@@ -189,7 +190,10 @@ static void hopeless_algorithms_get_few_runs(void)
 static void every_kernel_gets_min_runs_whatever_the_limit(void)
 {
     struct fake *fake = fake_new(7, 4, 3);
-    struct vbs_measure_options options = {.time_limit_s = 1e-6, .min_runs = 4, .seed = 3};
+    struct vbs_measure_options options = {.struct_size = sizeof(struct vbs_measure_options),
+                                          .time_limit_s = 1e-6,
+                                          .min_runs = 4,
+                                          .seed = 3};
     struct vbs_measure_report report;
 
     fake->sigma = 0.3;
@@ -203,7 +207,10 @@ static void every_kernel_gets_min_runs_whatever_the_limit(void)
 static void the_time_limit_is_kept(void)
 {
     struct fake *fake = fake_new(20, 4, 2);
-    struct vbs_measure_options options = {.time_limit_s = 2.5, .max_runs = 200, .seed = 1};
+    struct vbs_measure_options options = {.struct_size = sizeof(struct vbs_measure_options),
+                                          .time_limit_s = 2.5,
+                                          .max_runs = 200,
+                                          .seed = 1};
     struct vbs_measure_report report;
 
     fake->sigma = 0.5;
@@ -221,12 +228,22 @@ static void wrong_options_are_refused(void)
     struct fake *fake = fake_new(2, 1, 1);
     struct vbs_measure_report report;
 
-    is_int(fake_measure(fake, &(struct vbs_measure_options){.time_limit_s = -1}, &report),
+    is_int(fake_measure(fake,
+                        &(struct vbs_measure_options){
+                            .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = -1},
+                        &report),
            VBS_USAGE, "a negative time limit is refused");
-    is_int(fake_measure(fake, &(struct vbs_measure_options){.relative_interval = NAN}, &report),
+    is_int(fake_measure(
+               fake,
+               &(struct vbs_measure_options){.struct_size = sizeof(struct vbs_measure_options),
+                                             .relative_interval = NAN},
+               &report),
            VBS_USAGE, "an aim that is no number is refused");
-    is_int(fake_measure(fake, &(struct vbs_measure_options){.max_runs = -3}, &report), VBS_USAGE,
-           "a negative number of runs is refused");
+    is_int(fake_measure(fake,
+                        &(struct vbs_measure_options){
+                            .struct_size = sizeof(struct vbs_measure_options), .max_runs = -3},
+                        &report),
+           VBS_USAGE, "a negative number of runs is refused");
     is_int(fake_measure(fake, NULL, &report), VBS_OK, "no options mean the defaults");
     fake_free(fake);
 }
@@ -430,7 +447,8 @@ static void progress_tells_that_the_limit_is_passed(void)
 {
     struct fake *fake = fake_new(10, 4, 2);
     struct watched watched = {0};
-    struct vbs_measure_options options = {.time_limit_s = 0.01};
+    struct vbs_measure_options options = {.struct_size = sizeof(struct vbs_measure_options),
+                                          .time_limit_s = 0.01};
     struct vbs_measure_report report;
 
     options.progress = (struct vbs_progress){.self = &watched, .report = watch};

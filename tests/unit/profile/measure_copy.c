@@ -82,7 +82,8 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const char *folder, int64_t 
                                bool modelled, struct kept *kept, struct vbs_copy_report *report)
 {
     struct plain_session *plain = plain_session_new(2, 1, 1);
-    struct vbs_copy_options options = {.folder = folder, .time_limit_s = 1};
+    struct vbs_copy_options options = {
+        .struct_size = sizeof(struct vbs_copy_options), .folder = folder, .time_limit_s = 1};
     struct vbs_sample_sink sink = sink_of(kept);
     enum vbs_status status;
 

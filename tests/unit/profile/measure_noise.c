@@ -4,8 +4,11 @@
 #include "fake/session.h"
 
 /* No interval is tight enough: every kernel goes to max_runs. */
-static const struct vbs_measure_options patient = {
-    .time_limit_s = 1e6, .seed = 1, .relative_interval = 1e-9};
+static const struct vbs_measure_options patient = {.struct_size =
+                                                       sizeof(struct vbs_measure_options),
+                                                   .time_limit_s = 1e6,
+                                                   .seed = 1,
+                                                   .relative_interval = 1e-9};
 
 static double passes_30_to_34_slow(struct fake *fake, int call)
 {

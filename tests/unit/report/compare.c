@@ -50,8 +50,11 @@ static enum vbs_status compare_with(struct vbs_ctx *ctx, const struct vbs_proble
                                     const struct vbs_planner *const *planners, int n_planners,
                                     struct vbs_compare **compare)
 {
-    struct vbs_compare_options options = {
-        .judge = judge, .budgets = budgets, .planners = planners, .n_planners = n_planners};
+    struct vbs_compare_options options = {.struct_size = sizeof(struct vbs_compare_options),
+                                          .judge = judge,
+                                          .budgets = budgets,
+                                          .planners = planners,
+                                          .n_planners = n_planners};
 
     return vbs_compare_run(ctx, problem, &options, compare);
 }

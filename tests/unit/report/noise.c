@@ -41,7 +41,8 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct trial *trial,
     struct vbs_problem problem = {.profile = trial->profile, .request = REQUEST};
     struct vbs_byte_range budgets = {MEMORY_BYTES, MEMORY_BYTES, 1, 0};
     const struct vbs_planner *planners[3];
-    struct vbs_compare_options options = {.judge = trial->judge,
+    struct vbs_compare_options options = {.struct_size = sizeof(struct vbs_compare_options),
+                                          .judge = trial->judge,
                                           .samples = trial->samples,
                                           .budgets = &budgets,
                                           .planners = planners};
