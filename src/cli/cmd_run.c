@@ -116,7 +116,7 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
 {
     static const char *const SIZES[] = {"memory", "total-memory"};
     const struct vbs_planner *planner;
-    struct vbs_solver_options options = {0};
+    struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_problem problem = {0};
     struct cli_weights weights;
     int64_t bytes;
