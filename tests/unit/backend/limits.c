@@ -47,7 +47,9 @@ static void check_refusals(void)
 {
     static int batches[VBS_MAX_BATCH];
     static const sig_atomic_t stop = 1;
-    struct vbs_backend_options options = {.batches = batches, .n_batches = VBS_MAX_BATCH};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = VBS_MAX_BATCH};
     struct vbs_network *network = chain(MANY_LAYERS);
     const struct vbs_backend *analytic = backend_of("analytic"), *onednn = backend_of("onednn");
     struct vbs_session *session = NULL;
@@ -85,7 +87,10 @@ static rlim_t address_space(void)
 static void open_within(const struct vbs_network *network, int64_t bytes)
 {
     static const int batches[] = {1, 2};
-    struct vbs_backend_options options = {.batches = batches, .n_batches = 2, .threads = 1};
+    struct vbs_backend_options options = {.struct_size = sizeof(struct vbs_backend_options),
+                                          .batches = batches,
+                                          .n_batches = 2,
+                                          .threads = 1};
     struct rlimit limit = {.rlim_cur = address_space() + (rlim_t)bytes, .rlim_max = RLIM_INFINITY};
     struct vbs_session *session = NULL;
     enum vbs_status status;
