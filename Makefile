@@ -117,7 +117,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
 
 help: ##: this list
-	@sed -n 's/^\([a-z0-9-]*\):.*##: /  \1\t/p' Makefile | expand -t 14
+	@sed -e ':a;/\\$$/{N;s/\\\n//;ta}' Makefile | sed -n 's/^\([a-z0-9-]*\):.*##: /  \1\t/p' | expand -t 14
 
 $(BUILD)/src/backend/cudnn/%.o: ALL_CFLAGS += $(CUDA_CFLAGS)
 
@@ -249,7 +249,8 @@ CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
 PROVE       = VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
-check: all $(filter $(BUILD)/%,$(CHOSEN)) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu) ##: runs every test, or with T=WORDS those whose path holds a word
+check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
+       $(filter $(BUILD)/%,$(CHOSEN)) ##: runs every test, or with T=WORDS those whose path holds a word
 	$(if $(CHOSEN),,$(error no test has '$(T)' in its path))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
 	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
