@@ -9,48 +9,125 @@ _vbslab_planners()
     vbslab planners 2> /dev/null | sed -n '2,/^$/s/ .*//p'
 }
 
+_vbslab_commands()
+{
+    vbslab help 2> /dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
+}
+
+# Ids and names of the complete profiles in the store of this command line.
+_vbslab_profiles()
+{
+    vbslab --quiet ${db:+--db "$db"} profiles 2> /dev/null |
+        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+}
+
+# Puts what begins with $word into COMPREPLY: words, then files whose name ends in one of the
+# endings, and folders.
+_vbslab_offer()
+{
+    local words=$1 file ending
+    shift
+
+    COMPREPLY=($(compgen -W "$words" -- "$word" | awk '!seen[$0]++'))
+    [[ $# -eq 0 ]] && return 0
+    compopt -o filenames 2> /dev/null
+    while IFS= read -r file; do
+        for ending in "$@"; do
+            if [[ $ending == any || $file == *"$ending" || -d $file ]]; then
+                COMPREPLY+=("$file")
+                break
+            fi
+        done
+    done < <(compgen -f -- "$word" | sort)
+    return 0
+}
+
+# The same for a list with commas: the last item is completed.
+_vbslab_offer_list()
+{
+    local before=
+
+    [[ $word == *,* ]] && before=${word%,*},
+    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${word##*,}"))
+    compopt -o nospace 2> /dev/null
+    return 0
+}
+
+# What an option takes; false where it is none that takes a value from a list.
+_vbslab_value()
+{
+    case $command/$1 in
+    measure/--backend | profiles/--backend) _vbslab_offer "$(vbslab backends 2> /dev/null |
+        sed -n '2,$s/ .*//p')" ;;
+    */--planner) _vbslab_offer "$(_vbslab_planners)" ;;
+    */--planners | */--baselines) _vbslab_offer_list "all $(_vbslab_planners)" ;;
+    */--io) _vbslab_offer "external resident" ;;
+    */--weights) _vbslab_offer "excluded included" ;;
+    */--copy) _vbslab_offer "page-cache disk" ;;
+    */--judge) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx ;;
+    run/--schedule) _vbslab_offer "" .json ;;
+    run/--input | run/--output) _vbslab_offer "" .npy ;;
+    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt | \
+        */--weights-file) _vbslab_offer "" any ;;
+    *) return 1 ;;
+    esac
+}
+
+_vbslab_argument()
+{
+    case $command/$part in
+    models/) _vbslab_offer "show" ;;
+    profiles/) _vbslab_offer "show export import rm tag" ;;
+    profiles/import) _vbslab_offer "" .csv ;;
+    profiles/export) if ((n_arguments > 1)); then _vbslab_offer "" any
+        else _vbslab_offer "$(_vbslab_profiles)"; fi ;;
+    profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    place/*) _vbslab_offer "" .csv ;;
+    help/) _vbslab_offer "$(_vbslab_commands)" ;;
+    models/show | measure/*) _vbslab_offer "$(_vbslab_models)" .net .onnx ;;
+    run/*) _vbslab_offer "$(_vbslab_profiles) $(_vbslab_models)" .csv .net .onnx ;;
+    replay/?*) _vbslab_offer "" .json ;;
+    plan/* | frontier/* | replay/* | compare/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    esac
+}
+
 _vbslab()
 {
-    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= part= i
-    local commands="models measure profiles plan frontier replay compare run place planners backends demo help"
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+    local command= part= db= n_arguments=0 i
 
+    # bash divides --name=VALUE into three words.
+    if [[ $word == = ]]; then
+        word=
+    elif [[ $previous == = ]]; then
+        previous=${COMP_WORDS[COMP_CWORD-2]}
+    fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        --db) ((i++)) ;;
-        -*) ;;
-        *) if [[ -z $command ]]; then command=${COMP_WORDS[i]}; else part=${COMP_WORDS[i]}; break; fi ;;
+        --db)
+            [[ ${COMP_WORDS[i+1]} == = ]] && ((i++))
+            db=${COMP_WORDS[++i]}
+            ;;
+        -* | =) ;;
+        *)
+            if [[ -z $command ]]; then
+                command=${COMP_WORDS[i]}
+            elif [[ ${COMP_WORDS[i-1]} != = ]]; then
+                ((n_arguments++))
+                [[ -n $part ]] || part=${COMP_WORDS[i]}
+            fi
+            ;;
         esac
     done
-    case $command/$previous in
-    measure/--backend) COMPREPLY=($(compgen -W "$(vbslab backends 2> /dev/null |
-        sed -n '2,$s/ .*//p')" -- "$word")); return ;;
-    */--planner) COMPREPLY=($(compgen -W "$(_vbslab_planners)" -- "$word")); return ;;
-    */--planners | */--baselines)
-        COMPREPLY=($(compgen -W "all $(_vbslab_planners)" -- "$word")); return ;;
-    */--io) COMPREPLY=($(compgen -W "external resident" -- "$word")); return ;;
-    */--weights) COMPREPLY=($(compgen -W "excluded included" -- "$word")); return ;;
-    */--copy) COMPREPLY=($(compgen -W "page-cache disk" -- "$word")); return ;;
-    */--judge | run/--model) COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
-    plan/--json | frontier/--csv | frontier/--json | */--db | */--plot | */--trace | */--gantt | \
-        run/--schedule | run/--input | run/--output | run/--weights-file)
-        COMPREPLY=($(compgen -f -- "$word")); return ;;
-    esac
+    COMPREPLY=()
+    _vbslab_value "$previous" && return
     if [[ -z $command ]]; then
-        COMPREPLY=($(compgen -W "$commands --db --quiet --help --version" -- "$word"))
+        _vbslab_offer "$(_vbslab_commands) --db --quiet --help --version"
     elif [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W "$(vbslab "$command" --help 2> /dev/null |
-            sed -n 's/^ *\(--[a-z-]*\).*/\1/p')" -- "$word"))
+        _vbslab_offer "$(vbslab help "$command" 2> /dev/null | sed -n 's/^ *\(--[a-z-]*\).*/\1/p')"
     else
-        case $command/$part in
-        models/ | profiles/) ;;
-        profiles/import | place/*) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        models/show | measure/* | plan/* | frontier/* | replay/* | compare/* | run/* | profiles/*)
-            COMPREPLY=($(compgen -f -W "$(_vbslab_models)" -- "$word")); return ;;
-        esac
-        case $command in
-        models) COMPREPLY=($(compgen -W "show" -- "$word")) ;;
-        profiles) COMPREPLY=($(compgen -W "show export import rm tag untag" -- "$word")) ;;
-        esac
+        _vbslab_argument
     fi
 }
-complete -o filenames -F _vbslab vbslab
+complete -F _vbslab vbslab

@@ -64,21 +64,39 @@ completes()
 }
 
 if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
-    mkdir completion && : >completion/one.csv
+    mkdir completion completion/folder && : >completion/one.csv && : >completion/one.json && : >completion/one.svg
+    "$VBSLAB" --db completion/store.sqlite --quiet measure --backend analytic --batches 1 alexnet >/dev/null
+    VBSLAB_DB=store.sqlite
+    export VBSLAB_DB
     completes "a command" profiles pro
+    completes "a command to be helped with" planners help plann
     completes "a backend" onednn measure alexnet --backend on
     completes "an option" --batches measure --bat
     completes "a model" "vgg-s vgg-16 vgg-19" measure vgg
     completes "a planner" "fbs fbs-best" plan alexnet --planner f
+    completes "a planner after =" "fbs fbs-best" plan alexnet --planner = f
+    completes "all planners after =" "joint" plan alexnet --planner = j
+    completes "nothing yet after =" "excluded included" plan alexnet --weights =
     completes "planners of a comparison" \
         "all fbs fbs-best greedy-vbs dp-monotone dp-vbs dp-vbs+ optimal mmcnn vdnn joint" compare 1 --planners ''
+    completes "planners after a comma" "dp-vbs,optimal" compare 1 --planners dp-vbs,opt
+    completes "planners after = and a comma" "fbs,dp-vbs,dp-vbs fbs,dp-vbs,dp-vbs+" \
+        compare 1 --planners = fbs,dp-vbs,dp-v
     completes "where weights live" "excluded included" plan alexnet --weights ''
-    completes "a file for a picture" one.csv replay alexnet plan.json --gantt o
-    completes "a file for plan --json" one.csv plan alexnet --json o
-    completes "a model after the switch --json" "googlenet" compare --json goo
+    completes "a file for a picture" one.svg replay alexnet plan.json --gantt one.s
+    completes "a file for plan --json" one.json plan alexnet --json one.j
+    completes "what is measured, where a profile is expected" "1 alexnet folder one.csv" plan ''
+    completes "no network that is not measured" "" compare --json goo
+    completes "profiles of the store that is named" "1 alexnet folder one.csv" --db store.sqlite frontier ''
+    completes "none of a store that is not there" "folder one.csv" --db none.sqlite plan ''
+    completes "none of a store that is not there, after =" "folder one.csv" --db = none.sqlite plan ''
+    completes "a network to be run, measured or not" "alexnet" run alex
+    completes "a schedule" "folder one.json" replay 1 ''
     completes "no file after models --csv" "show" models --csv ''
-    completes "a file to import" one.csv profiles import ''
-    completes "a file to export to" one.csv profiles export 1 o
+    completes "a file to import" "folder one.csv" profiles import ''
+    completes "a profile to export" "1 alexnet" profiles export ''
+    completes "a file to export to" one.csv profiles export 1 one.c
+    unset VBSLAB_DB
 else
     skip "completion" "there is no bash"
 fi

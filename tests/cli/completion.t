@@ -1,0 +1,83 @@
+#!/bin/sh
+# Completion in zsh and fish, where they are installed; that of bash is in frame.t. VBSLAB: the
+# program.
+. "$(dirname "$0")/lib.sh"
+
+if [ "${VBSLAB##*/}" != vbslab ]; then
+    echo "1..0 # SKIP the program is not called vbslab"
+    exit 0
+fi
+mkdir completion
+cd completion || exit 1
+: >one.csv
+: >one.json
+PATH=$(dirname "$VBSLAB"):$PATH
+VBSLAB_DB=store.sqlite
+export PATH VBSLAB_DB
+"$VBSLAB" --quiet measure --backend analytic --batches 1 alexnet >/dev/null
+
+# wants NAME WANTED-WORDS...: what the last shell printed, in any order.
+wants()
+{
+    name=$1
+    shift
+    [ $code -eq 0 ] && [ ! -s err ] && [ "$(sort -u out | tr '\n' ' ')" = "$(printf '%s\n' "$@" | sort -u | tr '\n' ' ')" ]
+    report $? "$name"
+}
+
+if command -v zsh >/dev/null; then
+    # in_zsh WORDS...: candidates for the last of them that begin with its value, and the files.
+    in_zsh()
+    {
+        zsh -fc '. $0; words=("$@"); CURRENT=$#; _vbslab_find
+            word=${words[CURRENT]#--*=}; [[ -n $list ]] && word=${word##*,}
+            print -rl -- ${(M)candidates:#$word*} $files' "$ROOT/tools/completion.zsh" "$@" >out 2>err
+        code=$?
+    }
+    in_zsh vbslab pla
+    wants "zsh: a command" plan place planners
+    in_zsh vbslab plan --planner=f
+    wants "zsh: a planner after =" fbs fbs-best
+    in_zsh vbslab compare 1 --planners fbs,opt
+    wants "zsh: planners after a comma" optimal
+    in_zsh vbslab plan ''
+    wants "zsh: what is measured, where a profile is expected" 1 alexnet '*.csv'
+    in_zsh vbslab --db=none.sqlite plan ''
+    wants "zsh: none of a store that is not there" '*.csv'
+    in_zsh vbslab replay 1 ''
+    wants "zsh: a schedule" '*.json'
+    in_zsh vbslab measure goo
+    wants "zsh: a model" googlenet '*.(net|onnx)'
+    in_zsh vbslab plan --mem
+    wants "zsh: an option" --memory
+else
+    skip "zsh" "it is not installed"
+fi
+
+if command -v fish >/dev/null; then
+    # in_fish LINE: candidates for the end of the line, without their descriptions.
+    in_fish()
+    {
+        HOME=$PWD fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+            "$ROOT/tools/completion.fish" "$1" 2>err | cut -f 1 | grep -v sqlite >out
+        code=0
+    }
+    in_fish 'vbslab pla'
+    wants "fish: a command" plan place planners
+    in_fish 'vbslab plan --planner=f'
+    wants "fish: a planner after =" --planner=fbs --planner=fbs-best
+    in_fish 'vbslab compare 1 --planners fbs,opt'
+    wants "fish: planners after a comma" fbs,optimal
+    in_fish 'vbslab plan a'
+    wants "fish: what is measured, where a profile is expected" alexnet
+    in_fish 'vbslab --db none.sqlite plan a'
+    [ ! -s out ]
+    report $? "fish: none of a store that is not there"
+    in_fish 'vbslab measure goo'
+    wants "fish: a model" googlenet
+    in_fish 'vbslab plan --mem'
+    wants "fish: an option" --memory
+else
+    skip "fish" "it is not installed"
+fi
+finish

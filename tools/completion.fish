@@ -1,0 +1,102 @@
+# fish completion for vbslab
+function __vbslab_models
+    vbslab models --csv 2>/dev/null | sed -n '2,$s/,.*//p'
+end
+
+function __vbslab_planners
+    vbslab planners 2>/dev/null | sed -n '2,/^$/s/ .*//p' | string match -v ''
+end
+
+function __vbslab_planners_or_all
+    echo all
+    __vbslab_planners
+end
+
+function __vbslab_backends
+    vbslab backends 2>/dev/null | sed -n '2,$s/ .*//p'
+end
+
+function __vbslab_commands
+    vbslab help 2>/dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
+end
+
+# The words before the one that is completed, without options and their values that follow "=".
+function __vbslab_arguments
+    set -l skip 0
+    for word in (commandline -opc)[2..]
+        if test $skip = 1
+            set skip 0
+        else if test "$word" = --db
+            set skip 1
+        else if not string match -q -- '-*' $word
+            echo $word
+        end
+    end
+end
+
+function __vbslab_command_is
+    contains -- (__vbslab_arguments)[1] $argv
+end
+
+function __vbslab_part_is
+    test "$(__vbslab_arguments)[2]" = "$argv[1]"
+end
+
+# Ids and names of the complete profiles in the store of this command line.
+function __vbslab_profiles
+    set -l words (commandline -opc)
+    set -l store
+    for i in (seq (count $words))
+        if test "$words[$i]" = --db; and test $i -lt (count $words)
+            set store --db $words[(math $i + 1)]
+        else if string match -q -- '--db=*' $words[$i]
+            set store $words[$i]
+        end
+    end
+    vbslab --quiet $store profiles 2>/dev/null |
+        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+end
+
+function __vbslab_options
+    set -l command (__vbslab_arguments)[1]
+    vbslab help $command 2>/dev/null | sed -n 's/^ *\(--[a-z-]*\).*/\1/p'
+end
+
+complete -c vbslab -f
+complete -c vbslab -l db -r -F -d 'the store'
+complete -c vbslab -l quiet -d 'no progress, no notes, no warnings'
+complete -c vbslab -l help -d 'print help'
+complete -c vbslab -l version -d 'print the version'
+complete -c vbslab -n 'test -z "$(__vbslab_arguments)"' -a '(__vbslab_commands)'
+complete -c vbslab -n 'string match -q -- "-*" (commandline -ct)' -a '(__vbslab_options)'
+
+complete -c vbslab -l planner -x -a '(__vbslab_planners)'
+complete -c vbslab -n '__vbslab_command_is compare' -l planners -x -a '(__fish_complete_list , __vbslab_planners_or_all)'
+complete -c vbslab -n '__vbslab_command_is compare' -l baselines -x -a '(__fish_complete_list , __vbslab_planners_or_all)'
+complete -c vbslab -l io -x -a 'external resident'
+complete -c vbslab -l weights -x -a 'excluded included'
+complete -c vbslab -l copy -x -a 'page-cache disk'
+complete -c vbslab -n '__vbslab_command_is measure profiles' -l backend -x -a '(__vbslab_backends)'
+complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
+complete -c vbslab -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx)'
+complete -c vbslab -l schedule -r -k -a '(__fish_complete_suffix .json)'
+for option in plot trace gantt weights-file
+    complete -c vbslab -l $option -r -F
+end
+complete -c vbslab -n '__vbslab_command_is run' -l input -r -k -a '(__fish_complete_suffix .npy)'
+complete -c vbslab -n '__vbslab_command_is run' -l output -r -k -a '(__fish_complete_suffix .npy)'
+
+complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is ""' -a show
+complete -c vbslab -n '__vbslab_command_is models; and __vbslab_part_is show' -k -a '(__vbslab_models; __fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is measure' -k -a '(__vbslab_models; __fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbslab_models; __fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import rm tag'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is import' -k -a '(__fish_complete_suffix .csv)'
+for part in show export rm tag
+    complete -c vbslab -n "__vbslab_command_is profiles; and __vbslab_part_is $part" -a '(__vbslab_profiles)'
+end
+complete -c vbslab -n '__vbslab_command_is place' -k -a '(__fish_complete_suffix .csv)'
+complete -c vbslab -n '__vbslab_command_is help' -a '(__vbslab_commands)'

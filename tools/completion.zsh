@@ -1,0 +1,103 @@
+#compdef vbslab
+# zsh completion for vbslab
+
+_vbslab_models()
+{
+    vbslab models --csv 2> /dev/null | sed -n '2,$s/,.*//p'
+}
+
+_vbslab_planners()
+{
+    vbslab planners 2> /dev/null | sed -n '2,/^$/s/ .*//p'
+}
+
+_vbslab_commands()
+{
+    vbslab help 2> /dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
+}
+
+# Ids and names of the complete profiles in the store of this command line.
+_vbslab_profiles()
+{
+    vbslab --quiet ${db:+--db} ${db:+"$db"} profiles 2> /dev/null |
+        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+}
+
+# What option $1 of $command takes; false where it takes nothing from a list.
+_vbslab_value()
+{
+    case $command/$1 in
+    (measure/--backend|profiles/--backend)
+        candidates=(${(f)"$(vbslab backends 2> /dev/null | sed -n '2,$s/ .*//p')"}) ;;
+    (*/--planner) candidates=(${(f)"$(_vbslab_planners)"}) ;;
+    (*/--planners|*/--baselines) candidates=(all ${(f)"$(_vbslab_planners)"}) list=1 ;;
+    (*/--io) candidates=(external resident) ;;
+    (*/--weights) candidates=(excluded included) ;;
+    (*/--copy) candidates=(page-cache disk) ;;
+    (*/--judge) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx)' ;;
+    (run/--schedule) files='*.json' ;;
+    (run/--input|run/--output) files='*.npy' ;;
+    (plan/--json|frontier/--csv|frontier/--json|*/--db|*/--plot|*/--trace|*/--gantt|*/--weights-file)
+        files='*' ;;
+    (*) return 1 ;;
+    esac
+}
+
+_vbslab_argument()
+{
+    case $command/$part in
+    (models/) candidates=(show) ;;
+    (profiles/) candidates=(show export import rm tag) ;;
+    (profiles/import) files='*.csv' ;;
+    (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    (place/*) files='*.csv' ;;
+    (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;
+    (models/show|measure/*) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx)' ;;
+    (run/*) candidates=(${(f)"$(_vbslab_profiles; _vbslab_models)"}) files='*.(csv|net|onnx)' ;;
+    (replay/?*) files='*.json' ;;
+    (plan/*|frontier/*|replay/*|compare/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    esac
+}
+
+# Sets candidates, files (a pattern, or nothing) and list (1: the value is a list with commas) for the
+# word at CURRENT of words.
+_vbslab_find()
+{
+    local command= part= db= i
+
+    candidates=() files= list=
+    for ((i = 2; i < CURRENT; i++)); do
+        case $words[i] in
+        (--db) db=$words[++i] ;;
+        (--db=*) db=${words[i]#--db=} ;;
+        (-*) ;;
+        (*) if [[ -z $command ]]; then command=$words[i]; elif [[ -z $part ]]; then part=$words[i]; fi ;;
+        esac
+    done
+    if [[ $words[CURRENT] == --*=* ]]; then
+        _vbslab_value ${words[CURRENT]%%=*}
+    elif _vbslab_value $words[CURRENT-1]; then
+        :
+    elif [[ -z $command ]]; then
+        candidates=(${(f)"$(_vbslab_commands)"} --db --quiet --help --version)
+    elif [[ $words[CURRENT] == -* ]]; then
+        candidates=(${(f)"$(vbslab help $command 2> /dev/null | sed -n 's/^ *\(--[a-z-]*\).*/\1/p')"})
+    else
+        _vbslab_argument
+    fi
+}
+
+_vbslab()
+{
+    local -a candidates
+    local files list
+
+    _vbslab_find
+    [[ $words[CURRENT] == --*=* ]] && compset -P '--*='
+    [[ -n $list ]] && compset -P '*,'
+    compadd -a candidates
+    [[ -n $files ]] && _files -g "$files"
+}
+
+[[ $funcstack[1] != _vbslab ]] || _vbslab "$@"
