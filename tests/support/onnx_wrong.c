@@ -323,7 +323,7 @@ static void whole_conv(struct bytes *graph)
     onnx_add_node(graph, node);
 }
 
-static void add_external(struct bytes *graph, const char *location, const char *offset)
+void onnx_add_external(struct bytes *graph, const char *location, const char *offset)
 {
     struct bytes tensor = onnx_tensor("w", FLOAT, 4, (int64_t[]){4, 3, 3, 3}), entry = {0};
 
@@ -340,27 +340,27 @@ static void add_external(struct bytes *graph, const char *location, const char *
 
 static void missing_file(struct bytes *graph)
 {
-    add_external(graph, "none.bin", "0");
+    onnx_add_external(graph, "none.bin", "0");
 }
 
 static void outside(struct bytes *graph)
 {
-    add_external(graph, "a/../../w.bin", "0");
+    onnx_add_external(graph, "a/../../w.bin", "0");
 }
 
 static void absolute(struct bytes *graph)
 {
-    add_external(graph, "/etc/passwd", "0");
+    onnx_add_external(graph, "/etc/passwd", "0");
 }
 
 static void short_file(struct bytes *graph)
 {
-    add_external(graph, "short.bin", "64");
+    onnx_add_external(graph, "short.bin", "64");
 }
 
 static void odd_offset(struct bytes *graph)
 {
-    add_external(graph, "short.bin", "-5");
+    onnx_add_external(graph, "short.bin", "-5");
 }
 
 const struct onnx_case onnx_cases[] = {

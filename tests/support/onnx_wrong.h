@@ -13,6 +13,9 @@ struct onnx_case {
     const char *why; /* the detail behind the path; null: not compared */
 };
 
+/* Adds y = Conv(x, w), where w is [4, 3, 3, 3] and its 432 bytes stand in another file. */
+void onnx_add_external(struct bytes *graph, const char *location, const char *offset);
+
 /* Ends with a null what. Some want a file short.bin of 100 bytes beside the model. */
 extern const struct onnx_case onnx_cases[];
 

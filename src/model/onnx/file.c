@@ -4,6 +4,7 @@
 #include "base/fail.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,60 @@ static enum vbs_status external_path(struct vbs_ctx *ctx, const struct vbs_onnx_
     return VBS_OK;
 }
 
+/* The folder of path, with its slash, in folder; "./" where path has none. */
+static void folder_of(const char *path, char folder[MAX_PATH])
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+
+    if (length == 0)
+        strcpy(folder, "./");
+    else
+        snprintf(folder, MAX_PATH, "%.*s", (int)length, path);
+}
+
+/* Whether the file at real, which has no symbolic links in it, is in folder or below. */
+static bool lies_in(const char *real, const char *folder)
+{
+    char clean[PATH_MAX];
+    size_t length;
+
+    if (!realpath(folder, clean))
+        return false;
+    length = strlen(clean);
+    while (length > 0 && clean[length - 1] == '/') /* the root */
+        length--;
+    return strncmp(real, clean, length) == 0 && real[length] == '/';
+}
+
+/* Follows the symbolic links of path: real is the file itself, which must be in the folder of the
+ * model, or in that of the file that the model's path is a link to (a cache of downloads keeps
+ * models and their values so). A file that is not there is left to the call that opens it. */
+static enum vbs_status follow_links(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                    const char *location, char path[MAX_PATH])
+{
+    char real[PATH_MAX], model[PATH_MAX], folder[MAX_PATH];
+
+    if (!realpath(path, real))
+        return VBS_OK;
+    folder_of(file->path, folder);
+    if (!lies_in(real, folder)) {
+        if (!realpath(file->path, model))
+            return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", file->path, strerror(errno));
+        folder_of(model, folder);
+        if (!lies_in(real, folder))
+            return vbs_fail(ctx, VBS_FORMAT,
+                            "its values are in '%.100s', a link to a file that is not within the "
+                            "model's folder",
+                            location);
+    }
+    if (strlen(real) >= MAX_PATH)
+        return vbs_fail(ctx, VBS_FORMAT, "the path of its values is longer than %d bytes",
+                        MAX_PATH - 1);
+    strcpy(path, real);
+    return VBS_OK;
+}
+
 /* A whole number in text, or missing where it is not given. */
 static enum vbs_status entry_number(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
                                     const char *key, int64_t missing, int64_t *number)
@@ -222,6 +277,8 @@ static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_
     if (!location)
         return vbs_fail(ctx, VBS_FORMAT, "external data without a location");
     status = external_path(ctx, file, location, path);
+    if (status == VBS_OK)
+        status = follow_links(ctx, file, location, path);
     if (status == VBS_OK)
         status = entry_number(ctx, tensor, "offset", 0, &c->values.offset);
     if (status == VBS_OK)

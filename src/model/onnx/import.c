@@ -226,11 +226,18 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
     made->id = -1;
     made->draft = draft;
     for (int i = 0; i < draft->n_inputs; i++) {
-        const struct vbs_onnx_tensor *input = draft->inputs[i];
+        struct vbs_onnx_tensor *input = draft->inputs[i];
 
         if (!vbs_shape_valid(&draft->views[i]) ||
             vbs_shape_elements(&draft->views[i]) != vbs_shape_elements(&input->shape))
             return vbs_fail(im->ctx, VBS_FORMAT, "input has another number of elements than asked");
+        /* One node may make thousands of operators, each of which reads the one before it: adding
+         * the last of them adds all others, as deep as they are. */
+        if (input->id < 0 && input->draft->depth >= MAX_DEPTH) {
+            status = vbs_onnx_add(im, input);
+            if (status != VBS_OK)
+                return status;
+        }
         if (input->id < 0 && input->draft->depth >= draft->depth)
             draft->depth = input->draft->depth + 1;
     }

@@ -7,6 +7,7 @@
 #include "support/onnx_wrong.h"
 #include "support/tap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -244,6 +245,111 @@ static void check_tensors(void)
     ok(vbs_onnx_read_tensor(&ctx, path_of("none.pb"), &read) == VBS_IO, "nor when it is not there");
 }
 
+/* ---- values in files that symbolic links lead to ---- */
+
+/* The model in "models" reads its weights from the link "w.bin", which leads to target. */
+static void check_link(const char *what, const char *model, const char *target,
+                       enum vbs_status status)
+{
+    struct vbs_ctx ctx = {0};
+
+    unlink(path_of("models/w.bin"));
+    ok(symlink(target, path_of("models/w.bin")) == 0 && load(&ctx, path_of(model)) == status, "%s",
+       what);
+    if (status == VBS_FORMAT)
+        ok(strstr(vbs_detail(&ctx), "'w.bin', a link to a file that is not within the model's") !=
+               NULL,
+           "is said: %s", vbs_detail(&ctx));
+}
+
+static void check_links(void)
+{
+    static const char *const FILES[] = {"models/m.onnx",    "models/w.bin", "models/sub/w.bin",
+                                        "models/blob.onnx", "cache/w.bin",  "cache/m.onnx",
+                                        "models2/w.bin"};
+    static const char *const FOLDERS[] = {"models/sub", "models", "cache", "models2"};
+    struct bytes graph = onnx_usual_graph(), model, zeros = {0};
+
+    for (int i = 3; i >= 0; i--)
+        mkdir(path_of(FOLDERS[i]), 0700);
+    for (int i = 0; i < 108; i++)
+        bytes_add(&zeros, "\0\0\0\0", 4);
+    onnx_add_external(&graph, "w.bin", "0");
+    model = onnx_model(13, &graph);
+    ok(bytes_write(&model, path_of("models/m.onnx")) &&
+           bytes_write(&model, path_of("cache/m.onnx")) &&
+           bytes_write(&zeros, path_of("models/sub/w.bin")) &&
+           bytes_write(&zeros, path_of("models2/w.bin")) &&
+           bytes_write(&zeros, path_of("cache/w.bin")) &&
+           symlink("../cache/m.onnx", path_of("models/blob.onnx")) == 0,
+       "models and links");
+    bytes_clear(&model);
+    bytes_clear(&zeros);
+    check_link("a link to a file in a folder below", "models/m.onnx", "sub/w.bin", VBS_OK);
+    check_link("a link that leaves the folder and comes back", "models/m.onnx",
+               "../models/sub/w.bin", VBS_OK);
+    check_link("a link that leaves the folder", "models/m.onnx", "../cache/w.bin", VBS_FORMAT);
+    check_link("a link into a folder whose name begins alike", "models/m.onnx", "../models2/w.bin",
+               VBS_FORMAT);
+    check_link("an absolute link", "models/m.onnx", "/etc/passwd", VBS_FORMAT);
+    check_link("a link that leads nowhere", "models/m.onnx", "none.bin", VBS_IO);
+    check_link("a link to the folder of the file that the model's path is a link to",
+               "models/blob.onnx", "../cache/w.bin", VBS_OK);
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        unlink(path_of(FILES[i]));
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof FOLDERS[0]; i++)
+        rmdir(path_of(FOLDERS[i]));
+}
+
+/* ---- depth ---- */
+
+struct deep {
+    enum vbs_status status;
+    int n_layers;
+};
+
+static void *load_deep(void *data)
+{
+    struct deep *deep = data;
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    deep->status = vbs_network_load(&ctx, path_of("m.onnx"), NULL, &network);
+    if (deep->status == VBS_OK) {
+        deep->n_layers = network->n_layers;
+        vbs_network_free(network);
+    } else {
+        printf("# %s\n", vbs_detail(&ctx));
+    }
+    return NULL;
+}
+
+/* One node that reads its input x many times becomes 2 x and as many additions; the stack has 192
+ * KiB. */
+static void check_depth(const char *op)
+{
+    char inputs[2 * 4000 + 1];
+    struct bytes graph = onnx_usual_graph(), model;
+    struct deep deep = {.n_layers = 0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    for (int i = 0; i < 4000; i++)
+        memcpy(inputs + 2 * i, "x ", 2);
+    inputs[2 * 4000 - 1] = '\0';
+    onnx_add_node(&graph, onnx_node(op, inputs, "y"));
+    model = onnx_model(13, &graph);
+    ok(bytes_write(&model, path_of("m.onnx")), "a file of %zu bytes", model.length);
+    bytes_clear(&model);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 192 << 10);
+    if (ok(pthread_create(&thread, &attributes, load_deep, &deep) == 0, "a thread"))
+        pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    ok(deep.status == VBS_OK && deep.n_layers == 3999,
+       "a %s that reads its input 4000 times has %d layers", op, deep.n_layers);
+}
+
 int main(void)
 {
     struct bytes hundred = {0};
@@ -257,6 +363,9 @@ int main(void)
     for (size_t i = 0; onnx_cases[i].what; i++)
         check_case(i);
     check_opsets();
+    check_links();
+    check_depth("Sum");
+    check_depth("Mean");
     check_wire();
     check_many();
     check_values();
