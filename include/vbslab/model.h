@@ -380,7 +380,7 @@ const char *vbs_model_text(int index);
  * leaves sizes open and input is null), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length,
  * or in the number of nodes; weights are not read.
  *
- * ONNX: opset 7 to 21; older ones where nothing is needed that they lack, and later ones up to 24.
+ * ONNX: opset 1 to 24.
  * Dimension 0 of the input is the batch if it is carried to every output; input is then a sample's
  * shape, else (whole) the file's, with or without that dimension.
  */
@@ -438,8 +438,12 @@ enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_netwo
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
 
-/* Number of parameters (conv weights count as one, and so on) that a file brings. 0: all seeded. */
+/* Number of arrays of parameters (the weights of a layer are one, its bias is another) that a file
+ * brings. 0: all parameters are seeded, or there are none. */
 int vbs_network_stored(const struct vbs_network *network);
+
+/* Parameters of all layers together, those of fused operators included. */
+int64_t vbs_network_parameters(const struct vbs_network *network);
 
 /* Values of a tensor as they are taken where no input is given, sample after sample in plain order:
  * uniform in [-1, 1). */

@@ -168,6 +168,14 @@ static bool is_onnx(const char *model)
     return cli_ends_in(model, ".onnx");
 }
 
+/* Where the weights of a network from an ONNX file come from: a word of the JSON. */
+static const char *weights_word(const struct vbs_network *network)
+{
+    if (vbs_network_parameters(network) == 0)
+        return "none";
+    return vbs_network_stored(network) > 0 ? "stored" : "seeded";
+}
+
 static enum vbs_status show_json(struct cli *cli, const char *model,
                                  const struct vbs_network *network)
 {
@@ -175,9 +183,7 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
     json_t *root = network_json(network, &failed), *layers = json_array();
 
     if (is_onnx(model)) {
-        bool stored = vbs_network_stored(network) > 0;
-
-        cli_json_put(root, "weights", json_string(stored ? "stored" : "seeded"), &failed);
+        cli_json_put(root, "weights", json_string(weights_word(network)), &failed);
         cli_json_put(root, "whole", json_boolean(network->whole), &failed);
     }
     for (int k = 1; k <= network->n_layers; k++)
@@ -284,8 +290,9 @@ static bool has_concat(const struct vbs_network *network)
 /* What a table does not show of a network from an ONNX file. */
 static void print_notes(const struct vbs_network *network)
 {
-    printf("\nweights: %s\n",
-           vbs_network_stored(network) > 0 ? "from the file" : "seeded, the file has none");
+    printf("\nweights: %s\n", vbs_network_parameters(network) == 0 ? "none"
+                              : vbs_network_stored(network) > 0    ? "from the file"
+                                                                   : "seeded, the file has none");
     if (network->whole)
         printf("samples: whole inputs of the file; it computes along dimension 0\n");
 }

@@ -72,6 +72,16 @@ done
 refuses "a schedule whose weights are negative" 1 "'weight_bytes' is out of range" \
     replay example.csv negative.json
 
+# --- an ONNX file without weights: y = Relu(x) ---
+
+printf '\010\010\102\002\020\015\072\050\012\014\012\001x\022\001y\042\004Relu' >relu.onnx
+printf '\132\023\012\001x\022\016\012\014\010\001\022\010\012\002\010\002\012\002\010\003\142\003\012\001y' \
+    >>relu.onnx
+run models show relu.onnx
+[ $code -eq 0 ] && grep -qx 'weights: none' out && "$VBSLAB" models show relu.onnx --json |
+    grep -q '"weights": "none"'
+report $? "only a network that has weights has seeded ones"
+
 # --- the demo ---
 
 run demo

@@ -1,5 +1,8 @@
 /*
- * Building a network operator by operator, as readers of files meet them. Shapes are inferred and
+ * What the readers of files use to make networks: the table of operators (op.h), shapes (shape.h),
+ * the values of parameters (values.h), and the builder.
+ *
+ * A network is built operator by operator, as readers of files meet them. Shapes are inferred and
  * checked at once; fusion is settled at the end, when all readers of a tensor are known.
  */
 #ifndef VBS_MODEL_NETWORK_NETWORK_H
@@ -7,6 +10,8 @@
 
 #include "vbslab/model.h"
 
+#include "model/network/op.h"
+#include "model/network/shape.h"
 #include "model/network/values.h"
 
 /* An operator as a file lists it. */

@@ -131,6 +131,15 @@ int vbs_network_stored(const struct vbs_network *network)
     return network->parameters ? network->parameters->n_stored : 0;
 }
 
+int64_t vbs_network_parameters(const struct vbs_network *network)
+{
+    int64_t n = 0;
+
+    for (int k = 1; k <= network->n_layers; k++)
+        n += network->layers[k].parameters;
+    return n;
+}
+
 void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values)
 {
     uniform(splitmix((uint64_t)tensor, UINT64_C(0x7465)), first, count, 0, 1, values);

@@ -10,75 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Types of TensorProto. */
-static const struct {
-    const char *name;
-    bool known, whole;
-    enum vbs_element element;
-} TYPES[] = {{"UNDEFINED", false, false, 0},     {"FLOAT", true, false, VBS_F32},
-             {"UINT8", true, true, VBS_U8},      {"INT8", true, true, VBS_I8},
-             {"UINT16", true, true, VBS_U16},    {"INT16", true, true, VBS_I16},
-             {"INT32", true, true, VBS_I32},     {"INT64", true, true, VBS_I64},
-             {"STRING", false, false, 0},        {"BOOL", true, true, VBS_U8},
-             {"FLOAT16", true, false, VBS_F16},  {"DOUBLE", true, false, VBS_F64},
-             {"UINT32", true, true, VBS_U32},    {"UINT64", true, true, VBS_U64},
-             {"COMPLEX64", false, false, 0},     {"COMPLEX128", false, false, 0},
-             {"BFLOAT16", true, false, VBS_BF16}};
-
-static bool is_listed(int type)
-{
-    return type >= 0 && type < (int)(sizeof TYPES / sizeof TYPES[0]);
-}
-
-bool vbs_onnx_element(int type, enum vbs_element *element)
-{
-    if (!is_listed(type) || !TYPES[type].known)
-        return false;
-    *element = TYPES[type].element;
-    return true;
-}
-
-bool vbs_onnx_is_whole(int type)
-{
-    return is_listed(type) && TYPES[type].whole;
-}
-
-const char *vbs_onnx_type_name(int type)
-{
-    return is_listed(type) ? TYPES[type].name : "of a later version";
-}
-
-char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t size)
-{
-    if (shape->n_dims == 0)
-        snprintf(buffer, size, "scalar");
-    else
-        vbs_shape_format(shape, buffer, size);
-    return buffer;
-}
-
-void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride)
-{
-    int64_t each = 1;
-
-    for (int i = shape->n_dims - 1; i >= 0; i--) {
-        stride[i] = each;
-        each *= shape->dim[i];
-    }
-}
-
-bool vbs_onnx_bounded(const struct vbs_shape *shape)
-{
-    int64_t elements = 1;
-
-    for (int d = 0; d < shape->n_dims; d++)
-        if (shape->dim[d] < 0 ||
-            (shape->dim[d] > 0 &&
-             (!vbs_mul(elements, shape->dim[d], &elements) || elements > VBS_MAX_ELEMENTS)))
-            return false;
-    return true;
-}
-
 static bool is_plain(const struct vbs_shape *shape, const int64_t *stride)
 {
     int64_t each = 1;
@@ -482,4 +413,18 @@ enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im, struct vbs_on
     }
     *n = (int)count;
     return VBS_OK;
+}
+
+/* ---- constants that nodes give ---- */
+
+enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
+                                      const struct vbs_shape *shape,
+                                      const struct vbs_onnx_number *numbers)
+{
+    struct vbs_onnx_constant *made;
+    enum vbs_status status = vbs_onnx_constant_new(im, type, shape, numbers, &made);
+
+    if (status == VBS_OK)
+        vbs_onnx_give_constant(im, 0, made);
+    return status;
 }

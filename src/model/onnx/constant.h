@@ -6,7 +6,8 @@
 #ifndef VBS_MODEL_ONNX_CONSTANT_H
 #define VBS_MODEL_ONNX_CONSTANT_H
 
-#include "model/network/values.h"
+#include "model/network/network.h"
+#include "model/onnx/types.h"
 
 struct vbs_onnx_import;
 
@@ -34,25 +35,6 @@ struct vbs_onnx_constant {
     const struct vbs_onnx_number *numbers;
     bool computed;
 };
-
-/* Bytes of the first dimensions as text: "2x3", "scalar". Returns buffer. */
-char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t size);
-
-/* Strides of a shape whose elements lie one after the other. */
-void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride);
-
-/* Whether the dimensions of a constant that are not 0 make at most VBS_MAX_ELEMENTS: then so do any
- * of them, in any order. */
-bool vbs_onnx_bounded(const struct vbs_shape *shape);
-
-/* Whether elements of this type are whole numbers, or booleans. */
-bool vbs_onnx_is_whole(int type);
-
-/* Element type of values of a TensorProto.DataType; false when vbslab does not know it. */
-bool vbs_onnx_element(int type, enum vbs_element *element);
-
-/* "FLOAT16" and so on; never null. */
-const char *vbs_onnx_type_name(int type);
 
 /* Makes a constant of numbers, which are kept as they are and belong to im's arena. */
 enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
@@ -116,5 +98,10 @@ enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_cons
 enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
                                        struct vbs_onnx_constant *constant, int most,
                                        int64_t *values, int *n) VBS_MUST_CHECK;
+
+/* Numbers as the constant that is output 0. */
+enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
+                                      const struct vbs_shape *shape,
+                                      const struct vbs_onnx_number *numbers) VBS_MUST_CHECK;
 
 #endif

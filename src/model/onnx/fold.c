@@ -14,26 +14,6 @@
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;
 
-enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
-                                      const struct vbs_shape *shape, const number *numbers)
-{
-    constant *made;
-    enum vbs_status status = vbs_onnx_constant_new(im, type, shape, numbers, &made);
-
-    if (status == VBS_OK)
-        vbs_onnx_give_constant(im, 0, made);
-    return status;
-}
-
-long double vbs_onnx_rounded(int type, long double value)
-{
-    if (type == BOOL)
-        return value != 0;
-    if (vbs_onnx_is_whole(type))
-        return truncl(value);
-    return type == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE ? (double)value : (float)value;
-}
-
 /* ---- value by value ---- */
 
 static long double unary(int op, long double x)

@@ -2,9 +2,9 @@
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "model/onnx/import.h"
 
 #include <search.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +15,7 @@ struct builder {
     struct vbs_arena *arena;
     struct vbs_onnx_graph *graph;
     const Onnx__GraphProto *proto;
+    const struct vbs_onnx_reading *reading;
     void *names;         /* tsearch tree of struct vbs_onnx_value */
     unsigned char *mark; /* of nodes */
 };
@@ -109,9 +110,9 @@ static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx
 }
 
 /* Inputs of the graph; files of IR version 3 list initialisers among them. */
-static enum vbs_status add_inputs(struct builder *b, const struct vbs_onnx_binding *bindings,
-                                  int n_bindings)
+static enum vbs_status add_inputs(struct builder *b)
 {
+    const struct vbs_onnx_binding *bindings = b->reading->bindings;
     int n = 0;
 
     for (size_t i = 0; i < b->proto->n_input; i++) {
@@ -129,7 +130,7 @@ static enum vbs_status add_inputs(struct builder *b, const struct vbs_onnx_bindi
             return vbs_fail(b->ctx, VBS_FORMAT, "input '%.100s' is there twice, or unnamed",
                             value->name);
         value->input = input;
-        for (int k = 0; k < n_bindings; k++)
+        for (int k = 0; k < b->reading->n_bindings; k++)
             if (bindings[k].input == n)
                 path = bindings[k].path;
         n++;
@@ -158,6 +159,26 @@ static const char *label_of(const Onnx__NodeProto *node)
     if (!name[0] || (is_number(name) && !is_number(output)))
         name = output;
     return name[0] ? name : "?";
+}
+
+static bool is_onnx(const char *domain)
+{
+    return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
+}
+
+static int compare_operator(const void *name, const void *operator)
+{
+    return strcmp(name, ((const struct vbs_onnx_operator *)operator)->name);
+}
+
+/* Null where it is none of those that are known. */
+static const struct vbs_onnx_operator *find_operator(const struct builder *b,
+                                                     const Onnx__NodeProto *node)
+{
+    if (!is_onnx(text_of(node->domain)))
+        return NULL;
+    return bsearch(text_of(node->op_type), b->reading->operators, (size_t)b->reading->n_operators,
+                   sizeof *b->reading->operators, compare_operator);
 }
 
 static enum vbs_status add_outputs_of(struct builder *b, int number)
@@ -233,8 +254,10 @@ static enum vbs_status add_nodes(struct builder *b)
     for (size_t i = 0; i < n && status == VBS_OK; i++) {
         const Onnx__NodeProto *proto = b->proto->node[i];
 
-        graph->nodes[i] = (struct vbs_onnx_node){
-            .proto = proto, .op = text_of(proto->op_type), .label = label_of(proto)};
+        graph->nodes[i] = (struct vbs_onnx_node){.proto = proto,
+                                                 .op = text_of(proto->op_type),
+                                                 .operator= find_operator(b, proto),
+                                                 .label = label_of(proto)};
         status = add_outputs_of(b, (int)i);
     }
     for (size_t i = 0; i < n && status == VBS_OK; i++)
@@ -406,16 +429,6 @@ static void find_weights(struct vbs_onnx_graph *graph)
 
 /* ---- what cannot be imported ---- */
 
-static bool is_onnx(const char *domain)
-{
-    return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
-}
-
-static bool is_known(const struct vbs_onnx_node *node)
-{
-    return is_onnx(text_of(node->proto->domain)) && vbs_onnx_find_operator(node->op);
-}
-
 static bool same_operator(const struct vbs_onnx_node *a, const struct vbs_onnx_node *b)
 {
     return strcmp(a->op, b->op) == 0 &&
@@ -482,7 +495,7 @@ static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onn
     struct unknown unknown = {.n = 0};
 
     for (int i = 0; i < graph->n_nodes; i++)
-        if (!is_known(&graph->nodes[i]))
+        if (!graph->nodes[i].operator)
             note_unknown(&unknown, &graph->nodes[i]);
     return unknown.n ? fail_unknown(ctx, &unknown) : VBS_OK;
 }
@@ -531,8 +544,7 @@ static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *m
     return VBS_OK;
 }
 
-static enum vbs_status read_graph(struct builder *b, const struct vbs_onnx_binding *bindings,
-                                  int n_bindings)
+static enum vbs_status read_graph(struct builder *b)
 {
     size_t n = b->proto->n_initializer + b->proto->n_input + 1;
     enum vbs_status status;
@@ -544,7 +556,7 @@ static enum vbs_status read_graph(struct builder *b, const struct vbs_onnx_bindi
         return vbs_no_memory(b->ctx);
     status = add_initialisers(b);
     if (status == VBS_OK)
-        status = add_inputs(b, bindings, n_bindings);
+        status = add_inputs(b);
     if (status == VBS_OK)
         status = add_nodes(b);
     if (status == VBS_OK)
@@ -560,18 +572,22 @@ static enum vbs_status read_graph(struct builder *b, const struct vbs_onnx_bindi
 }
 
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
-                                    const struct vbs_onnx_binding *bindings, int n_bindings,
-                                    struct vbs_arena *arena, struct vbs_onnx_graph *graph)
+                                    const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
+                                    struct vbs_onnx_graph *graph)
 {
     struct vbs_onnx_graph made = {.file = file};
-    struct builder b = {.ctx = ctx, .arena = arena, .graph = &made, .proto = file->model->graph};
+    struct builder b = {.ctx = ctx,
+                        .arena = arena,
+                        .graph = &made,
+                        .proto = file->model->graph,
+                        .reading = reading};
     enum vbs_status status;
 
     if (!b.proto)
         return vbs_fail(ctx, VBS_FORMAT, "no graph; this is no ONNX file, or an empty one");
     status = find_opset(ctx, file->model, &made);
     if (status == VBS_OK)
-        status = read_graph(&b, bindings, n_bindings);
+        status = read_graph(&b);
     tdestroy(b.names, keep);
     if (status == VBS_OK)
         *graph = made;

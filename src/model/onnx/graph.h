@@ -7,9 +7,22 @@
 #include "model/onnx/onnx.h"
 #include "model/onnx/file.h"
 
+struct vbs_onnx_import;
+
+/* An operator of ONNX, and how its nodes are imported. */
+struct vbs_onnx_operator {
+    const char *name;
+    /* Imports im->node with tensors among its inputs; null: it works on constants only. */
+    enum vbs_status (*import)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
+    /* Imports im->node with no tensor among its inputs; null: it works on tensors only. */
+    enum vbs_status (*fold)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
+    int op; /* enum vbs_op, or a number that the two functions know */
+};
+
 struct vbs_onnx_node {
     const Onnx__NodeProto *proto;
-    const char *op;    /* its op_type */
+    const char *op; /* its op_type */
+    const struct vbs_onnx_operator *operator;
     const char *label; /* its name, else that of its first output, for messages */
     int n_inputs;
     const int *inputs; /* values; -1: left out */
@@ -41,12 +54,20 @@ struct vbs_onnx_graph {
     bool weightless;
 };
 
+/* What a graph is read with. */
+struct vbs_onnx_reading {
+    /* The operators that are known, ascending by name. */
+    const struct vbs_onnx_operator *operators;
+    int n_operators;
+    const struct vbs_onnx_binding *bindings;
+    int n_bindings;
+};
+
 /* arena holds the graph; file and what it lives with must outlive it. VBS_FORMAT: names that
  * nothing makes or that are made twice, cycles, an input that is missing; VBS_UNSUPPORTED: more
  * than one input, operators that vbslab does not know, all in one line. */
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
-                                    const struct vbs_onnx_binding *bindings, int n_bindings,
-                                    struct vbs_arena *arena,
+                                    const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph) VBS_MUST_CHECK;
 
 /* Puts the node before what went wrong. */

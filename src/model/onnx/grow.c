@@ -1,7 +1,7 @@
 /* Operators whose output is larger than an input: Concat, Pad, Expand, Tile, Resize. */
 #include "base/fail.h"
 #include "model/onnx/ops.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,7 @@
 
 #include "base/fail.h"
 #include "base/utf8.h"
-#include "model/network/op.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -454,7 +453,7 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
 
 static enum vbs_status import_node(struct vbs_onnx_import *im)
 {
-    const struct vbs_onnx_operator *operator= vbs_onnx_find_operator(im->node->op);
+    const struct vbs_onnx_operator *operator= im->node->operator;
     bool tensors = false;
     enum vbs_status status;
 

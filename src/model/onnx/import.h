@@ -164,22 +164,6 @@ enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im) VBS_MUST_CHECK
 
 /* ---- operators of ONNX ---- */
 
-/* What a handler is told of the operator beside the import. */
-struct vbs_onnx_operator {
-    const char *name;
-    /* Imports im->node with tensors among its inputs; null: it works on constants only. */
-    enum vbs_status (*import)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
-    /* Imports im->node with no tensor among its inputs; null: it works on tensors only. */
-    enum vbs_status (*fold)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
-    int op; /* enum vbs_op, or what fold's functions know */
-};
-
-/* Ascending by name; ends with a null name. */
-extern const struct vbs_onnx_operator vbs_onnx_operators[];
-
-/* Null when it is none of them. */
-const struct vbs_onnx_operator *vbs_onnx_find_operator(const char *name);
-
 #define VBS_ONNX_HANDLER(name)                                                                     \
     enum vbs_status vbs_onnx_##name(struct vbs_onnx_import *im,                                    \
                                     const struct vbs_onnx_operator *operator)

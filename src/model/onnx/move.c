@@ -1,7 +1,7 @@
 /* Operators that change where values stand: Transpose, Slice and their like. */
 #include "base/fail.h"
 #include "model/onnx/ops.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Normalisations. */
 #include "base/fail.h"
 #include "model/onnx/ops.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <math.h>
 #include <string.h>

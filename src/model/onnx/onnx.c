@@ -3,8 +3,8 @@
 #include "base/ctx.h"
 #include "base/fail.h"
 #include "base/utf8.h"
-#include "model/onnx/import.h"
-#include "model/network/shape.h"
+#include "model/onnx/ops.h"
+#include "model/network/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +295,10 @@ static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network 
 static enum vbs_status load(struct loader *l, const struct vbs_onnx_binding *bindings,
                             int n_bindings, struct vbs_network **network)
 {
+    const struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
+                                             .n_operators = vbs_onnx_n_operators,
+                                             .bindings = bindings,
+                                             .n_bindings = n_bindings};
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
     bool batch = true;
@@ -305,7 +309,7 @@ static enum vbs_status load(struct loader *l, const struct vbs_onnx_binding *bin
     memcpy(path, l->path, bytes);
     status = vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file);
     if (status == VBS_OK)
-        status = vbs_onnx_graph_read(l->ctx, &l->file, bindings, n_bindings, &l->arena, &l->graph);
+        status = vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph);
     if (status == VBS_OK)
         status = read_dims(l);
     if (status == VBS_OK)

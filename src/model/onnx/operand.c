@@ -1,7 +1,7 @@
 /* Constants that meet tensors: as attributes, as weights of a layer, as operands. */
 #include "base/fail.h"
 #include "model/onnx/ops.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <float.h>
 #include <math.h>

@@ -120,17 +120,7 @@ const struct vbs_onnx_operator vbs_onnx_operators[] = {
     {NULL, NULL, NULL, 0},
 };
 
-static int compare(const void *name, const void *operator)
-{
-    return strcmp(name, ((const struct vbs_onnx_operator *)operator)->name);
-}
-
-const struct vbs_onnx_operator *vbs_onnx_find_operator(const char *name)
-{
-    return bsearch(name, vbs_onnx_operators,
-                   sizeof vbs_onnx_operators / sizeof vbs_onnx_operators[0] - 1,
-                   sizeof vbs_onnx_operators[0], compare);
-}
+const int vbs_onnx_n_operators = sizeof vbs_onnx_operators / sizeof vbs_onnx_operators[0] - 1;
 
 const char *vbs_onnx_operator(int index, bool *layer)
 {

@@ -4,6 +4,10 @@
 
 #include "model/onnx/import.h"
 
+/* Every operator of ONNX that can be imported, ascending by name; a null name ends the list. */
+extern const struct vbs_onnx_operator vbs_onnx_operators[];
+extern const int vbs_onnx_n_operators;
+
 /* Operators that are computed on constants only, beside those of enum vbs_op. */
 enum {
     VBS_FOLD_NOT = VBS_N_OPS,
@@ -17,16 +21,6 @@ enum {
     VBS_FOLD_OR,
     VBS_FOLD_XOR
 };
-
-/* ---- constants ---- */
-
-/* Numbers as the constant that is output 0. */
-enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
-                                      const struct vbs_shape *shape,
-                                      const struct vbs_onnx_number *numbers) VBS_MUST_CHECK;
-
-/* value as one of a TensorProto.DataType. */
-long double vbs_onnx_rounded(int type, long double value);
 
 /* ---- shapes that files ask for ---- */
 

@@ -1,7 +1,7 @@
 /* Operators on pairs of values, and those that work value by value. */
 #include "base/fail.h"
 #include "model/onnx/ops.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <float.h>
 #include <math.h>

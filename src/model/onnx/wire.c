@@ -29,7 +29,7 @@ enum message {
 };
 
 /* What happens to a field; those that are not listed are left out. */
-enum action {
+enum field_action {
     LEAVE,
     COPY,   /* a number, or a string */
     PACKED, /* an array of numbers, of any length */
@@ -40,7 +40,7 @@ enum action {
 
 struct field {
     int number;
-    enum action action;
+    enum field_action action;
     enum message message; /* that it is, for ENTER */
     const char *name;     /* of what is refused */
     bool once;            /* a second one would be merged with the first */

@@ -8,7 +8,7 @@
 #ifndef VBS_MODEL_ONNX_WIRE_H
 #define VBS_MODEL_ONNX_WIRE_H
 
-#include "model/network/values.h"
+#include "model/network/network.h"
 
 /* Limits of what a file may ask memory for. */
 #define VBS_ONNX_MAX_SKELETON ((size_t)32 << 20) /* bytes */

@@ -4,8 +4,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "model/text/lines.h"
-#include "model/network/op.h"
-#include "model/network/shape.h"
+#include "model/network/network.h"
 
 #include <locale.h>
 #include <math.h>

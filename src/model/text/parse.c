@@ -7,8 +7,6 @@
 #include "model/text/keys.h"
 #include "model/text/lines.h"
 #include "model/network/network.h"
-#include "model/network/op.h"
-#include "model/network/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

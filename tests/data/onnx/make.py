@@ -322,6 +322,44 @@ def opset(version, results=None):
     return n.save(ir=3 if version == 7 else 7, results=results)
 
 
+def old(version, results=None):
+    """The same network in the words of versions before 7, and of 9."""
+    n = Net("old_%02d" % version, version, [1, 4, 6, 6], seed=6)
+    consumed = {"consumed_inputs": [0]} if version < 6 else {}
+    test = {"is_test": 1} if version < 7 else {}
+    y = n.op("Conv", "x", n.weight(6, 4, 3, 3), pads=[1, 1, 1, 1])
+    y = n.op("Add", y, n.weight(*([6] if version < 7 else [6, 1, 1])),
+             **({"broadcast": 1, "axis": 1} if version < 7 else {}))
+    scale = (1 + 0.2 * n.random.randn(6)).astype(np.float32)
+    mean, shift = (0.3 * n.random.randn(2, 6)).astype(np.float32)
+    variance = n.random.uniform(0.5, 2, 6).astype(np.float32)
+    if version == 9:  # written out: onnx.reference trains in version 9
+        factor = (scale / np.sqrt(variance + np.float32(1e-3))).reshape(6, 1, 1)
+        y = n.op("Mul", y, n.constant(factor))
+        y = n.op("Add", y, n.constant(shift.reshape(6, 1, 1) - factor * mean.reshape(6, 1, 1)))
+    else:
+        y = n.op("BatchNormalization", y, *map(n.constant, (scale, shift, mean, variance)),
+                 epsilon=1e-3, **test,
+                 **({"consumed_inputs": [0, 0, 0, 1, 1]} if version < 6 else {}))
+    slopes = n.weight(*([6] if version < 7 else [6, 1, 1]), scale=0.2)
+    y = n.op("PRelu", y, slopes, **consumed)
+    y = n.op("Pad", y, **{"paddings" if version < 2 else "pads": [0, 0, 1, 0, 0, 0, 0, 1]},
+             value=0.25)
+    y = n.op("Clip", n.op("LeakyRelu", y, alpha=0.1, **consumed), min=-0.5, max=1.5, **consumed)
+    y = n.op("Dropout", n.op("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]), **test)
+    a, b = n.op("Split", y, outputs=2, axis=1, split=[3, 3])
+    y = n.op("Concat", n.op("Sum", a, b, **consumed), n.op("Sigmoid", b, **consumed), axis=1)
+    if version < 5:
+        y = n.op("Reshape", y, shape=[0, -1], **consumed)
+    else:
+        y = n.op("Reshape", y, n.ints(0, -1))
+    y = n.op("Gemm", y, n.weight(54, 5, scale=0.2), n.weight(5),
+             **({"broadcast": 1} if version < 7 else {}))
+    y = n.op("Softmax", y, axis=1)
+    n.output(y, "y")
+    return n.save(ir=3, results=results)
+
+
 if __name__ == "__main__":
     torch_flatten(11, torch_flatten(14))  # onnx.reference trains in version 11
     for make in (torch_gates, keras_nhwc, segment, outputs, one_channel, whole, normals,
@@ -331,5 +369,8 @@ if __name__ == "__main__":
     known = opset(9)
     opset(7, known)  # onnx.reference knows neither its Upsample
     opset(10, known)  # nor its Resize
-    for version in (11, 13, 18, 21):
+    for version in (11, 13, 18, 21, 22, 23, 24):
         opset(version)
+    known = old(9)
+    for version in (1, 2, 4, 5, 6):  # onnx.reference knows few operators of these
+        old(version, known)

@@ -110,6 +110,21 @@ static const struct {
     {"opset_13", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_18", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
     {"opset_21", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_22", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_23", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"opset_24", "conv+clip pad slice resize slice slice reducesum mul reducemax softmax"},
+    {"old_01",
+     "conv+batchnorm prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
+    {"old_02",
+     "conv+batchnorm prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
+    {"old_04",
+     "conv+batchnorm prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
+    {"old_05",
+     "conv+batchnorm prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
+    {"old_06",
+     "conv+batchnorm prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
+    {"old_09",
+     "conv+scale prelu pad+leakyrelu+clip maxpool slice slice add sigmoid concat fc softmax"},
 };
 
 static void describe(const struct vbs_network *network, char *text, size_t size)
