@@ -23,7 +23,7 @@ int cli_unknown_command(struct cli *cli, const char *name)
     const char *names[MOST_COMMANDS], *nearest;
     int n = 0;
 
-    for (; cli->commands[n] && n < MOST_COMMANDS; n++)
+    for (; n < MOST_COMMANDS && cli->commands[n]; n++)
         names[n] = cli->commands[n]->name;
     nearest = vbs_nearest_name(name, names, n);
     if (nearest)
