@@ -81,6 +81,7 @@ struct vbs_compare {
     int64_t weight_bytes; /* of all layers of the profile planned on, whatever the packing */
     /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
     struct vbs_provenance provenance, judge;
+    char hash[VBS_PROFILE_HASH_SIZE], judge_hash[VBS_PROFILE_HASH_SIZE]; /* of their contents */
     bool self_judged;
     enum vbs_intervals intervals;
     int n_budgets, n_planners;
@@ -166,15 +167,14 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  * Forms of the same result; each gives a text to be freed, ending with a newline. Only
  * VBS_NO_MEMORY can happen.
  *
- * The table is for people: at most 100 columns, control characters of names made visible; colour
- * adds ANSI sequences. JSON is an object for one comparison and an array of them for
- * several; CSV has its fields, the outer ones repeated in each line. Numbers there are exact;
- * what is not known, or of an infeasible row (gains, intervals, noise, a least budget where none
- * helps), is null or empty. An infeasible row keeps 0 for its other numbers, as struct
- * vbs_compare_row does; its feasible is false.
+ * The table is for people: lines of at most `columns` characters (0: of 100; less than 40 counts as
+ * 40), control characters of names made visible; colour adds ANSI sequences. JSON is always an
+ * object, with all comparisons in its array "profiles"; where there is one only, its keys also
+ * stand beside that array. CSV has the same fields, the outer ones repeated in each line. Numbers
+ * there are exact; what is not known is null or empty, and so are all results of an infeasible row.
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
-                                  bool colour, char **text) VBS_MUST_CHECK;
+                                  int columns, bool colour, char **text) VBS_MUST_CHECK;
 enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, char **text) VBS_MUST_CHECK;
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,

@@ -301,7 +301,8 @@ static enum vbs_status print_tables(struct cli *cli, const struct comparisons *a
 {
     for (int i = 0; i < all->n; i++) {
         char *text = NULL;
-        enum vbs_status status = vbs_compare_table(&cli->ctx, all->compares[i], cli->colour, &text);
+        enum vbs_status status =
+            vbs_compare_table(&cli->ctx, all->compares[i], cli->columns, cli->colour, &text);
 
         if (status != VBS_OK)
             return status;

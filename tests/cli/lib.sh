@@ -100,10 +100,10 @@ on_terminal()
 }
 
 # member FILE KEY: the values of all members of that name in JSON, one a line; only for numbers and
-# texts without brackets and commas.
+# texts without brackets and commas. Of a comparison of one profile, those of the object itself.
 member()
 {
-    tr '{}[],' '\n\n\n\n\n' <"$1" | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
+    sed '/^ "profiles": \[/,$d' "$1" | tr '{}[],' '\n\n\n\n\n' | sed -n "s/^ *\"$2\": *\(.*[^ ]\) *\$/\1/p"
 }
 
 # The example of VBS III, as docs/formats.md has it.

@@ -51,7 +51,7 @@ static void fill_row(struct vbs_compare_row *row, int b, int p)
 void report_sample_fill(struct report_sample *sample)
 {
     static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "dp-vbs"};
-    static const struct vbs_provenance CIRCUMSTANCES = {
+    static const struct vbs_provenance PROVENANCE = {
         .model = "googlenet",
         .input = "3x224x224",
         .backend = "onednn",
@@ -66,10 +66,12 @@ void report_sample_fill(struct report_sample *sample)
     *sample = (struct report_sample){
         .compare = {.profile_id = 7,
                     .judge_id = 7,
-                    .model = CIRCUMSTANCES.model,
+                    .model = PROVENANCE.model,
                     .request = REQUEST,
-                    .provenance = CIRCUMSTANCES,
-                    .judge = CIRCUMSTANCES,
+                    .provenance = PROVENANCE,
+                    .hash = "00112233445566778899aabbccddeeff",
+                    .judge_hash = "00112233445566778899aabbccddeeff",
+                    .judge = PROVENANCE,
                     .self_judged = true,
                     .intervals = VBS_INTERVALS_SAMPLES,
                     .n_budgets = SAMPLE_BUDGETS,

@@ -36,6 +36,12 @@ double vbs_form_gap_percent(double time_us, double bound_us);
 #define VBS_FORM_US_SIZE 32
 char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE]);
 
+/* A time in us, ms or s by its size, in four digits: "46.75 ms". Returns buffer. */
+char *vbs_form_time(double us, char buffer[VBS_FORM_US_SIZE]);
+
+/* True where a backend computed the times and nothing was run. */
+bool vbs_form_is_modelled(const struct vbs_provenance *provenance);
+
 /* Row of budget b and planner p. */
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p);
 

@@ -275,8 +275,8 @@ static const char *copy_text(struct vbs_arena *arena, const char *text, bool *fa
     return copy;
 }
 
-static struct vbs_provenance copy_provenances(struct vbs_arena *arena,
-                                              const struct vbs_provenance *from, bool *failed)
+static struct vbs_provenance copy_provenance(struct vbs_arena *arena,
+                                             const struct vbs_provenance *from, bool *failed)
 {
     return (struct vbs_provenance){
         .model = copy_text(arena, from->model, failed),
@@ -350,14 +350,16 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .weights = problem->weights,
         .copy = copy_channel(arena, problem, &failed),
         .weight_bytes = vbs_profile_weight_bytes(problem->profile),
-        .provenance = copy_provenances(arena, &problem->profile->provenance, &failed),
-        .judge = copy_provenances(arena, &judge->provenance, &failed),
+        .provenance = copy_provenance(arena, &problem->profile->provenance, &failed),
+        .judge = copy_provenance(arena, &judge->provenance, &failed),
         .self_judged = vbs_judge_is_same(problem->profile, judge, problem->weights),
         .n_budgets = n_budgets,
         .budgets = copy_budgets(arena, budgets),
         .planners = copy_planners(arena, options, problem->weights, &n_planners),
     };
     owned->compare.model = owned->compare.provenance.model;
+    vbs_profile_hash(problem->profile, owned->compare.hash);
+    vbs_profile_hash(judge, owned->compare.judge_hash);
     owned->compare.n_planners = n_planners;
     owned->bound_us = vbs_arena_alloc(arena, (size_t)n_budgets, sizeof *owned->bound_us);
     owned->rows =

@@ -12,10 +12,17 @@ static void add_number(struct vbs_text *text, double value)
         vbs_text_add_double(text, value);
 }
 
-/* A gain of an infeasible row is none. */
+/* A number of an infeasible row is none. */
 static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
 {
     add_number(text, row->feasible ? percent : NAN);
+}
+
+static void add_int(struct vbs_text *text, const struct vbs_compare_row *row, int64_t value)
+{
+    vbs_text_add(text, ",");
+    if (row->feasible)
+        vbs_text_addf(text, "%lld", (long long)value);
 }
 
 /* The columns that came later stand at the end. */
@@ -30,7 +37,7 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
     add_gain(text, row, row->gain_over_fbs_best.low_percent);
     add_gain(text, row, row->gain_over_fbs_best.high_percent);
     vbs_text_addf(text, ",%s,%s", VERDICTS[row->noise], vbs_form_intervals(compare->intervals));
-    add_number(text, row->latency_us);
+    add_gain(text, row, row->latency_us);
     add_number(text, row->least_latency_us > 0 ? row->least_latency_us : NAN);
     add_number(text, compare->latency_bound_us);
 }
@@ -50,13 +57,29 @@ static void add_weights(struct vbs_text *text, const struct vbs_compare *compare
     add_gain(text, row, row->gain_over_mmcnn.high_percent);
     add_gain(text, row, row->gain_over_vdnn.low_percent);
     add_gain(text, row, row->gain_over_vdnn.high_percent);
-    vbs_text_addf(text, ",%lld", (long long)row->copied_bytes);
-    add_number(text, row->copy_us);
-    vbs_text_addf(text, ",%lld", (long long)row->resident_bytes);
+    add_int(text, row, row->copied_bytes);
+    add_gain(text, row, row->copy_us);
+    add_int(text, row, row->resident_bytes);
 }
 
+/* Where the times of a profile come from. */
+static void add_provenance(struct vbs_text *text, const char *hash,
+                           const struct vbs_provenance *from)
+{
+    vbs_text_addf(text, ",%s,", hash);
+    vbs_text_add_csv(text, from->backend);
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, from->library);
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, from->device);
+    vbs_text_add(text, ",");
+    if (from->threads)
+        vbs_text_addf(text, "%d", from->threads);
+}
+
+/* b: of the row's budget. */
 static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
-                    const struct vbs_compare_row *row)
+                    const struct vbs_compare_row *row, int b)
 {
     vbs_text_addf(text, "%lld,%lld,%s,", (long long)compare->profile_id,
                   (long long)compare->judge_id, compare->self_judged ? "true" : "false");
@@ -64,19 +87,24 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     vbs_text_addf(text, ",%lld,%s,%lld,%s,%s", (long long)compare->request,
                   vbs_io_word(compare->io), (long long)row->memory_bytes,
                   vbs_planner_name(row->planner), row->feasible ? "true" : "false");
-    add_number(text, row->per_sample_us);
-    add_number(text, row->samples_per_s);
-    vbs_text_addf(text, ",%lld", (long long)row->peak_bytes);
+    add_gain(text, row, row->per_sample_us);
+    add_gain(text, row, row->samples_per_s);
+    add_int(text, row, row->peak_bytes);
     add_gain(text, row, row->gain_over_fbs.percent);
     add_gain(text, row, row->gain_over_fbs_best.percent);
-    add_number(text, row->gap_percent);
-    vbs_text_addf(text, ",%d,%d", row->max_batch, row->min_batch);
-    add_number(text, row->plan_us);
+    add_gain(text, row, row->gap_percent);
+    add_int(text, row, row->max_batch);
+    add_int(text, row, row->min_batch);
+    add_gain(text, row, row->plan_us);
     vbs_text_add(text, ",");
     if (row->least_bytes < INT64_MAX)
         vbs_text_addf(text, "%lld", (long long)row->least_bytes);
     add_noise(text, compare, row);
     add_weights(text, compare, row);
+    add_number(text, compare->bound_us[b]);
+    add_provenance(text, compare->hash, &compare->provenance);
+    vbs_text_addf(text, ",%s,%s", vbs_form_is_modelled(&compare->provenance) ? "true" : "false",
+                  compare->judge_hash);
     vbs_text_add(text, "\n");
 }
 
@@ -94,10 +122,11 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "weights,gain_over_mmcnn_percent,gain_over_vdnn_percent,"
                        "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
                        "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
-                       "copy_us,resident_bytes\n");
+                       "copy_us,resident_bytes,bound_us,hash,backend,library,device,threads,"
+                       "modelled,judge_hash\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
-            add_row(&out, compares[i], &compares[i]->rows[r]);
+            add_row(&out, compares[i], &compares[i]->rows[r], r / compares[i]->n_planners);
     if (out.failed) {
         vbs_text_clear(&out);
         return vbs_no_memory(ctx);

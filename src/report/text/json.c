@@ -1,5 +1,9 @@
-/* A comparison as JSON, "vbslab-compare-1" (docs/formats.md). What is no number (a gain over an
- * infeasible baseline) is null; one comparison is an object, several are an array of them. */
+/*
+ * Comparisons as JSON, "vbslab-compare-1" (docs/formats.md): always an object with all of them in
+ * "profiles". Where there is one only, its keys also stand beside that array, which is all that
+ * version 1 had. What is no number (a gain over an infeasible baseline, or anything of a row that
+ * is infeasible itself) is null.
+ */
 #include "base/fail.h"
 #include "base/json.h"
 #include "report/common/common.h"
@@ -31,10 +35,20 @@ static json_t *string(const char *value)
     return made;
 }
 
-/* A gain of an infeasible row is none. */
+/* A number of an infeasible row is none. */
+static bool set_if(json_t *object, const char *key, bool feasible, double value)
+{
+    return set(object, key, feasible ? number(value) : json_null());
+}
+
+static bool set_int_if(json_t *object, const char *key, bool feasible, int64_t value)
+{
+    return set(object, key, feasible ? json_integer(value) : json_null());
+}
+
 static bool set_gain(json_t *object, const char *key, double percent, bool feasible)
 {
-    return set(object, key, feasible ? number(percent) : json_null());
+    return set_if(object, key, feasible, percent);
 }
 
 static json_t *verdict(enum vbs_noise_verdict noise)
@@ -53,12 +67,14 @@ static bool set_weights(json_t *object, const struct vbs_compare_row *row)
            set_gain(object, "gain_over_mmcnn_high_percent", mmcnn->high_percent, row->feasible) &&
            set_gain(object, "gain_over_vdnn_low_percent", vdnn->low_percent, row->feasible) &&
            set_gain(object, "gain_over_vdnn_high_percent", vdnn->high_percent, row->feasible) &&
-           set(object, "copied_bytes", json_integer(row->copied_bytes)) &&
-           set(object, "copy_us", number(row->copy_us)) &&
-           set(object, "resident_bytes", json_integer(row->resident_bytes));
+           set_int_if(object, "copied_bytes", row->feasible, row->copied_bytes) &&
+           set_if(object, "copy_us", row->feasible, row->copy_us) &&
+           set_int_if(object, "resident_bytes", row->feasible, row->resident_bytes);
 }
 
-static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights)
+/* bound_us: of the row's budget. */
+static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights,
+                        double bound_us)
 {
     const struct vbs_gain *fbs = &row->gain_over_fbs, *best = &row->gain_over_fbs_best;
     json_t *made = json_object();
@@ -66,15 +82,15 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
     if (set(made, "memory_bytes", json_integer(row->memory_bytes)) &&
         set(made, "planner", string(vbs_planner_name(row->planner))) &&
         set(made, "feasible", json_boolean(row->feasible)) &&
-        set(made, "per_sample_us", number(row->per_sample_us)) &&
-        set(made, "samples_per_s", number(row->samples_per_s)) &&
-        set(made, "peak_bytes", json_integer(row->peak_bytes)) &&
+        set_if(made, "per_sample_us", row->feasible, row->per_sample_us) &&
+        set_if(made, "samples_per_s", row->feasible, row->samples_per_s) &&
+        set_int_if(made, "peak_bytes", row->feasible, row->peak_bytes) &&
         set_gain(made, "gain_over_fbs_percent", fbs->percent, row->feasible) &&
         set_gain(made, "gain_over_fbs_best_percent", best->percent, row->feasible) &&
-        set(made, "gap_percent", number(row->gap_percent)) &&
-        set(made, "max_batch", json_integer(row->max_batch)) &&
-        set(made, "min_batch", json_integer(row->min_batch)) &&
-        set(made, "plan_us", number(row->plan_us)) &&
+        set_if(made, "gap_percent", row->feasible, row->gap_percent) &&
+        set_int_if(made, "max_batch", row->feasible, row->max_batch) &&
+        set_int_if(made, "min_batch", row->feasible, row->min_batch) &&
+        set_if(made, "plan_us", row->feasible, row->plan_us) &&
         set(made, "least_bytes",
             row->least_bytes < INT64_MAX ? json_integer(row->least_bytes) : json_null()) &&
         set_gain(made, "gain_over_fbs_low_percent", fbs->low_percent, row->feasible) &&
@@ -82,9 +98,10 @@ static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weig
         set_gain(made, "gain_over_fbs_best_low_percent", best->low_percent, row->feasible) &&
         set_gain(made, "gain_over_fbs_best_high_percent", best->high_percent, row->feasible) &&
         set(made, "within_noise", verdict(row->noise)) &&
-        set(made, "latency_us", number(row->latency_us)) &&
+        set_if(made, "latency_us", row->feasible, row->latency_us) &&
         set(made, "least_latency_us",
             row->least_latency_us > 0 ? number(row->least_latency_us) : json_null()) &&
+        set(made, "bound_us", number(bound_us)) &&
         (weights == VBS_WEIGHTS_EXCLUDED || set_weights(made, row)))
         return made;
     json_decref(made);
@@ -96,7 +113,9 @@ static json_t *make_rows(const struct vbs_compare *compare)
     json_t *made = json_array();
 
     for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
-        if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights)) != 0) {
+        if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights,
+                                                 compare->bound_us[i / compare->n_planners])) !=
+            0) {
             json_decref(made);
             made = NULL;
         }
@@ -117,35 +136,54 @@ static bool set_copy(json_t *object, const struct vbs_compare *compare)
     return false;
 }
 
+/* Where the times of a profile come from. */
+static bool set_provenance(json_t *object, const char *key, const char *hash,
+                           const struct vbs_provenance *from)
+{
+    json_t *made = json_object();
+
+    if (set(made, "hash", json_string(hash)) && set(made, "backend", string(from->backend)) &&
+        set(made, "library", string(from->library)) && set(made, "device", string(from->device)) &&
+        set(made, "threads", from->threads ? json_integer(from->threads) : json_null()) &&
+        set(made, "date", string(from->date)) &&
+        set(made, "modelled", json_boolean(vbs_form_is_modelled(from))))
+        return set(object, key, made);
+    json_decref(made);
+    return false;
+}
+
+static bool set_compare(json_t *made, const struct vbs_compare *compare)
+{
+    return set(made, "profile", json_integer(compare->profile_id)) &&
+           set(made, "judge", json_integer(compare->judge_id)) &&
+           set(made, "self_judged", json_boolean(compare->self_judged)) &&
+           set(made, "model", string(compare->model)) &&
+           set_provenance(made, "provenance", compare->hash, &compare->provenance) &&
+           set_provenance(made, "judge_provenance", compare->judge_hash, &compare->judge) &&
+           set(made, "request", json_integer(compare->request)) &&
+           set(made, "io", json_string(vbs_io_word(compare->io))) &&
+           set(made, "weights", json_string(vbs_weights_word(compare->weights))) &&
+           (compare->weights == VBS_WEIGHTS_EXCLUDED || set_copy(made, compare)) &&
+           set(made, "weight_bytes", json_integer(compare->weight_bytes)) &&
+           set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
+           set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
+           set(made, "rows", make_rows(compare));
+}
+
 static json_t *make_compare(const struct vbs_compare *compare)
 {
     json_t *made = json_object();
 
-    if (set(made, "format", json_string("vbslab-compare-1")) &&
-        set(made, "profile", json_integer(compare->profile_id)) &&
-        set(made, "judge", json_integer(compare->judge_id)) &&
-        set(made, "self_judged", json_boolean(compare->self_judged)) &&
-        set(made, "model", string(compare->model)) &&
-        set(made, "request", json_integer(compare->request)) &&
-        set(made, "io", json_string(vbs_io_word(compare->io))) &&
-        set(made, "weights", json_string(vbs_weights_word(compare->weights))) &&
-        (compare->weights == VBS_WEIGHTS_EXCLUDED || set_copy(made, compare)) &&
-        set(made, "weight_bytes", json_integer(compare->weight_bytes)) &&
-        set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
-        set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
-        set(made, "rows", make_rows(compare)))
+    if (set_compare(made, compare))
         return made;
     json_decref(made);
     return NULL;
 }
 
-static json_t *make_all(const struct vbs_compare *const *compares, int n_compares)
+static json_t *make_array(const struct vbs_compare *const *compares, int n_compares)
 {
-    json_t *made;
+    json_t *made = json_array();
 
-    if (n_compares == 1)
-        return make_compare(compares[0]);
-    made = json_array();
     for (int i = 0; made && i < n_compares; i++) {
         if (json_array_append_new(made, make_compare(compares[i])) != 0) {
             json_decref(made);
@@ -153,6 +191,19 @@ static json_t *make_all(const struct vbs_compare *const *compares, int n_compare
         }
     }
     return made;
+}
+
+static json_t *make_all(const struct vbs_compare *const *compares, int n_compares)
+{
+    json_t *made = json_object();
+
+    if (set(made, "format", json_string("vbslab-compare-1")) &&
+        set(made, "version", json_integer(2)) &&
+        (n_compares != 1 || set_compare(made, compares[0])) &&
+        set(made, "profiles", make_array(compares, n_compares)))
+        return made;
+    json_decref(made);
+    return NULL;
 }
 
 enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,

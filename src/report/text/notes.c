@@ -14,13 +14,15 @@
 #define LOW_BYTES  (INT64_C(30) << 20)
 #define HIGH_BYTES (INT64_C(35) << 20)
 
+#define HASH_SHOWN 12 /* digits: enough to tell profiles apart by eye */
+
 #define LATE 1.000000001 /* times the bound; below it is rounding */
 
 /* Ends the paragraph in line: wrapped into text, and line is empty again. */
-static void end_paragraph(struct vbs_text *text, struct vbs_text *line)
+static void end_paragraph(struct vbs_text *text, struct vbs_text *line, int width)
 {
     if (line->length > 0)
-        vbs_form_add_wrapped(text, line->data, 2, VBS_TABLE_WIDTH);
+        vbs_form_add_wrapped(text, line->data, 2, width);
     text->failed = text->failed || line->failed;
     vbs_text_clear(line);
 }
@@ -34,15 +36,16 @@ static void add_part(struct vbs_text *line, const char **separator, const char *
     *separator = ", ";
 }
 
-/* A line about a profile; nothing when nothing is known about it. */
-static void add_provenance(struct vbs_text *text, const char *verb, int64_t id,
-                           const struct vbs_provenance *from)
+/* A line about a profile. */
+static void add_provenance(struct vbs_text *text, const char *verb, int64_t id, const char *hash,
+                           const struct vbs_provenance *from, int width)
 {
+    bool known = from->library[0] || from->backend[0] || from->device[0];
     struct vbs_text line = {0};
     const char *separator = " ";
     char number[48];
 
-    vbs_text_add(&line, verb);
+    vbs_text_add(&line, known ? verb : "times of");
     add_part(&line, &separator, from->library[0] ? from->library : from->backend);
     add_part(&line, &separator, from->device);
     snprintf(number, sizeof number, "%d %s", from->threads,
@@ -50,10 +53,10 @@ static void add_provenance(struct vbs_text *text, const char *verb, int64_t id,
     add_part(&line, &separator, from->threads > 0 ? number : "");
     add_part(&line, &separator, from->date);
     snprintf(number, sizeof number, "profile %lld", (long long)id);
-    add_part(&line, &separator, id > 0 ? number : "");
-    if (separator[0] == ' ')
-        line.length = 0;
-    end_paragraph(text, &line);
+    add_part(&line, &separator, id > 0 ? number : known ? "" : "a profile");
+    snprintf(number, sizeof number, "content %.*s", HASH_SHOWN, hash);
+    add_part(&line, &separator, number);
+    end_paragraph(text, &line, width);
 }
 
 /* ", weights included (232.6 MiB), copies at 4.66 GiB/s from page-cache" */
@@ -80,9 +83,10 @@ static void add_weights(struct vbs_text *line, const struct vbs_compare *compare
 }
 
 void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
-                          const char *time_name)
+                          const char *time_name, int width)
 {
-    bool modelled = strcmp(compare->provenance.backend, "analytic") == 0;
+    bool modelled = vbs_form_is_modelled(&compare->provenance);
+    char time[VBS_FORM_US_SIZE];
     struct vbs_text line = {0};
 
     if (compare->model[0])
@@ -99,13 +103,14 @@ void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compa
                   vbs_io_word(compare->io), compare->io == VBS_IO_EXTERNAL ? "outside" : "inside");
     add_weights(&line, compare);
     if (compare->latency_bound_us > 0)
-        vbs_text_addf(&line, ", no sample waits longer than %.6g ms",
-                      compare->latency_bound_us / 1e3);
-    end_paragraph(text, &line);
+        vbs_text_addf(&line, ", no sample waits longer than %s",
+                      vbs_form_time(compare->latency_bound_us, time));
+    end_paragraph(text, &line, width);
     add_provenance(text, modelled ? "modelled by" : "measured with", compare->profile_id,
-                   &compare->provenance);
+                   compare->hash, &compare->provenance, width);
     if (!compare->self_judged)
-        add_provenance(text, "judged by", compare->judge_id, &compare->judge);
+        add_provenance(text, "judged by", compare->judge_id, compare->judge_hash, &compare->judge,
+                       width);
     vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);
 }
 
@@ -176,7 +181,7 @@ static bool has_gains(const struct best_gain *best)
 }
 
 /* The largest gains; by the ranges of VBS Table II where the budgets lie in both. */
-static void add_summary(struct vbs_text *text, const struct vbs_compare *compare)
+static void add_summary(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct best_gain low = find_best_gain(compare, 0, LOW_BYTES - 1);
     struct best_gain high = find_best_gain(compare, HIGH_BYTES + 1, VBS_MAX_BYTES);
@@ -193,7 +198,7 @@ static void add_summary(struct vbs_text *text, const struct vbs_compare *compare
     } else {
         add_gains(&line, ": ", &all);
     }
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
 }
 
 static void add_ours(struct vbs_text *line, const struct vbs_compare *compare, int n_ours)
@@ -244,7 +249,8 @@ static void add_baselines(struct vbs_text *line, const struct vbs_compare *compa
             vbs_text_addf(line, ", %s", vbs_gains_baseline(i));
 }
 
-static void add_legend(struct vbs_text *text, const struct vbs_compare *compare, int n_ours)
+static void add_legend(struct vbs_text *text, const struct vbs_compare *compare, int n_ours,
+                       int width)
 {
     bool noisy = compare->intervals != VBS_INTERVALS_NONE;
     struct vbs_text line = {0};
@@ -253,7 +259,7 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
                   "* fastest of the row;%s - nothing fits or nothing to compare with; lower bound: "
                   "no schedule in that memory takes less",
                   noisy ? " ~ slower than that, but within noise of it;" : "");
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
     if (n_ours == 0)
         return;
     add_baselines(&line, compare);
@@ -261,15 +267,15 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
                   noisy ? ", +- to the further end of its 95% interval, ~ where that holds 0" : "",
                   compare->weights == VBS_WEIGHTS_INCLUDED ? ", bytes copied for each sample" : "");
     add_ours(&line, compare, n_ours);
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
     if (compare->weights == VBS_WEIGHTS_INCLUDED)
         vbs_text_add(&line, "mmcnn, vdnn and joint may copy weights during the request; the others "
                             "hold all of them");
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
 }
 
 /* From which budget on each planner works, where some row lacks one. */
-static void add_least(struct vbs_text *text, const struct vbs_compare *compare)
+static void add_least(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct vbs_text line = {0};
     const char *separator = "least memory: ";
@@ -288,12 +294,13 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare)
                           compare->latency_bound_us, vbs_form_us_up(row->least_latency_us, least));
         separator = ", ";
     }
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
 }
 
 /* A bound is kept by the times that were planned with; what becomes of it by the judge's. */
-static void add_latency(struct vbs_text *text, const struct vbs_compare *compare)
+static void add_latency(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
+    char time[VBS_FORM_US_SIZE];
     struct vbs_text line = {0};
     double longest_us = 0;
     int n = 0, n_late = 0;
@@ -306,9 +313,9 @@ static void add_latency(struct vbs_text *text, const struct vbs_compare *compare
     if (compare->latency_bound_us > 0 && n_late > 0)
         vbs_text_addf(&line,
                       "by the judge's times %d of %d schedules have a sample wait longer, up to "
-                      "%.6g ms",
-                      n_late, n, longest_us / 1e3);
-    end_paragraph(text, &line);
+                      "%s",
+                      n_late, n, vbs_form_time(longest_us, time));
+    end_paragraph(text, &line, width);
 }
 
 /* True when something fits somewhere. */
@@ -321,7 +328,7 @@ static bool is_feasible(const struct vbs_compare *compare)
 }
 
 /* What the intervals hold, and what they do not. */
-static void add_noise(struct vbs_text *text, const struct vbs_compare *compare)
+static void add_noise(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     static const char *const SOURCES[] = {
         [VBS_INTERVALS_ROWS] = "intervals of the medians",
@@ -335,17 +342,17 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare)
                       "the %s%s), not what differs from run to run",
                       VBS_NOISE_REPLICATES, SOURCES[compare->intervals],
                       compare->weights == VBS_WEIGHTS_INCLUDED ? ", copies as exact" : "");
-    else if (is_feasible(compare) && strcmp(compare->judge.backend, "analytic") != 0)
+    else if (is_feasible(compare) && !vbs_form_is_modelled(&compare->judge))
         vbs_text_add(&line, "times are taken as exact: the profile has no intervals of them");
-    end_paragraph(text, &line);
+    end_paragraph(text, &line, width);
 }
 
 /* What a reader must know before quoting a gain. */
-static void add_caution(struct vbs_text *text, const struct vbs_compare *compare)
+static void add_caution(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct vbs_text line = {0};
 
-    if (strcmp(compare->judge.backend, "analytic") == 0)
+    if (vbs_form_is_modelled(&compare->judge))
         vbs_text_add(&line, "times are modelled, not measured");
     else if (compare->self_judged)
         vbs_text_add(&line, "planned and judged on the same measurements: a part of each gain may "
@@ -354,18 +361,19 @@ static void add_caution(struct vbs_text *text, const struct vbs_compare *compare
     else
         vbs_text_add(&line, "planned on the first profile, judged by the second: luck in the "
                             "first does not count");
-    end_paragraph(text, &line);
-    add_noise(text, compare);
+    end_paragraph(text, &line, width);
+    add_noise(text, compare, width);
 }
 
-void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours)
+void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours,
+                         int width)
 {
     vbs_text_add(text, "\n");
     if (n_ours > 0)
-        add_summary(text, compare);
-    add_least(text, compare);
-    add_latency(text, compare);
-    add_caution(text, compare);
+        add_summary(text, compare, width);
+    add_least(text, compare, width);
+    add_latency(text, compare, width);
+    add_caution(text, compare, width);
     vbs_text_add(text, "\n");
-    add_legend(text, compare, n_ours);
+    add_legend(text, compare, n_ours, width);
 }

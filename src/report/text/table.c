@@ -251,8 +251,11 @@ static int count_ours(const struct vbs_compare *compare)
 }
 
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
-                                  bool colour, char **text)
+                                  int columns, bool colour, char **text)
 {
+    int width = columns == 0                ? VBS_TABLE_WIDTH
+                : columns < VBS_TABLE_LEAST ? VBS_TABLE_LEAST
+                                            : columns;
     struct table table = {
         .compare = compare,
         .time = choose_time_form(compare),
@@ -262,10 +265,10 @@ enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare 
     bool filled = fill_columns(&table);
 
     if (filled) {
-        vbs_table_add_header(&out, compare, table.time.name);
-        vbs_form_add_columns(&out, table.columns, table.n_columns, compare->n_budgets,
-                             VBS_TABLE_WIDTH, colour);
-        vbs_table_add_notes(&out, compare, table.n_ours);
+        vbs_table_add_header(&out, compare, table.time.name, width);
+        vbs_form_add_columns(&out, table.columns, table.n_columns, compare->n_budgets, width,
+                             colour);
+        vbs_table_add_notes(&out, compare, table.n_ours, width);
     }
     vbs_arena_clear(&table.arena);
     if (!filled || out.failed) {

@@ -4,7 +4,8 @@
 
 #include "report/common/common.h"
 
-#define VBS_TABLE_WIDTH 100 /* columns of the terminal */
+#define VBS_TABLE_WIDTH 100 /* characters of a line, where no terminal says otherwise */
+#define VBS_TABLE_LEAST 40  /* narrower terminals break lines */
 
 /* "12.3%", "-" where there is none. */
 void vbs_table_set_percent(struct vbs_form_cell *cell, double percent);
@@ -12,11 +13,12 @@ void vbs_table_set_percent(struct vbs_form_cell *cell, double percent);
 /* "12.3+-0.4%", with a ~ before it when it may as well be 0. */
 void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain);
 
-/* The words above the table; time_name is the unit of its times. */
+/* The words above the table, in lines of width; time_name is the unit of its times. */
 void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
-                          const char *time_name);
+                          const char *time_name, int width);
 
 /* The words below it; n_ours planners are no baselines. */
-void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours);
+void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours,
+                         int width);
 
 #endif

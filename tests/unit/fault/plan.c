@@ -286,7 +286,7 @@ static enum vbs_status print_form(struct vbs_ctx *ctx, const struct subject *sub
     const struct vbs_compare *const compares[] = {subject->compare, subject->compare};
 
     if (form == TABLE)
-        return vbs_compare_table(ctx, subject->compare, true, text);
+        return vbs_compare_table(ctx, subject->compare, 0, true, text);
     return form == JSON ? vbs_compare_json(ctx, compares, 2, text)
                         : vbs_compare_csv(ctx, compares, 2, text);
 }

@@ -28,14 +28,19 @@ static int is_golden(const char *text, const char *path, const char *name)
     return same;
 }
 
-static char *table_of(const struct vbs_compare *compare, bool colour)
+static char *table_within(const struct vbs_compare *compare, int columns, bool colour)
 {
     struct vbs_ctx ctx = {0};
     char *text = NULL;
 
-    if (vbs_compare_table(&ctx, compare, colour, &text) != VBS_OK)
+    if (vbs_compare_table(&ctx, compare, columns, colour, &text) != VBS_OK)
         printf("# %s\n", vbs_detail(&ctx));
     return text;
+}
+
+static char *table_of(const struct vbs_compare *compare, bool colour)
+{
+    return table_within(compare, 0, colour);
 }
 
 /* True when words stand in text, however its lines are broken. */
@@ -387,7 +392,18 @@ static int64_t int_of(const json_t *row, const char *key)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-static bool row_matches(const json_t *json, const struct vbs_compare_row *row)
+/* A result of a row; of an infeasible one it is none. */
+static bool result_matches(const json_t *json, const struct vbs_compare_row *row, const char *key,
+                           double value)
+{
+    const json_t *given = json_object_get(json, key);
+
+    if (!row->feasible)
+        return json_is_null(given);
+    return json_is_number(given) && json_number_value(given) == value;
+}
+
+static bool row_matches(const json_t *json, const struct vbs_compare_row *row, double bound_us)
 {
     const char *planner = json_string_value(json_object_get(json, "planner"));
 
@@ -395,19 +411,20 @@ static bool row_matches(const json_t *json, const struct vbs_compare_row *row)
            strcmp(planner, vbs_planner_name(row->planner)) == 0 &&
            json_is_boolean(json_object_get(json, "feasible")) &&
            json_is_true(json_object_get(json, "feasible")) == row->feasible &&
-           same(real_of(json, "per_sample_us"), row->per_sample_us) &&
-           same(real_of(json, "samples_per_s"), row->samples_per_s) &&
-           int_of(json, "peak_bytes") == row->peak_bytes &&
+           result_matches(json, row, "per_sample_us", row->per_sample_us) &&
+           result_matches(json, row, "samples_per_s", row->samples_per_s) &&
+           result_matches(json, row, "peak_bytes", (double)row->peak_bytes) &&
            same(real_of(json, "gain_over_fbs_percent"),
                 row->feasible ? row->gain_over_fbs.percent : NAN) &&
            same(real_of(json, "gain_over_fbs_best_percent"),
                 row->feasible ? row->gain_over_fbs_best.percent : NAN) &&
-           same(real_of(json, "gap_percent"), row->gap_percent) &&
-           int_of(json, "max_batch") == row->max_batch &&
-           int_of(json, "min_batch") == row->min_batch &&
-           same(real_of(json, "plan_us"), row->plan_us) &&
+           result_matches(json, row, "gap_percent", row->gap_percent) &&
+           result_matches(json, row, "max_batch", row->max_batch) &&
+           result_matches(json, row, "min_batch", row->min_batch) &&
+           result_matches(json, row, "plan_us", row->plan_us) &&
            int_of(json, "least_bytes") == row->least_bytes &&
-           same(real_of(json, "latency_us"), row->latency_us);
+           result_matches(json, row, "latency_us", row->latency_us) &&
+           same(real_of(json, "bound_us"), isfinite(bound_us) ? bound_us : NAN);
 }
 
 /* What is known of a feasible row's noise; of another, nothing. */
@@ -430,11 +447,28 @@ static bool noise_matches(const json_t *json, const struct vbs_compare_row *row)
                      json_is_true(within) == (row->noise == VBS_NOISE_WITHIN);
 }
 
+static void a_table_fits_the_terminal(void)
+{
+    static const int COLUMNS[] = {40, 60, 80, 120};
+    struct report_sample sample;
+
+    report_sample_fill(&sample);
+    for (size_t i = 0; i < sizeof COLUMNS / sizeof COLUMNS[0]; i++) {
+        char *text = table_within(&sample.compare, COLUMNS[i], false);
+        int widest = text ? widest_line(text) : 0;
+
+        ok(widest > COLUMNS[i] / 2 && widest <= COLUMNS[i], "in %d columns the widest line has %d",
+           COLUMNS[i], widest);
+        ok(text && says(text, "greedy-vbs") && says(text, "gain over"), "and words are whole");
+        free(text);
+    }
+}
+
 static void json_holds_every_number_exactly(void)
 {
     struct report_sample sample;
     const struct vbs_compare *compares[] = {&sample.compare, &sample.compare};
-    json_t *json, *rows;
+    json_t *json, *rows, *provenance, *profiles;
     int n_same = 0;
 
     report_sample_fill(&sample);
@@ -450,14 +484,25 @@ static void json_holds_every_number_exactly(void)
     is_int((int64_t)json_array_size(rows), SAMPLE_BUDGETS * SAMPLE_PLANNERS,
            "a row per budget and planner");
     for (int i = 0; i < SAMPLE_BUDGETS * SAMPLE_PLANNERS; i++)
-        n_same += row_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i]) &&
+        n_same += row_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i],
+                              sample.compare.bound_us[i / SAMPLE_PLANNERS]) &&
                   noise_matches(json_array_get(rows, (size_t)i), &sample.compare.rows[i]);
     is_int(n_same, SAMPLE_BUDGETS * SAMPLE_PLANNERS,
-           "rows come back to the bit, no number as null");
+           "rows come back to the bit, no number and no result of an infeasible row as null");
+    provenance = json_object_get(json, "provenance");
+    is_str(json_string_value(json_object_get(provenance, "hash")), sample.compare.hash, "hash");
+    ok(json_is_false(json_object_get(provenance, "modelled")), "its times are measured");
+    is_int(int_of(json, "version"), 2, "version");
+    profiles = json_object_get(json, "profiles");
+    ok(json_array_size(profiles) == 1 &&
+           json_equal(json_object_get(json_array_get(profiles, 0), "rows"), rows),
+       "one profile is in the array of all, too");
     json_decref(json);
     json = json_of(compares, 2);
-    ok(json_is_array(json) && json_array_size(json) == 2 && json_is_object(json_array_get(json, 1)),
-       "several profiles are an array of objects");
+    profiles = json_object_get(json, "profiles");
+    ok(json_array_size(profiles) == 2 && json_is_object(json_array_get(profiles, 1)) &&
+           !json_object_get(json, "rows") && int_of(json, "version") == 2,
+       "several are only there");
     json_decref(json);
 }
 
@@ -552,6 +597,7 @@ int main(void)
     table_shows_every_size();
     starved_table_is_readable();
     hostile_names_are_harmless_on_a_terminal();
+    a_table_fits_the_terminal();
     json_holds_every_number_exactly();
     json_has_null_for_what_is_not_known();
     json_keeps_hostile_names();
