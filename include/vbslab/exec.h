@@ -86,6 +86,10 @@ struct vbs_exec_report {
     int64_t high_water_bytes; /* most resident memory during the run, above base_bytes; -1: the
                                  system does not tell. Where the arena is on a device: what is
                                  taken of its memory, before and after the run */
+    int64_t heap_bytes; /* of that rise: what the heap obtained in the run, for kernels that take
+                           memory beside the scratch that they tell (oneDNN's matrix products do, on
+                           every thread); such memory mostly stays with the process, and is a part
+                           of the base of the next run */
     int64_t n_steps;
     const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
 };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -118,6 +119,11 @@ int64_t vbs_exec_resident_bytes(bool peak)
     text[n] = '\0';
     at = strstr(text, key);
     return at ? strtoll(at + strlen(key), NULL, 10) * 1024 : -1;
+}
+
+int64_t vbs_exec_heap_bytes(void)
+{
+    return (int64_t)mallinfo2().arena;
 }
 
 bool vbs_exec_reset_peak(void)

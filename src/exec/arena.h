@@ -35,6 +35,9 @@ int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena);
 /* Resident memory of the process, now or (peak) the most since it was last reset; -1: not told. */
 int64_t vbs_exec_resident_bytes(bool peak);
 
+/* What the heap has obtained from the system, used or free, less mappings of single allocations. */
+int64_t vbs_exec_heap_bytes(void);
+
 /* False: the system does not let the peak be reset. */
 bool vbs_exec_reset_peak(void);
 

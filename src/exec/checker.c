@@ -167,6 +167,8 @@ enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_
     checker->relocations = calloc(n, sizeof *checker->relocations);
     checker->left = malloc(n * sizeof *checker->left);
     checker->alive = malloc((size_t)arena->page_bytes + 1);
+    if (checker->alive) /* its pages belong to the base, not to a run */
+        memset(checker->alive, 1, (size_t)arena->page_bytes + 1);
     checker->origin = arena->base - arena->low;
     checker->every = n_steps / (MOST_BYTES / (arena->page_bytes + 1) + 1) + 1;
     if (!checker->rects || !checker->is_resident || !checker->births || !checker->deaths ||

@@ -341,10 +341,12 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     struct vbs_exec_report report = {0};
     enum vbs_status status = input ? VBS_OK : seed_input(&r);
     double io_us = 0;
+    int64_t heap_bytes;
     bool tells;
 
     if (status != VBS_OK)
         return status;
+    heap_bytes = vbs_exec_heap_bytes();
     tells = exec->arena.session || vbs_exec_reset_peak();
     report.base_bytes = used_bytes(exec, false);
     tells &= report.base_bytes >= 0;
@@ -368,6 +370,7 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
     report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;
+    report.heap_bytes = vbs_exec_heap_bytes() - heap_bytes;
     *result = report;
     return VBS_OK;
 }

@@ -17,7 +17,7 @@ struct run_times {
     struct vbs_exec_report median;  /* of that run; no steps */
     struct vbs_exec_report fastest; /* with steps, its own, where a trace is kept */
     struct vbs_exec_step *steps;    /* those */
-    int64_t touched_bytes, high_water_bytes, base_bytes; /* the most of all runs */
+    int64_t touched_bytes, high_water_bytes, base_bytes, heap_bytes; /* the most of all runs */
     int64_t total_bytes; /* the most that base and rise were together; -1: not known */
 };
 
@@ -128,6 +128,10 @@ void run_free_files(struct run_job *job);
 
 /* Runs --warmup times, and then as often and as long as --runs and --duration say. */
 enum vbs_status run_measure(struct run_job *job) VBS_MUST_CHECK;
+
+/* By how many bytes the process rose above its base by more than the budget in whole pages, in any
+ * run; 0: by no more, or it is not told. */
+int64_t run_above_budget(const struct run_job *job);
 
 /* --- check.c --- */
 

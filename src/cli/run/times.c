@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DISTURBED 0.05 /* share by which the median is above the fastest */
 
@@ -60,6 +61,7 @@ static enum vbs_status add_report(struct run_job *job, struct reports *reports,
     raise_to(&times->touched_bytes, report->touched_bytes);
     raise_to(&times->high_water_bytes, report->high_water_bytes);
     raise_to(&times->base_bytes, report->base_bytes);
+    raise_to(&times->heap_bytes, report->heap_bytes);
     if (report->high_water_bytes >= 0)
         raise_to(&times->total_bytes, report->base_bytes + report->high_water_bytes);
     reports->at[reports->n] = *report;
@@ -154,6 +156,28 @@ static void warn_of_noise(struct run_job *job)
                  times->request.n_runs, 100 * above);
 }
 
+/* The arena is never exceeded, but the library may take memory beside it. */
+static void warn_of_rise(struct run_job *job)
+{
+    int64_t above = run_above_budget(job);
+    char text[24], heap[24];
+
+    if (above > 0 && job->limit_bytes == 0)
+        cli_warn(job->cli,
+                 "the process rose %s above the budget: kernels of the library took memory beside "
+                 "the arena, %s of it from the heap; --total-memory bounds the whole process",
+                 vbs_format_bytes(above, text, sizeof text),
+                 vbs_format_bytes(job->times.heap_bytes, heap, sizeof heap));
+}
+
+int64_t run_above_budget(const struct run_job *job)
+{
+    int64_t page = sysconf(_SC_PAGESIZE), pages = (job->memory_bytes + page - 1) / page;
+    int64_t above = job->times.high_water_bytes - pages * page;
+
+    return job->backend->device || above < 0 ? 0 : above;
+}
+
 enum vbs_status run_measure(struct run_job *job)
 {
     struct reports reports = {0};
@@ -170,6 +194,7 @@ enum vbs_status run_measure(struct run_job *job)
     if (status == VBS_OK) {
         summarize(job, &reports, times_us);
         warn_of_noise(job);
+        warn_of_rise(job);
     }
     free(reports.at);
     free(times_us);
