@@ -44,6 +44,10 @@ struct vbs_solver_options {
     size_t struct_size; /* sizeof(struct vbs_solver_options) */
     /* dp-vbs only: Algorithm 1 of VBS as printed, memory in multiples of this; 0: exact curves. */
     int64_t table_bytes;
+    /* The largest budget that the solver will be asked for; 0: any. Networks of hundreds of layers
+     * are then planned in less time and memory, and where it is certain that the planner has no
+     * schedule for this budget vbs_solver_new says so at once, as VBS_INFEASIBLE. */
+    int64_t most_bytes;
     /* optimal only: seconds per budget until the best schedule so far is given with its proven
      * gap; 0: VBS_TIME_LIMIT_S. */
     double time_limit_s;
@@ -88,7 +92,7 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
 /* The least budget for which the planner has a schedule; INT64_MAX when no budget helps, because
- * of the latency. At most O(layers x batches). */
+ * of the latency, or none up to options.most_bytes. At most O(layers x batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
 
 /*

@@ -17,11 +17,12 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     if (status == VBS_OK && options.table_bytes > memory_bytes)
         status = vbs_fail(&cli->ctx, VBS_USAGE, "--table %.40s is more than --memory %.40s",
                           cli_value(cli, values, "table"), cli_value(cli, values, "memory"));
+    options.most_bytes = memory_bytes;
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
-    if (status == VBS_INFEASIBLE)
+    if (status == VBS_INFEASIBLE && solver)
         status = cli_explain(cli, planner, problem, solver, memory_bytes);
     if (status == VBS_OK && json)
         status = vbs_schedule_write_json(&cli->ctx, schedule, json);

@@ -32,6 +32,9 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
     if (options->table_bytes && planner != &vbs_planner_dp_vbs)
         return vbs_fail(ctx, VBS_USAGE, "a table of memory sizes is for dp-vbs, not %s",
                         planner->name);
+    if (options->most_bytes < 0)
+        return vbs_fail(ctx, VBS_USAGE, "a largest budget of %lld bytes is out of range",
+                        (long long)options->most_bytes);
     if (!(options->time_limit_s >= 0))
         return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
                         options->time_limit_s);
@@ -67,6 +70,64 @@ static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *
     }
 }
 
+/* True where cuttings take so long that it pays to know the budget before. */
+static bool is_long(const struct vbs_task *task)
+{
+    double n = task->n_layers, r = task->request;
+
+    return n * n * r * (n + r) > 1e8;
+}
+
+static enum vbs_status refuse_early(struct vbs_ctx *ctx, const struct vbs_solver *solver,
+                                    const struct vbs_bracket *bracket)
+{
+    char have[24], low[48], high[48];
+
+    vbs_format_bytes(solver->task.options.most_bytes, have, sizeof have);
+    vbs_format_exact(bracket->low_bytes, low, sizeof low);
+    vbs_format_exact(bracket->high_bytes, high, sizeof high);
+    if (bracket->low_bytes == bracket->high_bytes)
+        return vbs_fail(ctx, VBS_INFEASIBLE,
+                        "no schedule of %s fits %s; the least budget is %s, where layer '%s' binds",
+                        solver->name, have, low, solver->task.profile->layers[bracket->layer].name);
+    return vbs_fail(ctx, VBS_INFEASIBLE,
+                    "no schedule of %s fits %s; %s is enough, and nothing below %s", solver->name,
+                    have, high, low);
+}
+
+/* VBS_INFEASIBLE where that is certain of the largest budget without a solve. */
+static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *solver)
+{
+    const struct vbs_task *task = &solver->task;
+    struct vbs_bracket bracket;
+    enum vbs_status status;
+
+    if (task->options.most_bytes == 0 || !solver->planner->bracket ||
+        task->latency_ticks != INT64_MAX)
+        return VBS_OK;
+    status = solver->planner->bracket(ctx, task, &bracket);
+    if (status == VBS_OK && task->options.most_bytes < bracket.low_bytes)
+        status = refuse_early(ctx, solver, &bracket);
+    return status;
+}
+
+/* Opens the planner anew for any budget, to tell what the least one is. */
+static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solver)
+{
+    void *self;
+    enum vbs_status status;
+
+    if (solver->task.options.most_bytes == 0)
+        return VBS_OK;
+    solver->task.options.most_bytes = 0;
+    status = solver->planner->open(ctx, &solver->task, &self);
+    if (status != VBS_OK)
+        return status;
+    solver->planner->close(solver->self);
+    solver->self = self;
+    return VBS_OK;
+}
+
 enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                const struct vbs_problem *problem,
                                const struct vbs_solver_options *options, struct vbs_solver **solver)
@@ -89,8 +150,12 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     if (status == VBS_OK) {
         made->task.options = own;
         made->task.options.struct_size = sizeof own;
+        if (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task))
+            made->task.options.most_bytes = 0;
         choose_planner(made, planner);
-        status = made->planner->open(ctx, &made->task, &made->self);
+        status = check_most(ctx, made);
+        if (status == VBS_OK)
+            status = made->planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)
             vbs_task_clear(&made->task);
     }
@@ -251,9 +316,11 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     struct vbs_draft draft = {0};
     enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
 
-    if (status == VBS_INFEASIBLE)
-        status = refuse(ctx, solver, memory_bytes);
-    else if (status == VBS_OK)
+    if (status == VBS_INFEASIBLE) {
+        status = open_for_all(ctx, solver);
+        if (status == VBS_OK)
+            status = refuse(ctx, solver, memory_bytes);
+    } else if (status == VBS_OK)
         status = finish(ctx, solver, memory_bytes, &draft, schedule);
     vbs_step_list_clear(&draft.steps);
     return status;

@@ -274,12 +274,18 @@ static int find_runs(const struct vbs_points_buffer *points, int32_t *to)
 enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,
                                    struct vbs_arena *arena, struct vbs_curve *curve)
 {
-    const struct vbs_points_buffer *best = &envelope->best;
-    size_t n = (size_t)best->n;
-    int n_runs = find_runs(best, NULL);
+    struct vbs_points_buffer kept = envelope->best;
+    const struct vbs_points_buffer *best = &kept;
+    size_t n;
+    int n_runs;
     int64_t *bytes;
     int32_t *cut;
 
+    if (envelope->most_bytes > 0)
+        while (kept.n > 0 && kept.bytes[kept.n - 1] > envelope->most_bytes)
+            kept.n--;
+    n = (size_t)kept.n;
+    n_runs = find_runs(best, NULL);
     *curve = (struct vbs_curve){0};
     if (n == 0)
         return VBS_OK;

@@ -61,6 +61,7 @@ struct vbs_points_buffer {
 /* The lower envelope of what was offered so far. Start with {0}; reused by reset. */
 struct vbs_envelope {
     struct vbs_points_buffer best, gains, merged;
+    int64_t most_bytes; /* points above are left out of curves; 0: none */
 };
 
 void vbs_envelope_reset(struct vbs_envelope *envelope);
@@ -79,7 +80,7 @@ enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope 
                                        struct vbs_moved first, enum vbs_points which,
                                        struct vbs_moved second, int32_t cut) VBS_MUST_CHECK;
 
-/* Copies the envelope into arena. */
+/* Copies the envelope into arena, as far as most_bytes. */
 enum vbs_status vbs_envelope_curve(struct vbs_ctx *ctx, const struct vbs_envelope *envelope,
                                    struct vbs_arena *arena, struct vbs_curve *curve) VBS_MUST_CHECK;
 

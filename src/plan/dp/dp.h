@@ -87,6 +87,13 @@ enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
                               const struct vbs_chain *line, const struct vbs_chain *chain,
                               struct vbs_chain *folded) VBS_MUST_CHECK;
 
+/* Between which budgets the least one lies for the cuttings of a chain. O(items x batches). */
+void vbs_chain_bracket(const struct vbs_task *task, const struct vbs_chain *chain,
+                       struct vbs_bracket *bracket);
+/* The same for the cuttings of all lines that vbs_orders_find has. */
+enum vbs_status vbs_orders_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                   struct vbs_bracket *bracket) VBS_MUST_CHECK;
+
 /* Which cuttings are searched; guillotine.c has both recurrences. */
 enum vbs_cut_rule { VBS_CUT_PIVOT, VBS_CUT_BARRIER };
 

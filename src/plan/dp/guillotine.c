@@ -31,17 +31,22 @@
 
 #include "base/fail.h"
 
+#include "vbslab/units.h"
+
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 /* More than this is refused: a chain of hundreds of layers with a request of hundreds. */
 #define MAX_SOLVER_BYTES ((size_t)8 << 30)
+/* Of this with a single point on each curve: with a point more each it takes hours too. */
+#define MAX_FIRST_BYTES 0x1p30
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
  * pivot k; of one item it is the item itself, or what it is within a part. */
 struct solved {
     const struct vbs_chain *chain;
-    struct vbs_curve *opt;  /* O[i, j, b]: see opt_row */
+    struct vbs_curve **opt; /* O[i, j, b]: see opt_row; [n_items], null: column j is not solved */
     struct vbs_curve *step; /* item k on batch b, at k * request + b - 1 */
     struct solved **inside; /* [item][branch], or [item][0] of a part; null for a layer */
 };
@@ -52,6 +57,7 @@ struct guillotine {
     enum vbs_cut_rule rule;
     struct vbs_arena arena;
     struct vbs_arena scratch; /* of one j */
+    struct vbs_arena sums[2]; /* of branches, taken by turns */
     struct vbs_envelope envelope;
     size_t scratch_peak_bytes;
 };
@@ -60,9 +66,7 @@ struct guillotine {
 static struct vbs_curve *opt_row(const struct guillotine *work, const struct solved *solved, int i,
                                  int j)
 {
-    size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
-
-    return solved->opt + pair * (size_t)work->task->request;
+    return solved->opt[j] + (size_t)i * (size_t)work->task->request;
 }
 
 static const struct vbs_curve *opt_at(const struct guillotine *work, const struct solved *solved,
@@ -108,6 +112,12 @@ static enum vbs_status offer_rows(struct guillotine *work, const struct vbs_item
     return VBS_OK;
 }
 
+static void note_scratch(struct guillotine *work, size_t bytes)
+{
+    if (bytes > work->scratch_peak_bytes)
+        work->scratch_peak_bytes = bytes;
+}
+
 /* A special layer as a step: branch after branch, each beside what is set aside. */
 static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_item *item,
                                       const struct solved *branches, int k, int b)
@@ -118,13 +128,18 @@ static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_
         const struct solved *one = &branches[branch];
         struct vbs_moved added =
             vbs_moved_by(opt_at(work, one, 0, one->chain->n_items - 1, b), b * item->step_bytes);
-        enum vbs_status status;
+        struct vbs_arena *arena = &work->sums[branch % 2];
+        enum vbs_status status = vbs_check_cancel(work->ctx);
 
+        if (status != VBS_OK)
+            return status;
         vbs_envelope_reset(&work->envelope);
         status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&sum),
                                         VBS_POINTS_ALL, added, k);
+        vbs_arena_clear(arena);
         if (status == VBS_OK)
-            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &sum);
+            status = vbs_envelope_curve(work->ctx, &work->envelope, arena, &sum);
+        note_scratch(work, work->sums[0].total_bytes + work->sums[1].total_bytes);
         if (status != VBS_OK)
             return status;
     }
@@ -227,12 +242,33 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
     return status;
 }
 
-static enum vbs_status too_large(struct guillotine *work, const struct solved *solved)
+/* What the curves of a chain take at least: a point each. */
+static double least_solver_bytes(const struct guillotine *work, int n_items)
 {
+    double pairs = (double)n_items * (n_items + 1.0) / 2;
+
+    return pairs * work->task->request *
+           (sizeof(struct vbs_curve) + 2 * sizeof(int64_t) + sizeof(int32_t));
+}
+
+static enum vbs_status too_large(struct guillotine *work, const struct solved *solved,
+                                 double needed_bytes)
+{
+    char needed[24];
+
+    vbs_format_bytes((int64_t)fmin(needed_bytes, 0x1p62), needed, sizeof needed);
     return vbs_fail(work->ctx, VBS_NO_MEMORY,
-                    "a chain of %d layers with a request of %d samples needs more than %zu GiB to "
+                    "a chain of %d layers with a request of %d samples needs more than %s to "
                     "plan; a smaller request would help",
-                    solved->chain->n_items, work->task->request, MAX_SOLVER_BYTES >> 30);
+                    solved->chain->n_items, work->task->request, needed);
+}
+
+/* Refuses when the curves so far take more than a solver may. */
+static enum vbs_status check_size(struct guillotine *work, const struct solved *solved)
+{
+    return work->arena.total_bytes > MAX_SOLVER_BYTES
+               ? too_large(work, solved, (double)MAX_SOLVER_BYTES)
+               : VBS_OK;
 }
 
 /* All pairs that end at j, from the shortest on. */
@@ -241,17 +277,19 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
 {
     enum vbs_status status = VBS_OK;
 
+    solved->opt[j] = vbs_arena_alloc(&work->arena, ((size_t)j + 1) * (size_t)work->task->request,
+                                     sizeof **solved->opt);
+    if (!solved->opt[j])
+        return vbs_no_memory(work->ctx);
     vbs_arena_clear(&work->scratch);
     for (int i = j; status == VBS_OK && i >= 0; i--) {
-        if (vbs_cancelled(work->ctx))
-            return vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted");
+        status = vbs_check_cancel(work->ctx);
         for (int b = 1; status == VBS_OK && b <= work->task->request; b++)
             status = solve_cell(work, solved, i, j, b, from);
-        if (status == VBS_OK && work->arena.total_bytes > MAX_SOLVER_BYTES)
-            return too_large(work, solved);
+        if (status == VBS_OK)
+            status = check_size(work, solved);
     }
-    if (work->scratch.total_bytes > work->scratch_peak_bytes)
-        work->scratch_peak_bytes = work->scratch.total_bytes;
+    note_scratch(work, work->scratch.total_bytes);
     return status;
 }
 
@@ -285,11 +323,11 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
     enum vbs_status status = VBS_OK;
 
     *solved = (struct solved){.chain = chain};
-    if (m * (m + 1) / 2 * r > MAX_SOLVER_BYTES / 4 / sizeof *solved->opt) /* points follow */
-        return too_large(work, solved);
+    if (least_solver_bytes(work, chain->n_items) > MAX_FIRST_BYTES)
+        return too_large(work, solved, least_solver_bytes(work, chain->n_items));
     solved->inside = vbs_arena_alloc(&work->arena, m, sizeof *solved->inside);
     solved->step = vbs_arena_alloc(&work->arena, m * r, sizeof *solved->step);
-    solved->opt = vbs_arena_alloc(&work->arena, m * (m + 1) / 2 * r, sizeof *solved->opt);
+    solved->opt = vbs_arena_alloc(&work->arena, m, sizeof *solved->opt);
     from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
     if (!solved->inside || !solved->step || !solved->opt || !from)
         return vbs_no_memory(work->ctx);
@@ -298,6 +336,8 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
             status = solve_inside(work, solved, k);
         if (status == VBS_OK && !chain->items[k].part)
             status = solve_item(work, solved, k);
+        if (status == VBS_OK)
+            status = check_size(work, solved);
     }
     for (int j = 0; status == VBS_OK && j < chain->n_items; j++)
         status = solve_column(work, solved, j, from);
@@ -363,6 +403,14 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
     return status;
 }
 
+/* Interrupted, or the schedules take more than a solver may. */
+static enum vbs_status refuse_more(struct guillotine *work, const struct solved *whole)
+{
+    enum vbs_status status = vbs_check_cancel(work->ctx);
+
+    return status == VBS_OK ? too_large(work, whole, (double)MAX_SOLVER_BYTES) : status;
+}
+
 /* Offers the schedule of a whole request, given as chunk after chunk. */
 static enum vbs_status offer_chunks(struct guillotine *work, const struct solved *whole,
                                     const struct vbs_curve *chunks, int64_t bytes,
@@ -372,6 +420,8 @@ static enum vbs_status offer_chunks(struct guillotine *work, const struct solved
     int last = whole->chain->n_items - 1;
     enum vbs_status status = VBS_OK;
 
+    if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
+        return refuse_more(work, whole);
     for (int left = work->task->request; status == VBS_OK && left > 0;) {
         const struct vbs_curve *curve = &chunks[left];
         int b = curve->cut[vbs_curve_at(curve, bytes)];
@@ -446,6 +496,8 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
     for (int p = 0; status == VBS_OK && p < curve->n; p++) {
         struct cut_emission to = {.work = work};
 
+        if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
+            return refuse_more(work, whole);
         status = emit(&to, whole, 0, last, b, curve->bytes[p]);
         if (status == VBS_OK)
             status = vbs_pareto_offer(work->ctx, pareto, curve->bytes[p], &to.steps);
@@ -484,7 +536,8 @@ enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task 
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
                                      struct vbs_pareto_set *pareto, int n_sets)
 {
-    struct guillotine work = {.ctx = ctx, .task = task, .rule = rule};
+    struct guillotine work = {
+        .ctx = ctx, .task = task, .rule = rule, .envelope.most_bytes = task->options.most_bytes};
     enum vbs_status status = solve_whole(&work, chain, pareto, n_sets);
     size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
 
@@ -492,6 +545,8 @@ enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task 
         pareto->solving_bytes = used;
     vbs_envelope_clear(&work.envelope);
     vbs_arena_clear(&work.scratch);
+    vbs_arena_clear(&work.sums[0]);
+    vbs_arena_clear(&work.sums[1]);
     vbs_arena_clear(&work.arena);
     return status;
 }

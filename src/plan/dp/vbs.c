@@ -31,12 +31,26 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
     return VBS_OK;
 }
 
+static enum vbs_status dp_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                  struct vbs_bracket *bracket)
+{
+    struct vbs_arena arena = {0};
+    struct vbs_chain chain;
+    enum vbs_status status = vbs_chain_build(ctx, task, &arena, &chain);
+
+    if (status == VBS_OK)
+        vbs_chain_bracket(task, &chain, bracket);
+    vbs_arena_clear(&arena);
+    return status;
+}
+
 const struct vbs_planner vbs_planner_dp_vbs = {
     .name = "dp-vbs",
     .summary = "a batch size per layer by dynamic programming, exact to the byte",
     .source = "VBS III",
     .cost = "layers^2 x request x (layers + request) x points of a curve, once for all budgets",
     .open = dp_open,
+    .bracket = dp_bracket,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,

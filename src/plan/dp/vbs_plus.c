@@ -69,6 +69,7 @@ const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .source = "VBS III",
     .cost = "that of dp-vbs for each order of the branches, once for all budgets",
     .open = plus_open,
+    .bracket = vbs_orders_bracket,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,

@@ -16,12 +16,19 @@ struct vbs_draft {
     double bound_us;        /* a lower bound that the planner proved on its way, 0: none */
 };
 
+/* Between which budgets the least one lies for which a planner has a schedule. */
+struct vbs_bracket {
+    int64_t low_bytes;  /* no smaller budget has one */
+    int64_t high_bytes; /* this one has */
+    int layer;          /* whose step takes most in the schedule for high_bytes */
+};
+
 struct vbs_planner {
     const char *name;
     const char *summary;
     const char *source; /* the paper and its section, or "vbslab" */
     const char *cost;   /* growth of the time that planning takes, for people */
-    bool transfers; /* loads and evicts weights itself: for weights included only */
+    bool transfers;     /* loads and evicts weights itself: for weights included only */
     /* Searches long for a fast schedule, but not for any schedule at all: it is not asked what it
      * could do in the place of another planner. */
     bool searches_long;
@@ -34,6 +41,10 @@ struct vbs_planner {
                             struct vbs_draft *draft);
     /* The least feasible budget, INT64_MAX: none. */
     int64_t (*least_bytes)(const void *self);
+    /* Finds the least budget more or less, long before open has ended on a long network; null: open
+     * is quick. Without regard to a latency or to weights. */
+    enum vbs_status (*bracket)(struct vbs_ctx *ctx, const struct vbs_task *task,
+                               struct vbs_bracket *bracket);
     /* Bytes held at most. */
     size_t (*peak_bytes)(const void *self);
     /* Budgets at which the plan may change, in any order, repeats allowed; malloc'd. */

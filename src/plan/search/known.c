@@ -109,40 +109,47 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
     return status;
 }
 
-/* The least budget at which every layer alone has a schedule. */
-static int64_t least_by_layers(const struct vbs_task *task, int64_t *togo, int64_t high)
+static bool layers_fit(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
 {
-    int64_t low = -1;
+    for (int k = 1; k <= task->n_layers; k++) {
+        vbs_task_to_go(task, k, memory_bytes, task->request, togo);
+        if (togo[0] >= VBS_NEVER_TICKS)
+            return false;
+    }
+    return true;
+}
 
-    while (high - low > 1) {
+enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *task, int64_t high,
+                                    int64_t *least_bytes)
+{
+    int64_t *togo = malloc(((size_t)task->request + 1) * sizeof *togo), low = -1;
+    enum vbs_status status = togo ? VBS_OK : vbs_no_memory(ctx);
+
+    while (status == VBS_OK && high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        bool feasible = true;
 
-        for (int k = 1; feasible && k <= task->n_layers; k++) {
-            vbs_task_to_go(task, k, middle, task->request, togo);
-            feasible = togo[0] < VBS_NEVER_TICKS;
-        }
-        if (feasible)
+        if (layers_fit(task, middle, togo))
             high = middle;
         else
             low = middle;
+        status = vbs_check_cancel(ctx);
     }
-    return high;
+    free(togo);
+    if (status == VBS_OK)
+        *least_bytes = high;
+    return status;
 }
 
 /* Lowers least_bytes of a part below that of its cuttings while there is a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                      const struct vbs_order_ideals *ideals, double limit_s)
 {
-    int64_t *togo = malloc(((size_t)chunk->task.request + 1) * sizeof *togo), floor;
     double until_s = vbs_clock_s() + limit_s;
-    enum vbs_status status = VBS_OK;
+    int64_t floor = 0;
+    enum vbs_status status;
 
     chunk->least_bytes = vbs_pareto_least_bytes(&chunk->cuttings);
-    if (!togo)
-        return vbs_no_memory(ctx);
-    floor = least_by_layers(&chunk->task, togo, chunk->least_bytes);
-    free(togo);
+    status = vbs_least_by_layers(ctx, &chunk->task, chunk->least_bytes, &floor);
     while (status == VBS_OK && chunk->least_bytes > floor && vbs_clock_s() < until_s) {
         struct vbs_timeline timeline;
         struct vbs_known known;

@@ -43,6 +43,11 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  double limit_s, int64_t below_ticks,
                                  struct vbs_known *known) VBS_MUST_CHECK;
 
+/* The least budget, up to high, at which every layer has a schedule of its own: no schedule of the
+ * task fits a smaller one. O(log high x layers x request x batches). */
+enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *task, int64_t high,
+                                    int64_t *least_bytes) VBS_MUST_CHECK;
+
 /* Lowers least_bytes from that of the cuttings while a search of limit_s finds a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                      const struct vbs_order_ideals *ideals,

@@ -111,6 +111,7 @@ static struct vbs_task chunk_task(const struct vbs_task *task, int request)
     chunk.request = request;
     chunk.problem.request = request;
     chunk.latency_ticks = INT64_MAX;
+    chunk.options.most_bytes = 0;
     while (chunk.profile->batches[chunk.n_batches - 1] > request) /* ends: batches[0] is 1 */
         chunk.n_batches--;
     return chunk;
@@ -431,6 +432,16 @@ static size_t optimal_peak_bytes(const void *self)
     return bytes + search;
 }
 
+static enum vbs_status optimal_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
+                                       struct vbs_bracket *bracket)
+{
+    enum vbs_status status = vbs_orders_bracket(ctx, task, bracket);
+
+    if (status == VBS_OK)
+        status = vbs_least_by_layers(ctx, task, bracket->high_bytes, &bracket->low_bytes);
+    return status;
+}
+
 const struct vbs_planner vbs_planner_optimal = {
     .name = "optimal",
     .summary = "the shortest path through the lattice of all schedules; its gap is proven",
@@ -438,6 +449,7 @@ const struct vbs_planner vbs_planner_optimal = {
     .cost = "exponential in the worst case, --time-limit a budget",
     .searches_long = true,
     .open = optimal_open,
+    .bracket = optimal_bracket,
     .plan = optimal_plan,
     .least_bytes = optimal_least_bytes,
     .peak_bytes = optimal_peak_bytes,
