@@ -8,6 +8,7 @@
 #define VBSLAB_MEASURE_H
 
 #include "vbslab/profile.h"
+#include "vbslab/progress.h"
 
 #include <stddef.h>
 
@@ -143,13 +144,6 @@ struct vbs_sample_sink {
                                      int64_t bytes, const double **times_us, int *n_times);
     enum vbs_status (*add_copy)(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
                                 double time_us);
-};
-
-/* Progress, after each pass; text is what is being done. May be null. */
-struct vbs_progress {
-    void *self;
-    void (*report)(void *self, double done /* 0..1 */, double left_s /* < 0: unknown */,
-                   const char *text);
 };
 
 struct vbs_measure_options {

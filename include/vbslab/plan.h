@@ -10,6 +10,7 @@
 #define VBSLAB_PLAN_H
 
 #include "vbslab/profile.h"
+#include "vbslab/progress.h"
 #include "vbslab/schedule.h"
 
 #include <stddef.h>
@@ -48,9 +49,20 @@ struct vbs_solver_options {
      * are then planned in less time and memory, and where it is certain that the planner has no
      * schedule for this budget vbs_solver_new says so at once, as VBS_INFEASIBLE. */
     int64_t most_bytes;
-    /* optimal only: seconds per budget until the best schedule so far is given with its proven
-     * gap; 0: VBS_TIME_LIMIT_S. */
+    /*
+     * optimal: seconds until the best schedule so far is given with its proven gap; the first plan
+     * has what vbs_solver_new has left of them, every other one has them all; 0: VBS_TIME_LIMIT_S.
+     * joint: seconds after which vbs_solver_new tries no further schedules; 0: it tries all.
+     */
     double time_limit_s;
+    /* optimal only, in the place of the time limit: states of the lattice that the search of a
+     * budget expands. The plan is then the same on every machine. 0: by time. */
+    int64_t node_limit;
+    /* optimal only: where on the path of steps the local search begins; another seed may end in
+     * another schedule as long as the optimum is not proven. 0: at the first step. */
+    uint64_t seed;
+    /* From vbs_solver_new on, as long as the solver lives. */
+    struct vbs_progress progress;
 };
 
 #define VBS_TIME_LIMIT_S 60
@@ -85,8 +97,10 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
                                struct vbs_solver **solver) VBS_MUST_CHECK;
 void vbs_solver_free(struct vbs_solver *solver);
 
-/* The schedule for a budget, freed by vbs_schedule_free. VBS_INFEASIBLE: the detail names the least
- * budget that works and the layer with the largest step there; vbs_solver_explain tells more. */
+/* The schedule for a budget, freed by vbs_schedule_free. A search that is interrupted once it has a
+ * schedule ends, and gives that schedule with its proven gap and solver.interrupted set.
+ * VBS_INFEASIBLE: the detail names the least budget that works and the layer with the largest step
+ * there; vbs_solver_explain tells more. */
 enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;

@@ -102,6 +102,7 @@ struct vbs_schedule {
     } bound;
     struct {
         int64_t peak_bytes; /* that planning held at most (vbs_solver_peak_bytes); 0: not known */
+        bool interrupted;   /* the search was ended by its caller: the best schedule so far */
     } solver;
     int n_algorithms;
     const char *const *algorithms;

@@ -35,6 +35,9 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
     if (options->most_bytes < 0)
         return vbs_fail(ctx, VBS_USAGE, "a largest budget of %lld bytes is out of range",
                         (long long)options->most_bytes);
+    if (options->node_limit < 0)
+        return vbs_fail(ctx, VBS_USAGE, "a limit of %lld nodes is out of range",
+                        (long long)options->node_limit);
     if (!(options->time_limit_s >= 0))
         return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
                         options->time_limit_s);
@@ -279,7 +282,8 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .weight_bytes = vbs_profile_weight_bytes(profile),
         .latency_us = task->problem.latency_us,
         .predicted = {.reserved_bytes = draft->reserved_bytes},
-        .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver)},
+        .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver),
+                   .interrupted = draft->interrupted},
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
         .n_steps = draft->steps.n_steps,

@@ -99,7 +99,8 @@ enum vbs_cut_rule { VBS_CUT_PIVOT, VBS_CUT_BARRIER };
 
 /* Adds to answers the best schedules by rule for every budget, within the latency of the task; with
  * n_answers = request instead of 1 answers[b - 1] gets those of b samples, without regard to a
- * latency. VBS_NO_MEMORY names the sizes that are too much. answers->solving_bytes becomes what
+ * latency. Offers nothing when task->cut_until_s comes before the end. VBS_NO_MEMORY names the
+ * sizes that are too much. answers->solving_bytes becomes what
  * this took at most. */
 enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,

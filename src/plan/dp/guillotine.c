@@ -29,6 +29,7 @@
 #include "plan/dp/curve.h"
 #include "plan/dp/dp.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include "vbslab/units.h"
@@ -60,6 +61,8 @@ struct guillotine {
     struct vbs_arena sums[2]; /* of branches, taken by turns */
     struct vbs_envelope envelope;
     size_t scratch_peak_bytes;
+    bool is_late; /* task->cut_until_s is over: nothing is offered */
+    double from_s, reported_s;
 };
 
 /* O[i, j, 1..r]; pairs are stored j by j. */
@@ -271,6 +274,23 @@ static enum vbs_status check_size(struct guillotine *work, const struct solved *
                : VBS_OK;
 }
 
+#define REPORT_S 0.1
+
+/* Looks at the clock when column j begins. Columns up to j are about (j / m)^3 of all. */
+static void look_at_clock(struct guillotine *work, const struct solved *solved, int j)
+{
+    const struct vbs_progress *progress = &work->task->options.progress;
+    double now_s = vbs_clock_s(), done = pow((double)j / solved->chain->n_items, 3);
+    double spent_s = now_s - work->from_s;
+
+    if (work->task->cut_until_s > 0 && now_s > work->task->cut_until_s)
+        work->is_late = true;
+    if (!progress->report || j == 0 || now_s < work->reported_s + REPORT_S)
+        return;
+    work->reported_s = now_s;
+    progress->report(progress->self, done, spent_s * (1 - done) / done, "cuttings");
+}
+
 /* All pairs that end at j, from the shortest on. */
 static enum vbs_status solve_column(struct guillotine *work, const struct solved *solved, int j,
                                     struct vbs_curve *from)
@@ -284,6 +304,10 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
     vbs_arena_clear(&work->scratch);
     for (int i = j; status == VBS_OK && i >= 0; i--) {
         status = vbs_check_cancel(work->ctx);
+        if (work->task->cut_until_s > 0 && vbs_clock_s() > work->task->cut_until_s) {
+            work->is_late = true;
+            break;
+        }
         for (int b = 1; status == VBS_OK && b <= work->task->request; b++)
             status = solve_cell(work, solved, i, j, b, from);
         if (status == VBS_OK)
@@ -331,7 +355,7 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
     from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
     if (!solved->inside || !solved->step || !solved->opt || !from)
         return vbs_no_memory(work->ctx);
-    for (int k = 0; status == VBS_OK && k < chain->n_items; k++) {
+    for (int k = 0; status == VBS_OK && !work->is_late && k < chain->n_items; k++) {
         if (!chain->items[k].layer)
             status = solve_inside(work, solved, k);
         if (status == VBS_OK && !chain->items[k].part)
@@ -339,8 +363,10 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
         if (status == VBS_OK)
             status = check_size(work, solved);
     }
-    for (int j = 0; status == VBS_OK && j < chain->n_items; j++)
+    for (int j = 0; status == VBS_OK && !work->is_late && j < chain->n_items; j++) {
+        look_at_clock(work, solved, j);
         status = solve_column(work, solved, j, from);
+    }
     return status;
 }
 
@@ -525,6 +551,8 @@ static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_cha
     struct solved whole;
     enum vbs_status status = solve(work, chain, &whole);
 
+    if (work->is_late)
+        return status;
     if (status == VBS_OK && n_sets == 1)
         return offer_request(work, &whole, pareto);
     for (int b = 1; status == VBS_OK && b <= n_sets; b++)
@@ -536,8 +564,12 @@ enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task 
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
                                      struct vbs_pareto_set *pareto, int n_sets)
 {
-    struct guillotine work = {
-        .ctx = ctx, .task = task, .rule = rule, .envelope.most_bytes = task->options.most_bytes};
+    struct guillotine work = {.ctx = ctx,
+                              .task = task,
+                              .rule = rule,
+                              .envelope.most_bytes = task->options.most_bytes,
+                              .from_s = vbs_clock_s(),
+                              .reported_s = vbs_clock_s()};
     enum vbs_status status = solve_whole(&work, chain, pareto, n_sets);
     size_t used = work.arena.total_bytes + work.scratch_peak_bytes;
 

@@ -14,6 +14,7 @@ struct vbs_draft {
     struct vbs_step_list steps;
     int64_t reserved_bytes; /* what they need by the planner's own accounting */
     double bound_us;        /* a lower bound that the planner proved on its way, 0: none */
+    bool interrupted;       /* the search was ended by the caller */
 };
 
 /* Between which budgets the least one lies for which a planner has a schedule. */

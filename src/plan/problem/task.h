@@ -20,6 +20,16 @@ struct vbs_floor {
     int64_t place_bytes; /* the most that an in-place output may take the place of */
 };
 
+/* What bounds the searches of a solver: seconds of the clock, or states that they expand. */
+struct vbs_search_clock {
+    bool counts_nodes;
+    int64_t n_nodes;
+    double from, until;              /* of the plan under way, in seconds or nodes */
+    int64_t best_ticks, bound_ticks; /* of the search under way, as far as known */
+    double reported_s;               /* when progress was reported last */
+    bool interrupted;                /* a search was ended by the caller */
+};
+
 /*
  * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
  * on their order: 1 microsecond is 2^tick_shift ticks, chosen so that the dearest schedule fits in
@@ -36,13 +46,15 @@ struct vbs_task {
     /* Weights included, and the planner does not transfer: the planner that plans in the memory
      * that resident weights leave; else null. */
     const struct vbs_planner *resident;
-    int64_t latency_ticks; /* INT64_MAX: not bounded */
-    int *last_reader;      /* [0..n] last layer that reads tensor t, 0: none, a final output */
-    int *n_readers;        /* [0..n] */
-    int *const *readers;   /* [0..n] distinct readers, ascending */
-    int *n_inputs;         /* [0..n] */
-    int *const *inputs;    /* [0..n] distinct inputs of a layer, the first of the profile's first */
-    int *batch_index;      /* [0..request] index into profile->batches, or -1 */
+    struct vbs_search_clock *clock; /* null: seconds */
+    double cut_until_s;             /* vbs_clock_s() at which cuttings are given up; 0: never */
+    int64_t latency_ticks;          /* INT64_MAX: not bounded */
+    int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
+    int *n_readers;      /* [0..n] */
+    int *const *readers; /* [0..n] distinct readers, ascending */
+    int *n_inputs;       /* [0..n] */
+    int *const *inputs;  /* [0..n] distinct inputs of a layer, the first of the profile's first */
+    int *batch_index;    /* [0..request] index into profile->batches, or -1 */
     struct vbs_row_pareto row_pareto;
     struct vbs_floor *floors; /* [0..n], [1..n] used */
     struct vbs_arena arena;

@@ -1,4 +1,5 @@
 #include "plan/search/improve.h"
+#include "plan/search/clock.h"
 
 #include "base/fail.h"
 
@@ -133,7 +134,7 @@ static enum vbs_status improve_window(struct path *path, int64_t from, int64_t t
                                       enum vbs_found *found)
 {
     struct vbs_search_limits limits = {.max_states = path->limits->max_states,
-                                       .until_s = path->limits->until_s};
+                                       .until = path->limits->until};
     struct vbs_step_list window = {0};
     struct vbs_heuristic heuristic;
     struct vbs_state_search search;
@@ -159,19 +160,29 @@ static enum vbs_status improve_window(struct path *path, int64_t from, int64_t t
     return status;
 }
 
+/* Where a pass begins: at the first step, or up to half a window before it. */
+static int64_t first_window(const struct path *path, int length)
+{
+    uint64_t seed = path->lattice->task->options.seed;
+
+    seed *= 0x9e3779b97f4a7c15;
+    return -(int64_t)((seed >> 33) % (uint64_t)(length / 2));
+}
+
 /* One pass over the path in overlapping windows. *lost counts those that were too large. */
 static enum vbs_status pass(struct path *path, int length, bool *improved, int *lost, int *tried)
 {
     enum vbs_status status = VBS_OK;
 
     *lost = *tried = 0;
-    for (int64_t from = 0; status == VBS_OK && from < path->steps->n_steps; from += length / 2) {
-        int64_t to = from + length;
+    for (int64_t at = first_window(path, length); status == VBS_OK && at < path->steps->n_steps;
+         at += length / 2) {
+        int64_t from = at > 0 ? at : 0, to = at + length;
         enum vbs_found found = VBS_FOUND_OUT;
 
         if (to > path->steps->n_steps)
             to = path->steps->n_steps;
-        if (vbs_clock_s() > path->limits->until_s)
+        if (vbs_search_now(path->lattice->task) > path->limits->until)
             break;
         status = improve_window(path, from, to, &found);
         *improved = *improved || found == VBS_FOUND;
@@ -224,7 +235,7 @@ enum vbs_status vbs_improve(struct vbs_ctx *ctx, const struct vbs_lattice *latti
 
         status = pass(&path, length, &here, &lost, &tried);
         *improved = *improved || here;
-        if (vbs_clock_s() > limits->until_s || 2 * lost > tried)
+        if (vbs_search_now(lattice->task) > limits->until || 2 * lost > tried)
             break;
         if (!here)
             length *= 2;

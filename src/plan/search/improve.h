@@ -9,7 +9,7 @@
 
 struct vbs_improve_limits {
     int max_states; /* of one window */
-    double until_s; /* of vbs_clock_s */
+    double until;   /* of vbs_search_now */
 };
 
 /* steps is a whole schedule in the lattice of all positions; algorithms are neither read nor set:

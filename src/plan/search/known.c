@@ -1,4 +1,5 @@
 #include "plan/search/known.h"
+#include "plan/search/clock.h"
 
 #include "base/fail.h"
 #include "base/grow.h"
@@ -31,8 +32,8 @@ static struct vbs_known look_up(const struct vbs_chunk *chunk, int64_t memory_by
             known.best_ticks = fact->best_ticks;
             known.steps = &fact->steps;
         }
-        if (fact->high_bytes == memory_bytes && fact->limit_s > known.searched_s)
-            known.searched_s = fact->limit_s;
+        if (fact->high_bytes == memory_bytes && fact->limit > known.searched)
+            known.searched = fact->limit;
     }
     return known;
 }
@@ -60,7 +61,7 @@ static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
 
 /* Keeps what a proof found; takes its steps. */
 static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, int64_t memory_bytes,
-                                double limit_s, struct vbs_proof *proof)
+                                double limit, struct vbs_proof *proof)
 {
     struct vbs_timeline timeline = {.peak_bytes = INT64_MAX};
     enum vbs_status status;
@@ -75,33 +76,39 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, in
                                                        .high_bytes = memory_bytes,
                                                        .best_ticks = proof->best_ticks,
                                                        .bound_ticks = proof->bound_ticks,
-                                                       .limit_s = fmax(limit_s, 1e-9),
+                                                       .limit = fmax(limit, 1e-9),
                                                        .steps = proof->steps};
     proof->steps = (struct vbs_step_list){0};
     return VBS_OK;
 }
 
-/* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
+/* What is known of a budget after a search of at most limit; schedules of below_ticks and more do
  * not count. Valid until the next call. */
 enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  const struct vbs_order_ideals *ideals, int64_t memory_bytes,
-                                 double limit_s, int64_t below_ticks, struct vbs_known *known)
+                                 double limit, int64_t below_ticks, struct vbs_known *known)
 {
-    const struct vbs_prove_limits limits = {
-        .until_s = vbs_clock_s() + limit_s, .below_ticks = below_ticks, .seeds = &chunk->cuttings};
+    const struct vbs_prove_limits limits = {.until = vbs_search_now(&chunk->task) + limit,
+                                            .below_ticks = below_ticks,
+                                            .seeds = &chunk->cuttings};
     struct vbs_proof proof = {0};
     enum vbs_status status;
 
     *known = look_up(chunk, memory_bytes);
     /* A search that had much less time does not count: find_least is short. */
-    if ((known->searched_s > 0 && 2 * known->searched_s > limit_s) ||
+    if ((known->searched > 0 && 2 * known->searched > limit) ||
         known->bound_ticks >= known->best_ticks)
         return VBS_OK;
     status = start_proof(ctx, chunk, memory_bytes, known, &proof);
     if (status == VBS_OK)
         status = vbs_prove(ctx, &chunk->task, ideals, memory_bytes, &limits, &proof);
+    if (status == VBS_INTERRUPTED && proof.best_ticks < VBS_NEVER_TICKS && chunk->task.clock) {
+        chunk->task.clock->interrupted =
+            true; /* what was found so far is a schedule all the same */
+        status = VBS_OK;
+    }
     if (status == VBS_OK)
-        status = add_fact(ctx, chunk, memory_bytes, limit_s, &proof);
+        status = add_fact(ctx, chunk, memory_bytes, limit, &proof);
     if (proof.peak_bytes > chunk->search_bytes)
         chunk->search_bytes = proof.peak_bytes;
     vbs_step_list_clear(&proof.steps);
@@ -142,20 +149,21 @@ enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *
 
 /* Lowers least_bytes of a part below that of its cuttings while there is a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
-                                     const struct vbs_order_ideals *ideals, double limit_s)
+                                     const struct vbs_order_ideals *ideals, double limit)
 {
-    double until_s = vbs_clock_s() + limit_s;
+    double until = vbs_search_now(&chunk->task) + limit;
     int64_t floor = 0;
     enum vbs_status status;
 
     chunk->least_bytes = vbs_pareto_least_bytes(&chunk->cuttings);
     status = vbs_least_by_layers(ctx, &chunk->task, chunk->least_bytes, &floor);
-    while (status == VBS_OK && chunk->least_bytes > floor && vbs_clock_s() < until_s) {
+    while (status == VBS_OK && !vbs_cancelled(ctx) && chunk->least_bytes > floor &&
+           vbs_search_now(&chunk->task) < until) {
         struct vbs_timeline timeline;
         struct vbs_known known;
 
         status = vbs_chunk_search(ctx, chunk, ideals, chunk->least_bytes - 1,
-                                  until_s - vbs_clock_s(), VBS_NEVER_TICKS, &known);
+                                  until - vbs_search_now(&chunk->task), VBS_NEVER_TICKS, &known);
         if (status != VBS_OK || !known.steps)
             break;
         status = vbs_timeline_find(ctx, &chunk->task, known.steps, &timeline);

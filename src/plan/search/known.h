@@ -12,7 +12,7 @@
 struct vbs_fact {
     int64_t low_bytes, high_bytes;
     int64_t best_ticks, bound_ticks;
-    double limit_s; /* how long the search might take */
+    double limit; /* how long the search might take */
     struct vbs_step_list steps;
 };
 
@@ -20,7 +20,8 @@ struct vbs_fact {
 struct vbs_known {
     int64_t best_ticks, bound_ticks;
     const struct vbs_step_list *steps;
-    double searched_s; /* how long a search at this very budget might take, 0: there was none */
+    double searched; /* how long a search at this very budget might take, in its clock; 0: there was
+                        none */
 };
 
 /* Requests of one size; the whole request, or the chunks of a size when latency is bounded. */
@@ -36,11 +37,11 @@ struct vbs_chunk {
 
 void vbs_chunk_clear(struct vbs_chunk *chunk);
 
-/* What is known of a budget after a search of at most limit_s; schedules of below_ticks and more do
+/* What is known of a budget after a search of at most limit; schedules of below_ticks and more do
  * not count. positions may be null (vbs_prove). Valid until the next call. */
 enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  const struct vbs_order_ideals *ideals, int64_t memory_bytes,
-                                 double limit_s, int64_t below_ticks,
+                                 double limit, int64_t below_ticks,
                                  struct vbs_known *known) VBS_MUST_CHECK;
 
 /* The least budget, up to high, at which every layer has a schedule of its own: no schedule of the
@@ -48,9 +49,9 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
 enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *task, int64_t high,
                                     int64_t *least_bytes) VBS_MUST_CHECK;
 
-/* Lowers least_bytes from that of the cuttings while a search of limit_s finds a schedule. */
+/* Lowers least_bytes from that of the cuttings while a search of limit finds a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                      const struct vbs_order_ideals *ideals,
-                                     double limit_s) VBS_MUST_CHECK;
+                                     double limit) VBS_MUST_CHECK;
 
 #endif

@@ -11,11 +11,13 @@
  * so that chunks of 1..r samples are searched one by one and the best sequence put together.
  */
 #include "plan/search/search.h"
+#include "plan/search/clock.h"
 #include "plan/dp/dp.h"
 #include "plan/search/known.h"
 #include "plan/problem/problem.h"
 #include "plan/search/pattern_database.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/grow.h"
 
@@ -32,12 +34,20 @@ struct optimal {
     int n_chunks;
     struct vbs_chunk *chunks; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
     int64_t least_bytes;
-    double limit_s; /* of a plan */
+    struct vbs_search_clock clock;
+    double limit; /* of a plan, in the clock of the search */
+    double spent; /* of the first plan's limit, by what came before it */
 };
 
-static const struct vbs_order_ideals *positions_of(const struct optimal *optimal)
+static const struct vbs_order_ideals *ideals_of(const struct optimal *optimal)
 {
     return optimal->listed ? &optimal->ideals : NULL;
+}
+
+static void start_clock(struct optimal *optimal, double limit)
+{
+    optimal->clock.from = vbs_search_now(&optimal->whole);
+    optimal->clock.until = optimal->clock.from + limit;
 }
 
 /* Cuttings without regard to the structure cost the square of the layers: where that would take
@@ -80,7 +90,13 @@ static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal 
     return status;
 }
 
-/* The guillotine cuttings of all parts. */
+/* Cuttings may have been given up. */
+static bool is_late(const struct optimal *optimal)
+{
+    return optimal->whole.cut_until_s > 0 && vbs_clock_s() > optimal->whole.cut_until_s;
+}
+
+/* The guillotine cuttings of all chunks. Long ones may take half of the time limit. */
 static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     struct vbs_pareto_set *pareto = calloc((size_t)optimal->n_chunks, sizeof *pareto);
@@ -94,7 +110,7 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
     for (int i = 0; status == VBS_OK && i < orders.n; i++)
         status = cut_order(ctx, optimal, &orders, i, pareto);
     if (status == VBS_OK && !cuts_freely(optimal->task) &&
-        !vbs_orders_have_plain_ids(optimal->task, &orders))
+        (is_late(optimal) || !vbs_orders_have_plain_ids(optimal->task, &orders)))
         status = offer_monotone(ctx, optimal, pareto);
     for (int p = 0; pareto && p < optimal->n_chunks; p++)
         optimal->chunks[p].cuttings = pareto[p];
@@ -104,7 +120,8 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 }
 
 /* The task of a part: the same network and ticks, fewer samples, no latency. */
-static struct vbs_task chunk_task(const struct vbs_task *task, int request)
+static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search_clock *clock,
+                                  int request)
 {
     struct vbs_task chunk = *task;
 
@@ -112,6 +129,7 @@ static struct vbs_task chunk_task(const struct vbs_task *task, int request)
     chunk.problem.request = request;
     chunk.latency_ticks = INT64_MAX;
     chunk.options.most_bytes = 0;
+    chunk.clock = clock;
     while (chunk.profile->batches[chunk.n_batches - 1] > request) /* ends: batches[0] is 1 */
         chunk.n_batches--;
     return chunk;
@@ -125,16 +143,19 @@ static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
 
     optimal->in_chunks = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
     optimal->n_chunks = optimal->in_chunks ? task->request : 1;
-    optimal->whole = chunk_task(task, task->request);
+    optimal->whole = chunk_task(task, &optimal->clock, task->request);
+    if (!optimal->clock.counts_nodes && !cuts_freely(task))
+        optimal->whole.cut_until_s = optimal->clock.from + optimal->limit / 2;
     optimal->chunks = calloc((size_t)optimal->n_chunks, sizeof *optimal->chunks);
     if (!optimal->chunks)
         return vbs_no_memory(ctx);
     for (int p = 0; p < optimal->n_chunks; p++)
-        optimal->chunks[p].task = chunk_task(task, optimal->in_chunks ? p + 1 : task->request);
+        optimal->chunks[p].task =
+            chunk_task(task, &optimal->clock, optimal->in_chunks ? p + 1 : task->request);
     status = cut(ctx, optimal);
     for (int p = 0; status == VBS_OK && p < optimal->n_chunks; p++)
-        status = vbs_chunk_find_least(ctx, &optimal->chunks[p], positions_of(optimal),
-                                      optimal->limit_s / 10);
+        status = vbs_chunk_find_least(ctx, &optimal->chunks[p], ideals_of(optimal),
+                                      optimal->limit / 10 / optimal->n_chunks);
     return status;
 }
 
@@ -164,14 +185,13 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
 {
     int r = optimal->n_chunks;
     int64_t limit = optimal->task->latency_ticks;
-    double until_s = vbs_clock_s() + optimal->limit_s;
+    double until = optimal->clock.until;
 
     for (int b = 1; b <= r; b++) {
         struct vbs_known known;
-        double limit_s = (until_s - vbs_clock_s()) / (r + 1 - b);
-        enum vbs_status status =
-            vbs_chunk_search(ctx, &optimal->chunks[b - 1], positions_of(optimal), memory_bytes,
-                             limit_s, limit + 1, &known);
+        double share = (until - vbs_search_now(&optimal->whole)) / (r + 1 - b);
+        enum vbs_status status = vbs_chunk_search(ctx, &optimal->chunks[b - 1], ideals_of(optimal),
+                                                  memory_bytes, share, limit + 1, &known);
         int64_t best, bound;
 
         if (status != VBS_OK)
@@ -248,9 +268,10 @@ static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
 {
     int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
     struct vbs_known known;
-    enum vbs_status status = vbs_chunk_search(
-        ctx, &optimal->chunks[0], positions_of(optimal), memory_bytes, optimal->limit_s,
-        limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
+    enum vbs_status status =
+        vbs_chunk_search(ctx, &optimal->chunks[0], ideals_of(optimal), memory_bytes,
+                         optimal->clock.until - optimal->clock.from,
+                         limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
 
     if (status != VBS_OK)
         return status;
@@ -265,9 +286,13 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
 {
     struct optimal *optimal = self;
     struct vbs_timeline timeline;
-    enum vbs_status status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
-                                                : plan_whole(ctx, optimal, memory_bytes, draft);
+    enum vbs_status status;
 
+    start_clock(optimal, fmax(optimal->limit - optimal->spent, optimal->limit / 10));
+    optimal->spent = 0;
+    status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
+                                : plan_whole(ctx, optimal, memory_bytes, draft);
+    draft->interrupted = optimal->clock.interrupted;
     if (status == VBS_OK)
         status = vbs_timeline_find(ctx, optimal->task, &draft->steps, &timeline);
     if (status == VBS_OK)
@@ -293,7 +318,9 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
         status = vbs_grow(ctx, &list, &capacity, count + 1, sizeof *list);
         if (status != VBS_OK)
             break;
-        status = optimal_plan(ctx, optimal, memory, &draft);
+        status = vbs_check_cancel(ctx);
+        if (status == VBS_OK)
+            status = optimal_plan(ctx, optimal, memory, &draft);
         vbs_step_list_clear(&draft.steps);
         if (status != VBS_OK)
             break;
@@ -374,31 +401,37 @@ static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal
 /* All its plans together take at most a fifth of the time limit of one. */
 static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
 {
-    double limit_s = optimal->limit_s;
+    double limit = optimal->limit;
     struct vbs_draft draft = {0};
     enum vbs_status status;
 
-    optimal->limit_s = limit_s / 10;
+    optimal->limit = limit / 10;
     status = optimal_plan(ctx, optimal, enough_bytes(optimal->task), &draft);
     vbs_step_list_clear(&draft.steps);
     optimal->least_bytes = status == VBS_OK ? draft.reserved_bytes : INT64_MAX;
-    optimal->limit_s = limit_s / 10 / 40;
+    optimal->limit = limit / 10 / 40;
     if (status == VBS_OK)
         status = bisect_least(ctx, optimal);
-    optimal->limit_s = limit_s;
+    optimal->limit = limit;
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
 static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *task, void **self)
 {
     struct optimal *optimal = calloc(1, sizeof *optimal);
+    double begin;
     enum vbs_status status;
 
     if (!optimal)
         return vbs_no_memory(ctx);
     optimal->task = task;
-    optimal->limit_s =
-        task->options.time_limit_s > 0 ? task->options.time_limit_s : VBS_TIME_LIMIT_S;
+    optimal->whole.clock = &optimal->clock;
+    optimal->clock.counts_nodes = task->options.node_limit > 0;
+    optimal->limit = optimal->clock.counts_nodes      ? (double)task->options.node_limit
+                     : task->options.time_limit_s > 0 ? task->options.time_limit_s
+                                                      : VBS_TIME_LIMIT_S;
+    start_clock(optimal, optimal->limit);
+    begin = optimal->clock.from;
     status = vbs_order_ideals_list(ctx, task, &optimal->ideals, &optimal->listed);
     if (status == VBS_OK)
         status = open_chunks(ctx, optimal);
@@ -410,6 +443,7 @@ static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *
         optimal_close(optimal);
         return status;
     }
+    optimal->spent = vbs_search_now(&optimal->whole) - begin;
     *self = optimal;
     return VBS_OK;
 }

@@ -14,6 +14,7 @@
  * max_states grows. Physical limit: states of the lattice of k layers of a chain, C(k + r, r).
  */
 #include "plan/search/prove.h"
+#include "plan/search/clock.h"
 
 #include "base/fail.h"
 #include "plan/search/improve.h"
@@ -59,8 +60,16 @@ struct prover {
 
 static bool is_over(const struct prover *at)
 {
+    const struct vbs_task *task = at->lattice.task;
+
+    if (task->clock) {
+        task->clock->best_ticks = at->proof->best_ticks;
+        task->clock->bound_ticks = at->proof->bound_ticks;
+    }
+    vbs_search_report(task);
     return at->proof->bound_ticks >= at->proof->best_ticks ||
-           at->proof->bound_ticks >= at->limits->below_ticks || vbs_clock_s() > at->limits->until_s;
+           at->proof->bound_ticks >= at->limits->below_ticks ||
+           vbs_search_now(task) > at->limits->until;
 }
 
 /* What a schedule must stay below to be of interest. */
@@ -139,9 +148,9 @@ static int gather_databases(struct prover *at)
 
 /* Improves a schedule piece by piece and takes it over when it is better than the best known. */
 static enum vbs_status improve(struct prover *at, const struct vbs_step *from, int64_t n,
-                               double until_s)
+                               double until)
 {
-    const struct vbs_improve_limits limits = {.max_states = at->max_states, .until_s = until_s};
+    const struct vbs_improve_limits limits = {.max_states = at->max_states, .until = until};
     struct vbs_step_list steps = {0};
     bool improved = false;
     enum vbs_status status = vbs_step_list_copy(at->ctx, from, n, &steps);
@@ -156,9 +165,9 @@ static enum vbs_status improve(struct prover *at, const struct vbs_step *from, i
 
 static double share_of_time(const struct prover *at, double share)
 {
-    double now = vbs_clock_s();
+    double now = vbs_search_now(at->lattice.task);
 
-    return now + share * (at->limits->until_s - now);
+    return now + share * (at->limits->until - now);
 }
 
 static enum vbs_status improve_best(struct prover *at)
@@ -172,15 +181,15 @@ static enum vbs_status improve_best(struct prover *at)
 static enum vbs_status improve_seeds(struct prover *at)
 {
     const struct vbs_pareto_set *seeds = at->limits->seeds;
-    double until_s = share_of_time(at, IMPROVE_SHARE);
+    double until = share_of_time(at, IMPROVE_SHARE);
     enum vbs_status status = VBS_OK;
     int last = seeds ? seeds->n - 1 : -1;
 
     while (last >= 0 && seeds->list[last].bytes > at->lattice.memory_bytes)
         last--;
     for (int i = last; status == VBS_OK && i >= 0 && i > last - N_SEEDS; i--)
-        if (!is_over(at) && vbs_clock_s() < until_s)
-            status = improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until_s);
+        if (!is_over(at) && vbs_search_now(at->lattice.task) < until)
+            status = improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until);
     return status;
 }
 
@@ -214,7 +223,7 @@ static enum vbs_status search_lattice(struct prover *at, const struct vbs_search
 static enum vbs_status search_all(struct prover *at)
 {
     const struct vbs_search_limits limits = {
-        .below_ticks = ceiling(at), .max_states = at->max_states, .until_s = at->limits->until_s};
+        .below_ticks = ceiling(at), .max_states = at->max_states, .until = at->limits->until};
     enum vbs_found found;
     int64_t ticks;
     enum vbs_status status = search_lattice(at, &limits, &found, &ticks);
@@ -231,7 +240,7 @@ static enum vbs_status search_beam(struct prover *at)
     struct vbs_states kept = {0};
     struct vbs_search_limits limits = {.below_ticks = at->proof->best_ticks + 1,
                                        .max_states = at->most_states,
-                                       .until_s = at->limits->until_s,
+                                       .until = at->limits->until,
                                        .beam_width = at->beam_width,
                                        .kept = &kept};
     enum vbs_found found;
@@ -265,7 +274,7 @@ static enum vbs_status search_pair(struct prover *at, int g, int h,
     int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
     struct vbs_search_limits limits = {.below_ticks = ceiling(at) - rest,
                                        .max_states = at->max_states,
-                                       .until_s = at->limits->until_s};
+                                       .until = at->limits->until};
     uint64_t *layers = calloc((size_t)at->lattice.ideals->n_words, sizeof *layers);
     struct vbs_pattern_database database;
     enum vbs_found found;
@@ -327,7 +336,8 @@ static void weigh(const struct prover *at, struct weight *weights)
 static enum vbs_status find_hindrance(struct prover *at)
 {
     int n = at->lattice.task->n_layers;
-    double now = vbs_clock_s(), until = now + PAIR_SHARE * (at->limits->until_s - now);
+    double now = vbs_search_now(at->lattice.task),
+           until = now + PAIR_SHARE * (at->limits->until - now);
     struct weight *weights = malloc((size_t)n * sizeof *weights);
     enum vbs_status status = weights ? VBS_OK : vbs_no_memory(at->ctx);
 
@@ -338,7 +348,7 @@ static enum vbs_status find_hindrance(struct prover *at)
             int g = weights[i].layer - 1, h = weights[j].layer - 1;
             int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
 
-            if (vbs_clock_s() > until)
+            if (vbs_search_now(at->lattice.task) > until)
                 break;
             status = search_pair(at, g, h, NULL, &together);
             if (status == VBS_OK && together > apart && together < VBS_NEVER_TICKS)

@@ -16,7 +16,7 @@ struct vbs_proof {
 /* How long to search. */
 struct vbs_prove_limits {
     int first_states; /* of the searches of the first round; 0: a good many, for few layers all */
-    double until_s;   /* of vbs_clock_s */
+    double until;     /* of vbs_search_now */
     int64_t below_ticks; /* schedules that take this or more are of no interest */
     /* Schedules for this and smaller budgets that may be near the optimum too; null: none. */
     const struct vbs_pareto_set *seeds;

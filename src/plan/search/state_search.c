@@ -1,4 +1,5 @@
 #include "plan/search/state_search.h"
+#include "plan/search/clock.h"
 
 #include "base/fail.h"
 
@@ -123,6 +124,8 @@ static enum vbs_status expand(struct state_search *at, int index, bool forward)
 
     if (index % 256 == 0 && vbs_cancelled(at->ctx))
         return vbs_fail(at->ctx, VBS_INTERRUPTED, "interrupted");
+    if (forward)
+        vbs_search_count(at->heuristic->lattice->task);
     memcpy(from, vbs_states_at(&at->search->states, index), (size_t)r * sizeof *from);
     for (int which = 0; forward && which < at->heuristic->n_databases; which++)
         at->database_ticks[which] = vbs_heuristic_database_ticks(at->heuristic, which, from);
@@ -181,6 +184,14 @@ static enum vbs_status narrow(struct state_search *at, int progress)
     return VBS_OK;
 }
 
+static bool is_late(const struct state_search *at)
+{
+    const struct vbs_task *task = at->heuristic->lattice->task;
+
+    vbs_search_report(task);
+    return vbs_search_now(task) > at->limits->until;
+}
+
 /* *done is false when the limits are reached. */
 static enum vbs_status search_forward(struct state_search *at, bool *done)
 {
@@ -194,7 +205,7 @@ static enum vbs_status search_forward(struct state_search *at, bool *done)
             at->from = i;
             at->progress = progress;
             if (at->search->states.n > at->limits->max_states ||
-                (turn++ % 64 == 0 && vbs_clock_s() > at->limits->until_s)) {
+                (turn++ % 64 == 0 && is_late(at))) {
                 *done = false;
                 return VBS_OK;
             }
@@ -205,14 +216,21 @@ static enum vbs_status search_forward(struct state_search *at, bool *done)
     return status;
 }
 
-static enum vbs_status search_backward(struct state_search *at)
+/* The same on the way back. */
+static enum vbs_status search_backward(struct state_search *at, bool *done)
 {
     enum vbs_status status = VBS_OK;
+    int turn = 0;
 
+    *done = true;
     for (int i = at->by_progress[at->last_progress]; i >= 0; i = at->next[i])
         at->search->togo[i] = 0;
     for (int progress = at->last_progress - 1; status == VBS_OK && progress >= 0; progress--)
         for (int i = at->by_progress[progress]; status == VBS_OK && i >= 0; i = at->next[i]) {
+            if (turn++ % 64 == 0 && is_late(at)) {
+                *done = false;
+                return VBS_OK;
+            }
             at->best = VBS_NEVER_TICKS;
             status = expand(at, i, false);
             at->search->togo[i] = at->best;
@@ -270,10 +288,10 @@ static enum vbs_status search_both_ways(struct state_search *at, enum vbs_found 
         *found = VBS_FOUND_OUT;
         search->start_ticks = estimate;
     } else if (at->by_progress[at->last_progress] >= 0) {
-        *found = VBS_FOUND;
         search->goal = at->by_progress[at->last_progress];
-        status = search_backward(at);
-        search->start_ticks = search->togo[0];
+        status = search_backward(at, &done);
+        *found = done ? VBS_FOUND : VBS_FOUND_OUT;
+        search->start_ticks = done ? search->togo[0] : estimate;
     }
     return status;
 }

@@ -10,7 +10,6 @@
 #ifndef VBS_PLAN_SEARCH_STATE_SEARCH_H
 #define VBS_PLAN_SEARCH_STATE_SEARCH_H
 
-#include "base/clock.h"
 #include "plan/search/heuristic.h"
 #include "plan/search/states.h"
 
@@ -24,7 +23,7 @@ struct vbs_state_search {
 struct vbs_search_limits {
     int64_t below_ticks; /* paths that take this or more are left out */
     int max_states;      /* more: the sweep gives up */
-    double until_s;      /* of vbs_clock_s */
+    double until;        /* of vbs_search_now */
     /*
      * A beam: of states with the same progress only beam_width are followed, those of kept and
      * then those that promise most; 0: all. What is found then is a schedule, but nothing is

@@ -217,7 +217,7 @@ static bool add_pattern(struct subject *subject, uint64_t layers, int64_t below_
     struct vbs_search_limits limits = {
         .below_ticks = below_ticks - alone_ticks(states, states->all_layers & ~layers),
         .max_states = 1000000,
-        .until_s = HUGE_VAL};
+        .until = HUGE_VAL};
     enum vbs_found found;
     enum vbs_status status =
         vbs_pattern_database_build(NULL, &states->lattice, &layers, states->to_go, databases->list,

@@ -95,7 +95,7 @@ static bool prove(struct subject *subject, const struct vbs_order_ideals *ideals
 {
     const struct lattice_states *states = &subject->states;
     struct vbs_prove_limits limits = {
-        .first_states = subject->first_states, .until_s = until_s, .below_ticks = below_ticks};
+        .first_states = subject->first_states, .until = until_s, .below_ticks = below_ticks};
     enum vbs_status status =
         vbs_prove(NULL, &states->task, ideals, states->lattice.memory_bytes, &limits, proof);
 

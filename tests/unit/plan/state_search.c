@@ -150,7 +150,7 @@ static void check_trip(struct subject *subject, int from, int to)
         .from = from,
         .to = to,
         .least = subject->states.ticks[from],
-        .limits = {.below_ticks = VBS_NEVER_TICKS, .max_states = ENOUGH, .until_s = HUGE_VAL}};
+        .limits = {.below_ticks = VBS_NEVER_TICKS, .max_states = ENOUGH, .until = HUGE_VAL}};
     enum vbs_status status;
     bool is_below;
 
@@ -230,7 +230,7 @@ static void check_beam(struct subject *subject, struct vbs_step_list *steps, int
     struct vbs_states kept = {0};
     struct vbs_search_limits limits = {.below_ticks = ticks + 1,
                                        .max_states = ENOUGH,
-                                       .until_s = HUGE_VAL,
+                                       .until = HUGE_VAL,
                                        .beam_width = random_int(subject->trial.rng, 1, 4),
                                        .kept = &kept};
     struct vbs_state_search search = {0};
@@ -261,7 +261,7 @@ static void check_improved(struct subject *subject, struct vbs_step_list *steps,
 {
     struct lattice_states *states = &subject->states;
     const struct vbs_improve_limits limits = {.max_states = random_int(subject->trial.rng, 1, 2000),
-                                              .until_s = HUGE_VAL};
+                                              .until = HUGE_VAL};
     int done[STATES_MAX_LAYERS + 1] = {0};
     bool improved = false;
     enum vbs_status status =
