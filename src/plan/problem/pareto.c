@@ -91,6 +91,7 @@ enum vbs_status vbs_pareto_plan_within(struct vbs_ctx *ctx, void *self, int64_t 
         return VBS_INFEASIBLE;
     plan = &pareto->list[n - 1];
     draft->reserved_bytes = plan->bytes;
+    draft->interrupted = pareto->interrupted;
     return vbs_step_list_copy(ctx, plan->steps, plan->n_steps, &draft->steps);
 }
 

@@ -21,6 +21,7 @@ struct vbs_pareto_set {
     struct vbs_pareto_plan *list; /* bytes rise, times fall strictly */
     struct vbs_arena arena;
     size_t solving_bytes; /* what a solve took at most beside the answers */
+    bool interrupted;     /* more schedules would have been tried */
 };
 
 /* Offers a schedule for budgets from bytes on; steps are copied. It is kept when it is faster than

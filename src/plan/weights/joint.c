@@ -23,10 +23,12 @@
  * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
  */
 #include "plan/dp/dp.h"
+#include "plan/uniform/uniform.h"
 #include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
 #include "plan/problem/problem.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 
 #include <math.h>
@@ -56,12 +58,23 @@
 #define SLICE_UNITS         0.1
 #define LEAST_LATENCY_PRICE 0.25
 
+/* The recursion takes time by the square of the request: it is solved for so many samples at most,
+ * and a larger request goes chunk after chunk. */
+#define MAX_CHUNK 256
+#define REPORT_S  0.1
+
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
 static const double PRICES[] = {1, 0.25, 0};
 static const double SHARES[] = {1, 0.75, 0.5, 0.25};
 
 #define N_PRICES ((int)(sizeof PRICES / sizeof PRICES[0]))
 #define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
+
+/* What an algorithm of the priced profile stands for: one of the task, and how often its slices are
+ * halved. */
+struct row_kind {
+    int algorithm, doublings;
+};
 
 struct joint {
     struct vbs_ctx *ctx;
@@ -72,24 +85,51 @@ struct joint {
     int most_doublings;       /* of parts, as the priced profile has names for */
     bool counts_units;        /* the profile's channels are blocks: rows say how they divide */
     double price;
-    struct vbs_profile *profile; /* with the price */
-    struct vbs_task priced;
-    const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it */
+    struct vbs_profile *profile;           /* with the price */
+    const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it, for a chunk of the request */
+    const struct vbs_pareto_set *rest;     /* for the last chunk where that is smaller, or null */
+    int chunk;                             /* samples */
     struct vbs_arena arena;
     int *batches; /* of the priced profile */
     int n_batches;
+    struct row_kind *kinds; /* [algorithm of the priced profile] */
+    double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
+    double reported_s;
+    int n_prices_done;
 };
 
-/* Rows of the priced profile are named by the algorithm and the doublings of their parts. */
-static void name_row(char *name, size_t size, int algorithm, int doublings)
+/* The name of a row of the priced profile: the number of its kind, in the order of the algorithms,
+ * for a profile sorts its algorithms by name. */
+static void name_kind(char *name, size_t size, int kind)
 {
-    snprintf(name, size, "%04d.%02d", algorithm, doublings);
+    snprintf(name, size, "%08d", kind);
 }
 
-static void read_name(const char *name, int *algorithm, int *doublings)
+static int kind_number(const struct joint *joint, int algorithm, int doublings)
 {
-    if (sscanf(name, "%d.%d", algorithm, doublings) != 2)
-        *algorithm = *doublings = 0;
+    return algorithm * joint->most_doublings + doublings;
+}
+
+/* Makes the index from algorithms of the priced profile at hand to kinds of rows. */
+static enum vbs_status find_kinds(struct joint *joint)
+{
+    int n_algorithms = joint->task->profile->n_algorithms;
+
+    joint->kinds =
+        vbs_arena_alloc(&joint->arena, (size_t)joint->profile->n_algorithms, sizeof *joint->kinds);
+    if (!joint->kinds)
+        return vbs_no_memory(joint->ctx);
+    for (int a = 0; a < n_algorithms; a++)
+        for (int d = 0; d < joint->most_doublings; d++) {
+            char name[16];
+            int at;
+
+            name_kind(name, sizeof name, kind_number(joint, a, d));
+            at = vbs_profile_algorithm(joint->profile, name);
+            if (at >= 0)
+                joint->kinds[at] = (struct row_kind){a, d};
+        }
+    return VBS_OK;
 }
 
 /* Parts of a row's weights: the fewest that memory at its loosest asks for, doubled. */
@@ -189,7 +229,7 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
 
         last = n_slices == most && (most == 1 || row->n_slices == 0 || d == 2);
         priced = price_row(joint, layer, row, n_slices, last);
-        name_row(name, sizeof name, row->algorithm, d);
+        name_kind(name, sizeof name, kind_number(joint, row->algorithm, d));
         status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
     }
     return status;
@@ -214,13 +254,25 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
     return status;
 }
 
-/* The profile's batches up to the request, and multiples of the largest, which steps that follow
- * each other make up: weights then serve all of them. */
+/* The samples for which the recursion is solved; the request is that often as it goes, and a rest.
+ */
+static int choose_chunk(int request, int largest)
+{
+    if (request <= MAX_CHUNK || largest > MAX_CHUNK)
+        return request;
+    return MAX_CHUNK / largest * largest;
+}
+
+/* The profile's batches up to the chunk, and multiples of the largest, which steps that follow each
+ * other make up: weights then serve all of them. */
 static enum vbs_status find_batches(struct joint *joint)
 {
     const struct vbs_task *task = joint->task;
     int largest = task->profile->batches[task->n_batches - 1];
-    int n_more = task->request / largest - 1 + (task->request % largest != 0);
+    int n_more;
+
+    joint->chunk = choose_chunk(task->request, largest);
+    n_more = joint->chunk / largest - 1 + (joint->chunk % largest != 0);
 
     joint->batches = vbs_arena_alloc(&joint->arena, (size_t)(task->n_batches + n_more + 1),
                                      sizeof *joint->batches);
@@ -228,10 +280,10 @@ static enum vbs_status find_batches(struct joint *joint)
         return vbs_no_memory(joint->ctx);
     for (int i = 0; i < task->n_batches; i++)
         joint->batches[joint->n_batches++] = task->profile->batches[i];
-    for (int b = 2 * largest; b < task->request; b += largest)
+    for (int b = 2 * largest; b < joint->chunk; b += largest)
         joint->batches[joint->n_batches++] = b;
-    if (task->request > largest)
-        joint->batches[joint->n_batches++] = task->request;
+    if (joint->chunk > largest)
+        joint->batches[joint->n_batches++] = joint->chunk;
     return VBS_OK;
 }
 
@@ -246,29 +298,53 @@ static bool has_runs(const struct vbs_step_list *steps)
     return false;
 }
 
-/* The steps of a cutting in the task's own rows, and how finely each layer's weights are cut. */
-static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
-                                 struct vbs_step_list *steps, struct vbs_slicing *n_slices)
+/* Adds the steps of a chunk in the task's own rows, and cuts each layer's weights as finely as they
+ * ask for. */
+static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_step *cutting,
+                                       int64_t n_steps, struct vbs_step_list *steps,
+                                       struct vbs_slicing *slicing)
 {
     const struct vbs_task *task = joint->task;
     enum vbs_status status = VBS_OK;
 
-    for (int64_t s = 0; status == VBS_OK && s < cutting->n_steps; s++) {
-        const struct vbs_step *step = &cutting->steps[s];
-        int algorithm, doublings, layer = step->layer;
+    for (int64_t s = 0; status == VBS_OK && s < n_steps; s++) {
+        const struct vbs_step *step = &cutting[s];
+        const struct row_kind *kind = &joint->kinds[step->algorithm];
+        int layer = step->layer, n_slices;
         struct vbs_profile_row row;
         int *cut;
 
-        read_name(joint->profile->algorithms[step->algorithm], &algorithm, &doublings);
-        if (!compose(task, layer, step->batch, algorithm, &row))
+        if (!compose(task, layer, step->batch, kind->algorithm, &row))
             return vbs_fail(joint->ctx, VBS_INVALID, "joint has lost a row of layer %d", layer);
         for (int left = step->batch, b; status == VBS_OK && left > 0; left -= b) {
             b = vbs_trial_batch(task, left);
-            status = vbs_step_list_add(joint->ctx, steps, layer, b, algorithm);
+            status = vbs_step_list_add(joint->ctx, steps, layer, b, kind->algorithm);
         }
-        cut = &n_slices->n_slices[layer * n_slices->n_formats + row.format];
-        if (row.weight_bytes > 0 && slices_of(joint, layer, &row, doublings) > *cut)
-            *cut = slices_of(joint, layer, &row, doublings);
+        cut = &slicing->n_slices[layer * slicing->n_formats + row.format];
+        n_slices = row.weight_bytes > 0 ? slices_of(joint, layer, &row, kind->doublings) : 0;
+        if (n_slices > *cut)
+            *cut = n_slices;
+    }
+    return status;
+}
+
+/* The whole request, chunk after chunk. VBS_INFEASIBLE: the rest does not fit where a chunk does.
+ */
+static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
+                                 struct vbs_step_list *steps, struct vbs_slicing *slicing)
+{
+    struct vbs_draft rest = {0};
+    enum vbs_status status = VBS_OK;
+
+    for (int left = joint->task->request; status == VBS_OK && left >= joint->chunk;
+         left -= joint->chunk)
+        status = translate_chunk(joint, cutting->steps, cutting->n_steps, steps, slicing);
+    if (status == VBS_OK && joint->rest) {
+        status = vbs_pareto_plan_within(joint->ctx, (void *)(uintptr_t)joint->rest, cutting->bytes,
+                                        &rest);
+        if (status == VBS_OK)
+            status = translate_chunk(joint, rest.steps.steps, rest.steps.n_steps, steps, slicing);
+        vbs_step_list_clear(&rest.steps);
     }
     return status;
 }
@@ -331,18 +407,18 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
 {
     struct vbs_arena arena = {0};
     struct vbs_step_list steps = {0};
-    struct vbs_slicing n_slices;
-    enum vbs_status status = vbs_slicing_init(joint->ctx, joint->task, &arena, &n_slices);
+    struct vbs_slicing slicing;
+    enum vbs_status status = vbs_slicing_init(joint->ctx, joint->task, &arena, &slicing);
 
     if (status == VBS_OK)
-        status = translate(joint, trial->cutting, &steps, &n_slices);
+        status = translate(joint, trial->cutting, &steps, &slicing);
     if (status == VBS_OK &&
         !vbs_pareto_wants(joint->pareto, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
     for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
         struct vbs_stream stream;
 
-        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &n_slices,
+        status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &slicing,
                                  joins, &stream);
         if (status != VBS_OK)
             break;
@@ -352,7 +428,28 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
 clean_up:
     vbs_step_list_clear(&steps);
     vbs_arena_clear(&arena);
-    return status;
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+static bool is_late(const struct joint *joint)
+{
+    return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
+}
+
+/* Tells that the cuttings of a price are tried up to a share of them. */
+static void report(struct joint *joint, double share)
+{
+    const struct vbs_progress *progress = &joint->task->options.progress;
+    double now_s = vbs_clock_s(), done = (joint->n_prices_done + share) / N_PRICES, left_s = -1;
+
+    if (!progress->report || now_s < joint->reported_s + REPORT_S)
+        return;
+    joint->reported_s = now_s;
+    if (done > 0)
+        left_s = (now_s - joint->from_s) * (1 - done) / done;
+    if (joint->until_s > 0)
+        left_s = fmin(left_s < 0 ? HUGE_VAL : left_s, fmax(joint->until_s - now_s, 0));
+    progress->report(progress->self, done, left_s, "schedules with transfers");
 }
 
 static enum vbs_status try_cuttings(struct joint *joint)
@@ -365,17 +462,50 @@ static enum vbs_status try_cuttings(struct joint *joint)
     if (cuttings->n > 0)
         status = vbs_budget_list_add_grid(joint->ctx, &budgets, cuttings->list[0].bytes,
                                           cuttings->list[cuttings->n - 1].bytes + most);
-    for (int c = 0; status == VBS_OK && c < cuttings->n; c++) {
+    for (int c = 0; status == VBS_OK && c < cuttings->n && !is_late(joint); c++) {
         struct cutting_trial trial = {.cutting = &cuttings->list[c],
                                       .from_bytes = cuttings->list[c].bytes,
                                       .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
                                                                       : INT64_MAX};
 
+        report(joint, (double)c / cuttings->n);
         if (is_tried(&trial, &budgets))
             status = try_cutting(joint, &trial, &budgets);
     }
     vbs_budget_list_clear(&budgets);
     return status;
+}
+
+/* Solves the recursion for a number of samples; *self is closed by the caller. */
+static enum vbs_status solve_priced(struct joint *joint, int samples, struct vbs_task *task,
+                                    void **self)
+{
+    struct vbs_problem problem = joint->task->problem;
+    enum vbs_status status;
+
+    problem.profile = joint->profile;
+    problem.weights = VBS_WEIGHTS_EXCLUDED;
+    problem.request = samples;
+    status = vbs_task_init(joint->ctx, task, &problem);
+    if (status != VBS_OK)
+        return status;
+    task->cut_until_s = joint->until_s;
+    task->options.progress = joint->task->options.progress;
+    status = vbs_planner_dp_vbs_plus.open(joint->ctx, task, self);
+    if (status == VBS_OK) {
+        size_t held = vbs_planner_dp_vbs_plus.peak_bytes(*self);
+
+        if (held > joint->pareto->solving_bytes)
+            joint->pareto->solving_bytes = held;
+    }
+    return status;
+}
+
+static void close_priced(struct vbs_task *task, void *self)
+{
+    if (self)
+        vbs_planner_dp_vbs_plus.close(self);
+    vbs_task_clear(task);
 }
 
 /* Solves the recursion at a price, and makes schedules of what comes out. */
@@ -385,32 +515,28 @@ static enum vbs_status try_price(struct joint *joint, double price)
                                         .rows = priced_rows,
                                         .n_batches = joint->n_batches,
                                         .batches = joint->batches};
-    struct vbs_problem problem = joint->task->problem;
-    void *solved = NULL;
+    int left = joint->task->request % joint->chunk;
+    struct vbs_task task = {0}, rest_task = {0};
+    void *solved = NULL, *rest = NULL;
     enum vbs_status status;
 
     joint->price = price;
     status = vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile);
     if (status != VBS_OK)
         return status;
-    problem.profile = joint->profile;
-    problem.weights = VBS_WEIGHTS_EXCLUDED;
-    status = vbs_task_init(joint->ctx, &joint->priced, &problem);
-    if (status == VBS_OK) {
-        status = vbs_planner_dp_vbs_plus.open(joint->ctx, &joint->priced, &solved);
-        joint->cuttings = solved;
-        if (status == VBS_OK)
-            status = try_cuttings(joint);
-        if (solved) {
-            size_t held = vbs_planner_dp_vbs_plus.peak_bytes(solved);
-
-            if (held > joint->pareto->solving_bytes)
-                joint->pareto->solving_bytes = held;
-            vbs_planner_dp_vbs_plus.close(solved);
-        }
-        vbs_task_clear(&joint->priced);
-    }
+    status = find_kinds(joint);
+    if (status == VBS_OK)
+        status = solve_priced(joint, joint->chunk, &task, &solved);
+    if (status == VBS_OK && left > 0)
+        status = solve_priced(joint, left, &rest_task, &rest);
+    joint->cuttings = solved;
+    joint->rest = rest;
+    if (status == VBS_OK)
+        status = try_cuttings(joint);
+    close_priced(&task, solved);
+    close_priced(&rest_task, rest);
     vbs_profile_free(joint->profile);
+    joint->n_prices_done++;
     return status;
 }
 
@@ -448,7 +574,10 @@ static enum vbs_status offer_all(struct joint *joint)
     struct vbs_task beside = *joint->task;
     enum vbs_status status;
 
-    beside.resident = &vbs_planner_dp_vbs_plus;
+    beside.resident =
+        joint->task->request <= MAX_CHUNK ? &vbs_planner_dp_vbs_plus : &vbs_planner_fbs_best;
+    if (joint->until_s > 0)
+        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 3;
     status = offer_plans(joint, &vbs_planner_resident, &beside);
     if (status == VBS_OK)
         status = offer_plans(joint, &vbs_planner_vdnn, joint->task);
@@ -501,6 +630,9 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
     if (!pareto)
         return vbs_no_memory(ctx);
     pareto->task = task;
+    joint.from_s = joint.reported_s = vbs_clock_s();
+    if (task->options.time_limit_s > 0 && task->problem.copy.bytes_per_us > 0)
+        joint.until_s = joint.from_s + task->options.time_limit_s;
     choose_slice_bytes(&joint);
     choose_last_slice(&joint);
     joint.counts_units = says_slices(task->profile);
@@ -508,8 +640,13 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
     if (status == VBS_OK)
         status = find_batches(&joint);
     for (int p = 0; status == VBS_OK && task->problem.copy.bytes_per_us > 0 && p < N_PRICES; p++)
-        status = try_price(&joint, PRICES[p]);
+        if (!is_late(&joint))
+            status = try_price(&joint, PRICES[p]);
     vbs_arena_clear(&joint.arena);
+    if (status == VBS_INTERRUPTED && pareto->n > 0) {
+        pareto->interrupted = true; /* the best of the schedules so far */
+        status = VBS_OK;
+    }
     if (status != VBS_OK) {
         vbs_pareto_close(pareto);
         return status;

@@ -309,6 +309,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
     if (status != VBS_OK)
         return status;
     policy->task.options = resident->task->options;
+    policy->task.cut_until_s = resident->task->cut_until_s;
     policy->task.options.time_limit_s = /* of a budget, for all policies together */
         (policy->task.options.time_limit_s > 0 ? policy->task.options.time_limit_s
                                                : VBS_TIME_LIMIT_S) /

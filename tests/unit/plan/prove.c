@@ -3,6 +3,7 @@
  * are merged, beams and pieces tried and searches put off, on small random networks whose optimum
  * brute_force.h knows. Arguments: number of profiles per kind of graph, seed.
  */
+#include "base/clock.h"
 #include "reference/brute_force.h"
 #include "reference/lattice_states.h"
 #include "plan/problem/problem.h"
