@@ -16,114 +16,89 @@
 extern "C" {
 #endif
 
-/* One way to run one layer on one batch in a session. */
+/*
+ * One implementation of one layer at one batch, in a session. Immutable; owned by the session.
+ */
 struct vbs_kernel {
-    int layer; /* 1..n_layers */
-    int batch;
-    const char *algorithm; /* name, the same for the same implementation at every batch */
-    int64_t ws_bytes;      /* exact scratch, given by the caller */
-    int64_t weight_bytes;  /* as this kernel packs them; of a part its own */
-    /* As in struct vbs_profile_row: kernels of a layer with the same form read the same packed
-     * weights. Numbers go by first use, so they mean something within one session or profile only:
-     * a row's form is that of the session's kernel of its layer, algorithm and batch. */
+    int layer;             /* 1..n_layers */
+    int batch;             /* samples */
+    const char *algorithm; /* the same name for the same implementation at every batch */
+    int64_t ws_bytes;      /* exact scratch of a run, which the caller provides */
+    int64_t weight_bytes;  /* all parameters as this kernel packs them; of a slice its own */
+    /* As in struct vbs_profile_row: kernels of a layer with the same format read the same packed
+     * weights. Formats are numbered by their first use, so a number means something only within one
+     * session or profile: the format of a profile's row is that of the session's kernel with the
+     * same layer, algorithm and batch. */
     int format;
-    int slice, n_slices; /* the slice of the layer that it computes; 0: the whole */
-    int row_slices;      /* as struct vbs_profile_row's n_slices */
-    /* Of weight_bytes, those that a run can be given (struct vbs_operands): the weights proper. The
-     * rest (biases, fused parameters) stays with the session. */
+    int slice, n_slices; /* the slice of the layer that it computes; 0: the whole layer */
+    int row_slices;      /* n_slices of struct vbs_profile_row */
+    /* The part of weight_bytes that a run can be given (struct vbs_operands): the weights proper.
+     * The other parameters (biases, those of fused operators) stay with the session. */
     int64_t packed_bytes;
 };
 
-/* Where the data of one run is. */
+/* Where the data of one run is. All memory is the caller's. */
 struct vbs_operands {
-    const void *const *src; /* one per input of the layer: the first sample to be read */
-    void *dst;              /* the first sample to be written, whole also where a part is computed;
-                               src[0] when the layer is in place */
+    const void *const *src; /* for each input of the layer its first sample to be read */
+    void *dst;              /* the first sample to be written, also where a slice is computed: the
+                               whole sample; src[0] when the layer is in place */
     void *ws;               /* the kernel's ws_bytes, aligned to 64 */
     const void *weights;    /* the kernel's packed_bytes, aligned to 64; null: the session's own */
 };
 
+struct vbs_device_ops;
+
 /*
- * A network prepared on a backend for some batches. Backends put this struct first in their own.
- * layers are those that the backend runs: a concat that is free is not among them, so ids may
- * differ from the network's. Tensor k (k = 0: the input) takes layers[k].out_bytes per sample, its
- * samples contiguous one after the other.
+ * A network prepared on a backend for some batches. A backend opens a session (backend.h), and
+ * ops->close ends it. Backends put this struct first in their own.
+ *
+ * The layers are those that the backend runs: a concat that costs nothing is not among them, so
+ * numbers of layers may differ from the network's. Tensor k is the output of layer k, tensor 0 the
+ * network's input; it takes layers[k].out_bytes for each sample, and its samples are contiguous.
+ *
+ * Threads: one thread at a time uses a session. Different sessions may be used at the same time.
  */
 struct vbs_session {
     const struct vbs_session_ops *ops;
     int n_layers;
     const struct vbs_profile_layer *layers; /* as in a profile: [0] is the network's input */
     int n_kernels;
-    const struct vbs_kernel *kernels; /* ascending by (layer, batch), offered order within */
-    struct vbs_provenance provenance;
-    bool modelled; /* times are computed, not taken: one sample says all, buffers are not touched */
+    const struct vbs_kernel *kernels; /* ascending by layer, then batch, then as offered; or in the
+                                         order in which they were requested */
+    struct vbs_provenance provenance; /* backend, library, device, threads that compute */
+    bool modelled; /* times are computed, not taken: one sample is enough, and no memory is read or
+                      written */
 };
 
-/* Copies from the host that can be under way at once. */
-#define VBS_DEVICE_BUFFERS 3
-
-/*
- * What a session whose memory the host cannot touch has beside. Its device works off two lists:
- * what is computed (enqueue, move, and the session's run, write and read, which also wait for the
- * end of theirs), and what is copied from the host. Each is done in order; between the two nothing
- * is in order but by points.
- */
-struct vbs_device_ops {
-    /* As the session's run, but returns when the kernel is on the list. */
-    enum vbs_status (*enqueue)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                               const struct vbs_operands *operands);
-    /* Puts a copy of bytes within the device's memory on the list; the ranges may overlap. */
-    enum vbs_status (*move)(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
-                            const void *from, int64_t bytes);
-    /* Waits until all that is computed has ended. */
-    enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
-    /*
-     * Points, 0 .. n - 1, made once: what was put on the one list so far is the point's; what is
-     * put on the other list after wait_event waits for that. 0, or what explain turns into words.
-     */
-    enum vbs_status (*make_events)(struct vbs_ctx *ctx, struct vbs_session *session, int n);
-    int (*record_event)(struct vbs_session *session, int event, bool computed /* or copied */);
-    int (*wait_event)(struct vbs_session *session, int event, bool computing /* or copying */);
-    /* Memory of the host that the device can copy from by itself; null: out of memory. */
-    void *(*host_alloc)(struct vbs_session *session, int64_t bytes);
-    void (*host_free)(struct vbs_session *session, void *memory);
-    /*
-     * Copies bytes from memory of host_alloc to the device, beside what run does; returns at once.
-     * end_copy waits until what was begun last with that number (0 .. VBS_DEVICE_BUFFERS - 1) has
-     * ended. Different threads may use different numbers. 0, or what explain turns into words.
-     */
-    int (*begin_copy)(struct vbs_session *session, int number, void *to, const void *from,
-                      int64_t bytes);
-    int (*end_copy)(struct vbs_session *session, int number);
-    const char *(*explain)(int reason);
-    /* Bytes of the device's memory that anybody has; -1: it does not say. */
-    int64_t (*used)(struct vbs_session *session);
-};
-
+/* The calls of a session. All that return a status set *ctx's reason on failure. */
 struct vbs_session_ops {
-    const struct vbs_device_ops *device; /* null: alloc gives memory of the host */
-    /* Device memory for activations and scratch, aligned for the library; null: out of memory. */
+    const struct vbs_device_ops *device; /* internal; null: alloc returns memory of the host */
+    /* Memory for activations and scratch, aligned for the library; null: out of memory. */
     void *(*alloc)(struct vbs_session *session, int64_t bytes);
     void (*free)(struct vbs_session *session, void *memory);
-    /* Runs kernel (index into kernels) to completion and gives the time of the whole batch. Nothing
-     * is allocated, made or packed. */
+    /* Runs kernel number kernel of the session to its end; *time_us is the time of the whole batch.
+     * Nothing is allocated, generated or packed. VBS_LIBRARY, VBS_NO_MEMORY; VBS_INVALID: weights
+     * are missing in a session that keeps none. */
     enum vbs_status (*run)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                            const struct vbs_operands *operands, double *time_us);
     /*
-     * Writes kernel's packed_bytes as operands->weights wants them, into memory of the host. Parts
-     * of one form are pieces of the whole: part p of n is its bytes from floor(first channel *
-     * packed_bytes of the whole / channels) on (schedule.h), so that a loaded whole serves kernels
-     * of parts too. What it takes beside memory is given back before it returns.
+     * Writes the kernel's packed_bytes as operands->weights needs them, into memory of the host.
+     * Slices with one format are ranges of bytes of the whole: slice s of n begins at byte
+     * floor(first channel * packed_bytes of the whole / channels) (schedule.h), so that the whole's
+     * packed weights serve kernels of slices too. Memory that it needs beside is freed before it
+     * returns.
      */
     enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                             void *memory);
-    /* Fills n samples of tensor (0 = input) with repeatable values fit for timing and checking. */
+    /* Fills n samples of a tensor with values that are the same in every session and fit for timing
+     * and checking. */
     enum vbs_status (*fill)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             void *memory);
-    /* Between plain floats, [n, C, D, H, W] as the network's shapes say, and n samples of tensor in
-     * the backend's own layout. What a tensor needs for that is made at its first call, also one
-     * of n = 0 that moves nothing; later calls allocate nothing. VBS_UNSUPPORTED when the session
-     * is modelled. */
+    /*
+     * Convert n samples of a tensor between plain floats, [n, C, D, H, W] as the network's shapes
+     * say, and the backend's own layout. A tensor's first call may allocate, also one with n = 0,
+     * which converts nothing; later calls do not. VBS_UNSUPPORTED when the session is modelled.
+     */
     enum vbs_status (*write)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                              const float *values, void *memory);
     enum vbs_status (*read)(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
@@ -131,7 +106,7 @@ struct vbs_session_ops {
     void (*close)(struct vbs_session *session);
 };
 
-/* Where samples go, and where measuring resumes. */
+/* Where samples go, and where measuring resumes. Called only by the thread that measures. */
 struct vbs_sample_sink {
     void *self;
     /* Runs of kernel that are stored already, in rounds before this process's first. */
@@ -163,9 +138,9 @@ struct vbs_measure_report {
     int64_t n_samples;     /* taken now, resumed ones not counted */
     int64_t n_rejected;    /* times dropped because the machine was disturbed meanwhile */
     double worst_interval; /* largest relative half-width left */
-    int n_judged;          /* kernels but for hopeless ones, too slow ever to be chosen */
-    int n_loose;           /* of these, whose interval stayed above the aim, or that have too few
-                              runs for one */
+    int n_judged;      /* kernels but for dominated ones, which are too slow ever to be chosen */
+    int n_unconverged; /* of these, those whose interval stayed above the aim, or that have too few
+                          runs for an interval */
 };
 
 /*

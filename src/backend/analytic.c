@@ -228,8 +228,8 @@ struct flattening {
     int n_inputs;
 };
 
-/* Depth first, so that parts keep the order in which they are concatenated. */
-static void append_parts(struct flattening *f, int tensor)
+/* Depth first, so that tensors keep the order in which they are concatenated. */
+static void append_inputs(struct flattening *f, int tensor)
 {
     const struct vbs_layer *l = &f->network->layers[tensor];
 
@@ -239,7 +239,7 @@ static void append_parts(struct flattening *f, int tensor)
     if (f->id[tensor] >= 0)
         f->inputs[f->n_inputs++] = f->id[tensor];
     for (int i = 0; f->id[tensor] < 0 && i < l->n_inputs; i++)
-        append_parts(f, l->inputs[i]);
+        append_inputs(f, l->inputs[i]);
 }
 
 static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s,
@@ -252,7 +252,7 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
     f->reader = k;
     f->n_inputs = 0;
     for (int i = 0; i < l->n_inputs; i++)
-        append_parts(f, l->inputs[i]);
+        append_inputs(f, l->inputs[i]);
     inputs = vbs_arena_alloc(&s->arena, (size_t)f->n_inputs, sizeof *inputs);
     *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
                                         .kind = vbs_op_word(l->op),
@@ -382,7 +382,7 @@ static int find_algorithm(const char *name)
     return N_ALGORITHMS;
 }
 
-/* A requested kernel; its parts take their shares of weights and time. */
+/* A requested kernel; its slices take their shares of weights and time. */
 static enum vbs_status add_requested(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      struct analytic_session *s,
                                      const struct vbs_requested_kernel *requested)
@@ -403,7 +403,7 @@ static enum vbs_status add_requested(struct vbs_ctx *ctx, const struct vbs_netwo
     if (requested->n_slices > 1 &&
         (requested->slice < 1 || requested->slice > requested->n_slices ||
          requested->n_slices > channels))
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d",
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no slice %d of %d",
                         s->layers[requested->layer].name, requested->slice, requested->n_slices);
     s->times_us[s->base.n_kernels++] =
         kernel_time_us(&s->layers[requested->layer], s->source[requested->layer], a, kernel);
@@ -456,8 +456,8 @@ static void release(struct vbs_session *session, void *memory)
     free(memory);
 }
 
-static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const struct vbs_operands *operands, double *time_us)
+static enum vbs_status tell_time(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                                 const struct vbs_operands *operands, double *time_us)
 {
     (void)ctx, (void)operands;
     *time_us = own(session)->times_us[kernel];
@@ -513,7 +513,7 @@ static void close_session(struct vbs_session *session)
 static const struct vbs_session_ops ops = {
     .alloc = alloc,
     .free = release,
-    .run = run,
+    .run = tell_time,
     .pack = pack,
     .fill = fill,
     .write = write_tensor,
@@ -532,7 +532,7 @@ static void probe(struct vbs_backend_info *info)
 }
 
 static enum vbs_status init_provenance(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                        struct analytic_session *s)
+                                       struct analytic_session *s)
 {
     struct vbs_provenance *c = &s->base.provenance;
     char input[64];

@@ -7,7 +7,7 @@
 #include "bench/bench.h"
 #include "base/ctx.h"
 #include "reference/brute_force.h"
-#include "profile/measure/internal.h"
+#include "profile/measure/measure.h"
 #include "support/random_profile.h"
 
 #include <gsl/gsl_sort.h>

@@ -9,7 +9,7 @@
 #define TESTS_FAKE_SESSION_H
 
 #include "base/ctx.h"
-#include "profile/measure/internal.h"
+#include "profile/measure/measure.h"
 
 #define FAKE_LAYERS     64
 #define FAKE_BATCHES    4

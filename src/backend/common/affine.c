@@ -18,17 +18,17 @@ enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *networ
     const struct {
         enum vbs_parameter what;
         float *values;
-    } parts[] = {{VBS_PARAMETER_GAMMA, factor},
-                 {VBS_PARAMETER_BETA, shift},
-                 {VBS_PARAMETER_MEAN, mean},
-                 {VBS_PARAMETER_VARIANCE, variance}};
+    } parameters[] = {{VBS_PARAMETER_GAMMA, factor},
+                      {VBS_PARAMETER_BETA, shift},
+                      {VBS_PARAMETER_MEAN, mean},
+                      {VBS_PARAMETER_VARIANCE, variance}};
     enum vbs_status status = VBS_OK;
 
     if (!statistics)
         return vbs_no_memory(ctx);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == VBS_OK; i++)
-        status = vbs_parameter_values(ctx, network, layer, fused, parts[i].what, 0, channels,
-                                      parts[i].values);
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && status == VBS_OK; i++)
+        status = vbs_parameter_values(ctx, network, layer, fused, parameters[i].what, 0, channels,
+                                      parameters[i].values);
     if (status != VBS_OK) {
         free(statistics);
         return status;

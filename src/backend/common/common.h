@@ -66,7 +66,7 @@ enum vbs_status vbs_affine(struct vbs_ctx *ctx, const struct vbs_network *networ
 
 /* ---- requested.c: requested kernels, which all backends read and check alike ---- */
 
-/* The algorithm is "NAME" or, measured in parts, "NAME/4". */
+/* The algorithm is "NAME" or, measured in slices, "NAME/4". */
 struct vbs_requested {
     char name[64];
     int row_slices;      /* 4; else 0 */
@@ -75,7 +75,7 @@ struct vbs_requested {
 
 struct vbs_requested vbs_requested_read(const struct vbs_requested_kernel *kernel);
 
-/* VBS_INVALID: a layer, batch or part that cannot be. */
+/* VBS_INVALID: a layer, batch or slice that cannot be. */
 enum vbs_status vbs_requested_check(struct vbs_ctx *ctx, const struct vbs_session *session,
                                     const struct vbs_requested_kernel *requested) VBS_MUST_CHECK;
 

@@ -39,7 +39,7 @@ enum vbs_status vbs_requested_check(struct vbs_ctx *ctx, const struct vbs_sessio
     if (requested->n_slices > 1 &&
         (requested->slice < 1 || requested->slice > requested->n_slices ||
          requested->n_slices > layer->channels))
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no part %d of %d", layer->name,
+        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no slice %d of %d", layer->name,
                         requested->slice, requested->n_slices);
     return VBS_OK;
 }
@@ -63,5 +63,5 @@ enum vbs_status vbs_requested_missing(struct vbs_ctx *ctx, const struct vbs_sess
     return vbs_fail(ctx, VBS_NOT_FOUND,
                     "layer '%s': no algorithm '%s' at batch %d%s on this machine (%s)",
                     session->layers[requested->layer].name, requested->algorithm, requested->batch,
-                    requested->n_slices > 1 ? " in these parts" : "", session->provenance.library);
+                    requested->n_slices > 1 ? " in these slices" : "", session->provenance.library);
 }

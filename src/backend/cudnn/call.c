@@ -16,7 +16,7 @@ static void *find(const struct cu_operand *operand, const struct vbs_operands *o
 {
     char *place = NULL;
 
-    switch (operand->place) {
+    switch (operand->location) {
     case CU_SRC:
         place = vbs_writable(o->src[operand->index]);
         break;

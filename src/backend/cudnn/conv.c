@@ -2,8 +2,8 @@
  * Convolutions, transposed ones, and fully connected layers, which are convolutions of 1x1.
  *
  * Every forward algorithm of cuDNN that takes the layer is offered, with its own workspace; where
- * the layer's weights are large, also part after part (NAME/4): a part's filter is a piece of the
- * whole one, its output some channels of the whole output.
+ * the layer's weights are large, also slice after slice (NAME/4): the filter of a slice is a slice
+ * of the whole one, its output some channels of the whole output.
  */
 #include "backend/cudnn/operators.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows are measured in parts of at most and more than so many bytes, in so many numbers. */
+/* Rows are measured in slices of at most and more than so many bytes, in so many numbers. */
 #define MOST_PIECE_BYTES  ((int64_t)24 << 20)
 #define LEAST_PIECE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
@@ -99,7 +99,7 @@ static enum vbs_status describe_conv(struct cu_build *b, struct image_conv *c)
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a convolution");
-    status = cu_keep(b, CU_CONVOLUTION, c->conv);
+    status = cu_adopt(b, CU_CONVOLUTION, c->conv);
     if (status != VBS_OK)
         return status;
     made = cudnnSetConvolutionNdDescriptor(c->conv, w->n, w->pad, w->stride, w->dilation,
@@ -139,7 +139,7 @@ static enum vbs_status describe_filter(struct cu_build *b, const struct image_co
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing weights");
-    status = cu_keep(b, CU_FILTER, *filter);
+    status = cu_adopt(b, CU_FILTER, *filter);
     if (status != VBS_OK)
         return status;
     memcpy(dims + 2, c->window.kernel, (size_t)c->n_spatial * sizeof *dims);
@@ -164,17 +164,17 @@ static enum vbs_status describe_output(struct cu_build *b, const struct image_co
     return cu_tensor(b, n, dims, strides, desc);
 }
 
-/* ---- one part ---- */
+/* ---- one slice ---- */
 
 struct cu_slice {
     int64_t first, count; /* outputs */
 };
 
-static struct cu_slice piece_of(int64_t outputs, int part, int parts)
+static struct cu_slice slice_of(int64_t outputs, int index, int n)
 {
-    int64_t from = outputs * (part - 1) / parts;
+    int64_t from = outputs * (index - 1) / n;
 
-    return (struct cu_slice){from, outputs * part / parts - from};
+    return (struct cu_slice){from, outputs * index / n - from};
 }
 
 /* Bytes of one output channel in a sample of the output. */
@@ -188,12 +188,12 @@ static int64_t channel_bytes(const struct image_conv *c)
 }
 
 static enum vbs_status describe_bias(struct cu_build *b, const struct image_conv *c,
-                                     struct cu_slice piece, struct cu_operand *bias)
+                                     struct cu_slice slice, struct cu_operand *bias)
 {
     *bias = cu_at(CU_FIXED, 0, NULL);
     bias->fixed = weights_of(b)->bias;
-    bias->offset = piece.first * (int64_t)sizeof(float);
-    return cu_channels(b, piece.count, c->n_spatial, &bias->desc);
+    bias->offset = slice.first * (int64_t)sizeof(float);
+    return cu_channels(b, slice.count, c->n_spatial, &bias->desc);
 }
 
 /* A bias that no call adds by the way. */
@@ -229,9 +229,9 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
                                        : cu_fail(b->ctx, b->l->name, said, "asking for algorithms");
 }
 
-/* Steps that compute outputs of a piece from image x. */
+/* Steps that compute outputs of a slice from image x. */
 static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int algorithm,
-                                 const struct cu_operand *x, struct cu_slice piece,
+                                 const struct cu_operand *x, struct cu_slice slice,
                                  int64_t first_output, bool *takes)
 {
     bool turned = b->l->op == VBS_OP_CONV_TRANSPOSE;
@@ -243,19 +243,19 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
         return vbs_no_memory(b->ctx);
     step->x = *x;
     step->y = cu_at(CU_DST, 0, NULL);
-    step->y.offset = piece.first * channel_bytes(c);
+    step->y.offset = slice.first * channel_bytes(c);
     step->conv = c->conv;
     step->algorithm = algorithm;
     step->weights_offset =
-        (piece.first - first_output) * weights_of(b)->count * (int64_t)sizeof(float);
-    status = describe_filter(b, c, piece.count, &step->filter);
+        (slice.first - first_output) * weights_of(b)->count * (int64_t)sizeof(float);
+    status = describe_filter(b, c, slice.count, &step->filter);
     if (status == VBS_OK)
-        status = describe_output(b, c, piece.count, &step->y.desc);
+        status = describe_output(b, c, slice.count, &step->y.desc);
     if (status == VBS_OK)
         status = ask(b, step, takes);
     if (status != VBS_OK || !*takes || !weights_of(b)->bias)
         return status;
-    status = describe_bias(b, c, piece, &bias);
+    status = describe_bias(b, c, slice, &bias);
     if (status != VBS_OK)
         return status;
     if (c->fused) {
@@ -269,8 +269,8 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
 
 /* ---- kernels ---- */
 
-/* The pieces that a kernel computes: of `measured` parts all, or those that lie in one part of
- * `parts`. */
+/* The slices that a kernel computes: all that were measured, or those that lie in one requested
+ * slice. */
 static struct cu_slice kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
                                     int *n)
 {
@@ -278,9 +278,9 @@ static struct cu_slice kernel_piece(const struct cu_build *b, int64_t outputs, i
 
     *n = measured > 1 ? measured : 1;
     if (!requested || requested->n_slices <= 1)
-        return piece_of(outputs, i + 1, *n);
+        return slice_of(outputs, i + 1, *n);
     *n = 1;
-    return piece_of(outputs, requested->slice, requested->n_slices);
+    return slice_of(outputs, requested->slice, requested->n_slices);
 }
 
 static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, int algorithm,
@@ -290,7 +290,7 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     char text[64];
     struct cu_operand x = cu_at(CU_SRC, 0, c->x);
     int64_t fixed = 0;
-    struct cu_slice first, piece;
+    struct cu_slice first, slice;
     bool takes = true;
     int n = 1;
     enum vbs_status status;
@@ -300,10 +300,10 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     if (status == VBS_OK && c->window.uneven)
         status = cu_pad(b, &c->window, 0, &x);
     first = kernel_piece(b, w->outputs, measured, 0, &n);
-    piece = first;
+    slice = first;
     for (int i = 0; i < n && status == VBS_OK && takes; i++) {
-        piece = kernel_piece(b, w->outputs, measured, i, &n);
-        status = add_piece(b, c, algorithm, &x, piece, first.first, &takes);
+        slice = kernel_piece(b, w->outputs, measured, i, &n);
+        status = add_piece(b, c, algorithm, &x, slice, first.first, &takes);
     }
     if (status == VBS_OK && takes)
         status = cu_fused(b, c->n_done, &fixed);
@@ -313,7 +313,7 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
         return status;
     b->kernel->has_weights = true;
     b->kernel->first_output = first.first;
-    b->kernel->n_outputs = piece.first + piece.count - first.first;
+    b->kernel->n_outputs = slice.first + slice.count - first.first;
     if (w->bias)
         fixed += b->kernel->n_outputs * (int64_t)sizeof(float);
     cu_kernel_end(b, fixed, b->kernel->n_outputs * w->count * (int64_t)sizeof(float));
@@ -334,8 +334,8 @@ static bool can_divide(const struct cu_build *b, const struct image_conv *c)
            c->n_done == b->l->n_fused;
 }
 
-static enum vbs_status build_parts(struct cu_build *b, struct image_conv *c, int algorithm,
-                                   const char *name)
+static enum vbs_status build_in_slices(struct cu_build *b, struct image_conv *c, int algorithm,
+                                       const char *name)
 {
     int64_t bytes = weights_of(b)->outputs * weights_of(b)->count * (int64_t)sizeof(float);
     int n_numbers = 0;
@@ -366,7 +366,7 @@ static enum vbs_status prepare(struct cu_build *b, struct image_conv *c)
     else if (status == VBS_OK)
         status = as_image(b, c);
     if (status == VBS_OK)
-        status = cu_weights_keep(b);
+        status = cu_weights_upload(b);
     if (status == VBS_OK)
         status = cu_tensor(b, 2 + c->n_spatial, c->in, NULL, &c->x);
     return status == VBS_OK ? describe_conv(b, c) : status;
@@ -383,7 +383,7 @@ enum vbs_status cu_build_conv(struct cu_build *b)
         if (is_requested(b, FORWARD[a], 0))
             status = build_kernel(b, &c, a, FORWARD[a], 0);
         if (status == VBS_OK)
-            status = build_parts(b, &c, a, FORWARD[a]);
+            status = build_in_slices(b, &c, a, FORWARD[a]);
     }
     return status;
 }

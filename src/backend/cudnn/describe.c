@@ -38,7 +38,7 @@ enum vbs_status cu_tensor(struct cu_build *b, int n_dims, const int64_t *dims,
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a tensor");
-    status = cu_keep(b, CU_TENSOR, *desc);
+    status = cu_adopt(b, CU_TENSOR, *desc);
     return status == VBS_OK ? describe(b, n_dims, dims, strides, *desc) : status;
 }
 
@@ -86,9 +86,9 @@ const struct vbs_shape *cu_view(const struct cu_build *b, int index)
     return &b->l->views[b->session->order[b->layer][index]];
 }
 
-struct cu_operand cu_at(enum cu_place place, int index, cudnnTensorDescriptor_t desc)
+struct cu_operand cu_at(enum cu_location location, int index, cudnnTensorDescriptor_t desc)
 {
-    return (struct cu_operand){.desc = desc, .place = place, .index = index};
+    return (struct cu_operand){.desc = desc, .location = location, .index = index};
 }
 
 /* ---- windows ---- */
@@ -144,7 +144,7 @@ enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float
         values *= padded[i];
     }
     *image = cu_at(CU_SCRATCH, 0, NULL);
-    image->offset = cu_room(b, values * (int64_t)sizeof(float));
+    image->offset = cu_reserve(b, values * (int64_t)sizeof(float));
     inside = *image;
     status = cu_tensor(b, n, padded, NULL, &image->desc);
     if (status == VBS_OK)
@@ -174,7 +174,7 @@ enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, do
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing an activation");
-    status = cu_keep(b, CU_ACTIVATION, *desc);
+    status = cu_adopt(b, CU_ACTIVATION, *desc);
     if (status != VBS_OK)
         return status;
     made = cudnnSetActivationDescriptor(*desc, mode, nan, coefficient);
@@ -193,7 +193,7 @@ enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing an operation");
-    status = cu_keep(b, CU_OPERATION, *desc);
+    status = cu_adopt(b, CU_OPERATION, *desc);
     if (status != VBS_OK)
         return status;
     made = cudnnSetOpTensorDescriptor(*desc, op, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN);

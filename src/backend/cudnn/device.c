@@ -32,9 +32,9 @@ void cu_device_clear(struct cu_session *s)
     for (int i = 0; i < VBS_DEVICE_BUFFERS; i++)
         if (s->copied[i])
             cudaEventDestroy(s->copied[i]);
-    while (s->n_points > 0)
-        cudaEventDestroy(s->points[--s->n_points]);
-    free(s->points);
+    while (s->n_events > 0)
+        cudaEventDestroy(s->events[--s->n_events]);
+    free(s->events);
     if (s->stage)
         cudaFree(s->stage);
     if (s->copying)
@@ -46,7 +46,7 @@ static cudaError_t copy(const struct cu_session *s, char *to, const char *from, 
     return cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, s->stream);
 }
 
-/* Piece by piece, from the end on that the destination leaves first. */
+/* Stage by stage, from the end on that the destination leaves first. */
 static cudaError_t copy_overlapping(const struct cu_session *s, char *to, const char *from,
                                     int64_t bytes)
 {
@@ -78,7 +78,7 @@ static enum vbs_status move(struct vbs_ctx *ctx, struct vbs_session *session, vo
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "moving samples");
 }
 
-/* ---- the two lists ---- */
+/* ---- the two streams ---- */
 
 /* An error as a number; what does not stay is forgotten. */
 static int reason_of(cudaError_t error)
@@ -111,28 +111,28 @@ static enum vbs_status make_events(struct vbs_ctx *ctx, struct vbs_session *sess
 {
     struct cu_session *s = own(session);
     cudaError_t error = cudaSuccess;
-    cudaEvent_t *more = realloc(s->points, ((size_t)n + 1) * sizeof *more);
+    cudaEvent_t *more = realloc(s->events, ((size_t)n + 1) * sizeof *more);
 
     if (!more)
         return vbs_no_memory(ctx);
-    s->points = more;
-    for (; s->n_points < n && error == cudaSuccess; s->n_points += error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&s->points[s->n_points], cudaEventDisableTiming);
+    s->events = more;
+    for (; s->n_events < n && error == cudaSuccess; s->n_events += error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&s->events[s->n_events], cudaEventDisableTiming);
     return error == cudaSuccess ? VBS_OK : cu_fail_cuda(ctx, NULL, error, "preparing copies");
 }
 
-static int record_event(struct vbs_session *session, int point, bool computed)
+static int record_event(struct vbs_session *session, int event, bool computed)
 {
     const struct cu_session *s = own(session);
 
-    return reason_of(cudaEventRecord(s->points[point], computed ? s->stream : s->copying));
+    return reason_of(cudaEventRecord(s->events[event], computed ? s->stream : s->copying));
 }
 
-static int wait_event(struct vbs_session *session, int point, bool computing)
+static int wait_event(struct vbs_session *session, int event, bool computing)
 {
     const struct cu_session *s = own(session);
 
-    return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->points[point], 0));
+    return reason_of(cudaStreamWaitEvent(computing ? s->stream : s->copying, s->events[event], 0));
 }
 
 /* ---- from the host ---- */

@@ -2,6 +2,7 @@
 #include "backend/cudnn/kernel.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -40,21 +41,14 @@ void cu_release(struct cu_object *object)
     }
 }
 
-enum vbs_status cu_keep(struct cu_build *b, enum cu_kind kind, void *handle)
+enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle)
 {
     struct cu_session *s = b->session;
     struct cu_object object = {.kind = kind, .handle = handle};
 
-    if (s->n_objects == s->max_objects) {
-        int most = s->max_objects ? 2 * s->max_objects : 64;
-        struct cu_object *more = realloc(s->objects, (size_t)most * sizeof *more);
-
-        if (!more) {
-            cu_release(&object);
-            return vbs_no_memory(b->ctx);
-        }
-        s->objects = more;
-        s->max_objects = most;
+    if (vbs_grow(b->ctx, &s->objects, &s->max_objects, (int64_t)s->n_objects + 1, sizeof object)) {
+        cu_release(&object);
+        return VBS_NO_MEMORY;
     }
     s->objects[s->n_objects++] = object;
     return VBS_OK;
@@ -67,7 +61,7 @@ enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes,
 
     if (error != cudaSuccess)
         return cu_fail_cuda(b->ctx, b->l->name, error, "obtaining memory for parameters");
-    status = cu_keep(b, CU_MEMORY, *memory);
+    status = cu_adopt(b, CU_MEMORY, *memory);
     if (status != VBS_OK)
         return status;
     error = cudaMemcpy(*memory, values, (size_t)bytes, cudaMemcpyHostToDevice);
@@ -80,22 +74,14 @@ enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes,
 static enum vbs_status grow(struct cu_build *b)
 {
     struct cu_session *s = b->session;
-    int most = s->max_kernels ? 2 * s->max_kernels : 64;
-    struct vbs_kernel *offers;
-    struct cu_kernel *kernels;
+    int64_t needed = (int64_t)s->base.n_kernels + 1;
+    enum vbs_status status =
+        vbs_grow(b->ctx, &s->offers, &s->max_offers, needed, sizeof *s->offers);
 
-    if (s->base.n_kernels < s->max_kernels)
-        return VBS_OK;
-    offers = realloc(s->offers, (size_t)most * sizeof *offers);
-    if (offers)
-        s->base.kernels = s->offers = offers;
-    kernels = realloc(s->kernels, (size_t)most * sizeof *kernels);
-    if (kernels)
-        s->kernels = kernels;
-    if (!offers || !kernels)
-        return vbs_no_memory(b->ctx);
-    s->max_kernels = most;
-    return VBS_OK;
+    s->base.kernels = s->offers;
+    return status == VBS_OK
+               ? vbs_grow(b->ctx, &s->kernels, &s->max_kernels, needed, sizeof *s->kernels)
+               : status;
 }
 
 enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm)
@@ -118,15 +104,8 @@ struct cu_step *cu_step(struct cu_build *b, enum cu_do what)
 {
     struct cu_kernel *k = b->kernel;
 
-    if (k->n_steps == k->max_steps) {
-        int most = k->max_steps ? 2 * k->max_steps : 4;
-        struct cu_step *more = realloc(k->steps, (size_t)most * sizeof *more);
-
-        if (!more)
-            return NULL;
-        k->steps = more;
-        k->max_steps = most;
-    }
+    if (vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps))
+        return NULL;
     k->steps[k->n_steps] = (struct cu_step){.what = what, .alpha = 1, .scratch_offset = -1};
     return &k->steps[k->n_steps++];
 }
@@ -136,7 +115,7 @@ static int64_t round_up(int64_t bytes)
     return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
 }
 
-int64_t cu_room(struct cu_build *b, int64_t bytes)
+int64_t cu_reserve(struct cu_build *b, int64_t bytes)
 {
     int64_t at = b->scratch_bytes;
 

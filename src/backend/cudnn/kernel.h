@@ -5,7 +5,7 @@
 #include "backend/cudnn/session.h"
 
 /* Adopts an object; it is given back at once where that fails. */
-enum vbs_status cu_keep(struct cu_build *b, enum cu_kind kind, void *handle) VBS_MUST_CHECK;
+enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle) VBS_MUST_CHECK;
 void cu_release(struct cu_object *object);
 
 /* Memory of the device that the session keeps, a copy of bytes of the host's. */
@@ -18,7 +18,7 @@ enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm) VBS_M
 struct cu_step *cu_step(struct cu_build *b, enum cu_do what);
 
 /* A piece of the caller's scratch; where. */
-int64_t cu_room(struct cu_build *b, int64_t bytes);
+int64_t cu_reserve(struct cu_build *b, int64_t bytes);
 
 /* What a call asks for beside, one call at a time. */
 void cu_ask(struct cu_build *b, struct cu_step *step, size_t bytes);

@@ -37,7 +37,7 @@ static enum vbs_status init_provenance(struct cu_build *b)
 
 /* ---- layers ---- */
 
-/* Channels that parts are counted in: those of a convolution in groups cannot be divided. */
+/* The channels that slices are made of: those of a convolution in groups cannot be divided. */
 static int channels_of(const struct vbs_layer *l)
 {
     return l->op == VBS_OP_CONV && l->attributes.weighted.groups > 1 ? 0 : vbs_graph_channels(l);
@@ -141,12 +141,12 @@ static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
     if (vbs_cancelled(b->ctx))
         return vbs_fail(b->ctx, VBS_INTERRUPTED, "interrupted while preparing layer '%s'",
                         b->l->name);
-    b->no_room = false;
+    b->no_memory = false;
     status = build(b);
     if (status == VBS_OK)
         status = cu_try(b, first);
-    return status == VBS_OK && b->no_room && b->session->base.n_kernels == first ? VBS_NO_MEMORY
-                                                                                 : status;
+    return status == VBS_OK && b->no_memory && b->session->base.n_kernels == first ? VBS_NO_MEMORY
+                                                                                   : status;
 }
 
 static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend_options *options)

@@ -51,7 +51,7 @@ enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
 /* The shape in which the layer reads the session's input number index. */
 const struct vbs_shape *cu_view(const struct cu_build *b, int index);
 
-struct cu_operand cu_at(enum cu_place place, int index, cudnnTensorDescriptor_t desc);
+struct cu_operand cu_at(enum cu_location location, int index, cudnnTensorDescriptor_t desc);
 
 /* ---- weights.c ---- */
 
@@ -63,15 +63,15 @@ enum vbs_status cu_weights_write(struct cu_build *b, int64_t first, int64_t coun
                                  float *values) VBS_MUST_CHECK;
 
 /* All weights on the device, unless runs are given them. */
-enum vbs_status cu_weights_keep(struct cu_build *b) VBS_MUST_CHECK;
+enum vbs_status cu_weights_upload(struct cu_build *b) VBS_MUST_CHECK;
 
 /* ---- the operators ---- */
 
-enum vbs_status cu_build_conv(struct cu_build *b) VBS_MUST_CHECK;   /* cudnn_conv.c */
-enum vbs_status cu_build_deconv(struct cu_build *b) VBS_MUST_CHECK; /* cudnn_conv.c */
-enum vbs_status cu_build_other(struct cu_build *b) VBS_MUST_CHECK;  /* cudnn_ops.c */
+enum vbs_status cu_build_conv(struct cu_build *b) VBS_MUST_CHECK;   /* conv.c */
+enum vbs_status cu_build_deconv(struct cu_build *b) VBS_MUST_CHECK; /* conv.c */
+enum vbs_status cu_build_other(struct cu_build *b) VBS_MUST_CHECK;  /* ops.c */
 
-/* Steps of an operator that moves values, of a concat. cudnn_move.c */
+/* Steps of an operator that moves values, of a concat. move.c */
 enum vbs_status cu_add_move(struct cu_build *b) VBS_MUST_CHECK;
 enum vbs_status cu_add_concat(struct cu_build *b) VBS_MUST_CHECK;
 

@@ -166,7 +166,7 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const union
     struct cu_step *step;
 
     if (op == VBS_OP_DROPOUT)
-        return at.x.place == CU_DST ? VBS_OK : add_copy(b, at);
+        return at.x.location == CU_DST ? VBS_OK : add_copy(b, at);
     if (op == VBS_OP_LEAKY_RELU && a->leaky_relu.slope <= 1)
         return add_leaky(b, a->leaky_relu.slope, at);
     if (!find_activation(op, a, &mode, &coefficient))
@@ -207,7 +207,7 @@ static enum vbs_status describe_pool(struct cu_build *b, const struct cu_window 
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a pool");
-    status = cu_keep(b, CU_POOLING, *pool);
+    status = cu_adopt(b, CU_POOLING, *pool);
     if (status != VBS_OK)
         return status;
     made = cudnnSetPoolingNdDescriptor(*pool, mode, CUDNN_PROPAGATE_NAN, w->n, w->kernel, w->pad,
@@ -266,7 +266,7 @@ static enum vbs_status add_lrn(struct cu_build *b)
     made = cudnnCreateLRNDescriptor(&step->lrn);
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a normalisation");
-    status = cu_keep(b, CU_NORMALISATION, step->lrn);
+    status = cu_adopt(b, CU_NORMALISATION, step->lrn);
     if (status != VBS_OK)
         return status;
     made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn.size, a->lrn.alpha, a->lrn.beta,
@@ -447,7 +447,7 @@ static enum vbs_status describe_reduction(struct cu_build *b, cudnnReduceTensorO
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a sum");
-    status = cu_keep(b, CU_REDUCTION, step->reduce);
+    status = cu_adopt(b, CU_REDUCTION, step->reduce);
     if (status != VBS_OK)
         return status;
     made = cudnnSetReduceTensorDescriptor(step->reduce, reduction, CUDNN_DATA_FLOAT,

@@ -16,7 +16,7 @@ static struct cu_session *own(struct vbs_session *session)
 
 /* ---- running ---- */
 
-/* Holds the stream until a kernel and the events round it are on its list, so that their time is
+/* Holds the stream until a kernel and the events round it are on it, so that their time is
  * the device's alone; not for long, should a call wait for the device. */
 static void CUDART_CB hold(void *self)
 {
@@ -45,8 +45,8 @@ static cudnnStatus_t enqueue_timed(struct cu_session *s, const struct cu_kernel 
     return status;
 }
 
-static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const struct vbs_operands *operands, double *time_us)
+static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                                  const struct vbs_operands *operands, double *time_us)
 {
     struct cu_session *s = own(session);
     const struct vbs_kernel *offer = &s->offers[kernel];
@@ -186,7 +186,7 @@ const struct vbs_session_ops cu_session_ops = {
     .device = &cu_device_ops,
     .alloc = alloc,
     .free = release,
-    .run = run,
+    .run = run_kernel,
     .pack = pack,
     .fill = fill,
     .write = write_tensor,

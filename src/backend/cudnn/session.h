@@ -8,8 +8,8 @@
  *
  * Weights of conv, deconv and fc are those of the network in its own order (one form for all
  * algorithms), with the factors of BatchNorm, Scale and Linear that follow at once folded in. A fc
- * is a convolution of 1x1. Layers in parts run part after part; a part writes its channels of the
- * whole output, of which it has a descriptor with the whole's strides.
+ * is a convolution of 1x1. A layer in slices runs slice after slice; a slice writes its channels of
+ * the whole output, for which it has a descriptor with the whole's strides.
  *
  * Sums are of floats: TF32 is off.
  */
@@ -18,6 +18,7 @@
 
 #include "backend/common/common.h"
 #include "base/arena.h"
+#include "profile/device.h"
 
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
@@ -25,7 +26,7 @@
 #define CU_ALIGNMENT 256 /* bytes, of every piece of scratch within the caller's, and parameter */
 #define CU_MAX_DIMS  (VBS_MAX_DIMS + 1)
 
-enum cu_place {
+enum cu_location {
     CU_SRC,     /* input number index */
     CU_DST,     /* the output */
     CU_SCRATCH, /* the caller's */
@@ -34,7 +35,7 @@ enum cu_place {
 
 struct cu_operand {
     cudnnTensorDescriptor_t desc;
-    enum cu_place place;
+    enum cu_location location;
     int index;
     int64_t offset; /* bytes behind where its place begins */
     void *fixed;
@@ -79,7 +80,8 @@ struct cu_step {
 };
 
 struct cu_kernel {
-    int n_steps, max_steps;
+    int n_steps;
+    int64_t max_steps;
     struct cu_step *steps;
     bool has_weights;
     int64_t first_output, n_outputs; /* that it reads the weights of */
@@ -124,8 +126,8 @@ struct cu_session {
     cudaStream_t copying;  /* from the host, beside what runs */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
     void *stage; /* device memory for moves that overlap */
-    int n_points;
-    cudaEvent_t *points;
+    int n_events;
+    cudaEvent_t *events;
     bool weights_given;
     const struct vbs_network *network; /* borrowed */
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */
@@ -135,8 +137,9 @@ struct cu_session {
     void **operands;                   /* [n_layers + 1]: constant ones, of the device */
     struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
     struct cu_kernel *kernels;         /* [base.n_kernels] */
-    int max_kernels;
-    int n_objects, max_objects;
+    int64_t max_offers, max_kernels;   /* space in these two */
+    int n_objects;
+    int64_t max_objects;
     struct cu_object *objects;
 };
 
@@ -152,7 +155,7 @@ struct cu_build {
     struct cu_kernel *kernel;              /* the one begun last; valid until the next begin */
     int64_t scratch_bytes;                 /* of its own pieces, before what calls ask for */
     int64_t most_asked;                    /* by a call */
-    bool no_room;                          /* the device had none for a kernel; said in ctx */
+    bool no_memory;                        /* the device had none for a kernel; said in ctx */
 };
 
 /* ---- status.c ---- */

@@ -1,6 +1,6 @@
 /*
  * Kernels are tried when they are made: what cuDNN takes when it is asked it may still refuse when
- * it is run, some algorithms fail for some shapes, and the device may have no room for what they
+ * it is run, some algorithms fail for some shapes, and the device may have no memory for what they
  * ask for. Fused bias and ReLU are then taken apart; what does not run still is not offered.
  * Samples lie as unevenly as they may in an arena: a batch can begin at any of them.
  */
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 /* Memory for one run. */
-enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_PIECES };
+enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_MEMORIES };
 
 struct cu_trial {
-    void *piece[N_PIECES];
-    int64_t skipped[N_PIECES]; /* bytes before what is read or written */
+    void *memory[N_MEMORIES];
+    int64_t skipped[N_MEMORIES]; /* bytes before what is read or written */
 };
 
 /* Of a sample behind others that are aligned to CU_ALIGNMENT. */
@@ -28,24 +28,24 @@ static int64_t alignment_of(int64_t sample_bytes)
     return alignment;
 }
 
-static void *address(const struct cu_trial *t, int piece)
+static void *address(const struct cu_trial *t, int memory)
 {
-    return t->piece[piece] ? (char *)t->piece[piece] + t->skipped[piece] : NULL;
+    return t->memory[memory] ? (char *)t->memory[memory] + t->skipped[memory] : NULL;
 }
 
 static void release(struct cu_trial *t)
 {
-    for (int i = 0; i < N_PIECES; i++)
-        if (t->piece[i])
-            cudaFree(t->piece[i]);
+    for (int i = 0; i < N_MEMORIES; i++)
+        if (t->memory[i])
+            cudaFree(t->memory[i]);
 }
 
 static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct cu_trial *t)
 {
     const struct vbs_profile_layer *layers = b->session->layers;
-    int64_t bytes[N_PIECES] = {[TARGET] = offer->batch * layers[b->layer].out_bytes,
-                               [SCRATCH] = offer->ws_bytes,
-                               [WEIGHTS] = b->session->weights_given ? offer->packed_bytes : 0};
+    int64_t bytes[N_MEMORIES] = {[TARGET] = offer->batch * layers[b->layer].out_bytes,
+                                 [SCRATCH] = offer->ws_bytes,
+                                 [WEIGHTS] = b->session->weights_given ? offer->packed_bytes : 0};
     cudaError_t error = cudaSuccess;
 
     for (int i = 0; i < layers[b->layer].n_inputs; i++) {
@@ -55,9 +55,9 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
         t->skipped[SOURCE] = alignment_of(layers[layers[b->layer].inputs[i]].out_bytes);
     }
     t->skipped[TARGET] = alignment_of(layers[b->layer].out_bytes);
-    for (int i = 0; i < N_PIECES && error == cudaSuccess; i++)
+    for (int i = 0; i < N_MEMORIES && error == cudaSuccess; i++)
         if (bytes[i] > 0)
-            error = cudaMalloc(&t->piece[i], (size_t)(t->skipped[i] + bytes[i]));
+            error = cudaMalloc(&t->memory[i], (size_t)(t->skipped[i] + bytes[i]));
     return error;
 }
 
@@ -83,7 +83,7 @@ static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kern
     free(src);
     error = cudaStreamSynchronize(b->session->stream);
     if (error == cudaSuccess && cu_is_of_memory(*said)) {
-        b->no_room = true;
+        b->no_memory = true;
         (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* if nothing else runs */
     }
     return error == cudaSuccess ? VBS_OK
@@ -138,7 +138,7 @@ static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
     if (error == cudaSuccess)
         return status;
     status = cu_fail_cuda(b->ctx, b->l->name, error, b->session->offers[index].algorithm);
-    b->no_room |= status == VBS_NO_MEMORY;
+    b->no_memory |= status == VBS_NO_MEMORY;
     return status == VBS_NO_MEMORY ? VBS_OK : status;
 }
 

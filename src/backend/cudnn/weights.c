@@ -117,7 +117,7 @@ enum vbs_status cu_weights_write(struct cu_build *b, int64_t first, int64_t coun
     return status;
 }
 
-enum vbs_status cu_weights_keep(struct cu_build *b)
+enum vbs_status cu_weights_upload(struct cu_build *b)
 {
     struct cu_weights *w = &b->session->weights[b->layer];
     int64_t bytes = w->outputs * w->count * (int64_t)sizeof(float);

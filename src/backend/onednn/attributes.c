@@ -9,61 +9,63 @@
 
 /* ---- operators on values, as oneDNN has them ---- */
 
-static int one(dnnl_alg_kind_t algorithm, double alpha, double beta, struct od_eltwise *part)
+static int one(dnnl_alg_kind_t algorithm, double alpha, double beta, struct od_eltwise *operation)
 {
-    *part = (struct od_eltwise){algorithm, (float)alpha, (float)beta};
+    *operation = (struct od_eltwise){algorithm, (float)alpha, (float)beta};
     return 1;
 }
 
-int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a, struct od_eltwise *parts)
+int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a,
+                          struct od_eltwise *operations)
 {
     switch (op) {
     case VBS_OP_RELU:
-        return one(dnnl_eltwise_relu, 0, 0, parts);
+        return one(dnnl_eltwise_relu, 0, 0, operations);
     case VBS_OP_LEAKY_RELU:
-        return one(dnnl_eltwise_relu, a->leaky_relu.slope, 0, parts);
+        return one(dnnl_eltwise_relu, a->leaky_relu.slope, 0, operations);
     case VBS_OP_ELU:
-        return one(dnnl_eltwise_elu, a->elu.alpha, 0, parts);
+        return one(dnnl_eltwise_elu, a->elu.alpha, 0, operations);
     case VBS_OP_SELU:
-        return one(dnnl_eltwise_elu, a->selu.alpha, 0, parts) +
-               one(dnnl_eltwise_linear, a->selu.gamma, 0, parts + 1);
+        return one(dnnl_eltwise_elu, a->selu.alpha, 0, operations) +
+               one(dnnl_eltwise_linear, a->selu.gamma, 0, operations + 1);
     case VBS_OP_CELU:
-        return one(dnnl_eltwise_linear, 1 / a->elu.alpha, 0, parts) +
-               one(dnnl_eltwise_elu, 1, 0, parts + 1) +
-               one(dnnl_eltwise_linear, a->elu.alpha, 0, parts + 2);
+        return one(dnnl_eltwise_linear, 1 / a->elu.alpha, 0, operations) +
+               one(dnnl_eltwise_elu, 1, 0, operations + 1) +
+               one(dnnl_eltwise_linear, a->elu.alpha, 0, operations + 2);
     case VBS_OP_SIGMOID:
-        return one(dnnl_eltwise_logistic, 0, 0, parts);
+        return one(dnnl_eltwise_logistic, 0, 0, operations);
     case VBS_OP_TANH:
-        return one(dnnl_eltwise_tanh, 0, 0, parts);
+        return one(dnnl_eltwise_tanh, 0, 0, operations);
     case VBS_OP_HARD_SIGMOID:
-        return one(dnnl_eltwise_linear, a->hard_sigmoid.slope, a->hard_sigmoid.offset, parts) +
-               one(dnnl_eltwise_clip, 0, 1, parts + 1);
+        return one(dnnl_eltwise_linear, a->hard_sigmoid.slope, a->hard_sigmoid.offset, operations) +
+               one(dnnl_eltwise_clip, 0, 1, operations + 1);
     case VBS_OP_HARD_SWISH:
-        return one(dnnl_eltwise_hardswish, 0, 0, parts);
+        return one(dnnl_eltwise_hardswish, 0, 0, operations);
     case VBS_OP_SWISH:
-        return one(dnnl_eltwise_swish, 1, 0, parts);
+        return one(dnnl_eltwise_swish, 1, 0, operations);
     case VBS_OP_GELU:
-        return one(a->gelu.by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0, parts);
+        return one(a->gelu.by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0,
+                   operations);
     case VBS_OP_MISH:
-        return one(dnnl_eltwise_mish, 0, 0, parts);
+        return one(dnnl_eltwise_mish, 0, 0, operations);
     case VBS_OP_SOFTPLUS:
-        return one(dnnl_eltwise_soft_relu, 0, 0, parts);
+        return one(dnnl_eltwise_soft_relu, 0, 0, operations);
     case VBS_OP_CLIP:
-        return one(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high, parts);
+        return one(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high, operations);
     case VBS_OP_LINEAR:
-        return one(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, parts);
+        return one(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, operations);
     case VBS_OP_EXP:
-        return one(dnnl_eltwise_exp, 0, 0, parts);
+        return one(dnnl_eltwise_exp, 0, 0, operations);
     case VBS_OP_SQRT:
-        return one(dnnl_eltwise_sqrt, 0, 0, parts);
+        return one(dnnl_eltwise_sqrt, 0, 0, operations);
     case VBS_OP_RECIPROCAL:
-        return one(dnnl_eltwise_pow, 1, -1, parts);
+        return one(dnnl_eltwise_pow, 1, -1, operations);
     case VBS_OP_ABS:
-        return one(dnnl_eltwise_abs, 0, 0, parts);
+        return one(dnnl_eltwise_abs, 0, 0, operations);
     case VBS_OP_NEG:
-        return one(dnnl_eltwise_linear, -1, 0, parts);
+        return one(dnnl_eltwise_linear, -1, 0, operations);
     case VBS_OP_ROUND:
-        return one(dnnl_eltwise_round, 0, 0, parts);
+        return one(dnnl_eltwise_round, 0, 0, operations);
     default:
         return 0;
     }
@@ -72,18 +74,18 @@ int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a, struct 
 /* Adds the algorithms of an operator to those of a run; false: it has none, or one is there. */
 static bool add_algorithms(const struct vbs_fused *fused, int *n, dnnl_alg_kind_t *used)
 {
-    struct od_eltwise parts[OD_MAX_OPERATIONS];
-    int n_parts = od_eltwise_operations(fused->op, &fused->attributes, parts);
+    struct od_eltwise operations[OD_MAX_OPERATIONS];
+    int n_operations = od_eltwise_operations(fused->op, &fused->attributes, operations);
 
-    for (int p = 0; p < n_parts; p++) {
+    for (int p = 0; p < n_operations; p++) {
         for (int i = 0; i < *n; i++)
-            if (used[i] == parts[p].algorithm)
+            if (used[i] == operations[p].algorithm)
                 return false;
         if (*n == OD_MAX_FUSED)
             return false;
-        used[(*n)++] = parts[p].algorithm;
+        used[(*n)++] = operations[p].algorithm;
     }
-    return n_parts > 0 || fused->op == VBS_OP_DROPOUT;
+    return n_operations > 0 || fused->op == VBS_OP_DROPOUT;
 }
 
 /* Some implementations of 2.6 take the parameters of the first one where an algorithm comes twice,
@@ -100,18 +102,19 @@ int od_fusable(const struct od_build *b, int first)
 
 /* ---- attributes ---- */
 
-/* Appends the parts of fused operators first .. first + n - 1. */
+/* Appends the operations of fused operators first .. first + n - 1. */
 static dnnl_status_t append_fused(const struct od_build *b, int first, int n, dnnl_post_ops_t ops)
 {
     dnnl_status_t status = dnnl_success;
 
     for (int i = first; i < first + n; i++) {
-        struct od_eltwise parts[OD_MAX_OPERATIONS];
-        int n_parts = od_eltwise_operations(b->l->fused[i].op, &b->l->fused[i].attributes, parts);
+        struct od_eltwise operations[OD_MAX_OPERATIONS];
+        int n_operations =
+            od_eltwise_operations(b->l->fused[i].op, &b->l->fused[i].attributes, operations);
 
-        for (int p = 0; p < n_parts && status == dnnl_success; p++)
-            status = dnnl_post_ops_append_eltwise(ops, 1, parts[p].algorithm, parts[p].alpha,
-                                                  parts[p].beta);
+        for (int p = 0; p < n_operations && status == dnnl_success; p++)
+            status = dnnl_post_ops_append_eltwise(ops, 1, operations[p].algorithm,
+                                                  operations[p].alpha, operations[p].beta);
     }
     return status;
 }

@@ -268,37 +268,37 @@ static enum vbs_status try_primitive(struct od_build *b, const struct od_pair *p
 
 /* ---- a constant of one value: an operator on values ---- */
 
-static bool with_value(const struct od_build *b, double value, struct od_eltwise *part)
+static bool with_value(const struct od_build *b, double value, struct od_eltwise *operation)
 {
     bool swapped = b->l->attributes.binary.swapped;
     float v = (float)value;
 
     switch (b->l->op) {
     case VBS_OP_ADD:
-        *part = (struct od_eltwise){dnnl_eltwise_linear, 1, v};
+        *operation = (struct od_eltwise){dnnl_eltwise_linear, 1, v};
         return true;
     case VBS_OP_SUB:
-        *part = swapped ? (struct od_eltwise){dnnl_eltwise_linear, -1, v}
-                        : (struct od_eltwise){dnnl_eltwise_linear, 1, -v};
+        *operation = swapped ? (struct od_eltwise){dnnl_eltwise_linear, -1, v}
+                             : (struct od_eltwise){dnnl_eltwise_linear, 1, -v};
         return true;
     case VBS_OP_MUL:
-        *part = (struct od_eltwise){dnnl_eltwise_linear, v, 0};
+        *operation = (struct od_eltwise){dnnl_eltwise_linear, v, 0};
         return true;
     case VBS_OP_DIV:
-        *part = swapped ? (struct od_eltwise){dnnl_eltwise_pow, v, -1}
-                        : (struct od_eltwise){dnnl_eltwise_linear, 1 / v, 0};
+        *operation = swapped ? (struct od_eltwise){dnnl_eltwise_pow, v, -1}
+                             : (struct od_eltwise){dnnl_eltwise_linear, 1 / v, 0};
         return swapped || isfinite(1 / v);
     case VBS_OP_MAX:
-        *part = (struct od_eltwise){dnnl_eltwise_clip, v, INFINITY};
+        *operation = (struct od_eltwise){dnnl_eltwise_clip, v, INFINITY};
         return true;
     case VBS_OP_MIN:
-        *part = (struct od_eltwise){dnnl_eltwise_clip, -INFINITY, v};
+        *operation = (struct od_eltwise){dnnl_eltwise_clip, -INFINITY, v};
         return true;
     case VBS_OP_PRELU:
-        *part = (struct od_eltwise){dnnl_eltwise_relu, v, 0};
+        *operation = (struct od_eltwise){dnnl_eltwise_relu, v, 0};
         return !swapped;
     default:
-        *part = (struct od_eltwise){dnnl_eltwise_pow, 1, v};
+        *operation = (struct od_eltwise){dnnl_eltwise_pow, 1, v};
         return b->l->op == VBS_OP_POW && !swapped;
     }
 }
@@ -307,7 +307,7 @@ static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair,
 {
     const struct od_side *constant = pair->first.constant ? &pair->first : &pair->second;
     const struct od_side *other = pair->first.constant ? &pair->second : &pair->first;
-    struct od_eltwise part;
+    struct od_eltwise operation;
     dnnl_memory_t from, to;
     dnnl_memory_desc_t md;
     float value = 0;
@@ -318,7 +318,7 @@ static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair,
         return VBS_OK;
     status =
         vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND, 0, 1, &value);
-    if (status != VBS_OK || !with_value(b, value, &part))
+    if (status != VBS_OK || !with_value(b, value, &operation))
         return status;
     *made = true;
     status = od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md);
@@ -328,7 +328,7 @@ static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair,
         status = od_source(b, other->input, od_output(b)->canonical, &md, &from);
     if (status == VBS_OK)
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
-    return status == VBS_OK ? od_eltwise_step(b, &part, &md, from, to) : status;
+    return status == VBS_OK ? od_eltwise_step(b, &operation, &md, from, to) : status;
 }
 
 /* ---- everything else: loops ---- */

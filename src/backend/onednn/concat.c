@@ -37,34 +37,34 @@ static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_
 }
 
 /* Appends the copy of an input into its part of the output, which begins at channel first. */
-static enum vbs_status append_part(struct od_build *b, int input, const dnnl_memory_desc_t *src,
+static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_memory_desc_t *src,
                                    const dnnl_memory_desc_t *dst, dnnl_dim_t first)
 {
     dnnl_dims_t offsets = {0, first};
-    dnnl_memory_desc_t part;
+    dnnl_memory_desc_t range;
     dnnl_memory_t from, to;
-    dnnl_status_t dnnl = dnnl_memory_desc_init_submemory(&part, dst, src->dims, offsets);
+    dnnl_status_t dnnl = dnnl_memory_desc_init_submemory(&range, dst, src->dims, offsets);
     enum vbs_status status;
 
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a part of a concat");
     status = od_kernel_memory(b, src, OD_SRC, input, NULL, &from);
     if (status == VBS_OK)
-        status = od_kernel_memory(b, &part, OD_DST, 0, NULL, &to);
-    return status == VBS_OK ? od_kernel_reorder(b, src, from, &part, to) : status;
+        status = od_kernel_memory(b, &range, OD_DST, 0, NULL, &to);
+    return status == VBS_OK ? od_kernel_reorder(b, src, from, &range, to) : status;
 }
 
 /* A copy for each input. oneDNN's concat moves one float at a time at batch 1, which takes up
  * to seven times as long. */
-static enum vbs_status build_parts(struct od_build *b, const dnnl_memory_desc_t *src,
-                                   const dnnl_memory_desc_t *dst)
+static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t *src,
+                                    const dnnl_memory_desc_t *dst)
 {
     int64_t weight_bytes = 0;
     dnnl_dim_t first = 0;
     enum vbs_status status = od_kernel_begin(b, "reorder");
 
     for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++) {
-        status = append_part(b, i, &src[i], dst, first);
+        status = append_copy(b, i, &src[i], dst, first);
         first += src[i].dims[1];
     }
     if (status == VBS_OK)
@@ -145,7 +145,7 @@ static enum vbs_status build_channels(struct od_build *b)
                                   : od_fail(b, dnnl, vbs_op_word(b->l->op));
     if (status != VBS_OK)
         return status;
-    return stored ? build_parts(b, src, &dst) : build_loops(b);
+    return stored ? build_copies(b, src, &dst) : build_loops(b);
 }
 
 enum vbs_status od_build_concat(struct od_build *b)

@@ -287,7 +287,7 @@ static enum vbs_status transposition_step(struct od_build *b, int input, const s
     return status == VBS_OK ? od_kernel_reorder(b, &from_md, from, &to_md, to) : status;
 }
 
-/* The tensor as it lies at home, only to have a pointer to it. */
+/* The tensor as it lies in its canonical layout, only to have a pointer to it. */
 static enum vbs_status canonical_memory(struct od_build *b, const struct od_tensor *tensor,
                                         enum od_location location, int index, dnnl_memory_t *memory)
 {

@@ -150,7 +150,7 @@ enum vbs_status od_zero_padding(struct od_build *b)
 
 /* ---- steps ---- */
 
-enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *part,
+enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *operation,
                                 const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
 {
     const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
@@ -158,7 +158,7 @@ enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *par
     dnnl_eltwise_desc_t desc;
     int n_fused = 0;
     dnnl_status_t dnnl = dnnl_eltwise_forward_desc_init(
-        &desc, dnnl_forward_inference, part->algorithm, md, part->alpha, part->beta);
+        &desc, dnnl_forward_inference, operation->algorithm, md, operation->alpha, operation->beta);
     enum vbs_status status;
 
     if (dnnl != dnnl_success)
@@ -199,14 +199,14 @@ static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
 enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
                                const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
 {
-    struct od_eltwise parts[OD_MAX_OPERATIONS];
-    int n = od_eltwise_operations(op, a, parts);
+    struct od_eltwise operations[OD_MAX_OPERATIONS];
+    int n = od_eltwise_operations(op, a, operations);
     enum vbs_status status = VBS_OK;
 
     if (n == 0)
         return scalar_step(b, op, a, md, from, to);
     for (int i = 0; i < n && status == VBS_OK; i++)
-        status = od_eltwise_step(b, &parts[i], md, i == 0 ? from : to, to);
+        status = od_eltwise_step(b, &operations[i], md, i == 0 ? from : to, to);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "backend/onednn/operators.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,16 +44,9 @@ static enum vbs_status add_implementation(struct od_build *b, struct od_implemen
     struct od_implementation c = {.pd = pd, .variant = variant};
     const char *impl = od_pd_name(pd);
 
-    if (all->n == all->max) {
-        int max = all->max ? 2 * all->max : 16;
-        struct od_implementation *list = realloc(all->list, (size_t)max * sizeof *list);
-
-        if (!list) {
-            dnnl_primitive_desc_destroy(pd);
-            return vbs_no_memory(b->ctx);
-        }
-        all->list = list;
-        all->max = max;
+    if (vbs_grow(b->ctx, &all->list, &all->max, (int64_t)all->n + 1, sizeof *all->list)) {
+        dnnl_primitive_desc_destroy(pd);
+        return VBS_NO_MEMORY;
     }
     if (!impl) {
         dnnl_primitive_desc_destroy(pd);

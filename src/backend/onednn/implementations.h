@@ -23,7 +23,8 @@ struct od_implementation {
 };
 
 struct od_implementations {
-    int n, max;
+    int n;
+    int64_t max;
     struct od_implementation *list;
 };
 
@@ -35,7 +36,7 @@ enum vbs_status od_implementations_add(struct od_build *b, struct od_implementat
                                        const_dnnl_op_desc_t desc,
                                        struct od_variant variant) VBS_MUST_CHECK;
 
-/* Kernels of all candidates that can matter, or of the one that is requested. VBS_UNSUPPORTED:
+/* Kernels of all implementation that can matter, or of the one that is requested. VBS_UNSUPPORTED:
  * there are none. */
 enum vbs_status od_implementations_build(struct od_build *b,
                                          const struct od_implementations *all) VBS_MUST_CHECK;
@@ -43,9 +44,9 @@ enum vbs_status od_implementations_build(struct od_build *b,
 /* Bytes of its weights. */
 int64_t od_implementation_bytes(const struct od_implementation *c);
 
-/* Of the candidates that work at home and do not divide, the lightest, or the one that is
- * requested, to be measured in parts: these run sample by sample, where heavier ones (Winograd with
- * larger tiles) are not faster. Null: none. */
+/* Of the candidates that work in its canonical layout and do not divide, the lightest, or the one
+ * that is requested, to be measured in parts: these run sample by sample, where heavier ones
+ * (Winograd with larger tiles) are not faster. Null: none. */
 enum vbs_status od_implementations_for_slices(
     struct od_build *b, const struct od_implementations *all,
     const struct od_implementation **chosen) VBS_MUST_CHECK;

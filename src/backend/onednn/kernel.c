@@ -3,6 +3,7 @@
 #include "backend/onednn/weights.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +16,14 @@ static int64_t aligned(int64_t bytes)
 static enum vbs_status grow(struct od_build *b)
 {
     struct od_session *s = b->session;
-    int max = s->max_kernels ? 2 * s->max_kernels : 256;
-    struct vbs_kernel *offers;
-    struct od_kernel *kernels;
+    int64_t needed = (int64_t)s->base.n_kernels + 1;
+    enum vbs_status status =
+        vbs_grow(b->ctx, &s->offers, &s->max_offers, needed, sizeof *s->offers);
 
-    if (s->base.n_kernels < s->max_kernels)
-        return VBS_OK;
-    offers = realloc(s->offers, (size_t)max * sizeof *offers);
-    if (!offers)
-        return vbs_no_memory(b->ctx);
-    s->offers = offers;
-    s->base.kernels = offers;
-    kernels = realloc(s->kernels, (size_t)max * sizeof *kernels);
-    if (!kernels)
-        return vbs_no_memory(b->ctx);
-    s->kernels = kernels;
-    s->max_kernels = max;
-    return VBS_OK;
+    s->base.kernels = s->offers;
+    return status == VBS_OK
+               ? vbs_grow(b->ctx, &s->kernels, &s->max_kernels, needed, sizeof *s->kernels)
+               : status;
 }
 
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
@@ -61,31 +53,16 @@ enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_de
     return od_kernel_begin(b, impl);
 }
 
-/* The list with room for one more than its n; null: out of memory, and it stays as it was. */
-static void *with_space(void *list, int n, int *max, size_t size)
-{
-    int larger = *max ? 2 * *max : 4;
-    void *grown;
-
-    if (n < *max)
-        return list;
-    grown = realloc(list, (size_t)larger * size);
-    if (grown)
-        *max = larger;
-    return grown;
-}
-
 enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
                               struct od_memory where, void *data, dnnl_memory_t *memory)
 {
     struct od_kernel *k = b->kernel;
-    struct od_memory *memories =
-        with_space(k->memories, k->n_memories, &k->max_memories, sizeof *memories);
+    enum vbs_status grown = vbs_grow(b->ctx, &k->memories, &k->max_memories,
+                                     (int64_t)k->n_memories + 1, sizeof *k->memories);
     dnnl_status_t status;
 
-    if (!memories)
-        return vbs_no_memory(b->ctx);
-    k->memories = memories;
+    if (grown != VBS_OK)
+        return grown;
     status = dnnl_memory_create(&where.handle, md, b->session->engine, data);
     if (status != dnnl_success)
         return od_fail(b, status, "making a memory object");
@@ -149,11 +126,11 @@ static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_
                                 struct od_step **step)
 {
     struct od_kernel *k = b->kernel;
-    struct od_step *steps = with_space(k->steps, k->n_steps, &k->max_steps, sizeof *steps);
+    enum vbs_status status =
+        vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps);
 
-    if (!steps)
-        return vbs_no_memory(b->ctx);
-    k->steps = steps;
+    if (status != VBS_OK)
+        return status;
     *step = &k->steps[k->n_steps];
     **step = (struct od_step){.n_args = n_args};
     (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);

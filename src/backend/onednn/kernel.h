@@ -77,7 +77,7 @@ void od_kernel_release(struct od_kernel *kernel);
 /* ---- attributes.c ---- */
 
 #define OD_MAX_OPERATIONS 3
-#define OD_MAX_FUSED      8 /* parts */
+#define OD_MAX_FUSED      8 /* operations */
 
 /* An operator on values of oneDNN's. */
 struct od_eltwise {
@@ -87,7 +87,7 @@ struct od_eltwise {
 
 /* Those that make up op, one after the other; returns how many, 0: oneDNN has it not. */
 int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *attributes,
-                          struct od_eltwise *parts);
+                          struct od_eltwise *operations);
 
 /* How many fused operators of b's layer, from number first on, can be fused. */
 int od_fusable(const struct od_build *b, int first);

@@ -29,7 +29,7 @@ bool od_layouts_agree(const struct od_session *session, const struct od_tensor *
     return tensor->positions == 1 && tensor->channels % session->block == 0;
 }
 
-/* Bytes of batch samples at home. */
+/* Bytes of batch samples in its canonical layout. */
 static enum vbs_status canonical_bytes(struct od_build *b, const struct od_tensor *tensor,
                                        int batch, int64_t *bytes)
 {

@@ -11,7 +11,7 @@ int od_block(void);
 /* True when blocking pays for a tensor of this shape, whoever works on it. */
 bool od_can_be_blocked(int block, const struct vbs_shape *shape);
 
-/* Describes the tensor of a shape with its home layout; bytes is checked to be linear. */
+/* Describes the tensor of a shape with its canonical layout; bytes is checked to be linear. */
 enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
                                enum od_layout canonical, struct od_tensor *tensor) VBS_MUST_CHECK;
 
@@ -35,7 +35,7 @@ enum vbs_status od_describe_dense(struct od_build *b, int n_dims, const dnnl_dim
 enum vbs_status od_describe_vector(struct od_build *b, int64_t n,
                                    dnnl_memory_desc_t *md) VBS_MUST_CHECK;
 
-/* Number of the element of channel c and position s in a sample at home. */
+/* Number of the element of channel c and position s in a sample in its canonical layout. */
 int64_t od_stored_index(const struct od_session *session, const struct od_tensor *tensor, int64_t c,
                         int64_t s);
 

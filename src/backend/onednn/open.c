@@ -13,7 +13,7 @@
 extern int omp_get_proc_bind(void);
 
 static enum vbs_status init_provenance(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                        struct od_session *s)
+                                       struct od_session *s)
 {
     struct vbs_provenance *c = &s->base.provenance;
     char library[200], device[200], notes[100], input[64];

@@ -45,7 +45,7 @@ enum vbs_status od_add_vector(struct od_build *b, int id, int64_t n_values, floa
                               dnnl_exec_arg_t *args) VBS_MUST_CHECK;
 
 /* Appends a BatchNorm or Scale, the layer's own (fused < 0) or a fused one, on the output's
- * channels; relu: and a ReLU. (onednn_norm.c) */
+ * channels; relu: and a ReLU. (norm.c) */
 enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,
                                dnnl_memory_t to, int64_t *weight_bytes) VBS_MUST_CHECK;
 
@@ -77,14 +77,14 @@ enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VB
 
 /* ---- the operators ---- */
 
-/* Conv, deconv, and fc (onednn_conv.c): with requested only that one, or none where there is none.
+/* Conv, deconv, and fc (conv.c): with requested only that one, or none where there is none.
  */
 enum vbs_status od_build_conv(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_fc(struct od_build *b) VBS_MUST_CHECK;
-enum vbs_status od_build_unary(struct od_build *b) VBS_MUST_CHECK; /* onednn_eltwise.c */
+enum vbs_status od_build_unary(struct od_build *b) VBS_MUST_CHECK; /* eltwise.c */
 enum vbs_status od_build_binary(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_norm(struct od_build *b) VBS_MUST_CHECK;
-enum vbs_status od_build_pool(struct od_build *b) VBS_MUST_CHECK; /* onednn_ops.c */
+enum vbs_status od_build_pool(struct od_build *b) VBS_MUST_CHECK; /* ops.c */
 enum vbs_status od_build_global_pool(struct od_build *b, bool largest) VBS_MUST_CHECK;
 enum vbs_status od_build_reduce(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_resize(struct od_build *b) VBS_MUST_CHECK;

@@ -1,5 +1,7 @@
 #include "backend/onednn/primitive.h"
 
+#include "base/grow.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,16 +140,9 @@ void od_pds_clear(struct od_pds *pds)
 /* Takes pd. */
 static dnnl_status_t append(struct od_pds *pds, dnnl_primitive_desc_t pd)
 {
-    if (pds->n == pds->max) {
-        int max = pds->max ? 2 * pds->max : 8;
-        dnnl_primitive_desc_t *list = realloc(pds->list, (size_t)max * sizeof *list);
-
-        if (!list) {
-            dnnl_primitive_desc_destroy(pd);
-            return dnnl_out_of_memory;
-        }
-        pds->list = list;
-        pds->max = max;
+    if (vbs_grow(NULL, &pds->list, &pds->max, (int64_t)pds->n + 1, sizeof(pd)) != VBS_OK) {
+        dnnl_primitive_desc_destroy(pd);
+        return dnnl_out_of_memory;
     }
     pds->list[pds->n++] = pd;
     return dnnl_success;

@@ -15,10 +15,12 @@
 #define VBS_BACKEND_ONEDNN_PRIMITIVE_H
 
 #include <dnnl.h>
+#include <stdint.h>
 
 /* Implementations of one operation, in oneDNN's order. */
 struct od_pds {
-    int n, max;
+    int n;
+    int64_t max;
     dnnl_primitive_desc_t *list;
 };
 

@@ -28,9 +28,9 @@ static void release(struct vbs_session *session, void *memory)
     free(memory);
 }
 
-/* Where a memory object's place begins. */
-static void *find_place(const struct od_kernel *kernel, const struct od_memory *m,
-                        const struct vbs_operands *o)
+/* Where the data of a memory object begins. */
+static void *find_address(const struct od_kernel *kernel, const struct od_memory *m,
+                          const struct vbs_operands *o)
 {
     const struct od_packed *packed = kernel->packed;
 
@@ -47,17 +47,17 @@ static void *find_place(const struct od_kernel *kernel, const struct od_memory *
     }
 }
 
-static dnnl_status_t place_memories(const struct od_session *s, const struct od_kernel *kernel,
-                                    const struct vbs_operands *o)
+static dnnl_status_t set_addresses(const struct od_session *s, const struct od_kernel *kernel,
+                                   const struct vbs_operands *o)
 {
     dnnl_status_t status = dnnl_success;
 
     for (int i = 0; i < kernel->n_memories && status == dnnl_success; i++) {
         const struct od_memory *m = &kernel->memories[i];
-        char *place = m->location == OD_FIXED ? NULL : find_place(kernel, m, o);
+        char *address = m->location == OD_FIXED ? NULL : find_address(kernel, m, o);
 
         if (m->location != OD_FIXED)
-            status = dnnl_memory_set_data_handle_v2(m->handle, place ? place + m->offset : NULL,
+            status = dnnl_memory_set_data_handle_v2(m->handle, address ? address + m->offset : NULL,
                                                     s->stream);
     }
     return status;
@@ -102,8 +102,8 @@ static double since_us(const struct timespec *start)
            (double)(now.tv_nsec - start->tv_nsec) * 1e-3;
 }
 
-static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
-                           const struct vbs_operands *operands, double *time_us)
+static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
+                                  const struct vbs_operands *operands, double *time_us)
 {
     struct od_session *s = own(session);
     const struct vbs_kernel *offer = &s->offers[kernel];
@@ -116,7 +116,7 @@ static enum vbs_status run(struct vbs_ctx *ctx, struct vbs_session *session, int
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
                         s->layers[offer->layer].name, offer->algorithm, offer->batch);
     before = od_threads_set(s->threads);
-    status = place_memories(s, &s->kernels[kernel], operands);
+    status = set_addresses(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
         clock_gettime(CLOCK_MONOTONIC, &start);
         status = execute(s, &s->kernels[kernel]);
@@ -187,7 +187,7 @@ static void close_session(struct vbs_session *session)
 const struct vbs_session_ops od_session_ops = {
     .alloc = alloc,
     .free = release,
-    .run = run,
+    .run = run_kernel,
     .pack = pack,
     .fill = od_fill,
     .write = od_write,

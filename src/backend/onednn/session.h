@@ -1,19 +1,20 @@
 /*
- * Internals that the onednn*.c files share; no other file speaks to oneDNN.
+ * Internals that the files of this sub-room share; no other file speaks to oneDNN.
  *
- * Every tensor has one home layout, in which it lies between steps: channels in blocks of the
+ * Every tensor has one canonical layout, in which it lies between steps: channels in blocks of the
  * vector length (nChw16c on AVX-512, nChw8c on lesser x86) where blocking pays, else plain. The
  * batch is outermost, so that a sample is contiguous. Channels are padded with zeros to whole
  * blocks; those zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
  * descriptor treats the padding as channels, which spares oneDNN its own passes of zeroing.
  *
  * A layer may read a tensor in another shape than the tensor's own (views in model.h). Row-major
- * order is what both shapes share, so a tensor that is read so is plain at home, but for fully
- * connected layers, whose weights are packed in the order in which the tensor is stored.
+ * order is what both shapes share, so a tensor that is read so is plain in its canonical layout,
+ * but for fully connected layers, whose weights are packed in the order in which the tensor is
+ * stored.
  *
  * A kernel is a list of primitives and plain functions (steps) on memory objects made once at open.
  * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
- * inputs and outputs whose home is another one are copied in scratch.
+ * inputs and outputs whose canonical layout is another one are copied in scratch.
  *
  * Weights proper of conv and fc lie in forms (struct od_packed), which kernels share. A kernel says
  * which channels of which form it reads (od_kernel_weights), and its memory objects in OD_WEIGHTS
@@ -75,9 +76,11 @@ struct od_step {
 };
 
 struct od_kernel {
-    int n_memories, max_memories;
+    int n_memories;
+    int64_t max_memories;
     struct od_memory *memories; /* freed with the kernel, as steps */
-    int n_steps, max_steps;
+    int n_steps;
+    int64_t max_steps;
     struct od_step *steps;
     int64_t buffer_bytes, scratch_bytes;
     struct od_packed *packed;          /* of its weights; null: it has none in OD_WEIGHTS */
@@ -110,7 +113,8 @@ struct od_weights {
     struct od_packed *packed;
 };
 
-/* Copies of one sample between plain order and a tensor's home, made when first needed. */
+/* Copies of one sample between plain order and a tensor's canonical layout, made when first needed.
+ */
 struct od_transfer {
     dnnl_memory_t plain, canonical;
     dnnl_primitive_t to_canonical, to_plain;
@@ -124,7 +128,7 @@ struct od_session {
     int threads;
     bool weights_given;                /* with every run: no form keeps data */
     const struct vbs_network *network; /* borrowed */
-    int block;                         /* channels in a block; 1: every home is plain */
+    int block;                         /* channels in a block; 1: every canonical layout is plain */
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */
     struct od_tensor *tensors;         /* [n_layers + 1] */
     struct od_tensor **inputs;         /* [n_layers + 1][n_inputs], as the layer reads them */
@@ -132,7 +136,7 @@ struct od_session {
     struct od_transfer *transfers;     /* [n_layers + 1] */
     struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
     struct od_kernel *kernels;         /* [base.n_kernels] */
-    int max_kernels;
+    int64_t max_offers, max_kernels;   /* space in these two */
 };
 
 /* What is being built: kernels of one layer at one batch. */
@@ -146,7 +150,7 @@ struct od_build {
     /* Of all kernels only this one, where not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
     struct od_kernel *kernel; /* the one begun last; valid until the next begin */
-    float *plain;             /* room of onednn_weights.c; freed by who made the build */
+    float *plain;             /* room of weights.c; freed by who made the build */
     int64_t plain_bytes;
 };
 

@@ -1,20 +1,20 @@
 /* Operators that work value by value, as layers of their own. */
 #include "backend/onednn/operators.h"
 
-/* The first part's implementation, or "loop:scalar". */
+/* The first operation's implementation, or "loop:scalar". */
 static enum vbs_status begin_unary(struct od_build *b, const dnnl_memory_desc_t *md)
 {
-    struct od_eltwise parts[OD_MAX_OPERATIONS];
+    struct od_eltwise operations[OD_MAX_OPERATIONS];
     dnnl_primitive_desc_t pd = NULL;
     dnnl_eltwise_desc_t desc;
     int n_fused = 0;
     dnnl_status_t dnnl;
     enum vbs_status status;
 
-    if (od_eltwise_operations(b->l->op, &b->l->attributes, parts) == 0)
+    if (od_eltwise_operations(b->l->op, &b->l->attributes, operations) == 0)
         return od_kernel_begin(b, "loop:scalar");
-    dnnl = dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, parts[0].algorithm, md,
-                                          parts[0].alpha, parts[0].beta);
+    dnnl = dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, operations[0].algorithm,
+                                          md, operations[0].alpha, operations[0].beta);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing an operator on values");
     status = od_best(b, &desc, 0, &n_fused, &pd);

@@ -62,7 +62,7 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
                               const dnnl_memory_desc_t *md,
                               const struct od_packed **packed) VBS_MUST_CHECK;
 
-/* The same as one sample of tensor at home. */
+/* The same as one sample of tensor in its canonical layout. */
 enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
                            const struct od_packed **packed) VBS_MUST_CHECK;
 

@@ -48,9 +48,9 @@ static void describe(const struct vbs_session *session, const struct vbs_measure
     if (session->modelled)
         return;
     length = snprintf(text, size, "%d of %d kernels have a 95%% interval within %g%%",
-                      report->n_judged - report->n_loose, report->n_judged,
+                      report->n_judged - report->n_unconverged, report->n_judged,
                       100 * options->relative_interval);
-    if (report->n_loose > 0)
+    if (report->n_unconverged > 0)
         length += snprintf(text + length, size - (size_t)length, " (worst %.1f%%)",
                            100 * report->worst_interval);
     snprintf(text + length, size - (size_t)length,
@@ -65,7 +65,7 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
     cli_note(cli, "%s: profile %lld: %d rows in %.1f s%s%s%s", model, (long long)id,
              session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
              what);
-    if (2 * report->n_loose > report->n_judged)
+    if (2 * report->n_unconverged > report->n_judged)
         cli_warn(cli,
                  "%s: most times are noise: the machine was busy, or --time-limit too short; gains "
                  "of plans from this profile will be noise too",

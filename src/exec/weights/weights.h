@@ -6,6 +6,7 @@
 #define VBS_EXEC_WEIGHTS_WEIGHTS_H
 
 #include "exec/check/check.h"
+#include "profile/device.h"
 #include "vbslab/exec.h"
 
 /* ---- file.c: the flat file of packed weights ---- */

@@ -1,5 +1,5 @@
 /* Where the tensors of a measuring pass lie. */
-#include "profile/measure/internal.h"
+#include "profile/measure/measure.h"
 
 #include "base/arith.h"
 #include "base/fail.h"

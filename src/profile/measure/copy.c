@@ -3,8 +3,9 @@
  *
  * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Rounds
  * visit all sizes in turn, at ever new places of a file that is larger than the processor's caches,
- * into ever new places of a buffer. A round in vain comes first: it warms up, shows whether the
- * source is what it is called, and finds the sizes that are too slow for the time there is.
+ * into ever new places of a buffer. A round that is not counted comes first: it warms up, shows
+ * whether the source is what it is called, and finds the sizes that are too slow for the time there
+ * is.
  */
 #include "base/ctx.h"
 #include "vbslab/measure.h"
@@ -30,7 +31,7 @@
 #define MAX_RUNS         25
 #define MAX_ROUNDS       60 /* where runs are rejected */
 #define TRIES            3  /* until a source is given up */
-#define WANTED_S         2.0
+#define COPIES_S         2.0
 #define LEAST_BUFFER     (16 * MIB)
 #define LEAST_FILE_BYTES (4 * MIB)
 #define FILE_BYTES       (256 * MIB)
@@ -50,9 +51,9 @@ struct copying {
 };
 
 /* A source while it is measured. */
-struct source {
+struct measured_source {
     const char *name;
-    enum vbs_copy_way way;
+    enum vbs_copy_method method;
     double until_s; /* of the whole: when to stop refining */
     int n_sizes;    /* that it is fast enough for */
     int n_runs[MAX_SIZES];
@@ -80,7 +81,8 @@ static void choose_sizes(struct copying *c)
 }
 
 /* What earlier processes left of a source; true when it needs nothing more. */
-static enum vbs_status take_up_stored(struct copying *c, struct source *source, bool *complete)
+static enum vbs_status take_up_stored(struct copying *c, struct measured_source *source,
+                                      bool *complete)
 {
     int n_begun = 0, n_done = 0;
 
@@ -113,7 +115,7 @@ static void report_progress(const struct copying *c)
                      text);
 }
 
-static enum vbs_status copy_once(struct copying *c, const struct source *source, int size,
+static enum vbs_status copy_once(struct copying *c, const struct measured_source *source, int size,
                                  double *time_us, bool *shown)
 {
     int64_t bytes = c->sizes[size];
@@ -121,15 +123,16 @@ static enum vbs_status copy_once(struct copying *c, const struct source *source,
 
     if (vbs_cancelled(c->ctx))
         return vbs_fail(c->ctx, VBS_INTERRUPTED, "interrupted");
-    status = vbs_copy_file_read(c->ctx, &c->file, source->way, &c->landing, bytes, time_us, shown);
+    status =
+        vbs_copy_file_read(c->ctx, &c->file, source->method, &c->landing, bytes, time_us, shown);
     report_progress(c);
     return status;
 }
 
 /* ---- one source ---- */
 
-/* The round in vain. *shown: whether the source is what it is called. */
-static enum vbs_status try_source(struct copying *c, struct source *source, bool *shown)
+/* The round that is not counted. *shown: whether the source is what it is called. */
+static enum vbs_status try_source(struct copying *c, struct measured_source *source, bool *shown)
 {
     double budget_us = (source->until_s - elapsed_s(c)) * 1e6;
 
@@ -152,7 +155,7 @@ static enum vbs_status try_source(struct copying *c, struct source *source, bool
     return VBS_OK;
 }
 
-static bool needs_runs(const struct source *source)
+static bool needs_runs(const struct measured_source *source)
 {
     for (int i = 0; i < source->n_sizes; i++)
         if (source->n_runs[i] < MIN_RUNS)
@@ -160,7 +163,7 @@ static bool needs_runs(const struct source *source)
     return false;
 }
 
-static enum vbs_status run_rounds(struct copying *c, struct source *source)
+static enum vbs_status run_rounds(struct copying *c, struct measured_source *source)
 {
     for (int round = 0; round < MAX_ROUNDS; round++) {
         if (!needs_runs(source) && elapsed_s(c) > source->until_s)
@@ -186,24 +189,26 @@ static enum vbs_status run_rounds(struct copying *c, struct source *source)
     return VBS_OK;
 }
 
-/* Measures by the first of the ways that is shown to be the source; *way: that one, or null. */
-static enum vbs_status measure_source(struct copying *c, struct source *source, int n_ways,
-                                      const enum vbs_copy_way *ways, const enum vbs_copy_way **way)
+/* Measures by the first of the methods that is shown to be the source; *method: that one, or null.
+ */
+static enum vbs_status measure_source(struct copying *c, struct measured_source *source,
+                                      int n_methods, const enum vbs_copy_method *methods,
+                                      const enum vbs_copy_method **method)
 {
     bool shown = false;
 
-    *way = NULL;
-    for (int i = 0; i < n_ways && !shown; i++) {
+    *method = NULL;
+    for (int i = 0; i < n_methods && !shown; i++) {
         enum vbs_status status;
 
-        if (ways[i] == VBS_COPY_DIRECT && c->file.direct_fd < 0)
+        if (methods[i] == VBS_COPY_DIRECT && c->file.direct_fd < 0)
             continue;
-        source->way = ways[i];
+        source->method = methods[i];
         status = try_source(c, source, &shown);
-        if (status == VBS_IO && ways[i] == VBS_COPY_DIRECT) /* refused only when it is read */
+        if (status == VBS_IO && methods[i] == VBS_COPY_DIRECT) /* refused only when it is read */
             continue;
         if (status == VBS_OK && shown) {
-            *way = &ways[i];
+            *method = &methods[i];
             status = run_rounds(c, source);
         }
         if (status != VBS_OK)
@@ -214,14 +219,14 @@ static enum vbs_status measure_source(struct copying *c, struct source *source, 
 
 /* ---- the file and the buffer ---- */
 
-static int64_t wanted_file_bytes(void)
+static int64_t file_bytes_to_make(void)
 {
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    int64_t wanted = FILE_BYTES;
+    int64_t bytes = FILE_BYTES;
 
-    while (wanted < MAX_FILE_BYTES && wanted / 2 < cache)
-        wanted *= 2;
-    return wanted;
+    while (bytes < MAX_FILE_BYTES && bytes / 2 < cache)
+        bytes *= 2;
+    return bytes;
 }
 
 static enum vbs_status obtain(struct copying *c)
@@ -235,7 +240,7 @@ static enum vbs_status obtain(struct copying *c)
                 : vbs_no_memory(c->ctx);
 
     if (status == VBS_OK)
-        status = vbs_copy_file_make(c->ctx, c->options->folder, wanted_file_bytes(),
+        status = vbs_copy_file_make(c->ctx, c->options->folder, file_bytes_to_make(),
                                     LEAST_FILE_BYTES, c->budget_s / 2, scratch, MIB, &c->file);
     free(scratch);
     return status;
@@ -262,49 +267,50 @@ static void note(struct copying *c, const char *text)
     snprintf(c->report.notes + length, sizeof c->report.notes - length, "%s", text);
 }
 
-static enum vbs_status measure_cached(struct copying *c, struct source *source)
+static enum vbs_status measure_cached(struct copying *c, struct measured_source *source)
 {
-    static const enum vbs_copy_way WAYS[] = {VBS_COPY_CACHED};
-    const enum vbs_copy_way *way;
+    static const enum vbs_copy_method METHODS[] = {VBS_COPY_CACHED};
+    const enum vbs_copy_method *method;
     enum vbs_status status;
 
     source->until_s = elapsed_s(c) + c->budget_s / 5;
-    status = measure_source(c, source, 1, WAYS, &way);
-    if (status == VBS_OK && !way)
+    status = measure_source(c, source, 1, METHODS, &method);
+    if (status == VBS_OK && !method)
         note(c, "no copies from the page cache: it does not keep the file; ");
     return status;
 }
 
-static enum vbs_status measure_pinned(struct copying *c, struct source *source)
+static enum vbs_status measure_pinned(struct copying *c, struct measured_source *source)
 {
-    static const enum vbs_copy_way WAYS[] = {VBS_COPY_PLAIN};
-    const enum vbs_copy_way *way;
+    static const enum vbs_copy_method METHODS[] = {VBS_COPY_PLAIN};
+    const enum vbs_copy_method *method;
 
     source->until_s = elapsed_s(c) + c->budget_s / 5;
-    return measure_source(c, source, 1, WAYS, &way);
+    return measure_source(c, source, 1, METHODS, &method);
 }
 
-static enum vbs_status measure_disk(struct copying *c, struct source *source)
+static enum vbs_status measure_disk(struct copying *c, struct measured_source *source)
 {
-    static const enum vbs_copy_way WAYS[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
-    const enum vbs_copy_way *way;
+    static const enum vbs_copy_method METHODS[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
+    const enum vbs_copy_method *method;
     enum vbs_status status;
 
     source->until_s = elapsed_s(c) + c->budget_s / 2;
-    status = measure_source(c, source, 2, WAYS, &way);
+    status = measure_source(c, source, 2, METHODS, &method);
     if (status == VBS_OK)
-        note(c, way ? NOTES[*way]
+        note(c, method
+                    ? NOTES[*method]
                     : "no copies from disk: reads from this folder cannot be shown to reach one");
     return status;
 }
 
-struct way_in {
-    struct source source;
-    enum vbs_status (*measure)(struct copying *c, struct source *source);
+struct copy_source {
+    struct measured_source source;
+    enum vbs_status (*measure)(struct copying *c, struct measured_source *source);
     bool complete;
 };
 
-static enum vbs_status measure_sources(struct copying *c, struct way_in *ways, int n)
+static enum vbs_status measure_sources(struct copying *c, struct copy_source *methods, int n)
 {
     enum vbs_status status = obtain(c);
 
@@ -313,14 +319,14 @@ static enum vbs_status measure_sources(struct copying *c, struct way_in *ways, i
     while (c->n_sizes > LEAST_SIZES && c->sizes[c->n_sizes - 1] > c->file.bytes)
         c->n_sizes--;
     for (int i = 0; i < n && status == VBS_OK; i++)
-        if (!ways[i].complete)
-            status = ways[i].measure(c, &ways[i].source);
+        if (!methods[i].complete)
+            status = methods[i].measure(c, &methods[i].source);
     return status;
 }
 
 static enum vbs_status measure_timed(struct copying *c)
 {
-    struct way_in ways[] = {
+    struct copy_source methods[] = {
         {.source = {.name = VBS_COPY_PAGE_CACHE}, .measure = measure_cached},
         {.source = {.name = VBS_COPY_DISK}, .measure = measure_disk},
         {.source = {.name = VBS_COPY_PINNED}, .measure = measure_pinned},
@@ -329,12 +335,12 @@ static enum vbs_status measure_timed(struct copying *c)
     enum vbs_status status = VBS_OK;
 
     for (int i = 0; i < n && status == VBS_OK; i++) {
-        status = take_up_stored(c, &ways[i].source, &ways[i].complete);
-        n_complete += ways[i].complete;
+        status = take_up_stored(c, &methods[i].source, &methods[i].complete);
+        n_complete += methods[i].complete;
     }
     if (status != VBS_OK || n_complete == n)
         return status;
-    status = measure_sources(c, ways, n);
+    status = measure_sources(c, methods, n);
     release(c);
     if (status != VBS_IO)
         return status;
@@ -379,14 +385,14 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
                         .options = &own,
                         .sink = sink,
                         .start_s = vbs_clock_s(),
-                        .budget_s = WANTED_S,
+                        .budget_s = COPIES_S,
                         .file = {.fd = -1, .direct_fd = -1}};
     enum vbs_status status = vbs_options_read(ctx, "vbs_copy_options", options, &own, sizeof own);
 
     if (status != VBS_OK)
         return status;
     if (own.time_limit_s > 0)
-        c.budget_s = fmin(WANTED_S, own.time_limit_s / 4);
+        c.budget_s = fmin(COPIES_S, own.time_limit_s / 4);
     choose_sizes(&c);
     status = session->modelled ? measure_modelled(&c) : measure_timed(&c);
     if (status != VBS_OK)

@@ -5,6 +5,8 @@
  */
 #include "profile/measure/copy_file.h"
 
+#include "profile/device.h"
+
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/fail.h"
@@ -32,7 +34,7 @@ static enum vbs_status fail_to_make(struct vbs_ctx *ctx, const char *folder, int
 }
 
 /* Half of what is free in the folder, and what the process may write to one file. */
-static int64_t room_bytes(int fd)
+static int64_t free_for_file(int fd)
 {
     struct statvfs info;
     struct rlimit limit;
@@ -133,18 +135,18 @@ enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int6
 {
     struct vbs_copy_file made = {.fd = -1, .direct_fd = -1};
     enum vbs_status status = open_file(ctx, folder, &made);
-    int64_t room;
+    int64_t space;
     char size[24];
 
     if (status != VBS_OK)
         return status;
-    room = room_bytes(made.fd) / VBS_COPY_ALIGNMENT * VBS_COPY_ALIGNMENT;
-    if (room < least_bytes)
+    space = free_for_file(made.fd) / VBS_COPY_ALIGNMENT * VBS_COPY_ALIGNMENT;
+    if (space < least_bytes)
         status =
             vbs_fail(ctx, VBS_IO, "cannot make a file to copy from in '%s': only %s of room for it",
-                     folder, vbs_format_bytes(room, size, sizeof size));
+                     folder, vbs_format_bytes(space, size, sizeof size));
     else
-        status = fill_file(ctx, folder, wanted_bytes < room ? wanted_bytes : room, least_bytes,
+        status = fill_file(ctx, folder, wanted_bytes < space ? wanted_bytes : space, least_bytes,
                            seconds, buffer, buffer_bytes, &made);
     if (status != VBS_OK) {
         vbs_copy_file_close(&made);
@@ -258,7 +260,7 @@ struct failure {
     int file, device;
 };
 
-/* Piece by piece, by the two halves in turn; fd < 0: what is in them already. */
+/* Slice by slice, by the two halves in turn; fd < 0: what is in them already. */
 static struct failure copy_to_device(struct vbs_copy_landing *landing, int fd, int64_t bytes,
                                      int64_t offset)
 {
@@ -294,13 +296,13 @@ static struct failure copy_bytes(struct vbs_copy_landing *landing, int fd, int64
     return (struct failure){.file = read_all(fd, landing->memory + landing->at, bytes, offset)};
 }
 
-static int way_fd(const struct vbs_copy_file *file, enum vbs_copy_way way)
+static int method_fd(const struct vbs_copy_file *file, enum vbs_copy_method method)
 {
-    return way == VBS_COPY_PLAIN ? -1 : way == VBS_COPY_DIRECT ? file->direct_fd : file->fd;
+    return method == VBS_COPY_PLAIN ? -1 : method == VBS_COPY_DIRECT ? file->direct_fd : file->fd;
 }
 
 enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
-                                   enum vbs_copy_way way, struct vbs_copy_landing *landing,
+                                   enum vbs_copy_method method, struct vbs_copy_landing *landing,
                                    int64_t bytes, double *time_us, bool *shown)
 {
     struct failure failure;
@@ -311,11 +313,11 @@ enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *fi
         file->at = 0;
     if (landing->at > landing->bytes - bytes)
         landing->at = 0;
-    if (way == VBS_COPY_DROPPED)
+    if (method == VBS_COPY_DROPPED)
         drop(file, bytes);
     before = fetched_bytes();
     start_s = vbs_clock_s();
-    failure = copy_bytes(landing, way_fd(file, way), bytes, file->at);
+    failure = copy_bytes(landing, method_fd(file, method), bytes, file->at);
     *time_us = (vbs_clock_s() - start_s) * 1e6;
     after = fetched_bytes();
     if (failure.file)
@@ -326,7 +328,7 @@ enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *fi
                         landing->session->ops->device->explain(failure.device));
     file->at += bytes;
     landing->at += bytes;
-    if (way == VBS_COPY_CACHED || way == VBS_COPY_PLAIN)
+    if (method == VBS_COPY_CACHED || method == VBS_COPY_PLAIN)
         *shown = after == before;
     else
         *shown = before >= 0 && after - before >= bytes;

@@ -1,6 +1,6 @@
 /*
  * A file to copy from, so that the speed of copies into memory can be measured: from the page cache
- * and from the disk. Internal to the room.
+ * and from the disk. Internal to the sub-room.
  */
 #ifndef VBS_PROFILE_MEASURE_COPY_FILE_H
 #define VBS_PROFILE_MEASURE_COPY_FILE_H
@@ -10,15 +10,15 @@
 #define VBS_COPY_ALIGNMENT 4096 /* of buffers, offsets and sizes */
 
 /* How a read reaches its data. */
-enum vbs_copy_way {
+enum vbs_copy_method {
     VBS_COPY_CACHED,  /* the page cache has it */
     VBS_COPY_DIRECT,  /* past the page cache, O_DIRECT */
     VBS_COPY_DROPPED, /* through the page cache, which was told to forget it; nothing read ahead */
     VBS_COPY_PLAIN    /* not from the file: from pinned memory to the device */
 };
 
-/* Where copies go: memory of the host, or of a session's device, by way of pinned memory of which
- * one half is filled while the device copies the other. */
+/* Where copies go: memory of the host, or of a session's device, by method of pinned memory of
+ * which one half is filled while the device copies the other. */
 struct vbs_copy_landing {
     struct vbs_session *session; /* null: the host's memory */
     char *memory;
@@ -53,12 +53,12 @@ void vbs_copy_file_close(struct vbs_copy_file *file);
 
 /*
  * Copies bytes (at most file->bytes and landing->bytes) to ever new places of landing. *shown: the
- * system's own count of what this process had fetched from storage says that the way was the one
+ * system's own count of what this process had fetched from storage says that the method was the one
  * meant; where it does not count, only VBS_COPY_CACHED is believed. VBS_IO; VBS_LIBRARY: the
  * device.
  */
 enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
-                                   enum vbs_copy_way way, struct vbs_copy_landing *landing,
+                                   enum vbs_copy_method method, struct vbs_copy_landing *landing,
                                    int64_t bytes, double *time_us, bool *shown) VBS_MUST_CHECK;
 
 #endif

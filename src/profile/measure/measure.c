@@ -7,15 +7,15 @@
  * the neediest algorithm goes next, then the one with the fewest runs, ties by lot, so that the
  * turns of different layers are independent. The first pass at a batch is for warming up.
  *
- * Times are held back in pieces and go to the sink once it is clear whether the machine was
- * disturbed meanwhile (measure_noise.c). Disturbed times are counted and dropped, unless a kernel's
- * dropped times would outnumber its kept ones: a machine that is busy or has become slower for good
- * is measured as it is, and passes in the end always bring something.
+ * Times are held back, one stretch of layers at a time, and go to the sink once it is clear whether
+ * the machine was disturbed meanwhile (noise.c). Disturbed times are counted and dropped, unless a
+ * kernel's dropped times would outnumber its kept ones: a machine that is busy or has become slower
+ * for good is measured as it is, and passes in the end always bring something.
  *
  * Runs are timed whole by the backend, one execution each; kernels so short that the clock or the
  * system's noise shows take more runs until their interval is tight, never a hot loop.
  */
-#include "profile/measure/internal.h"
+#include "profile/measure/measure.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -40,7 +40,7 @@ struct measuring {
 
     struct vbs_table table;
     struct vbs_pass_buffers buffers;
-    struct vbs_piece piece;
+    struct vbs_stretch stretch;
     struct pass_times *passes; /* [n_batches] */
     const void **src;          /* [most inputs of a layer] */
 
@@ -63,7 +63,7 @@ static int64_t n_preemptions(const struct measuring *m)
 
 /* ---- Times ---- */
 
-static enum vbs_status keep(struct measuring *m, int kernel, double time_us)
+static enum vbs_status keep_time(struct measuring *m, int kernel, double time_us)
 {
     enum vbs_status status;
 
@@ -76,23 +76,23 @@ static enum vbs_status keep(struct measuring *m, int kernel, double time_us)
     return vbs_table_append(m->ctx, &m->table, kernel, time_us);
 }
 
-static enum vbs_status close_piece(struct measuring *m)
+static enum vbs_status close_stretch(struct measuring *m)
 {
-    bool all = vbs_piece_is_disturbed(&m->piece);
+    bool all = vbs_stretch_is_disturbed(&m->stretch);
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < m->piece.n_times && status == VBS_OK; i++) {
-        const struct vbs_held_time *held = &m->piece.times[i];
+    for (int i = 0; i < m->stretch.n_times && status == VBS_OK; i++) {
+        const struct vbs_held_time *held = &m->stretch.times[i];
         struct vbs_runs *runs = &m->table.runs[held->kernel];
 
         if ((all || vbs_held_is_disturbed(held)) && runs->n_rejected < runs->summary.n_runs) {
             runs->n_rejected++;
             m->report.n_rejected++;
         } else {
-            status = keep(m, held->kernel, held->time_us);
+            status = keep_time(m, held->kernel, held->time_us);
         }
     }
-    vbs_piece_close(&m->piece);
+    vbs_stretch_close(&m->stretch);
     return status;
 }
 
@@ -144,16 +144,16 @@ static enum vbs_status run_layers(struct measuring *m, int b, bool hurry, bool r
         if (status != VBS_OK)
             return status;
         m->report.timed_s += time_us * 1e-6;
-        if (record && vbs_piece_hold(&m->piece, &m->table.runs[kernel], kernel, time_us,
-                                     n_preemptions(m) > n_before))
-            status = close_piece(m);
+        if (record && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
+                                       n_preemptions(m) > n_before))
+            status = close_stretch(m);
         if (status != VBS_OK)
             return status;
     }
     return VBS_OK;
 }
 
-static enum vbs_status run_pass(struct measuring *m, int b, bool hurry, bool record)
+static enum vbs_status measure_pass(struct measuring *m, int b, bool hurry, bool record)
 {
     double begin_s = elapsed_s(m);
     enum vbs_status status = VBS_OK;
@@ -163,7 +163,7 @@ static enum vbs_status run_pass(struct measuring *m, int b, bool hurry, bool rec
     if (status == VBS_OK)
         status = run_layers(m, b, hurry, record);
     if (record && (status == VBS_OK || status == VBS_INTERRUPTED)) {
-        enum vbs_status closed = close_piece(m);
+        enum vbs_status closed = close_stretch(m);
 
         status = closed != VBS_OK ? closed : status;
     }
@@ -194,20 +194,20 @@ static bool time_is_up(const struct measuring *m, int b)
     return elapsed_s(m) + fmax(0, pass_s(m, b)) > m->table.options.time_limit_s;
 }
 
-/* Seconds to the end: what is wanted, within the limit, but at least what min_runs take. */
+/* Seconds to the end: what is needed, within the limit, but at least what min_runs take. */
 static double left_s(const struct measuring *m)
 {
-    double wanted_s = 0, least_s = 0;
+    double needed_s = 0, least_s = 0;
 
     for (int b = 0; b < m->table.n_batches; b++) {
         double once_s = pass_s(m, b);
 
         if (once_s < 0)
             return -1;
-        wanted_s += once_s * vbs_table_passes_left(&m->table, b, false);
+        needed_s += once_s * vbs_table_passes_left(&m->table, b, false);
         least_s += once_s * vbs_table_passes_left(&m->table, b, true);
     }
-    return fmin(wanted_s, fmax(least_s, m->table.options.time_limit_s - elapsed_s(m)));
+    return fmin(needed_s, fmax(least_s, m->table.options.time_limit_s - elapsed_s(m)));
 }
 
 static void report_progress(struct measuring *m, int b)
@@ -242,7 +242,7 @@ static enum vbs_status visit(struct measuring *m, int b, bool *visited)
 
         if (vbs_table_need(&m->table, b, hurry) == VBS_NEEDS_NOTHING)
             return VBS_OK;
-        status = run_pass(m, b, hurry, warm);
+        status = measure_pass(m, b, hurry, warm);
         if (status != VBS_OK)
             return status;
         report_progress(m, b);
@@ -311,7 +311,7 @@ static enum vbs_status run_modelled(struct measuring *m)
             return interrupted(m);
         status = run_kernel(m, kernel, &time_us);
         if (status == VBS_OK)
-            status = keep(m, kernel, time_us);
+            status = keep_time(m, kernel, time_us);
         if (status != VBS_OK)
             return status;
         if (progress->report)
@@ -357,11 +357,12 @@ static enum vbs_status allocate(struct measuring *m)
             most_inputs = session->layers[k].n_inputs;
     m->src = vbs_arena_alloc(&m->arena, (size_t)most_inputs, sizeof *m->src);
     m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->passes);
-    m->piece.times = vbs_arena_alloc(&m->arena, (size_t)session->n_layers, sizeof *m->piece.times);
+    m->stretch.times =
+        vbs_arena_alloc(&m->arena, (size_t)session->n_layers, sizeof *m->stretch.times);
     /* Not gsl_rng_alloc: out of memory it would abort the program. */
     m->rng.type = gsl_rng_taus2;
     m->rng.state = vbs_arena_alloc(&m->arena, 1, m->rng.type->size);
-    if (!m->src || !m->passes || !m->piece.times || !m->rng.state)
+    if (!m->src || !m->passes || !m->stretch.times || !m->rng.state)
         return vbs_no_memory(m->ctx);
     gsl_rng_set(&m->rng, (unsigned long)m->table.options.seed);
     return VBS_OK;
@@ -382,14 +383,14 @@ static enum vbs_status take_up_stored(struct measuring *m)
     return VBS_OK;
 }
 
-/* Hopeless kernels do not count: nobody will ask how precise they are. */
+/* Dominated kernels do not count: no plan needs their times. */
 static void add_precision(struct measuring *m, const struct vbs_group *group)
 {
     for (int i = group->first; i < group->first + group->count; i++) {
-        if (vbs_table_is_hopeless(&m->table, group, i))
+        if (vbs_table_is_dominated(&m->table, group, i))
             continue;
         m->report.n_judged++;
-        m->report.n_loose += !vbs_table_is_tight(&m->table, i);
+        m->report.n_unconverged += !vbs_table_is_tight(&m->table, i);
         m->report.worst_interval =
             fmax(m->report.worst_interval, vbs_relative_interval(&m->table.runs[i].summary));
     }

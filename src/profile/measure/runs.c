@@ -2,17 +2,17 @@
  * The table of kernels: their runs so far, and whose turn it is.
  *
  * A kernel needs no more runs when its median is tight, when it has max_runs, or when it is
- * hopeless. Tightness looks at the same values that the interval is made of, which costs the
+ * dominated. Tightness looks at the same values that the interval is made of, which costs the
  * interval some of its 95% (optional stopping); min_runs is the remedy where that matters.
  */
-#include "profile/measure/internal.h"
+#include "profile/measure/measure.h"
 
 #include "base/fail.h"
 
 #include <math.h>
 #include <string.h>
 
-#define HOPELESS 1.5
+#define DOMINATED 1.5
 
 const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer, int batch_index)
 {
@@ -35,7 +35,7 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_table *table
             table->batches[table->n_batches++] = batch;
     }
     if (table->n_batches == 0)
-        return vbs_fail(ctx, VBS_UNSUPPORTED, "the backend offers no way to run layer 1");
+        return vbs_fail(ctx, VBS_UNSUPPORTED, "the backend offers no method to run layer 1");
     return VBS_OK;
 }
 
@@ -61,7 +61,7 @@ static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_table *table)
         table->groups[g].count = next - table->groups[g].first;
         if (table->groups[g].count == 0)
             return vbs_fail(ctx, VBS_UNSUPPORTED,
-                            "the backend offers no way to run layer '%s' at batch %d",
+                            "the backend offers no method to run layer '%s' at batch %d",
                             session->layers[layer].name, batch);
     }
     if (next < session->n_kernels)
@@ -125,7 +125,8 @@ bool vbs_table_is_tight(const struct vbs_table *table, int kernel)
            vbs_relative_interval(summary) <= table->options.relative_interval;
 }
 
-bool vbs_table_is_hopeless(const struct vbs_table *table, const struct vbs_group *group, int kernel)
+bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_group *group,
+                            int kernel)
 {
     const struct vbs_kernel *kernels = table->session->kernels;
     const struct vbs_profile_row *summary = &table->runs[kernel].summary;
@@ -137,7 +138,7 @@ bool vbs_table_is_hopeless(const struct vbs_table *table, const struct vbs_group
 
         if (other->n_runs >= table->options.min_runs &&
             kernels[i].ws_bytes <= kernels[kernel].ws_bytes &&
-            summary->low_us > HOPELESS * other->time_us)
+            summary->low_us > DOMINATED * other->time_us)
             return true;
     }
     return false;
@@ -151,7 +152,7 @@ static enum vbs_need kernel_need(const struct vbs_table *table, const struct vbs
     if (n < table->options.min_runs)
         return VBS_NEEDS_RUNS;
     if (hurry || n >= table->options.max_runs || vbs_table_is_tight(table, kernel) ||
-        vbs_table_is_hopeless(table, group, kernel))
+        vbs_table_is_dominated(table, group, kernel))
         return VBS_NEEDS_NOTHING;
     return VBS_NEEDS_TIGHTER;
 }

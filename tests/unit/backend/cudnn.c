@@ -7,6 +7,7 @@
 
 #include "support/backend_bench.h"
 #include "fake/cuda.h"
+#include "profile/device.h"
 #include "support/tap.h"
 
 #include <math.h>

@@ -271,7 +271,7 @@ static void the_file_leaves_no_name_and_reads_back(const char *folder)
     char *buffer = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)(4 * MIB));
     char *copy = aligned_alloc(VBS_COPY_ALIGNMENT, (size_t)MIB);
     struct vbs_copy_landing whole = {.memory = buffer, .bytes = 4 * MIB};
-    struct vbs_copy_landing piece = {.memory = copy, .bytes = MIB};
+    struct vbs_copy_landing stretch = {.memory = copy, .bytes = MIB};
     int n_same = 0, n_repeats = 0;
     bool shown;
     double us;
@@ -285,7 +285,7 @@ static void the_file_leaves_no_name_and_reads_back(const char *folder)
            us > 0,
        "the whole of it is read");
     for (int i = 0; i < 4; i++)
-        if (vbs_copy_file_read(&ctx, &file, VBS_COPY_DROPPED, &piece, MIB, &us, &shown) == VBS_OK)
+        if (vbs_copy_file_read(&ctx, &file, VBS_COPY_DROPPED, &stretch, MIB, &us, &shown) == VBS_OK)
             n_same += memcmp(copy, buffer + i * MIB, (size_t)MIB) == 0;
     is_int(n_same, 4, "reads follow one another");
     for (int64_t i = 4096; i < 4 * MIB; i += 4096)

@@ -451,11 +451,11 @@ static void what_cannot_be_is_refused(void)
         refused(&t, &(struct vbs_requested_kernel){2, 1, 0, 0, "magic"}, VBS_NOT_FOUND, "layer 'p'",
                 "also of a layer without weights");
         refused(&t, &(struct vbs_requested_kernel){2, 1, 1, 2, pool}, VBS_INVALID,
-                "layer 'p': there is no part 1 of 2", "a layer that has no parts");
-        refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, conv}, VBS_INVALID, "no part 4 of 3",
-                "a part beyond the last");
-        refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 7, conv}, VBS_INVALID, "no part 1 of 7",
-                "more parts than there are blocks");
+                "layer 'p': there is no slice 1 of 2", "a layer that has no parts");
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, conv}, VBS_INVALID,
+                "no slice 4 of 3", "a part beyond the last");
+        refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 7, conv}, VBS_INVALID,
+                "no slice 1 of 7", "more parts than there are blocks");
         refused(&t, &(struct vbs_requested_kernel){1, 0, 0, 0, conv}, VBS_INVALID, "no batch 0",
                 "batch 0");
         refused(&t, &(struct vbs_requested_kernel){9, 1, 0, 0, conv}, VBS_INVALID, "no layer 9",

@@ -1,6 +1,7 @@
-/* Measuring, between its own files and their tests. Internal to the room. */
-#ifndef VBS_PROFILE_MEASURE_INTERNAL_H
-#define VBS_PROFILE_MEASURE_INTERNAL_H
+/* Measuring, as its own files share it, and tests that drive it by a clock of their own. No other
+ * room includes this header: vbslab/measure.h is what it offers. */
+#ifndef VBS_PROFILE_MEASURE_MEASURE_H
+#define VBS_PROFILE_MEASURE_MEASURE_H
 
 #include "vbslab/measure.h"
 
@@ -27,7 +28,7 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
                                      const struct vbs_measure_clock *clock,
                                      struct vbs_measure_report *report) VBS_MUST_CHECK;
 
-/* ---- measure_buffers.c: where the tensors of a pass lie ---- */
+/* ---- buffers.c: where the tensors of a pass lie ---- */
 
 /*
  * A tensor lives in a slot; an in-place layer's output lives in that of its first input. Slots
@@ -53,7 +54,7 @@ enum vbs_status vbs_pass_buffers_init(struct vbs_ctx *ctx, struct vbs_session *s
                                       struct vbs_pass_buffers *buffers) VBS_MUST_CHECK;
 void vbs_pass_buffers_release(struct vbs_session *session, struct vbs_pass_buffers *buffers);
 
-/* ---- measure_runs.c: what is known of the kernels, and what they still need ---- */
+/* ---- runs.c: what is known of the kernels, and what they still need ---- */
 
 /* Fewer values have no 95% interval of their median. */
 #define VBS_LEAST_RUNS 6
@@ -96,10 +97,10 @@ double vbs_relative_interval(const struct vbs_profile_row *summary);
 
 bool vbs_table_is_tight(const struct vbs_table *table, int kernel);
 
-/* No planner can choose it: min_runs say that it is HOPELESS times slower than another of its group
- * that asks for no more scratch. */
-bool vbs_table_is_hopeless(const struct vbs_table *table, const struct vbs_group *group,
-                           int kernel);
+/* Dominated: no planner can choose it, for after min_runs it is DOMINATED times slower than another
+ * of its group that asks for no more scratch. */
+bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_group *group,
+                            int kernel);
 
 /* From the most to the least pressing. */
 enum vbs_need { VBS_NEEDS_RUNS, VBS_NEEDS_TIGHTER, VBS_NEEDS_NOTHING };
@@ -114,7 +115,7 @@ int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *grou
 /* About how many more passes a batch takes, to the end or only to min_runs. */
 double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only);
 
-/* ---- measure_noise.c: the times held back until it is clear whether to keep them ---- */
+/* ---- noise.c: the times held back until it is clear whether to keep them ---- */
 
 struct vbs_held_time {
     int kernel;
@@ -124,25 +125,25 @@ struct vbs_held_time {
 };
 
 /* Consecutive layers of a pass. */
-struct vbs_piece {
-    struct vbs_held_time *times; /* room for every layer */
+struct vbs_stretch {
+    struct vbs_held_time *times; /* space for every layer */
     int n_times;
     double total_us;
-    unsigned slow_before; /* one bit per judged layer before the piece, newest lowest */
+    unsigned slow_before; /* one bit per judged layer before the stretch, newest lowest */
     int n_before;         /* bits that mean something */
 };
 
-/* Holds a time of kernel; true when the piece has become long and must be closed. */
-bool vbs_piece_hold(struct vbs_piece *piece, const struct vbs_runs *runs, int kernel,
-                    double time_us, bool preempted);
+/* Holds a time of kernel; true when the stretch has become long and must be closed. */
+bool vbs_stretch_hold(struct vbs_stretch *stretch, const struct vbs_runs *runs, int kernel,
+                      double time_us, bool preempted);
 
 /* Whether one time is slow for a reason that lies outside. */
 bool vbs_held_is_disturbed(const struct vbs_held_time *held);
 
-/* Whether the machine was disturbed during the piece. */
-bool vbs_piece_is_disturbed(const struct vbs_piece *piece);
+/* Whether the machine was disturbed during the stretch. */
+bool vbs_stretch_is_disturbed(const struct vbs_stretch *stretch);
 
-/* Empties the piece; what was slow in it is remembered for the next. */
-void vbs_piece_close(struct vbs_piece *piece);
+/* Empties the stretch; what was slow in it is remembered for the next. */
+void vbs_stretch_close(struct vbs_stretch *stretch);
 
 #endif
