@@ -14,6 +14,16 @@
 extern "C" {
 #endif
 
+/* The version of these headers. Versions with one major number and (before 1.0) one minor number
+ * can replace each other. */
+#define VBS_VERSION_MAJOR  0
+#define VBS_VERSION_MINOR  2
+#define VBS_VERSION_PATCH  0
+#define VBS_VERSION_STRING "0.2.0"
+
+/* The version of the library that is linked, as VBS_VERSION_STRING gives that of the headers. */
+const char *vbs_version(void);
+
 /* X(NAME, exit code of the program, short text) */
 #define VBS_STATUS_LIST(X)                                                                         \
     X(OK, 0, "done")                                                                               \
@@ -46,7 +56,8 @@ enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
 
 /*
  * What a sequence of calls shares: the outcome of the last one that failed, its reason, and the
- * wish to stop. One per thread. A null context is allowed everywhere and only loses the text.
+ * wish to stop. A null context is allowed everywhere; only the text is lost then.
+ * Threads: one context per thread.
  */
 struct vbs_ctx;
 
@@ -72,9 +83,6 @@ int vbs_status_exit_code(enum vbs_status status);
  * characters and full stop; else the short text of its status; never null. Valid until the next
  * call with ctx. */
 const char *vbs_detail(const struct vbs_ctx *ctx);
-
-/* "0.1.0"; the version of the library linked, not of this header. */
-const char *vbs_version(void);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,7 @@ static void skip_blanks(struct cursor *cursor)
 }
 
 /* True, and past it, where c comes next. */
-static bool take(struct cursor *cursor, char c)
+static bool skip_char(struct cursor *cursor, char c)
 {
     skip_blanks(cursor);
     if (cursor->at == cursor->end || *cursor->at != c)
@@ -67,7 +67,7 @@ static bool take_word(struct cursor *cursor, const char *word)
 /* A text in quotes of either kind, without escapes, of less than MAX_TEXT bytes. */
 static bool take_text(struct cursor *cursor, char text[MAX_TEXT])
 {
-    char quote = take(cursor, '\'') ? '\'' : take(cursor, '"') ? '"' : '\0';
+    char quote = skip_char(cursor, '\'') ? '\'' : skip_char(cursor, '"') ? '"' : '\0';
     const char *from = cursor->at;
     size_t length;
 
@@ -140,14 +140,14 @@ static enum vbs_status read_shape(struct cursor *cursor, struct header *header, 
     bool comma = true;
 
     header->has_shape = true;
-    if (!take(cursor, '('))
+    if (!skip_char(cursor, '('))
         return fail_header(cursor, "'shape' is no tuple");
-    while (!take(cursor, ')')) {
+    while (!skip_char(cursor, ')')) {
         if (!comma || npy->n_dims == VBS_NPY_MAX_DIMS ||
             !take_number(cursor, &npy->dim[npy->n_dims]))
             return fail_header(cursor, "'shape' is no tuple of at most 32 sizes");
         npy->n_dims++;
-        comma = take(cursor, ',');
+        comma = skip_char(cursor, ',');
     }
     return VBS_OK;
 }
@@ -156,7 +156,7 @@ static enum vbs_status read_entry(struct cursor *cursor, struct header *header, 
 {
     char key[MAX_TEXT];
 
-    if (!take_text(cursor, key) || !take(cursor, ':'))
+    if (!take_text(cursor, key) || !skip_char(cursor, ':'))
         return fail_header(cursor, "an entry is not KEY: VALUE");
     if (strcmp(key, "descr") == 0 && !header->has_type)
         return read_type(cursor, header);
@@ -172,15 +172,15 @@ static enum vbs_status read_header(struct cursor *cursor, struct header *header,
 {
     bool comma = true;
 
-    if (!take(cursor, '{'))
+    if (!skip_char(cursor, '{'))
         return fail_header(cursor, "it is no dictionary");
-    while (!take(cursor, '}')) {
+    while (!skip_char(cursor, '}')) {
         enum vbs_status status = comma ? read_entry(cursor, header, npy)
                                        : fail_header(cursor, "no comma between entries");
 
         if (status != VBS_OK)
             return status;
-        comma = take(cursor, ',');
+        comma = skip_char(cursor, ',');
     }
     skip_blanks(cursor);
     if (cursor->at != cursor->end)

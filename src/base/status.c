@@ -51,5 +51,5 @@ const char *vbs_detail(const struct vbs_ctx *ctx)
 
 const char *vbs_version(void)
 {
-    return "0.1.0";
+    return VBS_VERSION_STRING;
 }

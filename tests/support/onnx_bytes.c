@@ -120,6 +120,16 @@ void onnx_attribute_text(struct bytes *node, const char *name, const char *value
     bytes_put(node, 5, &attribute);
 }
 
+void onnx_attribute_tensor(struct bytes *node, const char *name, struct bytes tensor)
+{
+    struct bytes attribute = {0};
+
+    bytes_text(&attribute, 1, name);
+    bytes_put(&attribute, 5, &tensor);
+    bytes_int(&attribute, 20, 4);
+    bytes_put(node, 5, &attribute);
+}
+
 struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims)
 {
     struct bytes tensor = {0};

@@ -29,6 +29,8 @@ struct bytes onnx_node(const char *op, const char *inputs, const char *outputs);
 void onnx_attribute_int(struct bytes *node, const char *name, int64_t value);
 void onnx_attribute_ints(struct bytes *node, const char *name, int n, const int64_t *values);
 void onnx_attribute_text(struct bytes *node, const char *name, const char *value);
+/* tensor is cleared. */
+void onnx_attribute_tensor(struct bytes *node, const char *name, struct bytes tensor);
 
 /* A tensor without values; dims of n. */
 struct bytes onnx_tensor(const char *name, int type, int n, const int64_t *dims);

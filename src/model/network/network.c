@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "model/network/op.h"
 #include "model/network/parameters.h"
@@ -44,9 +45,11 @@ struct output {
 struct vbs_builder {
     struct network *network;
     struct output *outputs;
-    int n_outputs, outputs_capacity;
+    int n_outputs;
+    int64_t outputs_capacity;
     struct draft *drafts; /* [0] is the network's input */
-    int n_drafts, capacity;
+    int n_drafts;
+    int64_t capacity;
     void *names; /* tsearch tree of struct named */
 };
 
@@ -83,7 +86,7 @@ static int compare_named(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static void keep(void *named)
+static void keep_in_arena(void *named)
 {
     (void)named; /* lives in the arena */
 }
@@ -92,7 +95,7 @@ void vbs_builder_free(struct vbs_builder *builder)
 {
     if (!builder)
         return;
-    tdestroy(builder->names, keep);
+    tdestroy(builder->names, keep_in_arena);
     free(builder->drafts);
     free(builder->outputs);
     if (builder->network)
@@ -105,22 +108,11 @@ static struct vbs_arena *arena(struct vbs_builder *builder)
     return &builder->network->arena;
 }
 
-/* Room for one more draft. */
-static bool grow(struct vbs_builder *builder)
+/* Makes room for one more draft. */
+static enum vbs_status grow(struct vbs_ctx *ctx, struct vbs_builder *builder)
 {
-    int capacity = builder->capacity ? 2 * builder->capacity : 64;
-    struct draft *drafts;
-
-    if (builder->n_drafts < builder->capacity)
-        return true;
-    if (builder->n_drafts > INT32_MAX / 4)
-        return false;
-    drafts = realloc(builder->drafts, (size_t)capacity * sizeof *drafts);
-    if (!drafts)
-        return false;
-    builder->drafts = drafts;
-    builder->capacity = capacity;
-    return true;
+    return vbs_grow(ctx, &builder->drafts, &builder->capacity, (int64_t)builder->n_drafts + 1,
+                    sizeof *builder->drafts);
 }
 
 enum vbs_status vbs_builder_new(struct vbs_ctx *ctx, const char *name, const char *about,
@@ -132,7 +124,7 @@ enum vbs_status vbs_builder_new(struct vbs_ctx *ctx, const char *name, const cha
     if (!made)
         return vbs_no_memory(ctx);
     made->network = calloc(1, sizeof *made->network);
-    if (!made->network || !grow(made))
+    if (!made->network || grow(ctx, made) != VBS_OK)
         goto no_memory;
     network = &made->network->network;
     network->input = *input;
@@ -167,20 +159,16 @@ enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *buil
 enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    const char *name, int id, const struct vbs_shape *shape)
 {
-    int capacity = builder->outputs_capacity ? 2 * builder->outputs_capacity : 8;
-    struct output *outputs = builder->outputs;
     const char *copy = vbs_arena_strdup(arena(builder), name);
+    enum vbs_status status = vbs_grow(ctx, &builder->outputs, &builder->outputs_capacity,
+                                      (int64_t)builder->n_outputs + 1, sizeof *builder->outputs);
 
-    if (copy && builder->n_outputs == builder->outputs_capacity) {
-        outputs = realloc(outputs, (size_t)capacity * sizeof *outputs);
-        if (outputs) {
-            builder->outputs = outputs;
-            builder->outputs_capacity = capacity;
-        }
-    }
-    if (!copy || !outputs)
+    if (status != VBS_OK)
+        return status;
+    if (!copy)
         return vbs_no_memory(ctx);
-    outputs[builder->n_outputs++] = (struct output){.name = copy, .id = id, .shape = *shape};
+    builder->outputs[builder->n_outputs++] =
+        (struct output){.name = copy, .id = id, .shape = *shape};
     builder->drafts[id].n_readers++;
     return VBS_OK;
 }
@@ -318,14 +306,15 @@ static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, s
 }
 
 /* Copies what draft points to into the arena and enters its name. */
-static enum vbs_status take(struct vbs_ctx *ctx, struct vbs_builder *builder, struct draft *draft)
+static enum vbs_status take_draft(struct vbs_ctx *ctx, struct vbs_builder *builder,
+                                  struct draft *draft)
 {
     size_t n = (size_t)draft->node.n_inputs;
     int *inputs = vbs_arena_alloc(arena(builder), n, sizeof *inputs);
     struct named *named = vbs_arena_alloc(arena(builder), 1, sizeof *named);
     char *name = vbs_arena_strdup(arena(builder), draft->node.name);
 
-    if (!inputs || !named || !name || !grow(builder))
+    if (!inputs || !named || !name || grow(ctx, builder) != VBS_OK)
         return vbs_no_memory(ctx);
     memcpy(inputs, draft->node.inputs, n * sizeof *inputs);
     draft->node.inputs = inputs;
@@ -354,7 +343,7 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
     if (status == VBS_OK)
         status = infer(ctx, builder, &draft);
     if (status == VBS_OK)
-        status = take(ctx, builder, &draft);
+        status = take_draft(ctx, builder, &draft);
     return status;
 }
 

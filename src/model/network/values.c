@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/grow.h"
 #include "vbslab/units.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct vbs_source {
     struct vbs_arena arena;
     struct file *files;
     int n_files;
+    int64_t files_capacity;
 };
 
 int vbs_element_bytes(enum vbs_element element)
@@ -80,7 +82,7 @@ static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, struct f
 enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                 int *file, int64_t *bytes)
 {
-    struct file opened = {0}, *files;
+    struct file opened = {0};
     enum vbs_status status;
     int n = source->n_files;
 
@@ -90,17 +92,17 @@ enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, 
             *bytes = source->files[i].bytes;
             return VBS_OK;
         }
-    files = realloc(source->files, ((size_t)n + 1) * sizeof *files);
-    if (!files)
-        return vbs_no_memory(ctx);
-    source->files = files;
+    status = vbs_grow(ctx, &source->files, &source->files_capacity, (int64_t)n + 1,
+                      sizeof *source->files);
+    if (status != VBS_OK)
+        return status;
     opened.path = vbs_arena_strdup(&source->arena, path);
     if (!opened.path)
         return vbs_no_memory(ctx);
     status = open_file(ctx, path, &opened);
     if (status != VBS_OK)
         return status;
-    files[n] = opened;
+    source->files[n] = opened;
     source->n_files = n + 1;
     *file = n;
     *bytes = opened.bytes;
@@ -239,7 +241,7 @@ struct strided {
 };
 
 /* Takes the elements of sides out of piece. */
-static void take(const float *piece, const struct side *sides, int n, float *out)
+static void gather_run(const float *piece, const struct side *sides, int n, float *out)
 {
     if (n == 0) {
         *out = *piece;
@@ -247,7 +249,7 @@ static void take(const float *piece, const struct side *sides, int n, float *out
     }
     if (n > 1) {
         for (int64_t i = 0; i < sides[n - 1].extent; i++)
-            take(piece + i * sides[n - 1].stride, sides, n - 1, out + i * sides[n - 1].out);
+            gather_run(piece + i * sides[n - 1].stride, sides, n - 1, out + i * sides[n - 1].out);
         return;
     }
     for (int64_t i = 0; i < sides[0].extent; i++)
@@ -284,7 +286,7 @@ static enum vbs_status read_box(const struct strided *r, const struct side *side
     if (n == n_inner) {
         status = read_stored(r->ctx, r->source, r->values, at, span, r->piece);
         if (status == VBS_OK)
-            take(r->piece, sides, n_inner, out);
+            gather_run(r->piece, sides, n_inner, out);
         return status;
     }
     for (int64_t i = 0; i < sides[n - 1].extent && status == VBS_OK; i++)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,37 +14,88 @@
 
 /* ---- unpacking ---- */
 
-struct room {
+struct memory {
     struct vbs_source *source;
     bool failed;
 };
 
-static void *take(void *self, size_t size)
+static void *take_memory_of_source(void *self, size_t size)
 {
-    struct room *room = self;
-    void *piece = vbs_source_alloc(room->source, 1, size);
+    struct memory *memory = self;
+    void *bytes = vbs_source_alloc(memory->source, 1, size);
 
-    room->failed |= !piece;
-    return piece;
+    memory->failed |= !bytes;
+    return bytes;
 }
 
-static void leave(void *self, void *piece)
+static void leave_to_source(void *self, void *bytes)
 {
-    (void)self, (void)piece; /* lives as long as the source */
+    (void)self, (void)bytes; /* lives as long as the source */
+}
+
+/* The tensor that a blob was cut out of; null: it is not there. */
+static const Onnx__TensorProto *tensor_of(const struct vbs_onnx_file *file,
+                                          const struct vbs_onnx_blob *blob)
+{
+    const Onnx__GraphProto *graph = file->model ? file->model->graph : NULL;
+    const Onnx__NodeProto *node;
+
+    if (!graph)
+        return file->tensor;
+    if (blob->initializer >= 0)
+        return (size_t)blob->initializer < graph->n_initializer
+                   ? graph->initializer[blob->initializer]
+                   : NULL;
+    if (blob->node < 0 || (size_t)blob->node >= graph->n_node)
+        return NULL;
+    node = graph->node[blob->node];
+    return blob->attribute >= 0 && (size_t)blob->attribute < node->n_attribute
+               ? node->attribute[blob->attribute]->t
+               : NULL;
+}
+
+static int compare_stored(const void *a, const void *b)
+{
+    uintptr_t left = (uintptr_t)((const struct vbs_onnx_stored *)a)->tensor;
+    uintptr_t right = (uintptr_t)((const struct vbs_onnx_stored *)b)->tensor;
+
+    return (left > right) - (left < right);
+}
+
+/* Finds the tensors of the blobs. */
+static enum vbs_status place_blobs(struct vbs_ctx *ctx, const struct vbs_onnx_skeleton *skeleton,
+                                   struct vbs_onnx_file *file)
+{
+    struct vbs_onnx_stored *stored =
+        vbs_source_alloc(file->source, (size_t)skeleton->n_blobs, sizeof *stored);
+
+    if (!stored)
+        return vbs_no_memory(ctx);
+    for (int i = 0; i < skeleton->n_blobs; i++) {
+        stored[i] = (struct vbs_onnx_stored){.tensor = tensor_of(file, &skeleton->blobs[i]),
+                                             .blob = skeleton->blobs[i]};
+        if (!stored[i].tensor)
+            return vbs_fail(ctx, VBS_FORMAT, "byte %lld: an array that belongs to no tensor",
+                            (long long)skeleton->blobs[i].offset);
+    }
+    if (skeleton->n_blobs > 0)
+        qsort(stored, (size_t)skeleton->n_blobs, sizeof *stored, compare_stored);
+    file->stored = stored;
+    file->n_stored = skeleton->n_blobs;
+    return VBS_OK;
 }
 
 static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_onnx_file *file,
                               const struct vbs_onnx_skeleton *skeleton, bool tensor)
 {
-    struct room room = {.source = file->source};
-    ProtobufCAllocator allocator = {.alloc = take, .free = leave, .allocator_data = &room};
-    struct vbs_onnx_blob *blobs =
-        vbs_source_alloc(file->source, (size_t)skeleton->n_blobs, sizeof *blobs);
+    struct memory memory = {.source = file->source};
+    ProtobufCAllocator allocator = {
+        .alloc = take_memory_of_source, .free = leave_to_source, .allocator_data = &memory};
     const ProtobufCMessage *unpacked = protobuf_c_message_unpack(
         tensor ? &onnx__tensor_proto__descriptor : &onnx__model_proto__descriptor, &allocator,
         skeleton->length, skeleton->data);
 
-    if (room.failed || !blobs)
+    if (memory.failed)
         return vbs_no_memory(ctx);
     if (!unpacked)
         return vbs_fail(ctx, VBS_FORMAT, "no ONNX file; its fields have other types");
@@ -51,11 +103,7 @@ static enum vbs_status unpack(struct vbs_ctx *ctx, struct vbs_onnx_file *file,
         file->tensor = (const Onnx__TensorProto *)(const void *)unpacked;
     else
         file->model = (const Onnx__ModelProto *)(const void *)unpacked;
-    if (skeleton->n_blobs > 0)
-        memcpy(blobs, skeleton->blobs, (size_t)skeleton->n_blobs * sizeof *blobs);
-    file->blobs = blobs;
-    file->n_blobs = skeleton->n_blobs;
-    return VBS_OK;
+    return place_blobs(ctx, skeleton, file);
 }
 
 enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
@@ -312,12 +360,15 @@ static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *
     return vbs_onnx_bounded(shape) ? VBS_OK : vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
 }
 
+/* Where the array of a tensor stands in the file, or null: the tensor itself has it. */
 static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,
                                              const Onnx__TensorProto *tensor)
 {
-    int number = tensor->doc_string ? atoi(tensor->doc_string) : -1;
+    const struct vbs_onnx_stored key = {.tensor = tensor}, *found = NULL;
 
-    return number >= 0 && number < file->n_blobs ? &file->blobs[number] : NULL;
+    if (file->n_stored > 0)
+        found = bsearch(&key, file->stored, (size_t)file->n_stored, sizeof key, compare_stored);
+    return found ? &found->blob : NULL;
 }
 
 static enum vbs_status fill(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,

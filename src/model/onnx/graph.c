@@ -42,7 +42,7 @@ static int compare(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static void keep(void *value)
+static void keep_in_arena(void *value)
 {
     (void)value; /* lives in the arena */
 }
@@ -588,7 +588,7 @@ enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_f
     status = find_opset(ctx, file->model, &made);
     if (status == VBS_OK)
         status = read_graph(&b);
-    tdestroy(b.names, keep);
+    tdestroy(b.names, keep_in_arena);
     if (status == VBS_OK)
         *graph = made;
     return status;

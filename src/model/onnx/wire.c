@@ -1,8 +1,8 @@
 #include "model/onnx/wire.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,9 +112,11 @@ struct walk {
     unsigned char window[WINDOW];
     int64_t window_at, window_bytes;
     struct vbs_onnx_skeleton *out;
-    size_t capacity;
-    int blobs_capacity;
+    int64_t capacity, blobs_capacity;
     int n_fields;
+    /* The TensorProto that is walked, as a blob names it. */
+    int n_initializers, n_nodes, n_attributes; /* walked so far; of the node */
+    bool is_initializer;
 };
 
 static enum vbs_status broken(struct walk *w, const char *what)
@@ -156,24 +158,14 @@ static enum vbs_status read_varint(struct walk *w, int64_t end, uint64_t *value)
     return broken(w, "a number has more than ten bytes");
 }
 
-/* Room for n more bytes of the skeleton. */
+/* Makes room for n more bytes of the skeleton. */
 static enum vbs_status reserve(struct walk *w, size_t n)
 {
-    size_t need = w->out->length + n, capacity = w->capacity ? w->capacity : 4096;
-    unsigned char *data;
+    size_t need = w->out->length + n;
 
     if (need > VBS_ONNX_MAX_SKELETON)
         return broken(w, "more than 32 MiB beside the weights");
-    while (capacity < need)
-        capacity *= 2;
-    if (capacity == w->capacity)
-        return VBS_OK;
-    data = realloc(w->out->data, capacity);
-    if (!data)
-        return vbs_no_memory(w->ctx);
-    w->out->data = data;
-    w->capacity = capacity;
-    return VBS_OK;
+    return vbs_grow(w->ctx, &w->out->data, &w->capacity, (int64_t)need, 1);
 }
 
 static void put_varint(struct walk *w, uint64_t value)
@@ -219,39 +211,51 @@ static enum vbs_status copy_bytes(struct walk *w, int number, int64_t length)
     return take_bytes(w, length, w->out->data + w->out->length - length);
 }
 
-/* The place of a blob instead of the blob. */
+static bool same_tensor(const struct vbs_onnx_blob *a, const struct vbs_onnx_blob *b)
+{
+    return a->initializer == b->initializer && a->node == b->node && a->attribute == b->attribute;
+}
+
+/* Notes where the blob is, and goes past it. */
 static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
 {
     struct vbs_onnx_skeleton *out = w->out;
-    enum vbs_status status;
-    char text[16];
-    int n;
+    struct vbs_onnx_blob blob = {.field = number,
+                                 .offset = w->at,
+                                 .bytes = length,
+                                 .initializer = w->is_initializer ? w->n_initializers - 1 : -1,
+                                 .node = w->is_initializer ? -1 : w->n_nodes - 1,
+                                 .attribute = w->is_initializer ? -1 : w->n_attributes - 1};
+    enum vbs_status status = vbs_grow(w->ctx, &out->blobs, &w->blobs_capacity,
+                                      (int64_t)out->n_blobs + 1, sizeof *out->blobs);
 
-    if (out->n_blobs == w->blobs_capacity) {
-        int capacity = w->blobs_capacity ? 2 * w->blobs_capacity : 64;
-        struct vbs_onnx_blob *blobs = realloc(out->blobs, (size_t)capacity * sizeof *blobs);
-
-        if (!blobs)
-            return vbs_no_memory(w->ctx);
-        out->blobs = blobs;
-        w->blobs_capacity = capacity;
-    }
-    n = snprintf(text, sizeof text, "%d", out->n_blobs);
-    out->blobs[out->n_blobs++] =
-        (struct vbs_onnx_blob){.field = number, .offset = w->at, .bytes = length};
-    status = put_key(w, 12, WIRE_BYTES, (size_t)n);
     if (status != VBS_OK)
         return status;
-    put_varint(w, (uint64_t)n);
-    memcpy(out->data + out->length, text, (size_t)n);
-    out->length += (size_t)n;
+    if (out->n_blobs > 0 && same_tensor(&out->blobs[out->n_blobs - 1], &blob))
+        out->n_blobs--;
+    else if (++w->n_fields > VBS_ONNX_MAX_FIELDS)
+        return broken(w, "more than 2^20 fields beside the weights");
+    out->blobs[out->n_blobs++] = blob;
     w->at += length;
     return VBS_OK;
 }
 
+/* Counts what lies in the message that is within. */
+static void count(struct walk *w, enum message within, enum message entered)
+{
+    if (within == GRAPH && entered == NODE) {
+        w->n_nodes++;
+        w->n_attributes = 0;
+    }
+    w->n_attributes += within == NODE && entered == ATTRIBUTE;
+    w->n_initializers += within == GRAPH && entered == TENSOR;
+    w->is_initializer = within == GRAPH && entered == TENSOR;
+}
+
 static enum vbs_status walk_message(struct walk *w, enum message message, int64_t end);
 
-static enum vbs_status enter(struct walk *w, const struct field *field, int64_t length)
+static enum vbs_status enter(struct walk *w, enum message within, const struct field *field,
+                             int64_t length)
 {
     enum vbs_status status = put_key(w, field->number, WIRE_BYTES, LENGTH_BYTES);
     size_t place = w->out->length, written;
@@ -259,6 +263,7 @@ static enum vbs_status enter(struct walk *w, const struct field *field, int64_t 
     if (status != VBS_OK)
         return status;
     w->out->length += LENGTH_BYTES;
+    count(w, within, field->message);
     status = walk_message(w, field->message, w->at + length);
     if (status != VBS_OK)
         return status;
@@ -269,7 +274,8 @@ static enum vbs_status enter(struct walk *w, const struct field *field, int64_t 
     return VBS_OK;
 }
 
-static enum vbs_status walk_bytes(struct walk *w, const struct field *field, int64_t end)
+static enum vbs_status walk_bytes(struct walk *w, enum message within, const struct field *field,
+                                  int64_t end)
 {
     uint64_t length;
     enum vbs_status status = read_varint(w, end, &length);
@@ -293,7 +299,7 @@ static enum vbs_status walk_bytes(struct walk *w, const struct field *field, int
     case PACKED:
         return copy_bytes(w, field->number, (int64_t)length);
     case ENTER:
-        return enter(w, field, (int64_t)length);
+        return enter(w, within, field, (int64_t)length);
     default:
         w->at += (int64_t)length;
         return VBS_OK;
@@ -361,7 +367,7 @@ static enum vbs_status walk_field(struct walk *w, enum message message, int64_t 
     case WIRE_32:
         return walk_number(w, field, WIRE_32, 4, end);
     case WIRE_BYTES:
-        return walk_bytes(w, field, end);
+        return walk_bytes(w, message, field, end);
     default:
         return broken(w, "no field of a protocol buffer; this is no ONNX file");
     }

@@ -3,7 +3,7 @@
  *
  * A file is walked once, from its beginning, through a window; only what an importer needs is
  * copied, so that protobuf-c unpacks a skeleton of some kilobytes from a file of any size. Large
- * arrays of initialisers stay where they are: the skeleton has their place instead.
+ * arrays of initialisers stay where they are, and a table says where.
  */
 #ifndef VBS_MODEL_ONNX_WIRE_H
 #define VBS_MODEL_ONNX_WIRE_H
@@ -16,17 +16,19 @@
 #define VBS_ONNX_MAX_TEXT     (1 << 16)          /* bytes of a name, or another string */
 #define VBS_ONNX_KEPT_BYTES   1024               /* arrays up to here are part of the skeleton */
 
-/* An array of a TensorProto that stays in the file. Its TensorProto in the skeleton has the number
- * of the blob, in decimal, as its doc_string; other doc_strings are left out. */
+/* An array of a TensorProto that stays in the file. The TensorProto, without the array, is in the
+ * skeleton: as initialiser number initializer of the graph; else as the value of attribute number
+ * attribute of node number node; else, all three below 0, as the skeleton itself. */
 struct vbs_onnx_blob {
     int field; /* of TensorProto: raw_data, float_data or double_data */
     int64_t offset, bytes;
+    int initializer, node, attribute;
 };
 
 struct vbs_onnx_skeleton {
     unsigned char *data; /* a ModelProto or TensorProto */
     size_t length;
-    struct vbs_onnx_blob *blobs;
+    struct vbs_onnx_blob *blobs; /* at most one for each TensorProto: the last */
     int n_blobs;
 };
 

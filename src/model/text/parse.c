@@ -3,6 +3,7 @@
  * what the network is called and reads, then its operators in an order in which they can run.
  */
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "model/text/keys.h"
 #include "model/text/lines.h"
@@ -23,7 +24,8 @@ struct parser {
     struct vbs_shape input;   /* n_dims 0 before */
     struct vbs_builder *builder;
     int *inputs; /* of the current operator */
-    int n_inputs, inputs_capacity;
+    int n_inputs;
+    int64_t inputs_capacity;
 };
 
 /* Puts "source:line" before what went wrong; without the line when it is 0. */
@@ -100,15 +102,11 @@ static enum vbs_status read_header(struct parser *parser, const char *word, char
 
 static enum vbs_status push_input(struct parser *parser, int id)
 {
-    if (parser->n_inputs == parser->inputs_capacity) {
-        int capacity = parser->inputs_capacity ? 2 * parser->inputs_capacity : 8;
-        int *inputs = realloc(parser->inputs, (size_t)capacity * sizeof *inputs);
+    enum vbs_status status = vbs_grow(parser->ctx, &parser->inputs, &parser->inputs_capacity,
+                                      (int64_t)parser->n_inputs + 1, sizeof *parser->inputs);
 
-        if (!inputs)
-            return vbs_no_memory(parser->ctx);
-        parser->inputs = inputs;
-        parser->inputs_capacity = capacity;
-    }
+    if (status != VBS_OK)
+        return status;
     parser->inputs[parser->n_inputs++] = id;
     return VBS_OK;
 }

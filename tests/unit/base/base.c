@@ -8,6 +8,7 @@
 #include "vbslab/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -247,6 +248,24 @@ static void arenas(void)
     ok(arena.total_bytes == 0, "cleared");
 }
 
+/* The macros, the call and the Makefile, from which the package has its version, say one thing. */
+static void versions(void)
+{
+    struct vbs_ctx ctx = {0};
+    char text[32], line[64], *makefile = NULL;
+    size_t length;
+
+    snprintf(text, sizeof text, "%d.%d.%d", VBS_VERSION_MAJOR, VBS_VERSION_MINOR,
+             VBS_VERSION_PATCH);
+    is_str(VBS_VERSION_STRING, text, "the macros agree");
+    is_str(vbs_version(), VBS_VERSION_STRING, "the library has the version of its headers");
+    snprintf(line, sizeof line, "\nVERSION = %s\n", VBS_VERSION_STRING);
+    ok(vbs_read_file(&ctx, "Makefile", 1 << 20, &makefile, &length) == VBS_OK &&
+           strstr(makefile, line) != NULL,
+       "and so has the Makefile");
+    free(makefile);
+}
+
 static void arithmetic(void)
 {
     int64_t result = 7;
@@ -272,5 +291,6 @@ int main(void)
     names();
     arenas();
     arithmetic();
+    versions();
     return done_testing();
 }

@@ -402,6 +402,58 @@ static void check_layer_names(void)
     vbs_network_free(network);
 }
 
+/* Arrays that stay in the file, of initialisers and of Constant nodes in any order: every layer has
+ * its own. */
+static void check_scattered(void)
+{
+    static const float VALUES[] = {1.5f, 2.5f, 3.5f, 4.5f};
+    const int64_t dims[] = {16, 3, 3, 3}, wide[] = {16, 16, 3, 3};
+    char path[] = "/tmp/t_onnx.XXXXXX.onnx";
+    int file = mkstemps(path, 5), n_wrong = 0;
+    struct bytes graph = onnx_usual_graph(), model;
+    struct bytes a = onnx_node("Constant", "", "a"), c = onnx_node("Constant", "", "c");
+    struct vbs_network *network = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (file >= 0)
+        close(file);
+    onnx_attribute_text(&a, "note", "the value is the second attribute");
+    onnx_attribute_tensor(&a, "value", onnx_floats("", VALUES[0], 4, dims));
+    onnx_attribute_tensor(&c, "value", onnx_floats("", VALUES[2], 4, wide));
+    onnx_add_node(&graph, onnx_node("Conv", "x a", "p"));
+    onnx_add_node(&graph, a);
+    onnx_add_tensor(&graph, onnx_floats("d", VALUES[3], 4, wide));
+    onnx_add_node(&graph, onnx_node("Conv", "p b", "q"));
+    onnx_add_node(&graph, onnx_node("Conv", "q c", "r"));
+    onnx_add_tensor(&graph, onnx_floats("b", VALUES[1], 4, wide));
+    onnx_add_node(&graph, c);
+    for (int i = 0; i < 3; i++)
+        bytes_int(&graph, 99, i); /* left out */
+    {
+        struct bytes pads = onnx_node("Conv", "r d", "y");
+
+        onnx_attribute_ints(&pads, "pads", 4, (int64_t[]){1, 1, 1, 1});
+        onnx_add_node(&graph, pads);
+    }
+    model = onnx_model(13, &graph);
+    ok(bytes_write(&model, path) && vbs_network_load(&ctx, path, NULL, &network) == VBS_OK &&
+           network->n_layers == 4,
+       "arrays in nodes and initialisers are read");
+    bytes_clear(&model);
+    for (int k = 1; network && k <= 4; k++) {
+        float values[3];
+        int64_t n = vbs_weight_count(network, k);
+
+        if (vbs_parameter_values(&ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, n - 3, 3, values) !=
+                VBS_OK ||
+            values[0] != VALUES[k - 1] || values[2] != VALUES[k - 1])
+            n_wrong++;
+    }
+    ok(network && n_wrong == 0, "each layer has the weights that it names");
+    vbs_network_free(network);
+    unlink(path);
+}
+
 static void check_names(void)
 {
     static const struct {
@@ -425,6 +477,7 @@ int main(void)
     check_outputs();
     check_shapes();
     check_lazy();
+    check_scattered();
     check_names();
     check_layer_names();
     return done_testing();
