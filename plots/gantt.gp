@@ -1,7 +1,7 @@
 # gantt.gp - a replay over time: what is computed and copied, and what memory holds meanwhile. Below
 # its lanes there may be those of a run of the same steps; the memory is then the run's.
 #
-# Needs what src/report/gantt_plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_lanes,
+# Needs what src/report/plot/gantt_plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_lanes,
 # vbs_shift (where the run's lanes begin, 0: there is none), vbs_layers, vbs_borders, vbs_waits,
 # vbs_time, vbs_title, vbs_note, vbs_unit, vbs_budget (0: no line), vbs_memory_to, vbs_small (a font)
 # and labels from 100 on in the lanes' coordinates.
@@ -74,13 +74,12 @@ set colorbox vertical user origin right + 0.12 / width_inches, memory_bottom \
 set cblabel 'layer' offset -0.5, 0
 if (vbs_layers <= 16) { set cbtics 1, 1 } else { set cbtics autofreq }
 set cbtics scale 0.4 font ',8'
-set style fill solid 1.0 noborder
-if (vbs_borders) { set style fill solid 1.0 border lc rgb '#606060' }
+set style fill solid 1.0 border lc rgb '#606060'
 # Waits are hatched beneath the boxes: computing stands still there.
 plot vbs_data index 0 using ($4 == 0 ? ($2 + $3) / 2 : NaN):(-$1):2:3:(-$1 - 0.4):(-$1 + 0.4) \
         with boxxyerror fillstyle pattern 5 transparent noborder lc rgb '#b03030' lw 0.5, \
      vbs_data index 0 using ($4 > 0 ? ($2 + $3) / 2 : NaN):(-$1):2:3:(-$1 - 0.4):(-$1 + 0.4):4 \
-        with boxxyerror lc palette lw 0.4
+        with boxxyerror lc palette lw vbs_borders
 
 unset title
 unset label

@@ -1,6 +1,6 @@
 # throughput.gp - samples per second against the memory budget, one panel per profile.
 #
-# Needs what src/report/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
+# Needs what src/report/plot/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
 # vbs_planners and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit,
 # vbs_every, vbs_last, vbs_log, vbs_weights, vbs_memory_from, vbs_memory_to, vbs_rate_from,
 # vbs_rate_to (per panel).

@@ -195,10 +195,11 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
 
 /*
  * A replay over time: one lane for computing, coloured by layer, with weights included another for
- * copying, and what the budget holds meanwhile. Neighbouring steps of a layer are one box; where
- * even these are too many to see, a picture is cut into slices of time, each with the layer that
- * takes most of it and with the most memory that is held in it. Needs the trace. Forms and errors
- * as vbs_compare_plot; VBS_USAGE also without a trace, VBS_UNSUPPORTED where nothing takes time.
+ * copying, and what the budget holds meanwhile. Every step is a box of its own with its layer's
+ * name and batch where they have room; where boxes are too many to see, a picture is cut into
+ * slices of time, each with the layer that takes most of it and with the most memory that is held
+ * in it. Needs the trace. Forms and errors as vbs_compare_plot; VBS_USAGE also without a trace,
+ * VBS_UNSUPPORTED where nothing takes time.
  */
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,

@@ -1,7 +1,8 @@
 /*
- * Steps become boxes and levels; neighbours that look the same become one. What is then still more
- * than a picture can show is cut into slices of equal length: a slice of a lane goes to the layer
- * that takes most of it, one of memory to the most that is held in it, so that no peak is lost.
+ * Every step becomes a box, also beside one that looks the same; levels of memory that are equal
+ * become one. What is more than a picture can show is cut into slices of equal length: a slice of a
+ * lane goes to the layer that takes most of it, one of memory to the most that is held in it, so
+ * that no peak is lost.
  */
 #include "report/plot/gantt.h"
 
@@ -19,39 +20,45 @@ void vbs_gantt_clear(struct vbs_gantt *gantt)
 
 /* ---- Lanes ---- */
 
-/* Appends a box, or makes the last one longer. */
-static void add_box(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *box,
-                    double close_us)
+/* Appends a box that lasts some time. */
+static void add_box(struct vbs_gantt *gantt, const struct vbs_gantt_box *box)
+{
+    if (box->to_us > box->from_us)
+        gantt->boxes[gantt->n_boxes++] = *box;
+}
+
+/* Appends a slice, or makes the last one of the lane, which begins at first, longer. */
+static void add_slice(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *slice,
+                      double close_us)
 {
     struct vbs_gantt_box *last = gantt->n_boxes > first ? &gantt->boxes[gantt->n_boxes - 1] : NULL;
 
-    if (!(box->to_us > box->from_us))
-        return;
-    if (last && last->layer == box->layer && box->from_us - last->to_us <= close_us)
-        last->to_us = box->to_us;
+    if (last && last->layer == slice->layer && slice->from_us - last->to_us <= close_us)
+        last->to_us = slice->to_us;
     else
-        gantt->boxes[gantt->n_boxes++] = *box;
+        add_box(gantt, slice);
 }
 
 static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedule,
                      const struct vbs_replay *replay, int lane)
 {
     double close_us = 1e-9 * replay->time_us, last_us = 0;
-    int first = gantt->n_boxes;
 
     for (int64_t s = 0; s < schedule->n_steps; s++) {
         const struct vbs_step *step = &schedule->steps[s];
         const struct vbs_replay_step *ran = &replay->steps[s];
-        struct vbs_gantt_box box = {
-            .from_us = ran->start_us, .to_us = ran->end_us, .lane = lane, .layer = step->layer};
+        struct vbs_gantt_box box = {.from_us = ran->start_us,
+                                    .to_us = ran->end_us,
+                                    .lane = lane,
+                                    .layer = step->layer,
+                                    .batch = step->op == VBS_STEP_COMPUTE ? step->batch : 0};
 
         if (step->op != (lane == VBS_GANTT_COMPUTE ? VBS_STEP_COMPUTE : VBS_STEP_LOAD))
             continue;
         if (lane == VBS_GANTT_COMPUTE && box.from_us - last_us > close_us)
-            add_box(gantt, first,
-                    &(struct vbs_gantt_box){.from_us = last_us, .to_us = box.from_us, .lane = lane},
-                    close_us);
-        add_box(gantt, first, &box, close_us);
+            add_box(gantt, &(struct vbs_gantt_box){
+                               .from_us = last_us, .to_us = box.from_us, .lane = lane});
+        add_box(gantt, &box);
         last_us = box.to_us;
     }
 }
@@ -99,7 +106,7 @@ static void cut_lane(struct vbs_gantt *gantt, int first, const struct vbs_gantt_
         }
         slice.layer = most_of(share, n_layers, slice_us);
         if (slice.layer >= 0)
-            add_box(gantt, first, &slice, 1e-9 * time_us);
+            add_slice(gantt, first, &slice, 1e-9 * time_us);
     }
 }
 

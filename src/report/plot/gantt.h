@@ -6,10 +6,11 @@
 
 enum vbs_gantt_lane { VBS_GANTT_COMPUTE, VBS_GANTT_COPY, VBS_GANTT_LANES };
 
-/* A time in which a lane is busy with one layer; layer 0: computing waits for a copy. */
+/* A step, or a slice of time that a layer takes most of; layer 0: computing waits for a copy. */
 struct vbs_gantt_box {
     double from_us, to_us;
     int lane, layer;
+    int batch; /* of a compute step; else 0 */
 };
 
 /* What memory holds from a time on, up to that of the next one. */

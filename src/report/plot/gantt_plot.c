@@ -14,11 +14,14 @@
 
 #define TITLE_LIMIT 48 /* characters of a name in a title */
 #define LABEL_LIMIT 40
-#define MAX_BORDERS 150 /* boxes; with more their borders would be all that is seen */
+#define MAX_BORDERS 150 /* boxes; with more their borders are drawn thinner */
 
 /* Of the width of the lanes, as the template draws them. */
 #define LABEL_CHARACTER 0.0085
 #define LABEL_MARGIN    0.006
+#define UPRIGHT_ROOM    0.010 /* for one line of text that goes from bottom to top */
+
+#define UPRIGHT_CHARACTERS 8 /* that have room in the height of a lane */
 
 /* The figure in the making. */
 struct gantt_picture {
@@ -100,24 +103,63 @@ static void add_data(struct vbs_text *data, const struct gantt_picture *figure)
     add_levels(data, figure, &figure->gantt, figure->replay->time_us);
 }
 
-/* The name where there is room for it, else the number, else nothing. */
+/* What to write into a box. */
+struct box_label {
+    struct vbs_text text; /* empty: nothing */
+    bool upright;         /* from bottom to top */
+};
+
+static bool has_room(struct box_label *label, double room)
+{
+    double length = (double)label->text.length;
+
+    label->upright = length * LABEL_CHARACTER > room;
+    return !label->upright || (room >= UPRIGHT_ROOM && length <= UPRIGHT_CHARACTERS);
+}
+
+/* Name and batch, else only the name, else number and batch, else only the number, else nothing:
+ * the first that there is room for. */
+static void choose_label(struct box_label *label, const char *name, const struct vbs_gantt_box *box,
+                         double room)
+{
+    struct vbs_text *text = &label->text;
+
+    for (int form = 0; form < 4 && !text->failed; form++) {
+        bool with_name = form < 2, with_batch = form % 2 == 0;
+
+        if ((with_name && !name[0]) || (with_batch && box->batch == 0))
+            continue;
+        vbs_text_clear(text);
+        if (with_name)
+            vbs_text_add_visible(text, name, LABEL_LIMIT);
+        else
+            vbs_text_addf(text, "%d", box->layer);
+        if (with_batch)
+            vbs_text_addf(text, " x%d", box->batch);
+        if (has_room(label, room))
+            return;
+    }
+    vbs_text_clear(text);
+}
+
 static void add_label(struct vbs_text *script, const struct gantt_picture *figure,
                       const struct vbs_gantt_box *box, double shift, int *n_labels)
 {
     double room = (box->to_us - box->from_us) / figure->span_us - LABEL_MARGIN;
-    const char *name = figure->profile->layers[box->layer].name;
-    char number[16];
+    struct box_label label = {0};
 
-    snprintf(number, sizeof number, "%d", box->layer);
-    if ((double)strlen(name) * LABEL_CHARACTER > room || name[0] == '\0')
-        name = number;
-    if (box->layer == 0 || (double)strlen(name) * LABEL_CHARACTER > room)
-        return;
-    vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
-    vbs_gnuplot_add_string(script, name, LABEL_LIMIT);
-    vbs_text_add(script, " at ");
-    add_field(script, (box->from_us + box->to_us) / 2e3, ", ");
-    add_field(script, -box->lane - shift, " center noenhanced front font vbs_small\n");
+    if (box->layer > 0)
+        choose_label(&label, figure->profile->layers[box->layer].name, box, room);
+    script->failed = script->failed || label.text.failed;
+    if (label.text.length > 0) {
+        vbs_text_addf(script, "set label %d ", 100 + (*n_labels)++);
+        vbs_gnuplot_add_string(script, label.text.data, LABEL_LIMIT + 8);
+        vbs_text_add(script, " at ");
+        add_field(script, (box->from_us + box->to_us) / 2e3, ", ");
+        add_field(script, -box->lane - shift, label.upright ? " rotate by 90" : "");
+        vbs_text_add(script, " center noenhanced front font vbs_small\n");
+    }
+    vbs_text_clear(&label.text);
 }
 
 static void add_labels(struct vbs_text *script, const struct gantt_picture *figure)
@@ -168,21 +210,27 @@ static void add_note(struct vbs_text *note, const struct gantt_picture *figure)
                   replay->fits ? "" : ", above the budget");
 }
 
-static void add_titles(struct vbs_text *script, const struct gantt_picture *figure)
+static void add_subject(struct vbs_text *title, const struct gantt_picture *figure)
 {
     const struct vbs_schedule *schedule = figure->schedule;
-    struct vbs_text title = {0}, note = {0};
     char bytes[24];
 
-    vbs_text_add_visible(&title, schedule->model[0] ? schedule->model : "unnamed network",
+    vbs_text_add_visible(title, schedule->model[0] ? schedule->model : "unnamed network",
                          TITLE_LIMIT);
-    vbs_text_addf(&title, ", request %lld, io %s, ", (long long)schedule->request,
+    vbs_text_addf(title, ", request %lld, io %s, ", (long long)schedule->request,
                   vbs_io_word(schedule->io));
-    vbs_text_add_visible(&title, schedule->planner, TITLE_LIMIT);
-    vbs_text_addf(&title, ", %s",
+    vbs_text_add_visible(title, schedule->planner, TITLE_LIMIT);
+    vbs_text_addf(title, ", %s",
                   vbs_format_bytes(figure->replay->memory_bytes, bytes, sizeof bytes));
     if (figure->lanes > 1)
-        vbs_text_add(&title, " with weights");
+        vbs_text_add(title, " with weights");
+}
+
+static void add_titles(struct vbs_text *script, const struct gantt_picture *figure)
+{
+    struct vbs_text title = {0}, note = {0};
+
+    add_subject(&title, figure);
     add_note(&note, figure);
     add_string(script, "vbs_title", &title, 3 * TITLE_LIMIT);
     add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);
@@ -222,8 +270,9 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
     vbs_text_addf(script,
                   "vbs_format = '%s'\nvbs_data = '" VBS_GNUPLOT_DATA
                   "'\nvbs_output = '" VBS_GNUPLOT_OUTPUT "'\nvbs_lanes = %d\nvbs_layers = %d\n"
-                  "vbs_borders = %d\nvbs_waits = %d\nvbs_time = ",
-                  format->name, figure->lanes, figure->profile->n_layers, most <= MAX_BORDERS,
+                  "vbs_borders = %s\nvbs_waits = %d\nvbs_time = ",
+                  format->name, figure->lanes, figure->profile->n_layers,
+                  most <= MAX_BORDERS ? "0.4" : "0.12",
                   has_waits(&figure->gantt) || has_waits(&figure->executed_gantt));
     add_field(script, figure->span_us / 1e3, "\nvbs_shift = ");
     add_field(script, figure->executed ? lane_shift(figure) : 0, "\n");
@@ -257,7 +306,7 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                    .span_us =
                                        fmax(replay->time_us, executed ? executed->time_us : 0)};
     const struct vbs_gnuplot_format *format;
-    struct vbs_text script = {0}, data = {0};
+    struct vbs_text script = {0}, data = {0}, title = {0};
     enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
 
     if (status != VBS_OK)
@@ -271,8 +320,13 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
         choose_unit(&figure);
         add_preamble(&script, format, &figure);
         add_data(&data, &figure);
-        status = vbs_gnuplot_run(ctx, &script, "gantt", &data, format, path);
+        vbs_text_add(&title, executed ? "Schedule as planned and as executed: " : "Schedule: ");
+        add_subject(&title, &figure);
+        status = title.failed
+                     ? vbs_no_memory(ctx)
+                     : vbs_gnuplot_run(ctx, &script, "gantt", &data, title.data, format, path);
     }
+    vbs_text_clear(&title);
     vbs_text_clear(&script);
     vbs_text_clear(&data);
     vbs_gantt_clear(&figure.gantt);

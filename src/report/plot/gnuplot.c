@@ -41,6 +41,12 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
     return vbs_fail(ctx, VBS_USAGE, "plot '%s' must end in .svg, .png or .pdf", path);
 }
 
+/* U+FFFE and U+FFFF, which are UTF-8 but no characters of XML. */
+static bool is_no_character(const char *at)
+{
+    return memcmp(at, "\xef\xbf", 2) == 0 && ((unsigned char)at[2] | 1) == 0xbf;
+}
+
 void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit)
 {
     struct vbs_text visible = {0};
@@ -52,7 +58,13 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
         /* Not doubled: gnuplot 5.4 ends a string that begins with a doubled quote right there. */
         if (*at == '\'')
             vbs_text_add(script, "'.\"'\".'");
-        else
+        else if (strncmp(at, "]]>", 3) == 0) {
+            vbs_text_add(script, "]] >");
+            at += 2;
+        } else if (strlen(at) >= 3 && is_no_character(at)) {
+            vbs_text_addf(script, "\\xef\\xbf\\x%02x", (unsigned char)at[2]);
+            at += 2;
+        } else
             vbs_text_addf(script, "%c", *at);
     }
     vbs_text_add(script, "'");
@@ -241,8 +253,52 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
                                                            : fail_with_log(ctx, folder, outcome);
 }
 
+#define SVG_TITLE "<title>Gnuplot</title>" /* of every SVG of gnuplot */
+
+static void add_xml(struct vbs_text *text, const char *title)
+{
+    for (const char *at = title; *at; at++) {
+        if (*at == '&')
+            vbs_text_add(text, "&amp;");
+        else if (*at == '<')
+            vbs_text_add(text, "&lt;");
+        else if (*at == '>')
+            vbs_text_add(text, "&gt;");
+        else if (strlen(at) >= 3 && is_no_character(at)) {
+            vbs_text_add(text, "\xef\xbf\xbd");
+            at += 2;
+        } else
+            vbs_text_addf(text, "%c", *at);
+    }
+}
+
+/* Puts title into an SVG, in place of the one that gnuplot gives to all. */
+static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **picture,
+                                 size_t *length)
+{
+    char *found = strstr(*picture, SVG_TITLE);
+    struct vbs_text text = {0};
+
+    if (!found)
+        return VBS_OK;
+    *found = '\0';
+    vbs_text_add(&text, *picture);
+    vbs_text_add(&text, "<title>");
+    add_xml(&text, title);
+    vbs_text_add(&text, "</title>");
+    vbs_text_add(&text, found + strlen(SVG_TITLE));
+    if (text.failed) {
+        vbs_text_clear(&text);
+        return vbs_no_memory(ctx);
+    }
+    free(*picture);
+    *picture = text.data;
+    *length = text.length;
+    return VBS_OK;
+}
+
 /* gnuplot may pass over a disk that is full; a file without its end is not handed out. */
-static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder,
+static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder, const char *title,
                                 const struct vbs_gnuplot_format *format, const char *path)
 {
     char *picture = NULL;
@@ -259,7 +315,9 @@ static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder,
         status =
             vbs_fail(ctx, VBS_LIBRARY,
                      "gnuplot wrote only a part of the picture; is there room in '%s'?", folder);
-    else
+    if (status == VBS_OK && strcmp(format->name, "svg") == 0)
+        status = set_title(ctx, title, &picture, &length);
+    if (status == VBS_OK)
         status = vbs_write_file(ctx, path, picture, length);
     free(picture);
     return status;
@@ -275,7 +333,7 @@ static const struct vbs_embedded *find_template(const char *name)
 }
 
 enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
-                                const struct vbs_text *data,
+                                const struct vbs_text *data, const char *title,
                                 const struct vbs_gnuplot_format *format, const char *path)
 {
     const struct vbs_embedded *found = find_template(template);
@@ -297,7 +355,7 @@ enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, co
     if (status == VBS_OK)
         status = draw(ctx, folder);
     if (status == VBS_OK)
-        status = hand_out(ctx, folder, format, path);
+        status = hand_out(ctx, folder, title, format, path);
     remove_folder(folder);
     free(folder);
     return status;

@@ -15,7 +15,8 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
                                    const struct vbs_gnuplot_format **format) VBS_MUST_CHECK;
 
 /* Appends text as an expression of single-quoted strings, in which gnuplot substitutes nothing;
- * control characters are made visible, and what is longer than limit characters is cut. */
+ * control characters are made visible, so are those that XML does not have, "]]>", which would end
+ * a text of SVG, gets a blank, and what is longer than limit characters is cut. */
 void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit);
 
 /* The names that a script uses: it runs in a folder of its own, which has nothing else. */
@@ -24,12 +25,13 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
 
 /*
  * Runs script and behind it the template of that name (plots/NAME.gp) in a private temporary folder
- * with data beside it and moves what it wrote to path,
- * whole or not at all. No shell and no name from outside take part. VBS_UNSUPPORTED when gnuplot
- * is not installed, VBS_LIBRARY with its first error line when it fails, VBS_INTERRUPTED, VBS_IO.
+ * with data beside it and moves what it wrote to path, whole or not at all. An SVG gets title,
+ * which browsers and readers of screens show. No shell and no name from outside take part.
+ * VBS_UNSUPPORTED when gnuplot is not installed, VBS_LIBRARY with its first error line when it
+ * fails, VBS_INTERRUPTED, VBS_IO.
  */
 enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
-                                const struct vbs_text *data,
+                                const struct vbs_text *data, const char *title,
                                 const struct vbs_gnuplot_format *format,
                                 const char *path) VBS_MUST_CHECK;
 

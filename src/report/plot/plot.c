@@ -173,16 +173,21 @@ static void add_data(struct vbs_text *data, const struct vbs_compare *const *com
     vbs_text_add(data, "\n\n");
 }
 
+static void add_subject(struct vbs_text *title, const struct vbs_compare *compare)
+{
+    vbs_text_add_visible(title, compare->model[0] ? compare->model : "unnamed network",
+                         TITLE_LIMIT);
+    vbs_text_addf(title, ", request %lld, io %s", (long long)compare->request,
+                  vbs_io_word(compare->io));
+    if (compare->weights == VBS_WEIGHTS_INCLUDED)
+        vbs_text_add(title, ", weights included");
+}
+
 static void add_title(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
     struct vbs_text title = {0};
 
-    vbs_text_add_visible(&title, compare->model[0] ? compare->model : "unnamed network",
-                         TITLE_LIMIT);
-    vbs_text_addf(&title, ", request %lld, io %s", (long long)compare->request,
-                  vbs_io_word(compare->io));
-    if (compare->weights == VBS_WEIGHTS_INCLUDED)
-        vbs_text_add(&title, ", weights included");
+    add_subject(&title, compare);
     vbs_text_addf(script, "vbs_title[%d] = ", number);
     vbs_gnuplot_add_string(script, title.data ? title.data : "", 2 * TITLE_LIMIT);
     vbs_text_add(script, "\n");
@@ -337,22 +342,30 @@ enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *
                                  int n_compares, const char *path)
 {
     const struct vbs_gnuplot_format *format;
-    struct vbs_text script = {0}, data = {0};
+    struct vbs_text script = {0}, data = {0}, title = {0};
     bool empty = true;
     enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
 
     if (status != VBS_OK)
         return status;
     add_preamble(&script, format, compares, n_compares);
+    vbs_text_add(&title, "Throughput against memory: ");
     for (int i = 0; i < n_compares; i++) {
         struct panel panel = make_panel(compares[i]);
 
+        vbs_text_add(&title, i > 0 ? "; " : "");
+        add_subject(&title, compares[i]);
         empty = empty && panel.rate_to == 0;
         add_panel(&script, i + 1, &panel);
         add_data(&data, compares, n_compares, &panel);
     }
-    status = empty ? fail_empty(ctx, compares, n_compares)
-                   : vbs_gnuplot_run(ctx, &script, "throughput", &data, format, path);
+    if (empty)
+        status = fail_empty(ctx, compares, n_compares);
+    else if (title.failed)
+        status = vbs_no_memory(ctx);
+    else
+        status = vbs_gnuplot_run(ctx, &script, "throughput", &data, title.data, format, path);
+    vbs_text_clear(&title);
     vbs_text_clear(&script);
     vbs_text_clear(&data);
     return status;

@@ -198,9 +198,10 @@ static void neighbours_of_a_layer_are_one(void)
         exit(1);
     replay(&run);
     gantt = make(&run);
-    is_int(gantt.n_boxes, 3, "five steps of three layers are three boxes");
-    is_near(gantt.boxes[0].to_us, 8, 1e-9, "the first as long as two steps");
-    is_int(gantt.boxes[1].layer, 2, "then the second layer");
+    is_int(gantt.n_boxes, 5, "five steps of three layers are five boxes");
+    ok(gantt.boxes[0].layer == 1 && gantt.boxes[1].layer == 1, "two of the first layer");
+    is_near(gantt.boxes[1].from_us, gantt.boxes[0].to_us, 1e-9, "side by side");
+    ok(gantt.boxes[2].layer == 2 && gantt.boxes[2].batch == 2, "then one of two samples");
     vbs_gantt_clear(&gantt);
     clear(&run);
 }

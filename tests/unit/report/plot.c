@@ -211,7 +211,9 @@ static void several_profiles_are_several_panels(void)
     ok(vbs_compare_plot(&ctx, compares, 4, target("c.svg")) == VBS_OK, "four profiles: %s",
        ctx.detail);
     svg = contents(target("c.svg"));
-    is_int(n_words(svg, ", request 12, io external"), 4, "four titles");
+    is_int(n_words(svg, ", request 12, io external"), 8, "four titles, and in that of the file");
+    ok(strstr(svg, "<title>Throughput against memory: googlenet, request 12, io external; second"),
+       "which says what is shown");
     is_int(n_words(svg, ">memory budget (MiB)<"), 4, "four axes");
     ok(strstr(svg, "second, request") && strstr(svg, "fourth, request"), "each with its model");
     is_int(n_words(svg, ">no planner fits these budgets<"), 1, "one of them is empty and says so");
@@ -282,6 +284,26 @@ static void hostile_names_reach_no_command(void)
     is_int(n_drawn, (int64_t)(sizeof FORMS / sizeof FORMS[0]), "hostile names are drawn");
     is_int(n_sprung, 0, "none is run");
     is_int(n_raw, 0, "none is markup");
+}
+
+/* Where a name would end a text of SVG, or is UTF-8 but no text of XML. */
+static void names_leave_svg_well_formed(void)
+{
+    struct report_sample sample;
+    const struct vbs_compare *compare = &sample.compare;
+    struct vbs_ctx ctx = {0};
+    char *svg;
+
+    report_sample_fill(&sample);
+    sample.compare.model = "a]]>b<c>&\xef\xbf\xbf\xef\xbf\xbe";
+    ok(vbs_compare_plot(&ctx, &compare, 1, target("a.svg")) == VBS_OK, "a hostile model: %s",
+       ctx.detail);
+    svg = contents(target("a.svg"));
+    ok(svg && !strstr(svg, "a]]>b") && !strstr(svg, "\xef\xbf\xbf") && !strstr(svg, "\xef\xbf\xbe"),
+       "leaves nothing that is not XML");
+    ok(svg && strstr(svg, "<title>Throughput against memory: a]]&gt;b&lt;c&gt;&amp;"),
+       "and stands in the title of the file");
+    free(svg);
 }
 
 static void hostile_target_is_only_a_name(void)
@@ -436,6 +458,7 @@ static void with_gnuplot(void)
     several_profiles_are_several_panels();
     one_budget_and_one_planner();
     hostile_names_reach_no_command();
+    names_leave_svg_well_formed();
     hostile_target_is_only_a_name();
     unwritable_target_leaves_nothing();
     full_disk_leaves_nothing();
