@@ -15,7 +15,7 @@ ABI     = $(basename $(VERSION))
 BUILD  ?= build
 PREFIX ?= /usr/local
 DESTDIR =
-ROOMS  ?= base model profile backend store schedule place paper plan replay exec report cli
+ROOMS  ?= base model profile backend store schedule place paper plan replay exec report simple cli
 OPT    ?= -O2 -g
 JOBS   ?= $(shell nproc)
 comma   = ,
@@ -108,6 +108,7 @@ LDFLAGS_exec/weights_file = -Wl,--wrap=open
 LDFLAGS_fault/replay = $(WRAP_MALLOC)
 LDFLAGS_plan/table_refusals = $(WRAP_MALLOC)
 LDFLAGS_base/npy = $(WRAP_MALLOC)
+LDFLAGS_simple/simple = $(WRAP_MALLOC)
 LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:

@@ -16,7 +16,7 @@ complain() {
 }
 
 sources=$(git ls-files --cached --others --exclude-standard 'src/*.[ch]' 'include/*.h')
-order="base model profile backend store schedule place paper plan replay exec report cli"
+order="base model profile backend store schedule place paper plan replay exec report simple cli"
 
 above=$order
 for room in $order; do

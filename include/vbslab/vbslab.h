@@ -5,15 +5,18 @@
 #define VBSLAB_VBSLAB_H
 
 #include "vbslab/backend.h"
+#include "vbslab/exec.h"
 #include "vbslab/measure.h"
 #include "vbslab/mmcnn.h"
 #include "vbslab/model.h"
+#include "vbslab/npy.h"
 #include "vbslab/place.h"
 #include "vbslab/plan.h"
 #include "vbslab/profile.h"
 #include "vbslab/replay.h"
 #include "vbslab/report.h"
 #include "vbslab/schedule.h"
+#include "vbslab/simple.h"
 #include "vbslab/status.h"
 #include "vbslab/store.h"
 #include "vbslab/units.h"

@@ -1,8 +1,13 @@
-/* The clock that never goes back. Internal to the library. */
+/* The clock that never goes back, and the date. Internal to the library. */
 #ifndef VBS_BASE_CLOCK_H
 #define VBS_BASE_CLOCK_H
 
 /* Seconds since some moment. */
 double vbs_clock_s(void);
+
+#define VBS_DATE_SIZE sizeof "2000-01-01T00:00:00Z"
+
+/* The date and the time of day, UTC, as ISO 8601; empty when there is none. */
+void vbs_date_now(char date[VBS_DATE_SIZE]);
 
 #endif

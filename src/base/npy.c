@@ -1,4 +1,4 @@
-#include "base/npy.h"
+#include "vbslab/npy.h"
 
 #include "base/fail.h"
 #include "base/text.h"
@@ -337,6 +337,8 @@ enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limi
 
 void vbs_npy_clear(struct vbs_npy *npy)
 {
+    if (!npy)
+        return;
     free(npy->values);
     *npy = (struct vbs_npy){0};
 }
@@ -376,6 +378,13 @@ enum vbs_status vbs_npy_write(struct vbs_ctx *ctx, const char *path, int n_dims,
     char *data = NULL;
     enum vbs_status status;
 
+    if (n_dims < 0 || n_dims > VBS_NPY_MAX_DIMS)
+        return vbs_fail(ctx, VBS_USAGE, "%s: %d dimensions; an array has 0 to %d", path, n_dims,
+                        VBS_NPY_MAX_DIMS);
+    for (int i = 0; i < n_dims; i++)
+        if (dim[i] < 0)
+            return vbs_fail(ctx, VBS_USAGE, "%s: dimension %d is %" PRId64 ", below 0", path, i + 1,
+                            dim[i]);
     for (int i = 0; i < n_dims; i++)
         if (__builtin_mul_overflow(size, (size_t)dim[i], &size))
             return vbs_no_memory(ctx);

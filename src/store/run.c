@@ -10,15 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-void vbs_date_now(char date[VBS_DATE_SIZE])
-{
-    time_t seconds = time(NULL);
-    struct tm utc;
-
-    if (!gmtime_r(&seconds, &utc) || strftime(date, VBS_DATE_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        date[0] = '\0';
-}
-
 /* ---- the sink ---- */
 
 static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,

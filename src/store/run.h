@@ -2,13 +2,13 @@
 #ifndef VBS_STORE_RUN_H
 #define VBS_STORE_RUN_H
 
+#include "base/clock.h"
 #include "store/owner.h"
 #include "store/sql.h"
 
 #define VBS_RUN_PENDING   256
 #define VBS_RUN_COMMIT_US 20000.0 /* of measured time */
 #define VBS_RUN_SLICE     4096    /* rows written in one transaction: some 20 ms */
-#define VBS_DATE_SIZE     sizeof "2000-01-01T00:00:00Z"
 
 struct vbs_run_pending {
     bool copied; /* of a copy, else of a kernel */
@@ -56,9 +56,6 @@ enum vbs_status vbs_run_new(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /* Frees the memory and leaves the store alone. */
 void vbs_run_discard(struct vbs_store_run *run);
-
-/* The time of day, UTC; empty when there is none. */
-void vbs_date_now(char date[VBS_DATE_SIZE]);
 
 /* ---- pending.c ---- */
 

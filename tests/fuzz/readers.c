@@ -3,7 +3,7 @@
 #include "base/ctx.h"
 #include "reference/place_check.h"
 
-#include "base/npy.h"
+#include "vbslab/npy.h"
 #include "model/onnx/onnx.h"
 #include "model/network/parameters.h"
 #include "model/network/shape.h"

@@ -2,7 +2,7 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
-#include "base/npy.h"
+#include "vbslab/npy.h"
 #include "base/text.h"
 
 #include <math.h>

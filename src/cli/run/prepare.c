@@ -3,16 +3,10 @@
 
 #include "base/fail.h"
 #include "cli/common/common.h"
+#include "simple/replan.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Where a plan cannot be placed, smaller ones are tried, this many; the first of them not smaller
- * by all that was too much, but by an eighth, a quarter, a half of it: another plan may lose less.
- */
-#define MAX_REPLANS   12
-#define SMALL_REPLANS 3
-#define PLACE_LIMIT_S 2 /* of each; a schedule that was given has more time */
 
 /* ---- The executor ---- */
 
@@ -24,7 +18,7 @@ static struct vbs_exec_options exec_options(struct run_job *job)
         .struct_size = sizeof(struct vbs_exec_options),
         .threads = job->threads,
         .memory_bytes = job->memory_bytes,
-        .place_limit_s = cli_value(cli, job->values, "schedule") ? 0 : PLACE_LIMIT_S,
+        .place_limit_s = cli_value(cli, job->values, "schedule") ? 0 : VBS_REPLAN_PLACE_S,
         .weights_path = cli_value(cli, job->values, "weights-file"),
         .direct = cli_value(cli, job->values, "direct") != NULL,
         .debug_checks = cli_value(cli, job->values, "debug-checks") != NULL,
@@ -193,25 +187,6 @@ static enum vbs_status plan(struct run_job *job, struct planning *p, int64_t byt
     return VBS_OK;
 }
 
-/* The last plan needs too much once it is placed: one with less, or the least one. False where
- * there is none. */
-static bool plan_less(struct run_job *job, struct planning *p, enum vbs_status *status)
-{
-    int64_t least = vbs_solver_least_bytes(p->solver);
-    int64_t peak = job->schedule->predicted.peak_bytes;
-    int64_t step = job->placement.placed_bytes - job->memory_bytes;
-
-    if (job->n_replans < SMALL_REPLANS)
-        step >>= SMALL_REPLANS - job->n_replans;
-    if (step < 1)
-        step = 1;
-    if (peak <= least || job->n_replans == MAX_REPLANS)
-        return false;
-    job->n_replans++;
-    *status = plan(job, p, peak - step > least ? peak - step : least);
-    return true;
-}
-
 static enum vbs_status refuse_plans(struct run_job *job, const struct planning *p)
 {
     char budget[48], placed[48];
@@ -240,8 +215,20 @@ static void tell_replan(struct run_job *job, const struct planning *p)
              budget, placed, again, p->time_us > 0 ? 100 * (time_us - p->time_us) / p->time_us : 0);
 }
 
+static enum vbs_status make_of_plan(struct vbs_ctx *ctx, void *self)
+{
+    (void)ctx; /* the program's */
+    return make_executor(self);
+}
+
 static enum vbs_status place_plans(struct run_job *job, struct planning *p)
 {
+    struct vbs_replan replan = {.solver = p->solver,
+                                .memory_bytes = job->memory_bytes,
+                                .schedule = &job->schedule,
+                                .make = make_of_plan,
+                                .self = job,
+                                .placement = &job->placement};
     enum vbs_status status = plan(job, p, job->memory_bytes);
 
     if (status == VBS_INFEASIBLE)
@@ -251,14 +238,11 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
     if (status != VBS_OK)
         return status;
     p->time_us = job->schedule->predicted.time_us;
-    status = make_executor(job);
-    p->placed_bytes = job->placement.placed_bytes;
-    while (status == VBS_INFEASIBLE) {
-        if (!plan_less(job, p, &status))
-            return refuse_plans(job, p);
-        if (status == VBS_OK)
-            status = make_executor(job);
-    }
+    status = vbs_replan(&job->cli->ctx, &replan);
+    p->placed_bytes = replan.placed_bytes;
+    job->n_replans = replan.n_replans;
+    if (status == VBS_INFEASIBLE)
+        return refuse_plans(job, p);
     if (status == VBS_OK)
         tell_replan(job, p);
     return status;

@@ -1,7 +1,7 @@
 /* What came out of a run, for people. */
 #include "cli/run/run.h"
 
-#include "base/npy.h"
+#include "vbslab/npy.h"
 
 #include "cli/common/common.h"
 

@@ -4,7 +4,7 @@
  * why. Files here are put together by hand from numpy's description of the format. Memory that
  * runs out and files that end anywhere leave nothing behind.
  */
-#include "base/npy.h"
+#include "vbslab/npy.h"
 #include "support/fault.h"
 #include "support/tap.h"
 
@@ -298,6 +298,19 @@ static void files_are_written_and_read(void)
     ok(vbs_npy_write(&ctx, "no/t_npy.npy", 3, dim, VALUES) == VBS_IO, "a folder that is not there");
 }
 
+static void shapes_that_cannot_be_are_not_written(void)
+{
+    struct vbs_ctx ctx = {0};
+    const int64_t dim[VBS_NPY_MAX_DIMS + 1] = {2, -1};
+
+    ok(vbs_npy_write(&ctx, "t_npy.npy", 2, dim, NULL) == VBS_USAGE, "a dimension below 0: %s",
+       vbs_detail(&ctx));
+    ok(vbs_npy_write(&ctx, "t_npy.npy", VBS_NPY_MAX_DIMS + 1, dim, NULL) == VBS_USAGE,
+       "too many dimensions: %s", vbs_detail(&ctx));
+    ok(vbs_npy_write(&ctx, "t_npy.npy", -1, dim, NULL) == VBS_USAGE, "fewer than none: %s",
+       vbs_detail(&ctx));
+}
+
 static enum vbs_status write_and_read(struct vbs_ctx *ctx)
 {
     static const float VALUES[4] = {1, 2, 3, 4};
@@ -346,6 +359,7 @@ int main(void)
     writes_what_numpy_writes(2, (const int64_t[]){2, 3}, "(2, 3)");
     writes_what_numpy_writes(3, (const int64_t[]){1, 6, 1}, "(1, 6, 1)");
     files_are_written_and_read();
+    shapes_that_cannot_be_are_not_written();
     memory_runs_out();
     if (chdir("/") != 0 || rmdir(folder) != 0)
         return 1;

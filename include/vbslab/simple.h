@@ -1,0 +1,100 @@
+/*
+ * vbslab/simple.h - the simple tier: from a profile in a CSV file, or from a network that nobody
+ * has measured, to a plan that has been executed, in five calls.
+ *
+ *     vbs_profile_read_csv    or vbs_simple_measure: what each layer costs (profile.h)
+ *     vbs_network_load        the network that the profile is of (model.h)
+ *     vbs_simple_prepare      plans for a budget and makes an executor of the plan
+ *     vbs_exec_run            runs the request once; may be repeated (exec.h)
+ *     vbs_exec_free
+ *
+ * Who only wants the plan calls vbs_simple_plan. All three calls take the same options. Programs
+ * that want to choose more themselves use plan.h, exec.h, measure.h and store.h, on which this is
+ * built.
+ *
+ * Threads: the options are only read, and may be shared. The calls keep nothing between them, and
+ * may run at once in several threads with a context each; an executor belongs to one thread at a
+ * time.
+ */
+#ifndef VBSLAB_SIMPLE_H
+#define VBSLAB_SIMPLE_H
+
+#include "vbslab/exec.h"
+#include "vbslab/model.h"
+#include "vbslab/profile.h"
+#include "vbslab/schedule.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is wanted. Begin with {.struct_size = sizeof(struct vbs_simple_options)}: what is 0 or null
+ * has the default that is named here. */
+struct vbs_simple_options {
+    size_t struct_size;       /* sizeof(struct vbs_simple_options) */
+    int64_t request;          /* samples of a run, 1..VBS_MAX_REQUEST; needed for planning */
+    int64_t memory_bytes;     /* the budget, 1 or more; needed for planning */
+    const char *planner;      /* null: "joint" with weights included, else "dp-vbs+" */
+    enum vbs_io io;           /* of inputs and outputs; 0: VBS_IO_EXTERNAL */
+    enum vbs_weights weights; /* 0: VBS_WEIGHTS_EXCLUDED, outside the budget */
+    /* Weights included: which of the profile's copies says how fast weights come in, by its source;
+     * null: its first. A profile without copies holds all weights resident. */
+    const char *copy_source;
+    double latency_us; /* longest wait of a sample (struct vbs_problem); 0: not bounded */
+    /* Threads that compute. 0: vbs_simple_prepare takes as many as the profile was measured with,
+     * where this machine has them, vbs_simple_measure as many as this process may use. */
+    int threads;
+    /* A folder for files that are needed for the time: packed weights of an executor, copies that
+     * are measured. Null: ".". */
+    const char *folder;
+    struct vbs_progress progress; /* of measuring and preparing; {0}: not told */
+
+    /* Of vbs_simple_measure only: */
+    const char *backend; /* null: the first of vbs_backend_at */
+    const int *batches;  /* [n_batches], ascending, batches[0] == 1; null: 1 to 12 */
+    int n_batches;
+    double time_limit_s; /* of refining the times; 0: 60 */
+};
+
+/*
+ * Plans a request on profile within the budget. *schedule is freed by vbs_schedule_free and does
+ * not need the profile. VBS_USAGE (an option is missing or out of range), VBS_NOT_FOUND (the name
+ * of a planner or of a source of copies), VBS_INFEASIBLE (the detail names the least budget that
+ * works), VBS_NO_MEMORY, VBS_INTERRUPTED.
+ */
+enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                const struct vbs_simple_options *options,
+                                struct vbs_schedule **schedule) VBS_MUST_CHECK;
+
+/*
+ * Plans a request on profile, of network, and makes an executor of the plan in an arena of exactly
+ * the budget, on the backend that profile was measured with. A plan counts live bytes; where its
+ * buffers cannot be placed within the budget, plans for smaller budgets are tried, a dozen at most.
+ * *exec is freed by vbs_exec_free and borrows network; *schedule is the plan that it runs, to be
+ * freed by vbs_schedule_free; schedule may be null. What vbs_simple_plan and vbs_exec_new return;
+ * VBS_INFEASIBLE too where no plan could be placed, and then the detail names the arena that the
+ * first plan needs.
+ */
+enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   const struct vbs_profile *profile,
+                                   const struct vbs_simple_options *options,
+                                   struct vbs_schedule **schedule,
+                                   struct vbs_exec **exec) VBS_MUST_CHECK;
+
+/*
+ * Measures network on a backend of this machine, without a store: every layer at every batch with
+ * every algorithm, and, with weights included, how fast weights can be copied. *profile is freed by
+ * vbs_profile_free; vbs_profile_write_csv keeps it. options may be null. What the backend's open
+ * and vbs_measure return; VBS_NOT_FOUND (the name of a backend), VBS_UNSUPPORTED (a backend that
+ * this build or this machine does not have).
+ */
+enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network *network,
+                                   const struct vbs_simple_options *options,
+                                   struct vbs_profile **profile) VBS_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/*
+ * A plan whose buffers can be placed: planners count live bytes, and where the buffers of a plan do
+ * not fit into an arena of the budget, plans for smaller budgets are tried. Internal to the library
+ * and its program.
+ */
+#ifndef VBS_SIMPLE_REPLAN_H
+#define VBS_SIMPLE_REPLAN_H
+
+#include "vbslab/exec.h"
+#include "vbslab/plan.h"
+
+/* Seconds that a placement should search at most (struct vbs_exec_options), where there are other
+ * plans to be tried. */
+#define VBS_REPLAN_PLACE_S 2
+
+struct vbs_replan {
+    struct vbs_solver *solver;
+    int64_t memory_bytes; /* of the arena */
+
+    /* The plan that is to be placed; where another one takes its place, it is freed. */
+    struct vbs_schedule **schedule;
+    /* Makes of *schedule what is wanted. VBS_INFEASIBLE: it cannot be placed within memory_bytes,
+     * and *placement tells how much the best placement takes. */
+    enum vbs_status (*make)(struct vbs_ctx *ctx, void *self);
+    void *self;
+    const struct vbs_exec_placement *placement;
+
+    /* What came out. */
+    int n_replans;        /* plans that were tried after the first one */
+    int64_t placed_bytes; /* the arena that the first plan needs; 0: make gave no placement */
+};
+
+/* Calls make for *schedule, and, while it cannot be placed, for plans of less memory.
+ * VBS_INFEASIBLE: none of them could be placed; else what make returns, or the solver. */
+enum vbs_status vbs_replan(struct vbs_ctx *ctx, struct vbs_replan *replan) VBS_MUST_CHECK;
+
+#endif
