@@ -81,19 +81,21 @@ static void print_prediction(const struct judged *judged)
     double time_us = judged->replay->time_us;
     char predicted[48], replayed[48];
 
-    if (schedule->predicted.time_us != time_us)
-        printf("  time was predicted as %.6g ms, replayed as %.6g ms (%+.2f%%)\n",
-               schedule->predicted.time_us / 1e3, time_us / 1e3,
-               100 * (time_us - schedule->predicted.time_us) /
-                   (schedule->predicted.time_us > 0 ? schedule->predicted.time_us : time_us));
-    if (schedule->predicted.peak_bytes != judged->replay->peak_bytes)
+    if (schedule->predicted.time_us > 0 && schedule->predicted.time_us != time_us)
+        printf("  time was predicted as %s, replayed as %s (%+.2f%%)\n",
+               cli_format_exact_time(schedule->predicted.time_us, predicted, sizeof predicted),
+               cli_format_exact_time(time_us, replayed, sizeof replayed),
+               100 * (time_us - schedule->predicted.time_us) / schedule->predicted.time_us);
+    if (schedule->predicted.peak_bytes > 0 &&
+        schedule->predicted.peak_bytes != judged->replay->peak_bytes)
         printf("  peak was predicted as %s, replayed as %s\n",
                vbs_format_exact(schedule->predicted.peak_bytes, predicted, sizeof predicted),
                vbs_format_exact(judged->replay->peak_bytes, replayed, sizeof replayed));
     if (schedule->predicted.latency_us > 0 &&
         schedule->predicted.latency_us != judged->replay->latency_us)
-        printf("  latency was predicted as %.6g ms, replayed as %.6g ms\n",
-               schedule->predicted.latency_us / 1e3, judged->replay->latency_us / 1e3);
+        printf("  latency was predicted as %s, replayed as %s\n",
+               cli_format_exact_time(schedule->predicted.latency_us, predicted, sizeof predicted),
+               cli_format_exact_time(judged->replay->latency_us, replayed, sizeof replayed));
 }
 
 /* The steps beyond a limit are only in a trace. */

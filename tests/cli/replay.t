@@ -48,7 +48,11 @@ run example.csv good.json
 [ $code -eq 0 ] && ! grep -q predicted out
 report $? 'a prediction that was met is not mentioned'
 judges 'a prediction that was missed is' 0 \
-    'time was predicted as 0.025 ms, replayed as 0.02 ms' example.csv hoped.json
+    'time was predicted as 25 us, replayed as 20 us (-20.00%)' example.csv hoped.json
+sed 's/"predicted": *{[^}]*}, *//' hoped.json >silent.json
+run example.csv silent.json
+[ $code -eq 0 ] && ! grep -q predicted silent.json && ! grep -q 'predicted\|%' out
+report $? 'a schedule that predicts nothing is not said to have missed it'
 judges 'a budget that is broken' 3 "breaks its budget of 6 bytes: step 2, layer 'L2 \$(id)' at batch 1, \
 is 1 byte over; the least budget that works is 7 bytes" example.csv good.json --memory 6
 judges 'the first step above it' 3 "fits     no, first in step 1 of 4, layer 1 'L1' at batch 2 by 1 byte" \
@@ -76,7 +80,7 @@ judges 'budget and latency broken' 3 "the least budget that works is 7 bytes; it
     example.csv late.json --memory 6
 judges 'the least bound that is named works' 0 'in time  yes' example.csv late.json --latency-us 20
 judges 'a prediction of the latency that was missed' 0 \
-    'latency was predicted as 0.017 ms, replayed as 0.02 ms' example.csv missed.json
+    'latency was predicted as 17 us, replayed as 20 us' example.csv missed.json
 run example.csv late.json --json
 [ $code -eq 3 ] && [ "$(member out latency_us | head -1)" = 20.0 ] &&
     [ "$(member out latency_bound_us)" = 19.0 ] && [ "$(member out in_time)" = false ] &&

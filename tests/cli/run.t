@@ -386,7 +386,7 @@ declines "two inputs from one stream" 2 'can come from standard input' \
     - --planner fbs --memory 1MiB --input -
 declines "too small a budget" 3 'the least budget is' 1 --model mine.net --planner fbs --memory 1KiB
 declines "a modelled profile" 1 "the profile is of backend 'analytic', which models times and runs \
-nothing; 'vbslab measure mine' makes one that can be run" \
+nothing; 'vbslab measure mine.net' makes one that can be run" \
     "$analytic" --model mine.net --planner fbs --memory 1MiB
 declines "a network that the profile does not tell" 2 '--model FILE says where it is' \
     1 --planner fbs --memory 1MiB

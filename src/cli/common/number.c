@@ -26,10 +26,17 @@ char *cli_format_number(double value, char *buffer, size_t size)
     return buffer;
 }
 
+/* The unit of a time, and the time in it. */
+static const char *unit_of(double time_us, double *value)
+{
+    *value = time_us < 1e3 ? time_us : time_us < 1e7 ? time_us / 1e3 : time_us / 1e6;
+    return time_us < 1e3 ? " us" : time_us < 1e7 ? " ms" : " s";
+}
+
 char *cli_format_time(double time_us, char *buffer, size_t size)
 {
-    const char *unit = time_us < 1e3 ? " us" : time_us < 1e7 ? " ms" : " s";
-    double value = time_us < 1e3 ? time_us : time_us < 1e7 ? time_us / 1e3 : time_us / 1e6;
+    double value;
+    const char *unit = unit_of(time_us, &value);
 
     cli_format_number(value, buffer, size);
     strncat(buffer, unit, size - strlen(buffer) - 1);
@@ -52,6 +59,16 @@ char *cli_format_typed(double value, char *buffer, size_t size)
         buffer[--length] = '\0';
     if (length > 0 && buffer[length - 1] == '.')
         buffer[length - 1] = '\0';
+    return buffer;
+}
+
+char *cli_format_exact_time(double time_us, char *buffer, size_t size)
+{
+    double value;
+    const char *unit = unit_of(time_us, &value);
+
+    cli_format_typed(value, buffer, size);
+    strncat(buffer, unit, size - strlen(buffer) - 1);
     return buffer;
 }
 

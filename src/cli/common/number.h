@@ -9,6 +9,9 @@
 /* "812.5 us", "12.07 ms", "2726 s"; 32 bytes suffice. Returns buffer. */
 char *cli_format_time(double time_us, char *buffer, size_t size);
 
+/* The same with six digits, for times that are compared: "50.9824 ms". */
+char *cli_format_exact_time(double time_us, char *buffer, size_t size);
+
 /* "199.0", "0.3668", "116300"; 32 bytes suffice for what fits in 64 bits. Returns buffer. */
 char *cli_format_number(double value, char *buffer, size_t size);
 

@@ -308,14 +308,18 @@ static void add_short(struct cli_table *table, const char *cell, int limit)
 static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
                                     const struct layer_use *uses, bool with_weights)
 {
-    static const struct cli_column COLUMNS[] = {
-        {"layer", true}, {"name", false}, {"batches", false}, {"algorithms", false}, {"ms", true}};
+    static const struct cli_column COLUMNS[] = {{"layer", true},
+                                                {"name", false},
+                                                {"batches", false},
+                                                {"algorithms", false},
+                                                {"time", true}};
     static const struct cli_column WITH_WEIGHTS[] = {{"layer", true},       {"name", false},
                                                      {"batches", false},    {"weights", false},
-                                                     {"algorithms", false}, {"ms", true}};
+                                                     {"algorithms", false}, {"time", true}};
     struct cli_table table = {.columns = with_weights ? WITH_WEIGHTS : COLUMNS,
                               .n_columns = with_weights ? 6 : 5};
     int room = algorithm_room(profile, uses);
+    char time[32];
 
     for (int k = 1; k <= profile->n_layers; k++) {
         cli_table_add(&table, "%d", k);
@@ -330,7 +334,7 @@ static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *p
         } else {
             cli_table_add(&table, "%s", uses[k].algorithms);
         }
-        cli_table_add(&table, "%.3f", uses[k].time_us / 1e3);
+        cli_table_add(&table, "%s", cli_format_time(uses[k].time_us, time, sizeof time));
     }
     return cli_table_print(cli, &table);
 }

@@ -85,11 +85,19 @@ static enum vbs_status check_network(struct run_job *job)
 
 /* ---- The backend ---- */
 
-static enum vbs_status find_backend(struct run_job *job)
+/* What 'vbslab measure' can be told to measure the profile's network: a path where the command line
+ * names one. */
+static const char *measurable(const struct run_job *job, const char *word)
+{
+    const char *model = network_word(job, word);
+
+    return model && cli_is_model(model) ? model : "FILE.onnx";
+}
+
+static enum vbs_status find_backend(struct run_job *job, const char *word)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     const char *name = job->profile->provenance.backend;
-    const char *model = job->profile->provenance.model;
     struct vbs_backend_info info;
     enum vbs_status status =
         vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend);
@@ -100,7 +108,7 @@ static enum vbs_status find_backend(struct run_job *job)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "the profile is of backend '%s', which models times and runs nothing; "
                         "'vbslab measure %.100s' makes one that can be run",
-                        name, model[0] ? model : "MODEL");
+                        name, measurable(job, word));
     job->backend->probe(&info);
     if (!info.built || !info.usable)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s",
@@ -231,7 +239,7 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
     if (status == VBS_OK && (piped || unmeasured))
         status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
     if (status == VBS_OK)
-        status = find_backend(job);
+        status = find_backend(job, word);
     if (status == VBS_OK && job->backend->device)
         job->threads = 0;
     if (status == VBS_OK)
