@@ -45,11 +45,51 @@ static enum vbs_status write_text(struct cli *cli, struct vbs_text *text, const 
     return status;
 }
 
+static bool is_modelled(const struct vbs_provenance *from)
+{
+    const struct vbs_backend *backend;
+
+    return vbs_backend_find(NULL, from->backend, &backend) == VBS_OK && backend->modelled;
+}
+
+/* ",hash,backend,library,device,threads,modelled" of the profile, and the end of the line. */
+static void add_provenance(struct vbs_text *text, const struct vbs_profile *profile)
+{
+    const struct vbs_provenance *from = &profile->provenance;
+    char hash[VBS_PROFILE_HASH_SIZE];
+
+    vbs_profile_hash(profile, hash);
+    vbs_text_addf(text, ",%s,", hash);
+    vbs_text_add_csv(text, from->backend);
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, from->library);
+    vbs_text_add(text, ",");
+    vbs_text_add_csv(text, from->device);
+    vbs_text_add(text, ",");
+    if (from->threads)
+        vbs_text_addf(text, "%d", from->threads);
+    vbs_text_add(text, is_modelled(from) ? ",true\n" : ",false\n");
+}
+
+static json_t *provenance_json(const struct vbs_profile *profile)
+{
+    const struct vbs_provenance *from = &profile->provenance;
+    char hash[VBS_PROFILE_HASH_SIZE];
+
+    vbs_profile_hash(profile, hash);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:b}", "hash", hash, "backend", from->backend,
+                     "library", from->library, "device", from->device, "threads",
+                     from->threads ? json_integer(from->threads) : json_null(), "date", from->date,
+                     "modelled", (int)is_modelled(from));
+}
+
 static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, const char *path)
 {
-    struct vbs_text text = {0};
+    struct vbs_text text = {0}, provenance = {0};
 
-    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s\n");
+    add_provenance(&provenance, curve->problem->profile);
+    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s,hash,backend,library,"
+                        "device,threads,modelled\n");
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
 
@@ -63,8 +103,10 @@ static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, con
         } else {
             vbs_text_add(&text, ",,");
         }
-        vbs_text_add(&text, "\n");
+        vbs_text_add(&text, provenance.data ? provenance.data : "");
     }
+    text.failed = text.failed || provenance.failed;
+    vbs_text_clear(&provenance);
     return write_text(cli, &text, path);
 }
 
@@ -99,6 +141,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
                   problem->profile->provenance.model, "planner", vbs_planner_name(curve->planner),
                   "request", (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
+    cli_json_put(json, "provenance", provenance_json(problem->profile), &text.failed);
     cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
     cli_json_put(json, "weight_bytes", json_integer(vbs_profile_weight_bytes(problem->profile)),
                  &text.failed);

@@ -2,13 +2,51 @@
 
 #include "base/fail.h"
 
+#include <string.h>
+
+/* The first layer of a that has no namesake in b; 0: each has one. */
+static int find_missing(const struct vbs_profile *a, const struct vbs_profile *b)
+{
+    for (int k = 1; k <= a->n_layers; k++) {
+        int i = 1;
+
+        while (i <= b->n_layers && strcmp(a->layers[k].name, b->layers[i].name) != 0)
+            i++;
+        if (i > b->n_layers)
+            return k;
+    }
+    return 0;
+}
+
+/* Two profiles of one network may have different layers: a backend that reads the inputs of a
+ * concat where they are has no layer for it, another one copies. Their schedules do not fit each
+ * other. */
+static enum vbs_status fail_layers(struct vbs_ctx *ctx, const struct vbs_profile *profile,
+                                   const struct vbs_profile *judge)
+{
+    int first = find_missing(profile, judge), second = find_missing(judge, profile);
+    const struct vbs_profile_layer *layer = first    ? &profile->layers[first]
+                                            : second ? &judge->layers[second]
+                                                     : NULL;
+    bool concat = layer && strcmp(layer->kind, "concat") == 0;
+
+    if (!layer)
+        return vbs_fail(ctx, VBS_INVALID,
+                        "the judging profile is of another network: it has %d layers, not %d",
+                        judge->n_layers, profile->n_layers);
+    return vbs_fail(ctx, VBS_INVALID,
+                    "the judging profile is of another network: it has %d layers, not %d; only the "
+                    "%s has layer %d '%.60s' (%.20s)%s",
+                    judge->n_layers, profile->n_layers, first ? "first" : "judging one",
+                    first ? first : second, layer->name, layer->kind,
+                    concat ? ", which a backend that does not copy leaves out" : "");
+}
+
 enum vbs_status vbs_judge_check(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_profile *judge)
 {
     if (judge->n_layers != profile->n_layers)
-        return vbs_fail(ctx, VBS_INVALID,
-                        "the judging profile is of another network: it has %d layers, not %d",
-                        judge->n_layers, profile->n_layers);
+        return fail_layers(ctx, profile, judge);
     for (int k = 0; k <= profile->n_layers; k++)
         if (judge->layers[k].out_bytes != profile->layers[k].out_bytes)
             return vbs_fail(ctx, VBS_INVALID,

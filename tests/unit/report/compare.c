@@ -10,6 +10,21 @@
 #define SEED   20240611
 #define TRIALS 60
 
+/* The example with a concat behind its first layer. */
+static struct vbs_profile *with_concat(void)
+{
+    static const char TEXT[] =
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place\n1,L1,conv,0,1,default,4,1,1,1,0,0\n2,join,concat,1,1,default,1,1,1,0,0,0\n"
+        "3,L2,conv,2,1,default,4,1,1,4,0,0\n4,L3,conv,3,1,default,4,1,1,1,0,0\n";
+    struct vbs_profile *profile = NULL;
+    struct vbs_ctx ctx = {0};
+
+    if (vbs_profile_parse_csv(&ctx, "joined", TEXT, strlen(TEXT), &profile) != VBS_OK)
+        printf("# %s\n", vbs_detail(&ctx));
+    return profile;
+}
+
 /* Layers of the example of VBS III with another scale for times and workspaces. */
 static struct vbs_profile *scaled_example(double time_scale, int64_t ws_scale)
 {
@@ -141,7 +156,7 @@ static void judge_decides_the_times(void)
     struct vbs_ctx ctx = {0};
     struct vbs_profile *profile = example_profile();
     struct vbs_profile *copy = scaled_example(1, 1), *slow = scaled_example(3, 1);
-    struct vbs_profile *hungry = scaled_example(1, 2);
+    struct vbs_profile *hungry = scaled_example(1, 2), *joined = with_concat();
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     struct vbs_profile *other = random_profile(rng, RANDOM_LINEAR, 8);
     struct vbs_problem problem = {.profile = profile, .request = 2, .io = VBS_IO_RESIDENT};
@@ -170,6 +185,11 @@ static void judge_decides_the_times(void)
     ok(compare_with(&ctx, &problem, other, &budgets, NULL, 0, &compare) == VBS_INVALID,
        "so does one of another network: %s", ctx.detail);
     ok(!compare, "and nothing is given out");
+    ok(compare_with(&ctx, &problem, joined, &budgets, NULL, 0, &compare) == VBS_INVALID &&
+           strstr(vbs_detail(&ctx), "only the judging one has layer 2 'join' (concat), which a "
+                                    "backend that does not copy leaves out"),
+       "one with a layer more says which: %s", vbs_detail(&ctx));
+    vbs_profile_free(joined);
     gsl_rng_free(rng);
     vbs_profile_free(other);
     vbs_profile_free(hungry);
