@@ -58,15 +58,26 @@ prints "which a smaller budget is not" 'latency  4.000 us' \
 
 # --- frontiers ---
 
-does "a frontier with a bound" "memory_bytes,time_us,per_sample_us,samples_per_s
+# curve NAME WANTED ARGUMENTS...: the first four columns of a frontier; the others say whose.
+curve()
+{
+    name=$1 part=$2
+    shift 2
+    run frontier "$@" --csv -
+    [ $code -eq 0 ] && [ "$(cut -d , -f 1-4 out)" = "$part" ]
+    report $? "$name"
+}
+curve "a frontier with a bound" "memory_bytes,time_us,per_sample_us,samples_per_s
 6,24,12,83333.33333333333
 12,18,9,111111.11111111111" \
-    frontier example.csv --planner dp-vbs --request 2 --latency-us 19 --csv -
+    example.csv --planner dp-vbs --request 2 --latency-us 19
+[ "$(sed -n 2p out | cut -d , -f 5-)" = "124b12ff435e91e1eed232d21a6190df,,,,,false" ]
+report $? "of the profile with this content"
 prints "as text says so" '2 samples, io external, planner dp-vbs, latency at most 19 us' \
     frontier example.csv --planner dp-vbs --request 2 --latency-us 19
-does "gaps in the frontier of greedy-vbs as CSV" "memory_bytes,time_us,per_sample_us,samples_per_s
+curve "gaps in the frontier of greedy-vbs as CSV" "memory_bytes,time_us,per_sample_us,samples_per_s
 2,8,4,250000
-4,,," frontier slower.csv --planner greedy-vbs --request 2 --latency-us 8 --csv -
+4,,," slower.csv --planner greedy-vbs --request 2 --latency-us 8
 prints "as text" 'no plan' frontier slower.csv --planner greedy-vbs --request 2 --latency-us 8
 prints "as JSON" '"time_us": null' \
     frontier slower.csv --planner greedy-vbs --request 2 --latency-us 8 --json -
