@@ -14,6 +14,7 @@
 #ifndef VBSLAB_PLACE_H
 #define VBSLAB_PLACE_H
 
+#include "vbslab/progress.h"
 #include "vbslab/status.h"
 
 #include <stdbool.h>
@@ -66,6 +67,7 @@ struct vbs_place_options {
      * proven that nothing fits; what VBS_INFEASIBLE comes with is then as low as it happens to
      * be. */
     bool decides;
+    struct vbs_progress progress; /* of the search, at most ten times a second */
 };
 
 /* How the placement was found; for people. */
@@ -86,6 +88,7 @@ struct vbs_place_result {
     enum vbs_place_method method;
     int64_t n_steps; /* of searching */
     double seconds;
+    bool interrupted; /* the context's wish to stop ended the search: a longer one may find more */
 };
 
 /*
@@ -95,8 +98,9 @@ struct vbs_place_result {
  * *result is given too, and holds the lowest placement found, higher than the capacity (the search
  * goes on for it until a limit); result->bound_bytes > capacity says that it is proven. VBS_USAGE:
  * malformed, or fixed items in each other's way. VBS_UNSUPPORTED: more than VBS_MAX_PLACE_PAIRS.
- * VBS_NO_MEMORY, VBS_INTERRUPTED. *result is freed by vbs_place_free, after VBS_OK and
- * VBS_INFEASIBLE.
+ * VBS_NO_MEMORY. A search that is interrupted once every item has an offset no higher than the
+ * capacity ends, and gives the lowest such offsets with interrupted set; without them
+ * VBS_INTERRUPTED. *result is freed by vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
  *
  * Fixed orders first, O(n_items log n_items + pairs) each, whatever the limits; then three searches
  * in turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; and

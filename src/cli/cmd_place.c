@@ -11,6 +11,9 @@ static void report(struct cli *cli, const struct vbs_place_result *result)
     double above = (double)(result->height_bytes - result->load_bytes);
     char height[48], load[48];
 
+    if (result->interrupted)
+        cli_warn(cli, "interrupted: the lowest offsets found until then");
+
     cli_note(cli, "%s high%s, %.2f%% above the load of %s",
              vbs_format_exact(result->height_bytes, height, sizeof height),
              result->bound_bytes == result->height_bytes ? ", the least possible" : "",
@@ -19,7 +22,7 @@ static void report(struct cli *cli, const struct vbs_place_result *result)
 }
 
 static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity,
-                             const struct vbs_place_options *options)
+                             struct vbs_place_options options)
 {
     struct vbs_place_result *result = NULL;
     struct vbs_place_problem problem;
@@ -29,12 +32,14 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     if ((status = vbs_place_csv_read(&cli->ctx, path, &csv)))
         return status;
     problem = *vbs_place_csv_problem(csv);
+    options.progress = cli_progress(cli);
     if (capacity >= 0) {
         problem.capacity = capacity;
-        status = vbs_place(&cli->ctx, &problem, options, &result);
+        status = vbs_place(&cli->ctx, &problem, &options, &result);
     } else {
-        status = vbs_place_lowest(&cli->ctx, &problem, options, &result);
+        status = vbs_place_lowest(&cli->ctx, &problem, &options, &result);
     }
+    cli_progress_end(cli);
     if (status == VBS_USAGE) /* of the problem, which is the file's */
         status = vbs_fail_within(&cli->ctx, VBS_FORMAT,
                                  strcmp(path, "-") == 0 ? "standard input" : path);
@@ -68,7 +73,7 @@ static int run_place(struct cli *cli, const char *const *values, int n_arguments
         status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &seed_value);
     options.seed = (uint64_t)seed_value;
     if (status == VBS_OK)
-        status = place(cli, arguments[0], capacity_bytes, &options);
+        status = place(cli, arguments[0], capacity_bytes, options);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }
 

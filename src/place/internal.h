@@ -68,7 +68,9 @@ struct placing {
     double start_s, end_s;
     int64_t n_steps, step_limit;
     int64_t next_look; /* n_steps at which the clock is read */
-    bool over;         /* a limit is reached, or the caller asked to stop */
+    struct vbs_progress progress;
+    double report_s; /* when it is told next */
+    bool over;       /* a limit is reached, or the caller asked to stop */
     uint64_t random;
 };
 

@@ -9,15 +9,33 @@
 #include <string.h>
 
 #define LOOK_STEPS 2000 /* between looks at the clock */
+#define REPORT_S   0.1  /* between reports of progress */
+
+static void report(struct placing *placing, double now_s)
+{
+    double whole_s = placing->end_s - placing->start_s;
+    bool ends = placing->end_s < HUGE_VAL && whole_s > 0;
+
+    if (!placing->progress.report || now_s < placing->report_s)
+        return;
+    placing->report_s = now_s + REPORT_S;
+    placing->progress.report(placing->progress.self,
+                             ends ? fmin((now_s - placing->start_s) / whole_s, 1) : 0,
+                             ends ? fmax(placing->end_s - now_s, 0) : -1, "searching for offsets");
+}
 
 bool vbs_placing_step(struct placing *placing, int64_t n_steps)
 {
+    double now_s;
+
     placing->n_steps += n_steps;
     if (placing->n_steps < placing->next_look)
         return !placing->over;
     placing->next_look = placing->n_steps + LOOK_STEPS;
+    now_s = vbs_clock_s();
+    report(placing, now_s);
     if ((placing->step_limit > 0 && placing->n_steps >= placing->step_limit) ||
-        vbs_clock_s() >= placing->end_s || vbs_cancelled(placing->ctx))
+        now_s >= placing->end_s || vbs_cancelled(placing->ctx))
         placing->over = true;
     return !placing->over;
 }
@@ -40,6 +58,8 @@ void vbs_placing_set_limits(struct placing *placing, const struct vbs_place_opti
     placing->end_s = limit_s < 0 ? HUGE_VAL : placing->start_s + limit_s;
     placing->step_limit = options->step_limit;
     placing->random = options->seed;
+    placing->progress = options->progress;
+    placing->report_s = placing->start_s + REPORT_S;
 }
 
 void vbs_placing_take(struct placing_part *part, const int64_t *offsets, int64_t height,

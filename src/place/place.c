@@ -180,6 +180,17 @@ static void write_offsets(const struct placing *placing, const struct vbs_place_
     }
 }
 
+/* Where the highest item of all ends so far. */
+static int64_t height_of(const struct placing *placing)
+{
+    int64_t height = 0;
+
+    for (int p = 0; p < placing->n_parts; p++)
+        if (placing->parts[p].height > height)
+            height = placing->parts[p].height;
+    return height;
+}
+
 static enum vbs_status make_result(struct placing *placing, const struct vbs_place_problem *problem,
                                    struct vbs_place_result **result)
 {
@@ -195,6 +206,7 @@ static enum vbs_status make_result(struct placing *placing, const struct vbs_pla
     made->bound_bytes = highest_low(placing) * placing->unit;
     made->n_steps = placing->n_steps;
     made->seconds = vbs_clock_s() - placing->start_s;
+    made->interrupted = vbs_cancelled(placing->ctx);
     for (int p = 0; p < placing->n_parts; p++) {
         const struct placing_part *part = &placing->parts[p];
 
@@ -258,8 +270,9 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
 
         if ((status = place_greedily(&placing, capacity, lowest)) == VBS_OK &&
             (status = search_all(&placing, capacity, lowest, decides)) == VBS_OK)
-            status = vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
-                                        : make_result(&placing, problem, result);
+            status = vbs_cancelled(ctx) && height_of(&placing) > capacity
+                         ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                         : make_result(&placing, problem, result);
     }
     clear(&placing);
     return status == VBS_OK ? judge(ctx, problem, *result) : status;

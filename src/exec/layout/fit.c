@@ -81,6 +81,16 @@ static double left_s(const struct fitting *f)
     return f->options->limit_s - (vbs_clock_s() - f->start_s);
 }
 
+static void report(const struct fitting *f)
+{
+    const struct vbs_progress *progress = &f->options->progress;
+    double left = fmax(left_s(f), 0);
+
+    if (progress->report)
+        progress->report(progress->self, 1 - fmin(left / f->options->limit_s, 1), left,
+                         "searching for offsets");
+}
+
 bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer)
 {
     const struct vbs_profile_layer *l = &checked->profile->layers[layer];
@@ -129,9 +139,11 @@ static enum vbs_status place(struct fitting *f)
 
     if (status != VBS_OK)
         return status;
-    for (int i = 0; i < buffers->n_items; i++)
+    for (int i = 0; i < buffers->n_items && !result->interrupted; i++)
         if (!vbs_exec_layout_add(&f->fit->layout, i, 0, result->offsets[i]))
             status = vbs_no_memory(f->ctx);
+    if (result->interrupted)
+        status = vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
     vbs_place_free(result);
     return status == VBS_OK ? vbs_exec_layout_finish(f->ctx, &f->fit->layout, buffers) : status;
 }
@@ -254,9 +266,13 @@ static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bo
 {
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < N_STRATEGIES && status == VBS_OK && !is_done(f, target_bytes); i++)
-        if (suits(f, &STRATEGIES[i], is_first_height))
+    for (int i = 0; i < N_STRATEGIES && status == VBS_OK && !is_done(f, target_bytes); i++) {
+        report(f);
+        if (vbs_cancelled(f->ctx))
+            status = vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
+        else if (suits(f, &STRATEGIES[i], is_first_height))
             status = try_strategy(f, &STRATEGIES[i], target_bytes);
+    }
     return status;
 }
 
@@ -355,8 +371,6 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
     enum vbs_status status;
 
     fit->checked = checked;
-    if (options->progress.report)
-        options->progress.report(options->progress.self, 0, -1, "placing buffers");
     fit->placement.live_bytes = checked->live_bytes;
     status = begin(&f, checked);
     if (status == VBS_OK)

@@ -1,6 +1,7 @@
 /* Every allocation of a placement, of a layout with moves, and of reading and writing its CSV,
  * fails once, and then also every one after it: the calls say so and leave nothing behind. */
 #include "fake/exec.h"
+#include "reference/place_check.h"
 #include "support/fault.h"
 #include "support/place_schedules.h"
 #include "support/random_profile.h"
@@ -130,26 +131,39 @@ static void test_fits(gsl_rng *rng)
     }
 }
 
-/* At each allocation the caller asks to stop. */
+/* At each allocation the caller asks to stop: before every item has an offset there is no result,
+ * later the best one so far. */
 static void test_interruptions(const struct vbs_place_problem *problem)
 {
     volatile sig_atomic_t stop = 0;
-    int n_stops = 0, n_wrong = 0;
+    int n_stops = 0, n_wrong = 0, n_results = 0;
 
     for (;;) {
         struct vbs_ctx ctx = {.cancel = &stop};
+        struct vbs_place_result *result = NULL;
         enum vbs_status status;
+        int64_t height = -1;
 
         stop = 0;
         allocation_faults = (struct faults){.countdown = n_stops + 1, .stop = &stop};
-        status = place(&ctx, problem);
+        status = vbs_place_lowest(&ctx, problem, &OPTIONS, &result);
         allocation_faults.countdown = 0;
-        if (!allocation_faults.hit)
+        if (!allocation_faults.hit) {
+            vbs_place_free(result);
             break;
+        }
         n_stops++;
-        n_wrong += status != VBS_INTERRUPTED;
+        if (status == VBS_OK) {
+            n_results++;
+            n_wrong += !result->interrupted || place_fault(problem, result->offsets, &height) ||
+                       height != result->height_bytes;
+        } else {
+            n_wrong += status != VBS_INTERRUPTED || result;
+        }
+        vbs_place_free(result);
     }
-    ok(n_stops > 10 && n_wrong <= 2, "stopped at each of %d allocations (%d)", n_stops, n_wrong);
+    ok(n_stops > 10 && n_wrong == 0 && n_results > 2 && n_results < n_stops,
+       "stopped at each of %d allocations, %d times with offsets", n_stops, n_results);
 }
 
 /* Stacks that no fixed order places well, and not all of one part. */

@@ -222,6 +222,18 @@ static struct vbs_place_problem make_long(int64_t n, struct vbs_place_rect **rec
     return plain(*rects, n, *items, 0);
 }
 
+struct stop_holder {
+    volatile sig_atomic_t *stop;
+};
+
+/* As struct vbs_progress's report: the caller has had enough once a search is under way. */
+static void stop_searching(void *self, double done, double left_s, const char *text)
+{
+    (void)text;
+    if (done == 0 && left_s < 0) /* there is no limit of time */
+        *((struct stop_holder *)self)->stop = 1;
+}
+
 static void test_limits(void)
 {
     struct vbs_place_rect *rects;
@@ -231,6 +243,8 @@ static void test_limits(void)
         .struct_size = sizeof(struct vbs_place_options), .time_limit_s = -1, .step_limit = 1};
     struct vbs_place_result *result = NULL, *again = NULL;
     volatile sig_atomic_t stop = 1;
+    struct stop_holder holder = {&stop};
+    enum vbs_status status;
     struct vbs_ctx ctx = {0};
     int64_t height = 0;
 
@@ -259,6 +273,26 @@ static void test_limits(void)
     vbs_place_free(result);
     vbs_place_free(again);
 
+    options = (struct vbs_place_options){.struct_size = sizeof(struct vbs_place_options),
+                                         .time_limit_s = -1,
+                                         .progress = {&holder, stop_searching}};
+    stop = 0;
+    ctx.cancel = &stop;
+    result = NULL;
+    ok(vbs_place_lowest(&ctx, &problem, &options, &result) == VBS_OK && result &&
+           !place_fault(&problem, result->offsets, &height) && height == result->height_bytes &&
+           height <= result->greedy_height_bytes &&
+           (stop ? result->interrupted : result->bound_bytes == height),
+       "interrupted while it searches: the lowest offsets so far");
+    vbs_place_free(result);
+    result = NULL;
+    problem.capacity = 1;
+    stop = 0;
+    status = vbs_place(&ctx, &problem, &options, &result);
+    is_int(status, stop ? VBS_INTERRUPTED : VBS_INFEASIBLE, "  but none where none are low enough");
+    vbs_place_free(result);
+    problem.capacity = INT64_MAX;
+    stop = 1;
     ctx.cancel = &stop;
     result = NULL;
     ok(vbs_place_lowest(&ctx, &problem, &options, &result) == VBS_INTERRUPTED && !result,
