@@ -113,7 +113,7 @@ LDFLAGS_fault/store = -Wl,--wrap=sqlite3_step
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: always all help test check tests deps demo quick bench plots docs asan ubsan sanitize tsan fuzz style \
+.PHONY: always all help test check tests examples deps demo quick bench plots docs asan ubsan sanitize tsan fuzz style \
         test-arm64 install uninstall clean
 
 all: $(BUILD)/vbslab $(BUILD)/libvbslab.so $(BUILD)/vbslab.pc ##: the program and the libraries
@@ -240,7 +240,20 @@ test: deps ##: builds and runs every test
 	@$(MAKE) --no-print-directory -j$(JOBS) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
+# Built as a user builds them: with the public headers and the shared library.
+EXAMPLES = $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c))
+examples: $(EXAMPLES) ##: the programs of examples/, with the shared library
+
+$(BUILD)/libvbslab.so.$(ABI): | $(BUILD)/libvbslab.so
+	$(Q)ln -sf libvbslab.so $@
+
+$(EXAMPLES): $(BUILD)/%: %.c $(HEADERS) $(BUILD)/libvbslab.so $(BUILD)/libvbslab.so.$(ABI)
+	@echo "  example $@"
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -pedantic -pthread $(OPT) $(WARN) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< \
+	    -L$(BUILD) -Wl,-rpath,'$$ORIGIN/..' -lvbslab
+
+tests: $(EXAMPLES) $(TEST_BIN) $(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)
 
 # Tests that measure times or depend on when a signal comes run alone, after all others.
 TIMED    = unit/profile/measure cli/break cli/run cli/experiments_measure cli/frame cli/store
@@ -251,7 +264,7 @@ CHOSEN_MANY = $(filter-out $(CHOSEN_LAST),$(CHOSEN))
 PROVE       = VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(CC)" \
               prove --exec '' --failures --timer
 
-check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
+check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
        $(filter $(BUILD)/%,$(CHOSEN)) ##: runs every test, or with T=WORDS those whose path holds a word
 	$(if $(CHOSEN),,$(error no test has '$(T)' in its path))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))

@@ -53,7 +53,8 @@ struct vbs_simple_options {
 
     /* Of vbs_simple_measure only: */
     const char *backend; /* null: the first of vbs_backend_at */
-    const int *batches;  /* [n_batches], ascending, batches[0] == 1; null: 1 to 12 */
+    const int *batches;  /* [n_batches], ascending, batches[0] == 1; null: 1 to 12, but
+                            none above the request, if there is one */
     int n_batches;
     double time_limit_s; /* of refining the times; 0: 60 */
 };

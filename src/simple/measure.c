@@ -244,6 +244,8 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
         first[i] = i + 1;
     prepare.batches = own.batches ? own.batches : first;
     prepare.n_batches = own.batches ? own.n_batches : DEFAULT_BATCHES;
+    if (!own.batches && own.request > 0 && own.request < DEFAULT_BATCHES)
+        prepare.n_batches = (int)own.request;
     prepare.threads = own.threads;
     if (own.progress.report)
         own.progress.report(own.progress.self, 0, -1, "preparing kernels");
