@@ -25,31 +25,34 @@ extern "C" {
 #endif
 
 #define VBS_MAX_LAYERS     4096
-#define VBS_MAX_OPERATORS  (1 << 16) /* layers and what is fused with them */
-#define VBS_MAX_DIMS       8         /* of a sample */
+#define VBS_MAX_OPERATORS  (1 << 16) /* layers and the operators that are fused with them */
+#define VBS_MAX_DIMS       8         /* dimensions of a sample */
 #define VBS_MAX_SPATIAL    3
 #define VBS_MAX_MODEL_TEXT ((size_t)1 << 20) /* bytes of a model text */
 #define VBS_MAX_NAME       256               /* bytes of a layer's name with its terminator */
 
-/* Limits that keep every sum within 64 bits: bytes of all tensors of VBS_MAX_LAYERS layers at the
- * largest request, weights and work of a whole network. */
-#define VBS_MAX_DIM      INT32_MAX
-#define VBS_MAX_ELEMENTS ((int64_t)1 << 36) /* of one sample of a tensor; parameters of a layer */
-#define VBS_MAX_MACS     ((int64_t)1 << 50) /* of one sample of a layer */
+/* Limits that keep every sum within 64 bits: the bytes of all tensors of VBS_MAX_LAYERS layers at
+ * the largest request, the weights and the work of a whole network. */
+#define VBS_MAX_DIM INT32_MAX /* elements along one dimension */
+#define VBS_MAX_ELEMENTS                                                                           \
+    ((int64_t)1 << 36) /* elements of a sample of a tensor; parameters of a layer */
+#define VBS_MAX_MACS ((int64_t)1 << 50) /* multiply-accumulates of a layer for one sample */
 
 /* The name of the network's input where a layer's name is expected. */
 #define VBS_INPUT_NAME "input"
 
 /*
- * Operators, X(NAME, word, CLASS, fewest inputs, most inputs, fused).
- * word: in model texts, in profiles and in `models show`. Most inputs 0: any number.
- * fused: 1 when it runs in place and joins the layer before it.
+ * The operators: X(NAME, word, CLASS, fewest inputs, most inputs, fused).
+ * word is the operator's name in model texts, in profiles and in `models show`. Most inputs is 0
+ * where any number is allowed. fused is 1 where the operator runs in place and joins the layer
+ * before it.
  *
- * Classes: UNARY works value by value; BINARY combines two inputs, or one and a constant, with
- * numpy's broadcasting of the shapes (aligned at the last dimension); REDUCE folds the dimensions
- * of `axes`, MOVE changes where values stand and nothing else; the others are of their own kind
- * (OTHER). The first VBS_N_TEXT_OPS are those of model texts; all come from ONNX. What each
- * computes is what the ONNX operator of that name defines, with the attributes named here.
+ * Classes: UNARY operators work value by value. BINARY operators combine two inputs, or one and a
+ * constant, with numpy's broadcasting of the shapes (aligned at the last dimension). REDUCE
+ * operators fold the dimensions of `axes`. MOVE operators change where values stand and nothing
+ * else. All others are of class OTHER. The first VBS_N_TEXT_OPS operators are those of model texts;
+ * all of them can come from ONNX. Each computes what the ONNX operator of that name defines, with
+ * the attributes of union vbs_attributes.
  */
 #define VBS_OP_LIST(X)                                                                             \
     X(CONV, "conv", OTHER, 1, 1, 0)                                                                \
@@ -151,26 +154,28 @@ enum vbs_op_class {
 const char *vbs_op_word(enum vbs_op op);
 enum vbs_op_class vbs_op_class(enum vbs_op op);
 
+/* The dimensions of a sample of a tensor, slowest first. A plain value: copy it freely. */
 struct vbs_shape {
-    int n_dims;                /* 1..VBS_MAX_DIMS; dim[0] is C where there are channels */
-    int64_t dim[VBS_MAX_DIMS]; /* each > 0 */
+    int n_dims;                /* 1..VBS_MAX_DIMS; dim[0] is the channels where there are any */
+    int64_t dim[VBS_MAX_DIMS]; /* each above 0 */
 };
 
-/* Product of the dimensions; shapes in a network never overflow. */
+/* The product of the dimensions. It never overflows for a shape that is in a network. */
 int64_t vbs_shape_elements(const struct vbs_shape *shape);
 
-/* "3x227x227"; 64 bytes suffice. Returns buffer. */
+/* Writes a shape as "3x227x227" into buffer, for which 64 bytes suffice for a shape of a network,
+ * and returns buffer. */
 char *vbs_shape_format(const struct vbs_shape *shape, char *buffer, size_t size);
 
-/* Reads "3x227x227" or "3x16x112x112"; VBS_USAGE. */
+/* Reads a shape such as "3x227x227" or "3x16x112x112". VBS_USAGE where text is none. */
 enum vbs_status vbs_shape_parse(struct vbs_ctx *ctx, const char *text,
                                 struct vbs_shape *shape) VBS_MUST_CHECK;
 
 enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRAP };
 
-/* ONNX Resize: where output position i of a dimension of n elements lies in the input, and how
- * values are taken there. Where the length of the output is needed it is scale * n, not rounded, as
- * in align_corners: i (n - 1) / (scale n - 1). */
+/* The operator Resize of ONNX: how values are interpolated, and where position i of the output lies
+ * in an input of n elements along the dimension. Where a formula needs the length of the output,
+ * that is scale * n, which is not rounded: align_corners is i (n - 1) / (scale n - 1). */
 enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
 enum vbs_resize_coordinates {
     VBS_COORDINATES_HALF_PIXEL,
@@ -307,7 +312,7 @@ union vbs_attributes {
     } resize;
 };
 
-/* A fused operator, in the order in which it is applied. */
+/* An operator that is fused with a layer. Immutable, as part of its network. */
 struct vbs_fused {
     enum vbs_op op;
     const char *name;
@@ -315,103 +320,113 @@ struct vbs_fused {
     int64_t parameters;
 };
 
+/* A layer of a network. Immutable, as part of its network. */
 struct vbs_layer {
     enum vbs_op op;
-    const char *name; /* unique in the network, fused operators' included */
+    const char *name; /* unique among the names of the network's layers and fused operators */
     int n_inputs;
-    const int *inputs; /* distinct layer ids less than this one's, 0 = the network's input */
-    /* [n_inputs] the shape in which the layer reads each input: as many elements as the tensor has,
-     * in the same row-major order (what Reshape, Flatten and the like leave of themselves). */
+    const int
+        *inputs; /* [n_inputs] distinct layer ids below this one's; 0 is the network's input */
+    /* [n_inputs] The shape in which the layer reads each input: it has as many elements as the
+     * tensor, in the same row-major order. (Reshape, Flatten and the like become such shapes.) */
     const struct vbs_shape *views;
-    /* binary, matmul and gather with a constant operand: its shape, n_dims 0 without one. A scalar
-     * is [1]. Its values are VBS_PARAMETER_OPERAND. */
+    /* The shape of the constant operand of a BINARY operator, a matmul or a gather; n_dims is 0
+     * where there is none. A scalar is [1]. The values are the parameter VBS_PARAMETER_OPERAND. */
     struct vbs_shape operand;
     union vbs_attributes attributes;
     struct vbs_shape shape; /* of the output */
     int n_fused;
-    const struct vbs_fused *fused;
-    int64_t parameters; /* weights and biases, fused operators' too; no running statistics */
-    int64_t macs;       /* multiply-accumulates per sample: conv, deconv, fc and matmul; others 0 */
+    const struct vbs_fused *fused; /* [n_fused] in the order in which they are applied */
+    int64_t
+        parameters; /* weights and biases, also of fused operators, without running statistics */
+    int64_t macs;   /* multiply-accumulates per sample of conv, deconv, fc and matmul; else 0 */
 };
 
-/* A final output. */
+/* A final output of a network. Immutable, as part of its network. */
 struct vbs_output {
-    const char *name; /* the file's, else the layer's */
+    const char *name; /* the name in the ONNX file, else the layer's */
     int layer;
-    struct vbs_shape shape; /* elements as the layer has, row-major */
+    struct vbs_shape shape; /* the file's: as many elements as the layer's output, row-major */
 };
 
-/* Immutable once made. */
+/*
+ * A network. It owns everything that it points to and is freed by vbs_network_free.
+ * Threads: immutable once made; threads may share it.
+ */
 struct vbs_network {
     const char *name;
-    const char *about; /* one line for people, may be empty */
+    const char *about; /* one line for people; may be empty */
     struct vbs_shape input;
     int n_layers;
-    /* [1..n_layers] are the layers; [0] stands for the input: its op is VBS_N_OPS. */
+    /* [1..n_layers] are the layers. [0] stands for the network's input: its op is VBS_N_OPS. */
     const struct vbs_layer *layers;
-    /* Tensors that nobody reads, in the file's order, else ascending by layer. */
+    /* The tensors that no layer reads: in the order of the file where it names its outputs, else
+     * ascending by layer. */
     int n_outputs;
     const struct vbs_output *outputs;
-    /* ONNX: the samples of a request are independent tensors of the file's whole shape, because
-     * the network mixes along its first dimension; else that dimension is the batch. */
+    /* From ONNX, where the network mixes values along its first dimension: the samples of a request
+     * are independent tensors of the file's whole shape. Else that dimension is the batch. */
     bool whole;
-    const struct vbs_parameters *parameters; /* where they come from; null: all are seeded */
+    const struct vbs_parameters *parameters; /* where values come from; null: all are seeded */
 };
 
-/* Bytes of one sample of layer's output (layer 0: of the network's input): 4 per element. */
+/* Bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4 per element.
+ */
 int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer);
 
-/* Bytes of one sample of all of layer's inputs together. */
+/* Bytes of one sample of all inputs of a layer together. */
 int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
 
-/* Number and names of the built-in networks, in the order in which 'vbslab models' lists them. */
+/* The number of built-in networks, and their names in the order in which 'vbslab models' lists
+ * them. */
 int vbs_model_count(void);
 const char *vbs_model_name(int index);
 /* The text of a built-in network (models/NAME.net), terminated with a zero. */
 const char *vbs_model_text(int index);
 
 /*
- * Loads a network. model: a built-in name, or the path of a model text (ends in .net) or of an ONNX
- * file (ends in .onnx).
- * input: shape to use instead of the model's own, of as many dimensions, or null. *network is
- * freed by vbs_network_free. VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED
- * (operators of an ONNX file: all are named, with a node of each), VBS_IO, VBS_FORMAT (with file
- * and line, or node), VBS_USAGE (the model is sound but input does not suit it, or an ONNX file
- * leaves sizes open and input is null), VBS_NO_MEMORY. Complexity: O(n log n) in the text's length,
- * or in the number of nodes; weights are not read.
+ * Loads a network. model is the name of a built-in network, or the path of a model text (which ends
+ * in .net) or of an ONNX file (which ends in .onnx). input, where it is not null, is a shape of as
+ * many dimensions that replaces the model's own. *network is freed by vbs_network_free.
  *
- * ONNX: opset 1 to 24.
- * Dimension 0 of the input is the batch if it is carried to every output; input is then a sample's
- * shape, else (whole) the file's, with or without that dimension.
+ * Errors: VBS_NOT_FOUND (the detail suggests the nearest name), VBS_UNSUPPORTED (operators of an
+ * ONNX file; all are named, each with one of its nodes), VBS_IO, VBS_FORMAT (with the file and the
+ * line or the node), VBS_USAGE (the model is sound but input does not suit it, or an ONNX file
+ * leaves sizes open and input is null), VBS_NO_MEMORY. Complexity: O(n log n) in the length of the
+ * text, or in the number of nodes; weights are not read.
+ *
+ * ONNX files may have opset 1 to 24. Dimension 0 of the input is the batch if it is carried to
+ * every output; input is then the shape of a sample. Else (struct vbs_network's whole) input is the
+ * shape of the file, with or without that dimension.
  */
 enum vbs_status vbs_network_load(struct vbs_ctx *ctx, const char *model,
                                  const struct vbs_shape *input,
                                  struct vbs_network **network) VBS_MUST_CHECK;
 
-/* The same from text in memory, of at most VBS_MAX_MODEL_TEXT bytes; source names it in messages.
- */
+/* Makes a network from a model text in memory, of at most VBS_MAX_MODEL_TEXT bytes. source names
+ * the text in messages. Errors are those of vbs_network_load. */
 enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const char *text,
                                   size_t length, const struct vbs_shape *input,
                                   struct vbs_network **network) VBS_MUST_CHECK;
 
-/* The name of the network in the ONNX file at path: the file's, without folder and ending. Does not
- * open it. Returns name. */
+/* Writes the name of the network in the ONNX file at path, which is the file's without folder and
+ * ending, into name, and returns name. The file is not opened. */
 char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
 
 void vbs_network_free(struct vbs_network *network);
 
-/* 64-bit hash of everything that decides time and memory (shapes, operators, attributes, edges;
- * not the names): two networks with equal hashes may share measurements. */
+/* A hash of everything that decides time and memory: shapes, operators, attributes and edges, but
+ * no names. Two networks with one hash may share measurements. */
 uint64_t vbs_network_hash(const struct vbs_network *network);
 
 /*
- * Parameters. Those that a file does not bring are seeded: the same on every machine and in every
- * backend, scaled so that activations stay finite and of order one. They depend on the layer's id
- * and shape, not on names.
+ * Parameters. Parameters that a file does not bring are seeded: they are the same on every machine
+ * and in every backend, and scaled so that activations stay finite and of order one. They depend on
+ * the id and the shape of the layer, not on names.
  *
- * BatchNorm is y = gamma (x - mean) / sqrt(variance + epsilon) + beta and Scale is
- * y = gamma x + beta, by channel; what an operator does not have comes as its neutral value (bias,
- * mean and beta 0, variance and gamma 1).
+ * By channel, BatchNorm is y = gamma (x - mean) / sqrt(variance + epsilon) + beta and Scale is
+ * y = gamma x + beta. A parameter that an operator does not have is given as its neutral value:
+ * bias, mean and beta are 0, variance and gamma are 1.
  */
 #define VBS_BATCHNORM_EPSILON 1e-5
 
@@ -428,12 +443,13 @@ enum vbs_parameter {
     VBS_N_PARAMETERS
 };
 
-/* Number of weights of a conv, deconv or fc, 0 for other layers. */
+/* The number of weights of a conv, deconv or fc; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
-/* Values first..first+count-1 of a parameter of layer's own operator (fused < 0), or of its
- * fused operator number fused. Stored ones are read from their file now: VBS_IO, VBS_FORMAT (a
- * value that is not finite; it is named). Linear in count. */
+/* Gives the values first..first+count-1 of a parameter of the layer's own operator (fused is below
+ * 0), or of its fused operator number fused. Stored values are read from their file now: VBS_IO,
+ * VBS_FORMAT (a value that is not finite; the detail names it). Several threads may read at the
+ * same time. Complexity: O(count). */
 enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_network *network,
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
@@ -445,8 +461,8 @@ int vbs_network_stored(const struct vbs_network *network);
 /* Parameters of all layers together, those of fused operators included. */
 int64_t vbs_network_parameters(const struct vbs_network *network);
 
-/* Values of a tensor as they are taken where no input is given, sample after sample in plain order:
- * uniform in [-1, 1). */
+/* Gives the values first..first+count-1 that a tensor has where no input is given, sample after
+ * sample in plain order: they are uniform in [-1, 1). */
 void vbs_tensor_values(int tensor, int64_t first, int64_t count, float *values);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* A bump allocator: many small pieces, freed together. Internal to the library. */
+/* A bump allocator: many small pieces of memory that are freed together. Internal to the library.
+ */
 #ifndef VBS_BASE_ARENA_H
 #define VBS_BASE_ARENA_H
 
@@ -7,19 +8,19 @@
 struct vbs_arena_block;
 
 struct vbs_arena {
-    struct vbs_arena_block *blocks; /* newest first */
-    size_t used, size;              /* of the newest block */
-    size_t total_bytes;             /* obtained from malloc */
+    struct vbs_arena_block *blocks; /* the newest block first */
+    size_t used, size;              /* bytes of the newest block: in use, and all */
+    size_t total_bytes;             /* of all blocks */
 };
 
-/* Zero-filled, aligned for any type; null when memory is out or count * size overflows. Start an
- * arena with {0}. */
+/* Gives count * size bytes that are zero and aligned for any type; null where memory is out or the
+ * product overflows. An arena starts as {0}. */
 void *vbs_arena_alloc(struct vbs_arena *arena, size_t count, size_t size);
 
-/* A copy of text; null when memory is out. */
+/* Gives a copy of text; null where memory is out. */
 char *vbs_arena_strdup(struct vbs_arena *arena, const char *text);
 
-/* Frees every piece; the arena is then as {0}. */
+/* Frees all memory that the arena has given. The arena is then as {0}. */
 void vbs_arena_clear(struct vbs_arena *arena);
 
 #endif

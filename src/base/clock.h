@@ -2,7 +2,7 @@
 #ifndef VBS_BASE_CLOCK_H
 #define VBS_BASE_CLOCK_H
 
-/* Seconds since some moment. */
+/* Gives the seconds since a fixed moment, which is not the same in every process. */
 double vbs_clock_s(void);
 
 #define VBS_DATE_SIZE sizeof "2000-01-01T00:00:00Z"

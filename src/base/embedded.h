@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* One file. A list of them ends with a null name. */
+/* A file. A list of files ends with a null name. */
 struct vbs_embedded {
-    const char *name; /* without folder and ending */
+    const char *name; /* the name of the file, without its folder and ending */
     const char *text; /* terminated with a zero that length does not count */
     size_t length;
 };

@@ -25,13 +25,13 @@ enum vbs_status vbs_fail_at(struct vbs_ctx *ctx, enum vbs_status status, const c
 enum vbs_status vbs_vfail_at(struct vbs_ctx *ctx, enum vbs_status status, const char *place,
                              const char *format, va_list args) VBS_PRINTF(4, 0);
 
-/* VBS_NO_MEMORY, for a failed allocation. */
+/* Says in ctx that memory is out, and returns VBS_NO_MEMORY. */
 enum vbs_status vbs_no_memory(struct vbs_ctx *ctx);
 
 /* Puts "prefix: " before the detail that ctx holds after a call that failed, and returns status. */
 enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, const char *prefix);
 
-/* Non-zero when the caller asked to stop. */
+/* Gives whether the caller asked to stop: not 0 where it did. */
 int vbs_cancelled(const struct vbs_ctx *ctx);
 
 /* VBS_INTERRUPTED, with the detail "interrupted", when the caller asked to stop; else VBS_OK. */

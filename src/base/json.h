@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Appends json as json_dumps would print it. Null, memory that ran out, and whatever else keeps it
- * from being printed whole set text->failed. */
+/* Appends json as json_dumps would print it. text->failed is set where json is null, where memory
+ * runs out, and where json cannot be printed whole for any other reason. */
 void vbs_text_add_json(struct vbs_text *text, const json_t *json, size_t flags);
 
 #endif

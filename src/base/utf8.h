@@ -5,20 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of the valid character at text (1..4) with its code in *code, or 0 when the bytes there are
- * none. text is terminated. */
+/* Gives the number of bytes (1..4) of the character at text, and its code in *code; 0 where the
+ * bytes there are no valid character. text ends with a zero. */
 int vbs_utf8_character(const char *text, uint32_t *code);
 
-/* True when text is valid as a whole. */
+/* Gives whether the whole text is valid UTF-8. */
 bool vbs_utf8_valid(const char *text);
 
-/* Room for what vbs_utf8_show writes. */
+/* Bytes that vbs_utf8_show writes at most. */
 #define VBS_UTF8_SHOWN 17
 
 /*
- * What people are to see of the first character of text, which is not empty: itself, or \xNN for
- * each of its bytes when it is a control character, a line separator, a mark that turns the
- * direction of writing or no UTF-8. Returns the bytes of text so shown.
+ * Writes into shown what people are to see of the first character of text, which is not empty: the
+ * character itself, or \xNN for each of its bytes where it is a control character, a line
+ * separator, a mark that changes the direction of writing, or no UTF-8. Returns how many bytes of
+ * text that is.
  */
 int vbs_utf8_show(const char *text, char shown[VBS_UTF8_SHOWN]);
 

@@ -14,66 +14,68 @@
 #include "model/network/shape.h"
 #include "model/network/values.h"
 
-/* An operator as a file lists it. */
+/* An operator as the reader of a file describes it. */
 struct vbs_node {
     enum vbs_op op;
     const char *name;
     int n_inputs;
     const int *inputs; /* operators by number from 1 in the order added; 0 = the network's input */
-    /* [n_inputs] the shapes in which it reads them, or null: as they are. */
+    /* [n_inputs] The shapes in which it reads its inputs; null: in their own. */
     const struct vbs_shape *views;
     union vbs_attributes attributes;
-    struct vbs_shape operand; /* n_dims 0: no constant operand */
-    bool round_up;            /* pools: as vbs_shape_infer */
-    bool kept;                /* never joins the layer before it */
-    int line;                 /* where it stands, for messages; 0: in no line */
-    /* Where its parameters come from; null: seeded. What these point to belongs to the source. */
+    struct vbs_shape operand; /* of the constant operand; n_dims 0: there is none */
+    bool round_up;            /* as in struct vbs_operation */
+    bool kept;                /* it is never fused with the layer before it */
+    int line;                 /* its line in the file, for messages; 0: in none */
+    /* Where its parameters come from; null: they are seeded. The source owns what these point to.
+     */
     const struct vbs_values *values[VBS_N_PARAMETERS];
 };
 
 struct vbs_builder;
 
-/* Texts are copied. */
+/* Makes a builder; name, about and input are copied. VBS_NO_MEMORY. */
 enum vbs_status vbs_builder_new(struct vbs_ctx *ctx, const char *name, const char *about,
                                 const struct vbs_shape *input,
                                 struct vbs_builder **builder) VBS_MUST_CHECK;
 void vbs_builder_free(struct vbs_builder *builder);
 
-/* The file that values of nodes are read from; the network takes it, also when this fails. */
+/* Gives the builder the source that values of nodes are read from. The builder owns it from now on,
+ * also where this fails. VBS_USAGE where it has one. */
 enum vbs_status vbs_builder_source(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_source *source) VBS_MUST_CHECK;
 
-/* Names a final output, in their order; without any, all tensors that nobody reads are. shape: as
- * the file sees it, as many elements. */
+/* Names a final output; outputs are named in their order. Where none is named, all tensors that no
+ * operator reads are outputs. shape is the output's in the file, of as many elements. */
 enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    const char *name, int id,
                                    const struct vbs_shape *shape) VBS_MUST_CHECK;
 
-/* Sets struct vbs_network's whole. */
+/* Sets whole in struct vbs_network. */
 void vbs_builder_whole(struct vbs_builder *builder);
 
-/* Appends an operator (copied). VBS_FORMAT says what is wrong with it; after a failure the builder
- * can only be freed. */
+/* Appends an operator, which is copied. VBS_FORMAT says what is wrong with it. After a failure the
+ * builder can only be freed. */
 enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                 const struct vbs_node *node) VBS_MUST_CHECK;
 
-/* Whether an operator so far reads the one of this number, 0: the input. */
+/* Gives whether an operator that was added reads the operator id, or (0) the input. */
 bool vbs_builder_is_read(const struct vbs_builder *builder, int id);
 
-/* Number of operators so far. */
+/* The number of operators that were added. */
 int vbs_builder_count(const struct vbs_builder *builder);
 
-/* The operator of a name, or -1; VBS_INPUT_NAME is 0. */
+/* The number of the operator of a name, or -1 where there is none; VBS_INPUT_NAME is 0. */
 int vbs_builder_find(const struct vbs_builder *builder, const char *name);
 
-/* A name known so far that is near to name, or null. */
+/* A name of an operator that is near to name, or null. */
 const char *vbs_builder_nearest(const struct vbs_builder *builder, const char *name);
 
-/* The shape of an operator's output, 0: of the input. */
+/* The shape of the output of an operator, or (0) of the input. */
 const struct vbs_shape *vbs_builder_shape(const struct vbs_builder *builder, int id);
 
-/* Fuses and makes the network. The builder can only be freed then. *line: that of the operator
- * at fault, or 0. */
+/* Fuses operators and makes the network; the builder can only be freed then. After a failure *line
+ * is the line of the operator at fault, or 0. */
 enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_network **network, int *line) VBS_MUST_CHECK;
 

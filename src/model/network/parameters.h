@@ -6,14 +6,16 @@
 
 #include "model/network/values.h"
 
+/* The parameters of one operator. */
 struct vbs_layer_values {
-    const struct vbs_values *of[VBS_N_PARAMETERS]; /* null: seeded */
+    const struct vbs_values *of[VBS_N_PARAMETERS]; /* null: the parameter is seeded */
 };
 
+/* The parameters of a network. */
 struct vbs_parameters {
-    struct vbs_source *source; /* or null; owned by the network */
-    int n_stored;
-    int *first; /* of layer k's operators in values: its own, then the fused ones */
+    struct vbs_source *source; /* null: there is none; owned by the network */
+    int n_stored;              /* parameters that the source has */
+    int *first; /* [k] where layer k begins in values: its own operator, then the fused ones */
     struct vbs_layer_values *values;
 };
 

@@ -1,13 +1,14 @@
-/* Shapes: what an operator makes of its inputs, and how much it has to keep and to do. */
+/* The shape that an operator gives its output, its number of parameters and its work. */
 #ifndef VBS_MODEL_NETWORK_SHAPE_H
 #define VBS_MODEL_NETWORK_SHAPE_H
 
 #include "vbslab/model.h"
 
-/* Spatial dimensions of a shape: 0 for [C] up to 3 for [C, D, H, W]. */
+/* The number of spatial dimensions of a shape: 0 of [C], 3 of [C, D, H, W]. */
 int vbs_shape_n_spatial(const struct vbs_shape *shape);
 
-/* Has 1 to 4 dimensions, all above 0, within the limits of model.h. */
+/* Gives whether a shape has 1 to VBS_MAX_DIMS dimensions, all above 0 and within the limits of
+ * model.h. */
 bool vbs_shape_valid(const struct vbs_shape *shape);
 
 bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b);

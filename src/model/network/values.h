@@ -6,7 +6,7 @@
 
 #include "vbslab/model.h"
 
-/* Element types of ONNX that values may have; all are given as floats. */
+/* The element types of stored values; all are converted to floats. */
 enum vbs_element {
     VBS_F32,
     VBS_F64,
@@ -23,53 +23,58 @@ enum vbs_element {
     VBS_N_ELEMENTS
 };
 
-/* Bytes of one element. */
+/* The bytes of one element. */
 int vbs_element_bytes(enum vbs_element element);
 
-/* Element at *at, any address, little-endian. long double holds all of them exactly where it has 64
- * bits for digits. */
+/* The little-endian element at at, which may be any address. A long double holds every element
+ * exactly where it has 64 bits for digits. */
 long double vbs_element_value(enum vbs_element element, const void *at);
 
-/* Files and pieces of memory that values are read from, and the values. */
+/* The files and the memory that values are read from. Threads may read from one source at the same
+ * time; opening and allocating is for one thread. */
 struct vbs_source;
 
+/* Values of a parameter, and where they are. */
 struct vbs_values {
     const char *name; /* of the initialiser, for messages */
     enum vbs_element element;
     int64_t count;
-    /* Every value is fill (file < 0 and memory null); or little-endian elements in memory; or in
-     * file number file of the source, from byte offset on. */
+    /* Where file is below 0 and memory is null, every value is fill. Else the values are
+     * little-endian elements in memory, or in file number file of the source from byte offset on.
+     */
     double fill;
     const void *memory;
     int file;
     int64_t offset;
-    /* Value i of the parameter is stored at sum of digit d of i (row-major in dim) * stride[d],
-     * in elements; n_dims 0: at i. Lets a transposed matrix be read as it is. */
+    /* Value i of the parameter is element sum over d of digit d of i (row-major in dim) *
+     * stride[d]; where n_dims is 0 it is element i. So a transposed matrix is read as it is stored.
+     */
     int n_dims;
     int64_t dim[VBS_MAX_DIMS], stride[VBS_MAX_DIMS];
     /* Values are multiplied by this after reading, where it is not 0 (alpha of Gemm). */
     double factor;
 };
 
-/* An empty source. Null: out of memory. */
+/* Makes an empty source; null where memory is out. */
 struct vbs_source *vbs_source_new(void);
 void vbs_source_free(struct vbs_source *source);
 
-/* Memory that lives as long as the source, zeroed; null: out of memory. */
+/* Gives n * size zero bytes that live as long as the source; null where memory is out. */
 void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size);
 
-/* Opens a file for reading; *file is its number, the same for the same path. VBS_IO (also when it
- * is no regular file). */
+/* Opens a file for reading. *file is its number, which is the same for the same path; *bytes is its
+ * length. VBS_IO, also where it is no regular file; VBS_NO_MEMORY. */
 enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                 int *file, int64_t *bytes) VBS_MUST_CHECK;
 
-/* Bytes of a file as they are; VBS_IO, also when it ends before. */
+/* Reads bytes of a file as they are. VBS_IO, also where the file ends before. */
 enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
                                 int64_t offset, int64_t bytes, void *to) VBS_MUST_CHECK;
 
-/* Values first .. first + count - 1 as floats. VBS_IO, VBS_FORMAT (not finite). Linear in count.
- * Where strides are not those of dim, pieces of a quarter MiB are read that hold at least one
- * wanted value in 16, or single runs of neighbours: ask for many rows at once. */
+/* Gives the values first..first+count-1 as floats. VBS_IO, VBS_FORMAT (a value is not finite),
+ * VBS_NO_MEMORY. Complexity: O(count). Where the strides are not those of dim, blocks of a quarter
+ * MiB are read of which at least one value in 16 is used, or single runs of neighbours: it is
+ * faster to ask for many rows at once. */
 enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *source,
                                 const struct vbs_values *values, int64_t first, int64_t count,
                                 float *out) VBS_MUST_CHECK;

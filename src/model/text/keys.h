@@ -1,10 +1,10 @@
-/* What stands on an operator's line after its name: key=value words. */
+/* The words key=value that follow the name of an operator on its line. */
 #ifndef VBS_MODEL_TEXT_KEYS_H
 #define VBS_MODEL_TEXT_KEYS_H
 
 #include "vbslab/model.h"
 
-/* One size for all spatial dimensions, or one for each. */
+/* One size for all spatial dimensions, or one size for each. */
 struct vbs_sizes {
     int n;
     int64_t value[VBS_MAX_SPATIAL];
@@ -15,9 +15,9 @@ struct vbs_pads {
 };
 
 struct vbs_keys {
-    char *from; /* null: the line before */
+    char *from; /* null: the operator on the line before */
     int64_t out, groups, size;
-    struct vbs_sizes kernel, stride, dilation; /* kernel.n 0: the whole input */
+    struct vbs_sizes kernel, stride, dilation; /* kernel.n is 0: the whole input */
     struct vbs_pads pad;
     bool bias, affine, round_up, count_pad;
     double alpha, beta, k;
