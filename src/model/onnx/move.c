@@ -238,7 +238,7 @@ static enum vbs_status cut_tensor(struct vbs_onnx_import *im, const struct vbs_o
                                   const struct cut *cut, struct vbs_onnx_state *result)
 {
     const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_SLICE);
-    union vbs_attributes attributes = {.slice = {{0}}};
+    union vbs_attributes attributes = {.slice = {.count = {0}}};
     int first = -1, shift;
     struct vbs_shape view;
 
