@@ -22,34 +22,44 @@ struct vbs_backend_info {
     char device[200];  /* what it would run on */
 };
 
-/* A kernel that somebody wants to run: layer in parts, this part (schedule.h; parts 0 or 1: the
- * whole), on batch samples. */
+/* One kernel that a session is requested to have. */
 struct vbs_requested_kernel {
-    int layer; /* 1..n_layers */
-    int batch;
-    int slice, n_slices;
+    int layer;             /* 1..n_layers of the session */
+    int batch;             /* samples, 1..VBS_MAX_BATCH */
+    int slice, n_slices;   /* slice 1..n_slices of the layer's output channels (schedule.h);
+                              n_slices 0 or 1: the whole layer */
     const char *algorithm; /* as in a profile of this backend */
 };
 
 struct vbs_backend_options {
     size_t struct_size; /* sizeof(struct vbs_backend_options) */
-    /* Everything that can be measured: all algorithms of all layers at these batches. */
+    /* Where requested is null: the session has the kernels of all algorithms of all layers at these
+     * batches, which is everything that can be measured. */
     const int *batches; /* ascending, batches[0] == 1 */
     int n_batches;
-    int threads; /* 0: as many as this process may use */
-    /* Or, where requested is not null, only these, in this order: session->kernels[i] is
-     * requested[i]. The same one twice costs nothing. VBS_NOT_FOUND names the algorithm that this
-     * library on this machine does not have, or not in these parts; VBS_INVALID a layer, batch or
-     * part that cannot be. What a part writes, and where, is the same as what the whole writes
-     * there, to the bit where the library's sums do not depend on the number of channels
-     * (oneDNN 2.6: none seen that do). */
+    /* Threads that compute. 0: as many as OpenMP gives this process. They are counted in a parallel
+     * region: the session's provenance says how many there are. VBS_UNSUPPORTED: OpenMP gives fewer
+     * than this (OMP_THREAD_LIMIT). */
+    int threads;
+    /*
+     * Where requested is not null, the session has these kernels only, in this order:
+     * session->kernels[i] is requested[i]. A kernel that is requested twice is made once.
+     * VBS_NOT_FOUND names an algorithm that this library on this machine does not have, or not in
+     * these slices; VBS_INVALID a layer, batch or slice that cannot be.
+     *
+     * A requested kernel is the one that a session of all kernels has under this name, so its
+     * output is the same to the bit, and what was measured can be run. A slice writes the same
+     * values to the same place as the whole layer, to the bit where the library's sums do not
+     * depend on the number of channels (as far as tests have shown, oneDNN 2.6's never do).
+     */
     const struct vbs_requested_kernel *requested;
     int n_requested;
-    /* Weights are given to every run (struct vbs_operands) and the session keeps none of those that
-     * kernels count in packed_bytes. */
+    /* Every run is given its weights (struct vbs_operands), and the session keeps none of those
+     * that its kernels count in packed_bytes. */
     bool weights_given;
 };
 
+/* A backend. Immutable and static: threads may share it. */
 struct vbs_backend {
     const char *name;
     const char *summary; /* one line */
@@ -57,9 +67,11 @@ struct vbs_backend {
     bool device;         /* sessions have memory of a device, which the host cannot touch */
     void (*probe)(struct vbs_backend_info *info);
     /*
-     * Prepares network for the batches: kernels, packed weights (seeded, scaled so that activations
-     * stay finite). *session is closed by its ops->close, until when it borrows network.
-     * VBS_UNSUPPORTED names layer and reason.
+     * Prepares the kernels and packed weights of a network. Weights that the network has no values
+     * for are made from a seed, and scaled such that activations stay finite. The session borrows
+     * network until its ops->close, which the caller calls. VBS_UNSUPPORTED names the layer and the
+     * reason, or says that the profile would have more than 1,048,576 rows; VBS_INTERRUPTED when
+     * the context asks to stop. Time and memory grow with the number of kernels.
      */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_network *network,
                             const struct vbs_backend_options *options,
@@ -72,6 +84,10 @@ const struct vbs_backend *vbs_backend_at(int index);
 /* By name; VBS_NOT_FOUND suggests the nearest. */
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend) VBS_MUST_CHECK;
+
+/* Whether the times of a profile with this provenance were computed by a model, not measured: its
+ * backend is one of those that run nothing. False where the backend is not known. */
+bool vbs_provenance_modelled(const struct vbs_provenance *provenance);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,14 @@ const struct vbs_backend *vbs_backend_at(int index)
     return index >= 0 && index < N_BACKENDS ? table[index] : NULL;
 }
 
+bool vbs_provenance_modelled(const struct vbs_provenance *provenance)
+{
+    for (int i = 0; provenance->backend && i < N_BACKENDS; i++)
+        if (strcmp(provenance->backend, table[i]->name) == 0)
+            return table[i]->modelled;
+    return false;
+}
+
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend)
 {

@@ -67,7 +67,7 @@ static enum vbs_status build_all(struct od_build *b)
     return status;
 }
 
-/* What is measured in parts: of large weights, with a primitive for one sample. */
+/* What is measured in slices: of large weights, with a primitive for one sample. */
 static enum vbs_status build_in_slices(struct od_build *b)
 {
     struct od_implementations all = {0};
@@ -119,7 +119,7 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
     return status == VBS_OK ? od_implementations_add(b, all, &desc, canonical) : status;
 }
 
-/* One that does not divide, in parts of whole blocks of its weights, which need no other form. */
+/* One that does not divide, in parts of whole blocks of its weights, which need no other format. */
 static enum vbs_status build_matrix_in_slices(struct od_build *b,
                                               const struct od_implementations *all)
 {

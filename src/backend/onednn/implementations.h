@@ -1,4 +1,4 @@
-/* What oneDNN offers for a convolution or inner product. Shared by onednn_c*.c. */
+/* What oneDNN offers for a convolution or inner product.  */
 #ifndef VBS_BACKEND_ONEDNN_CANDIDATES_H
 #define VBS_BACKEND_ONEDNN_CANDIDATES_H
 
@@ -45,7 +45,7 @@ enum vbs_status od_implementations_build(struct od_build *b,
 int64_t od_implementation_bytes(const struct od_implementation *c);
 
 /* Of the candidates that work in its canonical layout and do not divide, the lightest, or the one
- * that is requested, to be measured in parts: these run sample by sample, where heavier ones
+ * that is requested, to be measured in slices: these run sample by sample, where heavier ones
  * (Winograd with larger tiles) are not faster. Null: none. */
 enum vbs_status od_implementations_for_slices(
     struct od_build *b, const struct od_implementations *all,

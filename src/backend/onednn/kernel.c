@@ -101,7 +101,7 @@ enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *m
                         memory);
 }
 
-/* Steps run one after the other, so that one piece serves all their scratchpads. */
+/* Steps run one after the other, so that one range serves all their scratchpads. */
 static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_desc_t pd,
                                       struct od_step *step)
 {

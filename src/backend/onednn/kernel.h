@@ -21,11 +21,11 @@ enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
                               struct od_memory where, void *data,
                               dnnl_memory_t *memory) VBS_MUST_CHECK;
 
-/* A memory object in a piece of scratch of its own. */
+/* A memory object in scratch of its own. */
 enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *md,
                                  dnnl_memory_t *memory) VBS_MUST_CHECK;
 
-/* A piece of scratch of its own: its offset, and memory objects in it. */
+/* Reserves scratch: its offset, and memory objects in it. */
 int64_t od_kernel_reserve(struct od_build *b, int64_t bytes);
 enum vbs_status od_kernel_at(struct od_build *b, const dnnl_memory_desc_t *md, int64_t offset,
                              dnnl_memory_t *memory) VBS_MUST_CHECK;
@@ -61,8 +61,8 @@ enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_
                           struct od_target *target) VBS_MUST_CHECK;
 enum vbs_status od_target_end(struct od_build *b, const struct od_target *target) VBS_MUST_CHECK;
 
-/* Ends it: its scratch and weights are known. form: number of the packed weights, 0 without. It is
- * said to run whole only. */
+/* Ends it: its scratch and weights are known. format: number of the packed weights, 0 where there
+ * are none. It is said to run whole only. */
 void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format);
 
 /* Appends kernel number index once more; both share their objects. */

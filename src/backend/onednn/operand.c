@@ -1,4 +1,4 @@
-/* Constant operands of layers: made from their values whenever a form is packed, as weights are. */
+/* Constant operands of layers: made from their values whenever they are packed, as weights are. */
 #include "backend/onednn/weights.h"
 
 #include "base/fail.h"

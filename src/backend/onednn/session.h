@@ -7,18 +7,22 @@
  * blocks; those zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
  * descriptor treats the padding as channels, which spares oneDNN its own passes of zeroing.
  *
- * A layer may read a tensor in another shape than the tensor's own (views in model.h). Row-major
- * order is what both shapes share, so a tensor that is read so is plain in its canonical layout,
- * but for fully connected layers, whose weights are packed in the order in which the tensor is
- * stored.
+ * A layer may read a tensor in another shape than the tensor's own (views in model.h). Both shapes
+ * have the same row-major order, so the canonical layout of such a tensor is plain. Fully connected
+ * layers are the exception: their weights are packed in the order in which the tensor is stored.
  *
  * A kernel is a list of primitives and plain functions (steps) on memory objects made once at open.
  * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
  * inputs and outputs whose canonical layout is another one are copied in scratch.
  *
- * Weights proper of conv and fc lie in forms (struct od_packed), which kernels share. A kernel says
- * which channels of which form it reads (od_kernel_weights), and its memory objects in OD_WEIGHTS
- * lie from there on; so a run can be given them. All other parameters are OD_FIXED.
+ * The weights proper of conv and fc are packed (struct od_packed), and kernels share them. A kernel
+ * says which channels of which packed weights it reads (od_kernel_weights), and the offsets of its
+ * memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be given
+ * them. All other parameters are OD_FIXED.
+ *
+ * Files, from the lowest: primitive, build, threads, probe; layout, canonical; attributes, weights,
+ * operand, kernel; affine, fused, copy, nest; descriptors, slices, implementations; one file for
+ * each kind of operator; ops and conv; tensors, session, open; onednn, the table.
  */
 #ifndef VBS_BACKEND_ONEDNN_SESSION_H
 #define VBS_BACKEND_ONEDNN_SESSION_H
@@ -27,7 +31,7 @@
 #include "base/arena.h"
 #include <dnnl.h>
 
-#define OD_ALIGNMENT  64 /* bytes, of every piece of scratch */
+#define OD_ALIGNMENT  64 /* bytes, of everything in scratch */
 #define OD_MAX_ROUTES (VBS_MAX_DIMS + 1)
 
 enum od_layout { OD_PLAIN, OD_BLOCKED, OD_CHANNELS_LAST, OD_N_LAYOUTS };
@@ -48,7 +52,7 @@ struct od_tensor {
 enum od_location {
     OD_SRC,     /* input number index */
     OD_DST,     /* the output */
-    OD_WEIGHTS, /* what the kernel reads of its form of weights */
+    OD_WEIGHTS, /* what the kernel reads of its packed weights */
     OD_BUFFER,  /* scratch */
     OD_SCRATCH, /* scratch after all buffers: what primitives ask for, one at a time */
     OD_FIXED    /* parameters: set at open */
@@ -58,7 +62,7 @@ struct od_memory {
     dnnl_memory_t handle;
     enum od_location location;
     int index;
-    int64_t offset; /* bytes behind where its place begins */
+    int64_t offset; /* bytes from the beginning of that location */
 };
 
 /* A step that no primitive does: data are those of its memory objects, in order. Allocates nothing.
@@ -88,20 +92,20 @@ struct od_kernel {
     bool shared;                       /* its objects are those of a kernel before it */
 };
 
-/* Weights or a constant operand in the form that some kernel wants. */
+/* Weights or a constant operand in the format that some kernel reads. */
 struct od_packed {
     struct od_packed *next;
-    dnnl_memory_desc_t md; /* of one piece */
-    int n_blocks;          /* equal parts of the channels, one after the other */
-    int64_t channels;      /* of all pieces: output channels, with padding where that is stored */
+    dnnl_memory_desc_t md; /* of one weight block */
+    int n_blocks;          /* weight blocks: equal ranges of the channels, one after the other */
+    int64_t channels;      /* of all blocks: output channels, with padding where that is stored */
     bool stored;           /* md counts padded channels */
     void *data;            /* null: not packed */
-    int64_t bytes;         /* of all pieces */
+    int64_t bytes;         /* of all blocks */
     int number;            /* 0, 1, ... in the order of their first use in the session */
 };
 
-/* Of a conv, deconv or fc; BatchNorm, Scale and Linear that follow at once are folded in. Of the
- * others that have a constant operand: forms only. */
+/* The weights of a conv, deconv or fc, into which a BatchNorm, Scale or Linear that follows at once
+ * is folded. Other layers that have a constant operand use only `packed`. */
 struct od_weights {
     float *scale; /* [channels of the output]: factor on the seeded weights */
     float *bias;  /* [stored channels of the output]; null: none */
@@ -109,7 +113,7 @@ struct od_weights {
     int n_folded;     /* fused operators that scale and bias contain */
     int n_fused;      /* fused operators after them that are fused */
     int64_t channels; /* of the output, with padding where that is stored */
-    int64_t unit;     /* a part of the layer is a multiple of so many; 0: there are no parts */
+    int64_t unit;     /* a slice has a multiple of so many; 0: there are no slices */
     struct od_packed *packed;
 };
 
@@ -126,7 +130,7 @@ struct od_session {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     int threads;
-    bool weights_given;                /* with every run: no form keeps data */
+    bool weights_given;                /* with every run: packed weights keep no data */
     const struct vbs_network *network; /* borrowed */
     int block;                         /* channels in a block; 1: every canonical layout is plain */
     struct vbs_profile_layer *layers;  /* [n_layers + 1] */
@@ -150,7 +154,7 @@ struct od_build {
     /* Of all kernels only this one, where not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
     struct od_kernel *kernel; /* the one begun last; valid until the next begin */
-    float *plain;             /* room of weights.c; freed by who made the build */
+    float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;
 };
 

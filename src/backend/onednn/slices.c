@@ -1,6 +1,6 @@
 /*
- * Layers on some of their output channels: parts that are requested, and kernels that run a layer
- * part after part.
+ * Layers on some of their output channels: requested slices, and kernels that run a layer
+ * slice after slice.
  *
  * A convolution runs sample by sample, for the channels of one sample lie side by side, so that a
  * range of them is a tensor of its own and nothing is copied. Direct kernels lose nothing by that;
@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows are measured in parts of at most and more than so many bytes, in so many numbers. */
+/* Rows are measured in slices of at most and more than so many bytes, in so many numbers of slices.
+ */
 #define MOST_SLICE_BYTES  ((int64_t)24 << 20)
 #define LEAST_SLICE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
@@ -54,7 +55,7 @@ static bool has_unfused(const struct od_build *b, dnnl_alg_kind_t algorithm)
 
 /* ---- primitives ---- */
 
-/* Weights of count outputs for a way. */
+/* Weights of count outputs. */
 static enum vbs_status slice_weights(struct od_build *b, const struct od_sliceable *sliceable,
                                      int64_t count, dnnl_memory_desc_t *md)
 {
@@ -225,7 +226,7 @@ static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r
     enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
 
     if (status == VBS_OK && !pd)
-        status = od_fail(b, dnnl_unimplemented, "a part");
+        status = od_fail(b, dnnl_unimplemented, "a slice");
     if (status == VBS_OK)
         status = add_parameters(b, r, pd, first, count, args, &n_args);
     for (int i = 0; i < b->batch && status == VBS_OK; i++) {
@@ -294,7 +295,7 @@ static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int6
     enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
 
     if (status == VBS_OK && !pd)
-        status = od_fail(b, dnnl_unimplemented, "a part");
+        status = od_fail(b, dnnl_unimplemented, "a slice");
     if (status != VBS_OK)
         return status;
     dst_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
@@ -353,7 +354,7 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
     return status;
 }
 
-/* ---- kernels that are measured in parts ---- */
+/* ---- kernels that are measured in slices ---- */
 
 bool od_may_run_in_slices(const struct od_build *b)
 {
@@ -363,7 +364,7 @@ bool od_may_run_in_slices(const struct od_build *b)
                         : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;
 }
 
-/* In n parts; nothing where the way has no primitive for a part. */
+/* In n slices; nothing where there is no primitive for a slice. */
 static enum vbs_status build_number(struct od_build *b, const char *name,
                                     const struct od_sliceable *sliceable, int n)
 {

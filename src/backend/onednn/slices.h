@@ -35,20 +35,21 @@ struct od_sliceable {
     bool stored;                  /* md counts padded channels */
 };
 
-/* Whether parts of the whole's weights suit it, so that the layer runs in any number of parts.
- * *ws_bytes: what they need at most. */
+/* Whether it can read slices of the whole's weights, so that the layer runs in any number of
+ * slices. *ws_bytes: what they need at most. */
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
                              bool *divides, int64_t *ws_bytes) VBS_MUST_CHECK;
 
-/* The kernel of the part that is requested of a way that divides. */
+/* The kernel of the requested slice, of an implementation that can run on slices. */
 enum vbs_status od_build_slice(struct od_build *b, const char *name,
                                const struct od_sliceable *sliceable) VBS_MUST_CHECK;
 
-/* Whether b's layer may be worth measuring in parts; with requested: whether that is requested. */
+/* Whether b's layer may be worth measuring in slices; with requested: whether slices are requested.
+ */
 bool od_may_run_in_slices(const struct od_build *b);
 
-/* Kernels of a way in numbers of parts that suit its packed_bytes, or what is requested of them. A
- * way that chooses its weights gets a form of pieces for each number. */
+/* Kernels of an implementation in numbers of slices that suit its packed_bytes, or the requested
+ * one. One that chooses the format of its weights gets weight blocks for each number. */
 enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
                                    const struct od_sliceable *sliceable,
                                    int64_t packed_bytes) VBS_MUST_CHECK;

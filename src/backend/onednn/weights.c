@@ -1,6 +1,7 @@
 /*
  * Weights: made from their seed, or read from their file, whenever a packed weights is packed, so
- * that no plain copy is kept. Forms are shared by all kernels that ask for an equal descriptor.
+ * that no plain copy is kept. Packed weights are shared by all kernels that ask for an equal
+ * descriptor.
  */
 #include "backend/onednn/weights.h"
 
@@ -369,7 +370,7 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
     return status == VBS_OK && !same ? od_convert(b, &plain, values, md, memory) : status;
 }
 
-/* ---- forms ---- */
+/* ---- packed weights ---- */
 
 static bool has_groups(const struct od_build *b)
 {

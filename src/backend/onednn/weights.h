@@ -20,20 +20,21 @@ void od_weights_measure(struct od_build *b);
 enum vbs_status od_weights_init(struct od_build *b) VBS_MUST_CHECK;
 void od_weights_release(struct od_weights *weights);
 
-/* The form of b's layer whose n_blocks equal parts of the channels are md each: one that is known,
- * or a new one. stored: md counts padded channels. VBS_UNSUPPORTED: more than VBS_MAX_FORMATS. */
+/* The packed weights of b's layer that have n_blocks blocks with equal numbers of channels, each
+ * described by md: the ones that are known, or new ones. stored: md counts padded channels.
+ * VBS_UNSUPPORTED: more than VBS_MAX_FORMATS. */
 enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
                                   bool stored, struct od_packed **packed) VBS_MUST_CHECK;
 
-/* Bytes of so many channels of a form: whole units, or all. */
+/* Bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 
-/* The kernel begun last reads channels first.. first + count - 1 of form, and nothing else in
- * OD_WEIGHTS. Packs the form, if the session keeps weights. */
+/* The kernel begun last reads channels first.. first + count - 1 of packed, and nothing else in
+ * OD_WEIGHTS. Packs the weights, if the session keeps weights. */
 enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
                                   int64_t count) VBS_MUST_CHECK;
 
-/* Writes channels first.. first + count - 1 of form to memory. */
+/* Writes channels first.. first + count - 1 of packed to memory. */
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory) VBS_MUST_CHECK;
 
@@ -56,7 +57,7 @@ enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md
 
 /* ---- operand.c ---- */
 
-/* The constant operand of b's layer, whose dimensions plain_md describes, in the form md. It is
+/* The constant operand of b's layer, whose dimensions plain_md describes, in the format md. It is
  * kept and shared as packed weights are. */
 enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plain_md,
                               const dnnl_memory_desc_t *md,

@@ -26,6 +26,11 @@ static void check_table(void)
                (info.device[0] != '\0') == info.usable,
            "'%s' says what it is and whether it can be used", backend->name);
     }
+    ok(vbs_provenance_modelled(&(struct vbs_provenance){.backend = "analytic"}) &&
+           !vbs_provenance_modelled(&(struct vbs_provenance){.backend = "onednn"}) &&
+           !vbs_provenance_modelled(&(struct vbs_provenance){.backend = ""}) &&
+           !vbs_provenance_modelled(&(struct vbs_provenance){0}),
+       "a profile of the analytic backend is modelled, others are not");
     ok(!vbs_backend_at(-1) && !vbs_backend_at(n + 1), "beyond the table there is none");
     found = NULL;
     ok(vbs_backend_find(&ctx, "onednm", &found) == VBS_NOT_FOUND && !found &&
