@@ -80,7 +80,7 @@ static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l
 }
 
 /* One position and whole blocks of channels: the same bytes either way. */
-static bool either_way(int block, const struct vbs_shape *shape)
+static bool is_same_either_way(int block, const struct vbs_shape *shape)
 {
     return vbs_shape_elements(shape) == shape->dim[0] && shape->dim[0] % block == 0;
 }
@@ -100,7 +100,7 @@ enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts
     for (int k = 0; k <= n; k++) {
         const struct vbs_layer *l = &network->layers[k];
         bool plain = !od_can_be_blocked(block, &l->shape) ||
-                     (read_plain[k] && !either_way(block, &l->shape)) ||
+                     (read_plain[k] && !is_same_either_way(block, &l->shape)) ||
                      (k > 0 && (!works_on_blocks(l) || inputs_are_plain(b, l, layouts)));
 
         layouts[k] = plain ? OD_PLAIN : OD_BLOCKED;

@@ -1,4 +1,5 @@
-/* Concat, which oneDNN does well only for one way of lying; and the copies that are as good. */
+/* Concat, which oneDNN does well only in one layout, and copies that do it as well in the others.
+ */
 #include "backend/onednn/operators.h"
 
 #include "base/fail.h"

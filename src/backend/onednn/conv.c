@@ -119,7 +119,8 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
     return status == VBS_OK ? od_implementations_add(b, all, &desc, canonical) : status;
 }
 
-/* One that does not divide, in parts of whole blocks of its weights, which need no other format. */
+/* One that does not divide, in slices of whole blocks of its weights, which need no other format.
+ */
 static enum vbs_status build_matrix_in_slices(struct od_build *b,
                                               const struct od_implementations *all)
 {

@@ -4,7 +4,7 @@
 
 #include "backend/onednn/slices.h"
 
-/* Layouts that a primitive works in; where they are not home, the kernel copies. */
+/* Layouts that a primitive works in; where they are not the canonical ones, the kernel copies. */
 struct od_variant {
     enum od_layout src, dst;
     bool canonical;

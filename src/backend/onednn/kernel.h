@@ -43,8 +43,8 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
 enum vbs_status od_kernel_call(struct od_build *b, od_function *function, const void *plan, int n,
                                const dnnl_memory_t *data) VBS_MUST_CHECK;
 
-/* Input number index in layout, described by md: the tensor itself, or, where its home is another
- * layout, a copy that a step appended here makes. */
+/* Input number index in layout, described by md: the tensor itself, or, where its canonical layout
+ * is another layout, a copy that a step appended here makes. */
 enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
                           const dnnl_memory_desc_t *md, dnnl_memory_t *memory) VBS_MUST_CHECK;
 

@@ -43,7 +43,7 @@ int64_t od_stored_index(const struct od_session *session, const struct od_tensor
 
 bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b);
 
-/* The home of every tensor, layouts[0 .. n_layers]. */
+/* The canonical layout of every tensor, layouts[0 .. n_layers]. */
 enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts) VBS_MUST_CHECK;
 
 /* Describes the inputs of b's layer as it reads them; in the network's order, until one is

@@ -122,9 +122,9 @@ struct od_nest_job {
     od_row *row;
     const void *plan;
     float *const *data;
-    int64_t piece;         /* positions of a row that are one unit */
-    int64_t pieces, units; /* of a row; of all rows */
-    int64_t share;         /* units of a thread's turn */
+    int64_t segment;         /* positions of a row that are one unit */
+    int64_t segments, units; /* of a row; of all rows */
+    int64_t share;           /* units of a thread's turn */
 };
 
 /* Where the operands are at every depth: offset[d] before axis d counts. */
@@ -175,10 +175,10 @@ static void run_units(void *job, int64_t turn)
 
     if (unit >= end)
         return;
-    start_walk(nest, unit / r->pieces, &w);
-    for (int64_t piece = unit % r->pieces; unit < end; unit++) {
-        int64_t first = piece * r->piece;
-        int64_t n = axis->n - first < r->piece ? axis->n - first : r->piece;
+    start_walk(nest, unit / r->segments, &w);
+    for (int64_t segment = unit % r->segments; unit < end; unit++) {
+        int64_t first = segment * r->segment;
+        int64_t n = axis->n - first < r->segment ? axis->n - first : r->segment;
         float *at[OD_OPERANDS];
 
         for (int i = 0; i < OD_OPERANDS; i++) {
@@ -187,8 +187,8 @@ static void run_units(void *job, int64_t turn)
             at[i] = r->data[i] && offset >= 0 ? r->data[i] + offset : NULL;
         }
         r->row(r->plan, axis, first, n, at);
-        if (++piece == r->pieces) {
-            piece = 0;
+        if (++segment == r->segments) {
+            segment = 0;
             next_row(nest, &w);
         }
     }
@@ -200,9 +200,9 @@ void od_nest_run(const struct od_nest *nest, od_row *row, const void *plan, floa
     int64_t n = nest->axes[nest->n_axes - 1].n, cost = nest->cost > 0 ? nest->cost : 1;
     int64_t work = cost, turns;
 
-    r.piece = cost < TURN / 16 ? TURN / cost : 16;
-    r.pieces = (n + r.piece - 1) / r.piece;
-    r.units = r.pieces;
+    r.segment = cost < TURN / 16 ? TURN / cost : 16;
+    r.segments = (n + r.segment - 1) / r.segment;
+    r.units = r.segments;
     for (int d = 0; d < nest->n_axes; d++) {
         work *= nest->axes[d].n;
         if (d < nest->n_axes - 1)

@@ -29,7 +29,7 @@ struct od_nest {
 };
 
 /*
- * A piece of a row: n positions, in which operands go on as axis says, from position first on.
+ * A segment of a row: n positions, in which operands go on as axis says, from position first on.
  * at[i] is where operand i has the row's position 0, or null where it has nothing.
  */
 typedef void od_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,

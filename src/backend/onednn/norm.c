@@ -69,7 +69,7 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
         if (status == VBS_OK)
             status = od_add_vector(b, ids[p], copies * n, vector, n_args, args);
     }
-    /* One copy counts, as at batch 1: the rows of a form read the same weights. */
+    /* One copy counts, as at batch 1: rows of one format read the same weights. */
     *bytes += 2 * n * (int64_t)sizeof *values;
     return status;
 }

@@ -172,7 +172,7 @@ static enum vbs_status init_one(struct od_build *b, const struct vbs_requested_k
 {
     struct od_session *s = b->session;
     struct vbs_requested requested = vbs_requested_read(kernel);
-    bool parts = kernel->n_slices > 1;
+    bool in_slices = kernel->n_slices > 1;
     int first = s->base.n_kernels;
     enum vbs_status status;
 
@@ -186,8 +186,8 @@ static enum vbs_status init_one(struct od_build *b, const struct vbs_requested_k
         return status;
     if (!od_kernels_keep(s, first, kernel->algorithm))
         return vbs_requested_missing(b->ctx, &s->base, kernel);
-    s->offers[first].slice = parts ? kernel->slice : 0;
-    s->offers[first].n_slices = parts ? kernel->n_slices : 0;
+    s->offers[first].slice = in_slices ? kernel->slice : 0;
+    s->offers[first].n_slices = in_slices ? kernel->n_slices : 0;
     return VBS_OK;
 }
 

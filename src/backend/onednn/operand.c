@@ -5,20 +5,20 @@
 
 #include <stdlib.h>
 
-/* Values as plain_md says into form->data as form->md says. */
+/* Values as plain_md says into made->data as made->md says. */
 static enum vbs_status fill(struct od_build *b, const dnnl_memory_desc_t *plain_md,
-                            struct od_packed *form)
+                            struct od_packed *made)
 {
     int64_t n = vbs_shape_elements(&b->l->operand);
-    bool direct = dnnl_memory_desc_equal(plain_md, &form->md);
-    float *values = direct ? form->data : od_alloc(n * (int64_t)sizeof *values);
+    bool direct = dnnl_memory_desc_equal(plain_md, &made->md);
+    float *values = direct ? made->data : od_alloc(n * (int64_t)sizeof *values);
     enum vbs_status status = values ? VBS_OK : vbs_no_memory(b->ctx);
 
     if (status == VBS_OK)
         status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND, 0, n,
                                       values);
     if (status == VBS_OK && !direct)
-        status = od_convert(b, plain_md, values, &form->md, form->data);
+        status = od_convert(b, plain_md, values, &made->md, made->data);
     if (!direct)
         free(values);
     return status;
@@ -26,9 +26,9 @@ static enum vbs_status fill(struct od_build *b, const dnnl_memory_desc_t *plain_
 
 static const struct od_packed *find(const struct od_weights *w, const dnnl_memory_desc_t *md)
 {
-    for (const struct od_packed *form = w->packed; form; form = form->next)
-        if (dnnl_memory_desc_equal(&form->md, md))
-            return form;
+    for (const struct od_packed *made = w->packed; made; made = made->next)
+        if (dnnl_memory_desc_equal(&made->md, md))
+            return made;
     return NULL;
 }
 
@@ -37,7 +37,7 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
 {
     struct od_weights *w = &b->session->weights[b->layer];
     int number = w->packed ? w->packed->number + 1 : 0;
-    struct od_packed *form;
+    struct od_packed *made;
     enum vbs_status status;
 
     *packed = find(w, md);
@@ -47,21 +47,21 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s' packs its operand in more than %d ways; measure fewer batches",
                         b->l->name, VBS_MAX_FORMATS);
-    form = malloc(sizeof *form);
-    if (!form)
+    made = malloc(sizeof *made);
+    if (!made)
         return vbs_no_memory(b->ctx);
-    *form = (struct od_packed){
+    *made = (struct od_packed){
         .md = *md, .bytes = (int64_t)dnnl_memory_desc_get_size(md), .number = number};
-    form->data = od_alloc(form->bytes);
-    status = form->data ? fill(b, plain_md, form) : vbs_no_memory(b->ctx);
+    made->data = od_alloc(made->bytes);
+    status = made->data ? fill(b, plain_md, made) : vbs_no_memory(b->ctx);
     if (status != VBS_OK) {
-        free(form->data);
-        free(form);
+        free(made->data);
+        free(made);
         return status;
     }
-    form->next = w->packed;
-    w->packed = form;
-    *packed = form;
+    made->next = w->packed;
+    w->packed = made;
+    *packed = made;
     return VBS_OK;
 }
 

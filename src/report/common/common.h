@@ -4,6 +4,7 @@
 #define VBS_REPORT_COMMON_COMMON_H
 
 #include "base/text.h"
+#include "vbslab/backend.h"
 #include "vbslab/report.h"
 
 /* Columns that text takes on a terminal, counting every character as one. */
@@ -38,9 +39,6 @@ char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE]);
 
 /* A time in us, ms or s by its size, in four digits: "46.75 ms". Returns buffer. */
 char *vbs_form_time(double us, char buffer[VBS_FORM_US_SIZE]);
-
-/* True where a backend computed the times and nothing was run. */
-bool vbs_form_is_modelled(const struct vbs_provenance *provenance);
 
 /* Row of budget b and planner p. */
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p);

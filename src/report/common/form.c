@@ -1,7 +1,6 @@
 #include "report/common/common.h"
 
 #include "base/utf8.h"
-#include "vbslab/backend.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -147,13 +146,6 @@ const struct vbs_compare_row *vbs_form_fastest(const struct vbs_compare *compare
             fastest = row;
     }
     return fastest;
-}
-
-bool vbs_form_is_modelled(const struct vbs_provenance *provenance)
-{
-    const struct vbs_backend *backend;
-
-    return vbs_backend_find(NULL, provenance->backend, &backend) == VBS_OK && backend->modelled;
 }
 
 char *vbs_form_time(double us, char buffer[VBS_FORM_US_SIZE])

@@ -226,7 +226,7 @@ static void add_note(struct vbs_text *script, int number, const struct vbs_compa
     const struct vbs_provenance *from = &compare->judge;
     struct vbs_text note = {0};
 
-    if (vbs_form_is_modelled(from))
+    if (vbs_provenance_modelled(from))
         vbs_text_add(&note, "modelled, not measured");
     else
         add_device(&note, from);

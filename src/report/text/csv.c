@@ -103,7 +103,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     add_weights(text, compare, row);
     add_number(text, compare->bound_us[b]);
     add_provenance(text, compare->hash, &compare->provenance);
-    vbs_text_addf(text, ",%s,%s", vbs_form_is_modelled(&compare->provenance) ? "true" : "false",
+    vbs_text_addf(text, ",%s,%s", vbs_provenance_modelled(&compare->provenance) ? "true" : "false",
                   compare->judge_hash);
     vbs_text_add(text, "\n");
 }

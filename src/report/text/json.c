@@ -146,7 +146,7 @@ static bool set_provenance(json_t *object, const char *key, const char *hash,
         set(made, "library", string(from->library)) && set(made, "device", string(from->device)) &&
         set(made, "threads", from->threads ? json_integer(from->threads) : json_null()) &&
         set(made, "date", string(from->date)) &&
-        set(made, "modelled", json_boolean(vbs_form_is_modelled(from))))
+        set(made, "modelled", json_boolean(vbs_provenance_modelled(from))))
         return set(object, key, made);
     json_decref(made);
     return false;

@@ -85,7 +85,7 @@ static void add_weights(struct vbs_text *line, const struct vbs_compare *compare
 void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
                           const char *time_name, int width)
 {
-    bool modelled = vbs_form_is_modelled(&compare->provenance);
+    bool modelled = vbs_provenance_modelled(&compare->provenance);
     char time[VBS_FORM_US_SIZE];
     struct vbs_text line = {0};
 
@@ -342,7 +342,7 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare, 
                       "the %s%s), not what differs from run to run",
                       VBS_NOISE_REPLICATES, SOURCES[compare->intervals],
                       compare->weights == VBS_WEIGHTS_INCLUDED ? ", copies as exact" : "");
-    else if (is_feasible(compare) && !vbs_form_is_modelled(&compare->judge))
+    else if (is_feasible(compare) && !vbs_provenance_modelled(&compare->judge))
         vbs_text_add(&line, "times are taken as exact: the profile has no intervals of them");
     end_paragraph(text, &line, width);
 }
@@ -352,7 +352,7 @@ static void add_caution(struct vbs_text *text, const struct vbs_compare *compare
 {
     struct vbs_text line = {0};
 
-    if (vbs_form_is_modelled(&compare->judge))
+    if (vbs_provenance_modelled(&compare->judge))
         vbs_text_add(&line, "times are modelled, not measured");
     else if (compare->self_judged)
         vbs_text_add(&line, "planned and judged on the same measurements: a part of each gain may "
