@@ -235,10 +235,12 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
     struct vbs_frontier *found = NULL;
     enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);
 
+    options.progress = cli_progress(cli);
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)
         status = vbs_solver_frontier(&cli->ctx, solver, &found);
+    cli_progress_end(cli);
     if (status == VBS_INFEASIBLE)
         status = cli_explain(cli, planner, problem, solver, INT64_MAX);
     if (status == VBS_OK)
@@ -293,6 +295,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_NODE_LIMIT},
+    {CLI_OPTION_SEED},
     {CLI_OPTION_TABLE},
     {"csv", "FILE", "write the curve as CSV; - is standard output"},
     {"json", "FILE", "write the curve as JSON; - is standard output"},

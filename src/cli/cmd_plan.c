@@ -18,10 +18,12 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
         status = vbs_fail(&cli->ctx, VBS_USAGE, "--table %.40s is more than --memory %.40s",
                           cli_value(cli, values, "table"), cli_value(cli, values, "memory"));
     options.most_bytes = memory_bytes;
+    options.progress = cli_progress(cli);
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)
         status = vbs_solver_plan(&cli->ctx, solver, memory_bytes, &schedule);
+    cli_progress_end(cli);
     if (status == VBS_INFEASIBLE && solver)
         status = cli_explain(cli, planner, problem, solver, memory_bytes);
     if (status == VBS_OK && json)
@@ -82,6 +84,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_NODE_LIMIT},
+    {CLI_OPTION_SEED},
     {CLI_OPTION_TABLE},
     {CLI_OPTION_ROWS},
     {"json", "FILE", "write the schedule; - is standard output, instead of the table"},

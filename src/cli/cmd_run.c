@@ -237,6 +237,8 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {CLI_OPTION_TIME_LIMIT},
+    {CLI_OPTION_NODE_LIMIT},
+    {CLI_OPTION_SEED},
     {"model", "MODEL", "the network, where the profile does not say where it is"},
     {"input", "FILE.npy",
      "samples, floats of shape [R, ...] as the network's input (default: seeded values); - is "

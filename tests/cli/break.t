@@ -137,6 +137,19 @@ report $? "and leaves the file that was there"
 stops frontier vgg-16 --planner dp-vbs --request 4096
 stops compare vgg-16 --request 4096 --memory 1GiB
 
+# A search gives what it has found; what it had found by then is not known here.
+env --default-signal=INT "$VBSLAB" plan "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --memory 20MiB \
+    --time-limit 600 >out 2>err &
+pid=$!
+wait_for_handler $pid
+sleep 1
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'interrupted' err &&
+    { [ ! -s out ] || grep -q 'planner optimal' out; }
+report $? "SIGINT ends a search, which gives its best schedule so far"
+
 # Waiting for input ends too.
 mkfifo input
 env --default-signal=INT "$VBSLAB" plan - --planner fbs --memory 7 <input >out 2>err &

@@ -48,6 +48,22 @@ prints "and joint with weights included" "planner joint" \
 prints "frontier takes dp-vbs+" "planner dp-vbs+" frontier example.csv --request 2
 prints "rows are those of mmcnn" "conv1" plan alexnet --rows --memory 50MiB
 
+# --- searches with limits ---
+
+search="plan $ROOT/db/profiles/alexnet-a.csv --planner optimal --memory 4MiB --request 6 --json -"
+run $search --node-limit 2000
+sed '/"solver"/d' out >want
+run $search --node-limit 2000
+sed '/"solver"/d' out >got
+[ $code -eq 0 ] && [ -s want ] && cmp -s want got
+report $? "a limit of states makes a search reproducible"
+refuses "a limit of states for a planner that does not search" 2 "--node-limit is for planner optimal; dp-vbs" \
+    plan example.csv --planner dp-vbs --memory 7 --node-limit 10
+refuses "a time limit for a planner that does not search" 2 "--time-limit is for planner optimal or joint" \
+    plan example.csv --planner dp-vbs --memory 7 --time-limit 10
+refuses "no states" 2 "--node-limit 0 is out of range" \
+    plan example.csv --planner optimal --memory 7 --node-limit 0
+
 # --- weights outside the budget ---
 
 "$VBSLAB" --db weights.sqlite measure --quiet --backend analytic alexnet >/dev/null

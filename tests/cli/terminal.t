@@ -24,7 +24,7 @@ fits()
     columns=$1
     shift
     "$VBSLAB" "$@" >plain 2>err
-    on_terminal "stty cols $columns; '$VBSLAB' $*"
+    on_terminal "stty cols $columns; '$VBSLAB' $* 2>/dev/null"
     sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
     words plain >want
     words out >got
@@ -51,6 +51,12 @@ tr -d '\r' <out >seen
 "$VBSLAB" models --csv >plain
 cmp -s seen plain
 report $? "CSV is never divided"
+
+# --- progress ---
+
+on_terminal "'$VBSLAB' plan '$ROOT/db/profiles/resnet-50-a.csv' --planner optimal --memory 20MiB --time-limit 1"
+[ $code -eq 0 ] && grep -q '\[[#.]*\] *[0-9]*%.* left ' out
+report $? "planning shows how far it is"
 
 # --- colour ---
 

@@ -354,6 +354,8 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
     }
+    if (schedule->solver.interrupted)
+        cli_warn(cli, "interrupted: this is the best schedule that was found by then");
     cli_flow_begin(cli);
     print_head(schedule);
     print_times(schedule, compute_us);

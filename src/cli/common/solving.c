@@ -1,6 +1,7 @@
 #include "cli/common/solving.h"
 
 #include "base/fail.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/number.h"
 
@@ -23,26 +24,57 @@ static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *pla
     return status;
 }
 
+/* Refuses an option of searches where planner has no use for it. */
+static enum vbs_status check_search(struct cli *cli, const struct vbs_planner *planner,
+                                    const char *option, bool joint_too)
+{
+    const char *name = vbs_planner_name(planner);
+
+    if (strcmp(name, "optimal") == 0 || (joint_too && strcmp(name, "joint") == 0))
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, VBS_USAGE, "--%s is for planner optimal%s; %s does not search",
+                    option, joint_too ? " or joint" : "", name);
+}
+
+/* How far the searches of optimal and joint go. */
+static enum vbs_status read_limits(struct cli *cli, const char *const *values,
+                                   const struct vbs_planner *planner,
+                                   struct vbs_solver_options *options)
+{
+    const char *limit = cli_value(cli, values, "time-limit");
+    const char *nodes = cli_value(cli, values, "node-limit");
+    const char *seed = cli_value(cli, values, "seed");
+    int64_t number = 0;
+    enum vbs_status status = VBS_OK;
+
+    if (limit)
+        status = check_search(cli, planner, "time-limit", true);
+    if (status == VBS_OK && limit)
+        status =
+            cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
+    if (status == VBS_OK && nodes)
+        status = check_search(cli, planner, "node-limit", false);
+    if (status == VBS_OK && nodes)
+        status =
+            vbs_parse_int(&cli->ctx, "--node-limit", nodes, 1, INT64_MAX, &options->node_limit);
+    if (status == VBS_OK && seed)
+        status = check_search(cli, planner, "seed", false);
+    if (status == VBS_OK && seed)
+        status = vbs_parse_int(&cli->ctx, "--seed", seed, 0, INT64_MAX, &number);
+    options->seed = (uint64_t)number;
+    return status;
+}
+
 enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,
                                         const struct vbs_planner *planner,
                                         struct vbs_solver_options *options)
 {
-    const char *limit = cli_value(cli, values, "time-limit");
     const char *step = cli_value(cli, values, "table");
+    enum vbs_status status = VBS_OK;
 
-    if (step) {
-        enum vbs_status status = read_table(cli, planner, step, &options->table_bytes);
-
-        if (status != VBS_OK)
-            return status;
-    }
-    if (!limit)
-        return VBS_OK;
-    if (strcmp(vbs_planner_name(planner), "optimal") != 0)
-        return vbs_fail(&cli->ctx, VBS_USAGE,
-                        "--time-limit is for planner optimal; %s does not search",
-                        vbs_planner_name(planner));
-    return cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &options->time_limit_s);
+    if (step)
+        status = read_table(cli, planner, step, &options->table_bytes);
+    return status == VBS_OK ? read_limits(cli, values, planner, options) : status;
 }
 
 enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,

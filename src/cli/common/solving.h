@@ -7,8 +7,16 @@
 /* An option of several commands, for an initializer. */
 #define CLI_OPTION_TIME_LIMIT                                                                      \
     "time-limit", "SECONDS",                                                                       \
-        "planner optimal: end the search of a budget after this time with the best schedule so "   \
-        "far and its proven gap (default 60)"
+        "planners optimal (default 60) and joint (default none): end the search of a budget "      \
+        "after "                                                                                   \
+        "this time with the best schedule so far and its gap"
+
+#define CLI_OPTION_NODE_LIMIT                                                                      \
+    "node-limit", "N",                                                                             \
+        "planner optimal: end the search of a budget after N states instead, so that every "       \
+        "machine finds the same schedule"
+
+#define CLI_OPTION_SEED "seed", "N", "planner optimal: where its local search begins (default 0)"
 
 #define CLI_OPTION_TABLE                                                                           \
     "table", "STEP",                                                                               \

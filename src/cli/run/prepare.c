@@ -170,8 +170,10 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
     job->request = p->problem.request;
     if (status == VBS_OK && !job->outputs)
         status = run_take_data(job);
+    options.progress = cli_progress(job->cli);
     if (status == VBS_OK)
         status = vbs_solver_new(&job->cli->ctx, p->planner, &p->problem, &options, &p->solver);
+    cli_progress_end(job->cli);
     return status;
 }
 
@@ -180,6 +182,7 @@ static enum vbs_status plan(struct run_job *job, struct planning *p, int64_t byt
     struct vbs_schedule *schedule = NULL;
     enum vbs_status status = vbs_solver_plan(&job->cli->ctx, p->solver, bytes, &schedule);
 
+    cli_progress_end(job->cli);
     if (status != VBS_OK)
         return status;
     vbs_schedule_free(job->schedule);
