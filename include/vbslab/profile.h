@@ -4,6 +4,8 @@
  * A profile is immutable and self-contained. Times are microseconds of the whole batch, never per
  * sample. Bytes of activations grow linearly with the batch and are kept per sample. Every layer
  * has the same batches, batch 1 among them; at each it has one or more rows, one per algorithm.
+ *
+ * Threads: a profile is immutable and may be shared; a builder belongs to one thread.
  */
 #ifndef VBSLAB_PROFILE_H
 #define VBSLAB_PROFILE_H
@@ -30,9 +32,10 @@ struct vbs_profile_layer {
      * a step adds max(0, out_bytes - bytes so freed). */
     bool in_place;
     /* Output channels that have weights of their own, counted in the units that kernels cannot
-     * divide (blocks of channels): of these a part is made (schedule.h). 0: not known; weights are
-     * then divided by the byte, as MMCNN does. The onednn backend counts the blocks of its layouts,
-     * 8 or 16 channels each, for a fc also single channels where they make no whole blocks. */
+     * divide (blocks of channels). A slice of the layer (schedule.h) is a number of these. 0: not
+     * known; weights are then divided by the byte, as MMCNN does. The onednn backend counts the
+     * blocks of its layouts, 8 or 16 channels each, and for an fc layer single channels where they
+     * make no whole blocks. */
     int channels;
 };
 
@@ -41,15 +44,17 @@ struct vbs_profile_row {
     int algorithm;    /* index into the profile's algorithms */
     double time_us;   /* whole batch: the median where measured; finite, >= 0 */
     int64_t ws_bytes; /* scratch during the step */
-    /* Weights as this algorithm packs them: once for the layer, whatever the batch. Rows of a layer
-     * with the same form read the same packed weights, and have the same weight_bytes; another form
-     * is another copy. A builder takes 0 for the layer's weight_bytes. */
+    /* Bytes of the weights as this algorithm packs them: once for the layer, whatever the batch.
+     * Rows of a layer with the same format read the same packed weights and have the same
+     * weight_bytes; another format is another copy. A builder takes 0 for the layer's own
+     * weight_bytes. */
     int64_t weight_bytes;
     int format; /* 0, 1, ... < VBS_MAX_FORMATS */
-    /* In how many parts the layer can run (schedule.h), each in its share of the time: 0: in any
-     * number that vbs_profile_divisible allows; 1: never; n > 1: whole or in n parts, as it was
-     * measured: time_us is that of all parts, ws_bytes of one. n divides channels, if these are
-     * known. A profile in which any row says other than 0 says it of all. */
+    /* In how many slices the layer can run (schedule.h), each in its share of the time. 0: in any
+     * number that vbs_profile_divisible allows; 1: it cannot be divided; n > 1: whole or in n
+     * slices, as it was measured: time_us is that of all slices together, ws_bytes that of one. n
+     * divides channels, if these are known. In a profile where any row has a number other than 0,
+     * every row has its own. */
     int n_slices;
     /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
     double mad_us, low_us, high_us;
@@ -105,7 +110,7 @@ struct vbs_provenance {
 
 /* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns.
  */
-#define VBS_PROVENANCE_TEXTS(X)                                                                  \
+#define VBS_PROVENANCE_TEXTS(X)                                                                    \
     X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
 
 struct vbs_profile {
@@ -140,19 +145,19 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
 /* Bytes of the weights of all layers, each once, whatever the packing. O(layers). */
 int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile);
 
-/* Bytes of a layer's weights as the rows with form pack them; the layer's weight_bytes where no row
- * has that form. O(rows of the layer). */
+/* Bytes of a layer's weights as the rows of that format pack them; the layer's weight_bytes where
+ * no row has the format. O(rows of the layer). */
 int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format);
 
-/* True where layer can run row in any number of parts, each in its share of the row's time. Not in
- * place, and not where the row says otherwise (parts); also not where the algorithm transforms its
- * weights, and so its input, once for every part (Winograd): it packs them to more than 9/8 of the
- * layer's. */
+/* True where the layer can run the row in any number of slices, each in its share of the row's
+ * time. False for a layer in place, for a row that says otherwise (n_slices), and where the
+ * algorithm transforms its weights, and so its input, once for every slice (Winograd): such an
+ * algorithm packs them to more than 9/8 of the layer's bytes. */
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
                            const struct vbs_profile_row *row);
 
-/* True where layer can run row in n parts: whole (n 1), as it was measured, or as divisible. No
- * part is without a channel, if these are known. */
+/* True where the layer can run the row in n slices: whole (n 1), as it was measured, or as
+ * divisible. No slice is without a channel, if these are known. */
 bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                          int n);
 
@@ -180,14 +185,14 @@ struct vbs_sample_source {
  * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
  * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
  * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
- * produce (less is allowed: a layer may read a part), rows of one form of a layer whose
- * weight_bytes differ, parts that are not alike in channels, or in place, names that are not UTF-8
- * or have VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
+ * produce (less is allowed: a layer may read a part), rows of one format of a layer whose
+ * weight_bytes differ, slices with different numbers of channels, or in place, names that are not
+ * UTF-8 or have VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
  * + largest ws_bytes + sum of weights fits in 63 bits, so that no planner's sum overflows; the
- * weights of a layer are its own or those of all its forms, whichever are more.
+ * weights of a layer are its own or those of all its formats, whichever are more.
  */
 struct vbs_profile_builder;
 

@@ -1,6 +1,8 @@
 /*
  * vbslab/report.h - comparisons of planners, as table, JSON, CSV and plot; replays and runs as
  * pictures.
+ *
+ * Threads: a comparison is immutable and may be shared; each call needs a context of its own.
  */
 #ifndef VBSLAB_REPORT_H
 #define VBSLAB_REPORT_H
@@ -135,7 +137,7 @@ struct vbs_compare_options {
  * Intervals show the noise of the judge's times, plans being what they are: in each of 999 draws
  * every row's median is drawn anew from its samples (or from its own interval), the same for all
  * schedules that run the row, and both clocks run anew where weights are copied (in the times of
- * the channel, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th
+ * the link, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th
  * largest gain. The same judge gives the same intervals to the byte, whatever else is compared. Two
  * things are not in them. What differs from one run of the measurement to the next on the same
  * machine: of gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that

@@ -77,7 +77,7 @@ enum vbs_status vbs_builder_check(struct vbs_ctx *ctx, struct vbs_profile_builde
 
 /* ---- copy.c ---- */
 
-/* The builder's copies and their channels into profile; false when memory is out. */
+/* The builder's copies and their links into profile; false when memory is out. */
 bool vbs_builder_copies(const struct vbs_profile_builder *builder, struct vbs_arena *arena,
                         struct vbs_profile *profile);
 

@@ -187,7 +187,7 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
-/* Rows of a layer with the same form read the same weights. *next is the layer's first row, then
+/* Rows of a layer with the same format read the same weights. *next is the layer's first row, then
  * that of the layer after it; *bytes is what all its forms take together. */
 static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int id, size_t *next, int64_t *bytes)

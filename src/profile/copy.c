@@ -1,5 +1,5 @@
 /*
- * Copies: collecting their sizes, and the channel that fits them.
+ * Copies: collecting their sizes, and the link that fits them.
  *
  * A copy of x bytes takes time = latency + x / rate. Its errors grow with it, so the fit is of
  * least squares of the relative errors: weights 1 / time^2. Bytes and times are divided by their
@@ -139,7 +139,7 @@ enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile
     return VBS_OK;
 }
 
-/* ---- the channel ---- */
+/* ---- the link ---- */
 
 static bool is_rate(double bytes_per_us)
 {

@@ -74,14 +74,14 @@ int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile)
     return bytes;
 }
 
-int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int form)
+int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format)
 {
     for (int i = 0; i < profile->n_batches; i++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
 
         for (int a = 0; a < n_rows; a++)
-            if (rows[a].format == form)
+            if (rows[a].format == format)
                 return rows[a].weight_bytes;
     }
     return profile->layers[layer].weight_bytes;

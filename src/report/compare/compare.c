@@ -257,7 +257,7 @@ static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *qu
     enum vbs_status status = VBS_OK;
 
     judged.profile = question->judge;
-    judged.copy = vbs_judge_channel(question->judge, &judged.copy);
+    judged.copy = vbs_judge_link(question->judge, &judged.copy);
     if (!question->self_judged)
         judged.latency_us = 0; /* the schedules need not keep it by the judge's times */
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++)
@@ -318,15 +318,15 @@ static int64_t *copy_budgets(struct vbs_arena *arena, const struct vbs_budgets *
     return copy;
 }
 
-static struct vbs_link copy_channel(struct vbs_arena *arena, const struct vbs_problem *problem,
-                                    bool *failed)
+static struct vbs_link copy_link(struct vbs_arena *arena, const struct vbs_problem *problem,
+                                 bool *failed)
 {
-    struct vbs_link channel = problem->copy;
+    struct vbs_link link = problem->copy;
 
     if (problem->weights == VBS_WEIGHTS_EXCLUDED)
         return (struct vbs_link){0};
-    channel.source = copy_text(arena, channel.source ? channel.source : "", failed);
-    return channel;
+    link.source = copy_text(arena, link.source ? link.source : "", failed);
+    return link;
 }
 
 /* All of a comparison but bounds and rows, which are zero; null: out of memory. */
@@ -348,7 +348,7 @@ static struct owned_compare *new_compare(const struct vbs_problem *problem,
         .io = problem->io,
         .latency_bound_us = problem->latency_us,
         .weights = problem->weights,
-        .copy = copy_channel(arena, problem, &failed),
+        .copy = copy_link(arena, problem, &failed),
         .weight_bytes = vbs_profile_weight_bytes(problem->profile),
         .provenance = copy_provenance(arena, &problem->profile->provenance, &failed),
         .judge = copy_provenance(arena, &judge->provenance, &failed),

@@ -72,7 +72,7 @@ static bool same_copies(const struct vbs_profile *a, const struct vbs_profile *b
     return true;
 }
 
-struct vbs_link vbs_judge_channel(const struct vbs_profile *judge, const struct vbs_link *asked)
+struct vbs_link vbs_judge_link(const struct vbs_profile *judge, const struct vbs_link *asked)
 {
     const struct vbs_copy *own = asked->source ? vbs_profile_copy(judge, asked->source) : NULL;
 

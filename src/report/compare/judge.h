@@ -14,8 +14,8 @@ enum vbs_status vbs_judge_check(struct vbs_ctx *ctx, const struct vbs_profile *p
 bool vbs_judge_is_same(const struct vbs_profile *a, const struct vbs_profile *b,
                        enum vbs_weights weights);
 
-/* What copies take by the judge that take asked by plan: its own channel of that source, or, where
+/* What copies take by the judge that take asked by plan: its own link of that source, or, where
  * it has none, the same (as vbs_replay_run does). */
-struct vbs_link vbs_judge_channel(const struct vbs_profile *judge, const struct vbs_link *asked);
+struct vbs_link vbs_judge_link(const struct vbs_profile *judge, const struct vbs_link *asked);
 
 #endif

@@ -19,7 +19,7 @@
  * one sum, and so no interval of a time is given.
  *
  * Where weights are copied, time is no sum: in each replicate both clocks run anew (clocks.c), with
- * copies as exact as the channel has them.
+ * copies as exact as the link has them.
  *
  * Rows are taken to err independently of each other. A row's random numbers depend on the row
  * alone, so that no interval depends on which others are asked for, or in which order.
@@ -392,14 +392,14 @@ static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
 {
     struct clock_source source = {.noise = noise, .schedule = schedule};
     struct vbs_clock_rows rows = {.self = &source, .find = find_draws};
-    struct vbs_link channel = vbs_judge_channel(noise->judge, &schedule->copy);
+    struct vbs_link link = vbs_judge_link(noise->judge, &schedule->copy);
     double *times_us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *times_us);
     enum vbs_status status;
     bool known;
 
     if (!times_us)
         return vbs_no_memory(ctx);
-    status = vbs_clocks_run(ctx, noise->judge, schedule, &channel, &rows, VBS_NOISE_REPLICATES,
+    status = vbs_clocks_run(ctx, noise->judge, schedule, &link, &rows, VBS_NOISE_REPLICATES,
                             times_us, &known);
     if (status == VBS_OK && known)
         mix->replicates_us = times_us;
