@@ -26,12 +26,12 @@ static void print_bytes(int64_t bytes)
 /* What stands before the layer of a step: "load of ", nothing where it computes. */
 static const char *before_layer(const struct vbs_step *step)
 {
-    static const char *const WORDS[] = {"", "load of ", "drop of "};
+    static const char *const WORDS[] = {"", "load of ", "eviction of "};
 
     return WORDS[step->op];
 }
 
-/* And behind it: " at batch 2, part 1 of 3". */
+/* And behind it: " at batch 2, slice 1 of 3". */
 static const char *behind_layer(const struct vbs_step *step, char *buffer, size_t size)
 {
     char batch[32] = "", part[40] = "";
@@ -39,7 +39,7 @@ static const char *behind_layer(const struct vbs_step *step, char *buffer, size_
     if (step->op == VBS_STEP_COMPUTE)
         snprintf(batch, sizeof batch, " at batch %d", step->batch);
     if (step->n_slices > 1)
-        snprintf(part, sizeof part, ", part %d of %d", step->slice, step->n_slices);
+        snprintf(part, sizeof part, ", slice %d of %d", step->slice, step->n_slices);
     snprintf(buffer, size, "%s%s", batch, part);
     return buffer;
 }

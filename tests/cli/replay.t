@@ -142,9 +142,9 @@ judges 'that weights count' 0 'peak     175 bytes in step 5 of 5' weighted.csv c
 judges 'residents' 0 'weights  160 bytes resident' weighted.csv held.json
 judges 'no copies' 0 'copy     nothing' weighted.csv held.json
 judges 'a load that breaks the budget' 3 "schedule breaks its budget of 120 bytes: step 2, load of layer \
-'L2', part 1 of 2, is 10 bytes over; the least budget that works is 175 bytes" \
+'L2', slice 1 of 2, is 10 bytes over; the least budget that works is 175 bytes" \
     weighted.csv copied.json --memory 120
-judges 'where' 3 "fits     no, first in step 2 of 5, load of layer 2 'L2', part 1 of 2 by 10 bytes" \
+judges 'where' 3 "fits     no, first in step 2 of 5, load of layer 2 'L2', slice 1 of 2 by 10 bytes" \
     weighted.csv copied.json --memory 120
 judges 'weights that are not there' 1 \
     "step 1 of 2, layer 1 'L1' at batch 1: its weights are not all there" weighted.csv bare.json

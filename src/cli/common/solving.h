@@ -29,7 +29,7 @@
 /* Where weights live, and how they come in where that is inside. */
 #define CLI_OPTION_WEIGHTS                                                                         \
     "weights", "WHERE",                                                                            \
-        "excluded: outside the budget; included: inside, resident or copied in parts (default "    \
+        "excluded: outside the budget; included: inside, resident or copied in slices (default "   \
         "excluded; mmcnn, vdnn and joint: included)"
 
 #define CLI_OPTION_COPY                                                                            \
