@@ -1,15 +1,17 @@
 /*
- * vbslab/place.h - the placement planner: offsets for buffers whose lives are known beforehand.
+ * vbslab/place.h - offset allocation: offsets for buffers whose lifetimes are known beforehand.
  *
- * Offline dynamic storage allocation, with stacks. An item is a rigid stack of
- * rectangles: each lives through the steps [lower, upper) and takes the bytes
- * [offset, offset + size) of the item. A plain buffer is an item of one rectangle at offset 0; the
- * samples of a tensor that must lie side by side, but begin and end to live at different steps, are
- * an item with a rectangle for each. Bytes of an item that no living rectangle takes are free for
- * others. A placement gives each item its offset, so that no two rectangles of different items
- * that share a step share a byte.
+ * This is offline dynamic storage allocation, with rigid groups. An item is a rigid group of
+ * rectangles: each lives through the steps [lower, upper) and takes the bytes [offset, offset +
+ * size) of the item. A plain buffer is an item of one rectangle at offset 0; the samples of a
+ * tensor that must lie side by side, but begin and end to live at different steps, are an item with
+ * a rectangle for each. Bytes of an item that no living rectangle takes are free for others. A
+ * placement gives each item its offset, so that no two rectangles of different items that share a
+ * step share a byte.
  *
  * The load, the largest sum of living rectangles over all steps, is a lower bound of the height.
+ *
+ * Threads: a problem is only read and may be shared; calls keep nothing between them.
  */
 #ifndef VBSLAB_PLACE_H
 #define VBSLAB_PLACE_H
@@ -104,7 +106,7 @@ struct vbs_place_result {
  *
  * Fixed orders first, O(n_items log n_items + pairs) each, whatever the limits; then three searches
  * in turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; and
- * a search over which of two items lies above, with the methods of job shops, for stacks. The
+ * a search over which of two items lies above, with the methods of job shops, for rigid groups. The
  * latter two are complete: they prove what does not fit. Memory: about 200 bytes for each pair.
  */
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,

@@ -20,8 +20,8 @@ extern "C" {
 /* One step as it ran. Bytes: memory during the step = live + added + ws + weights. */
 struct vbs_replay_step {
     int64_t
-        done_before; /* compute: samples of this layer (of this part) finished before the step */
-    /* Of a load on the clock of copies; of a resident load and of a drop both ends are the moment
+        done_before; /* compute: samples of this layer (of this slice) finished before the step */
+    /* Of a load on the clock of copies; of a resident load and of an evict both ends are the moment
      * it takes effect. */
     double start_us, end_us;
     int64_t chunk;       /* 1, 2, ...: the chunk that the step belongs to */
@@ -29,8 +29,8 @@ struct vbs_replay_step {
     int64_t live_bytes;  /* of all samples live before the step, the step's inputs among them */
     int64_t added_bytes; /* for the output: all of it, or what in-place leaves of it */
     int64_t ws_bytes;
-    int64_t weight_bytes; /* loaded and not dropped, a load's own among them */
-    int64_t memory_bytes; /* live + added + ws + weights; of loads and drops live + weights */
+    int64_t weight_bytes; /* loaded and not evicted, a load's own among them */
+    int64_t memory_bytes; /* live + added + ws + weights; of loads and evicts live + weights */
     int64_t after_bytes;  /* live samples once finished ones are free */
 };
 
@@ -62,13 +62,13 @@ struct vbs_replay {
  * memory_bytes: the budget to judge by, or -1 for the schedule's own. The latency is judged by the
  * schedule's latency_us; to judge by another, set that in a copy of the struct. A schedule that
  * breaks its budget or its latency is a result (fits or in_time is false), not a failure.
- * Copies take what the profile's channel of the schedule's source says, or, where the profile has
+ * Copies take what the profile's link of the schedule's source says, or, where the profile has
  * none of that name, what the schedule says itself.
  *
  * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
  * profile, or the end is not reached; weights are not there when they are read, are loaded twice,
- * dropped without being there, are not as large as the profile says, or what was resident is not
- * there at the end; a layer that cannot be divided is taken in parts; the detail names step and
+ * evicted without being there, are not as large as the profile says, or what was resident is not
+ * there at the end; a layer that cannot be divided runs in slices; the detail names step and
  * layer. *replay is freed by
  * vbs_replay_free. O(steps x inputs x readers of those).
  */
@@ -114,7 +114,7 @@ enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile
 
 /* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
  * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes
- * ("-": standard output). Loads and drops have no batch, algorithm, done_before.
+ * ("-": standard output). Loads and evicts have no batch, algorithm, done_before.
  * Steps count from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE: there is no
  * trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,

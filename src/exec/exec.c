@@ -1,4 +1,4 @@
-/* Making executors: checks, session, placement, arena, weight file, program. */
+/* Making executors: checks, session, offsets, arena, weight file, program. */
 #include "vbslab/exec.h"
 
 #include "base/fail.h"
@@ -30,8 +30,8 @@ static void report(const struct opening *o, const char *text)
         o->options.progress.report(o->options.progress.self, 0, -1, text);
 }
 
-static struct vbs_exec_fit_options room_of(const struct vbs_exec_options *options,
-                                           const struct vbs_schedule *schedule, bool direct)
+static struct vbs_exec_fit_options fit_options_of(const struct vbs_exec_options *options,
+                                                  const struct vbs_schedule *schedule, bool direct)
 {
     return (struct vbs_exec_fit_options){
         .bytes = options->memory_bytes > 0 ? options->memory_bytes : schedule->memory_bytes,
@@ -40,7 +40,7 @@ static struct vbs_exec_fit_options room_of(const struct vbs_exec_options *option
         .progress = options->progress};
 }
 
-/* ---- placement alone ---- */
+/* ---- offsets alone ---- */
 
 enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule,
@@ -48,17 +48,17 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                struct vbs_exec_placement *placement)
 {
     struct vbs_exec_options own;
-    struct vbs_exec_fit_options room;
+    struct vbs_exec_fit_options fit_options;
     struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
     enum vbs_status status = vbs_options_read(ctx, "vbs_exec_options", options, &own, sizeof own);
 
     if (status != VBS_OK)
         return status;
-    room = room_of(&own, schedule, false);
+    fit_options = fit_options_of(&own, schedule, false);
     status = vbs_exec_check(ctx, &checked, profile, schedule);
     if (status == VBS_OK)
-        status = vbs_exec_fit(ctx, &fit, &checked, &room);
+        status = vbs_exec_fit(ctx, &fit, &checked, &fit_options);
     if (status == VBS_OK || status == VBS_INFEASIBLE)
         *placement = fit.placement;
     vbs_exec_fit_clear(&fit);
@@ -119,7 +119,7 @@ static enum vbs_status check_layers(struct opening *o)
     return VBS_OK;
 }
 
-/* What the session packs for an image; that of parts is added up. */
+/* How many bytes the session packs of each layer and format; those of slices are added up. */
 static enum vbs_status measure_packed(struct opening *o)
 {
     struct vbs_exec_checked *checked = &o->checked;
@@ -210,20 +210,21 @@ static enum vbs_status open_session(struct opening *o)
 
 static enum vbs_status place(struct opening *o)
 {
-    struct vbs_exec_fit_options room = room_of(&o->options, o->schedule, o->options.direct);
-    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &room);
+    struct vbs_exec_fit_options fit_options =
+        fit_options_of(&o->options, o->schedule, o->options.direct);
+    enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
 
     if (status == VBS_INFEASIBLE && o->options.direct) { /* copied twice, but there */
         vbs_exec_fit_clear(&o->fit);
-        room = room_of(&o->options, o->schedule, false);
-        status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &room);
+        fit_options = fit_options_of(&o->options, o->schedule, false);
+        status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
     }
     o->exec->placement = o->fit.placement;
     if (status != VBS_OK)
         return status;
     if (o->exec->session->ops->device)
-        return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, room.bytes);
-    return vbs_exec_arena_map(o->ctx, &o->exec->arena, room.bytes, o->options.debug_checks);
+        return vbs_exec_arena_obtain(o->ctx, &o->exec->arena, o->exec->session, fit_options.bytes);
+    return vbs_exec_arena_map(o->ctx, &o->exec->arena, fit_options.bytes, o->options.debug_checks);
 }
 
 static enum vbs_status open_file(struct opening *o)

@@ -14,7 +14,7 @@ struct programming {
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
     const struct vbs_exec_arena *arena;
-    bool *divides; /* [n_layers + 1] some step takes it in parts */
+    bool *divides; /* [n_layers + 1] some step runs a slice of it */
     int move;      /* the next of groups */
     int waited;    /* loads that steps so far have waited for */
     bool failed;   /* memory is out */
@@ -258,7 +258,7 @@ static void add_resident_reader_outputs(struct programming *p, int64_t s)
         add_output(p, step->layer, p->checked->steps[s].first, step->batch, output_address(p, s));
 }
 
-/* Outputs that waited outside for all their parts. */
+/* Outputs that waited outside for all their slices. */
 static void add_outside(struct programming *p)
 {
     for (int i = 0; i < p->out->n_outside; i++)

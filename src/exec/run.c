@@ -158,7 +158,7 @@ static enum vbs_status run_kind(struct running *r, enum vbs_exec_op_kind kind, i
     return status;
 }
 
-/* What is before the step's own time: drops, moves, weights that have to come. */
+/* What comes before the step's own time: evicts, relocations, and waiting for its weights. */
 static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
 {
     int first;

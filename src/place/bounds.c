@@ -278,12 +278,12 @@ static void list_pairs_of_items(struct placing_bounds *bounds)
     bounds->first_pair[0] = 0;
 }
 
-static bool allocate(struct placing_bounds *bounds, const struct placing_part *part)
+static bool allocate(struct placing_bounds *bounds, const struct placing_component *component)
 {
     struct vbs_arena *arena = &bounds->arena;
     size_t n = (size_t)bounds->n, n_pairs, most = 0;
 
-    if (vbs_placing_sections(bounds->placing, part, arena, &bounds->sections) != VBS_OK)
+    if (vbs_placing_sections(bounds->placing, component, arena, &bounds->sections) != VBS_OK)
         return false;
     for (int s = 0; s < bounds->sections.n; s++) {
         size_t members = (size_t)(bounds->sections.first[s + 1] - bounds->sections.first[s]);
@@ -311,16 +311,17 @@ static bool allocate(struct placing_bounds *bounds, const struct placing_part *p
            bounds->changed && bounds->to_check && bounds->begins && bounds->ends && bounds->sorted;
 }
 
-struct placing_bounds *vbs_bounds_new(struct placing *placing, const struct placing_part *part)
+struct placing_bounds *vbs_bounds_new(struct placing *placing,
+                                      const struct placing_component *component)
 {
     struct placing_bounds *bounds = calloc(1, sizeof *bounds);
 
     if (!bounds)
         return NULL;
     bounds->placing = placing;
-    bounds->items = &placing->items[part->first];
-    bounds->n = part->n;
-    if (!allocate(bounds, part)) {
+    bounds->items = &placing->items[component->first];
+    bounds->n = component->n;
+    if (!allocate(bounds, component)) {
         vbs_bounds_free(bounds);
         return NULL;
     }

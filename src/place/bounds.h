@@ -1,6 +1,6 @@
 /*
  * What is known of offsets below a target: bounds, and what follows from them. Internal to the
- * placement planner.
+ * room.
  *
  * Every item has a least and a most offset, every pair of items that share a step an interval for
  * its distance, offset(i) - offset(j), which is not to lie inside the pair's holes. Distances move
@@ -34,7 +34,7 @@ struct bounds_mark {
 
 struct placing_bounds {
     struct placing *placing;
-    const struct placing_item *items; /* [n], the part's */
+    const struct placing_item *items; /* [n], the component's */
     struct vbs_arena arena;
     struct placing_sections sections;
     int n, n_pairs;
@@ -55,8 +55,9 @@ struct placing_bounds {
     size_t n_changes, changes_size;
 };
 
-/* Bounds of a part, to be reset before use; null when memory is out. */
-struct placing_bounds *vbs_bounds_new(struct placing *placing, const struct placing_part *part);
+/* Bounds of a component, to be reset before use; null when memory is out. */
+struct placing_bounds *vbs_bounds_new(struct placing *placing,
+                                      const struct placing_component *component);
 void vbs_bounds_free(struct placing_bounds *bounds);
 
 /* Nothing is known but that all ends at target at most. False: some item alone is too high. */

@@ -1,4 +1,4 @@
-/* Cutting CSV into fields. Internal to the placement planner's reader. */
+/* Cutting CSV into fields. Internal to the room. */
 #ifndef VBS_PLACE_CSV_H
 #define VBS_PLACE_CSV_H
 

@@ -21,12 +21,12 @@ struct span {
 
 struct rank {
     double weight;
-    int item; /* of the part */
+    int item; /* of the component */
 };
 
 struct fit {
     struct placing *placing;
-    struct placing_part *part;
+    struct placing_component *component;
     struct rank *ranks; /* [n], the order of items */
     int *placed_order;  /* [n_placed] items */
     int n_placed;
@@ -38,13 +38,13 @@ struct fit {
 };
 
 static enum vbs_status start_fit(struct fit *fit, struct placing *placing,
-                                 struct placing_part *part)
+                                 struct placing_component *component)
 {
-    size_t n = (size_t)part->n;
+    size_t n = (size_t)component->n;
     int64_t degree = 0;
 
-    *fit = (struct fit){.placing = placing, .part = part};
-    for (int i = part->first; i < part->first + part->n; i++)
+    *fit = (struct fit){.placing = placing, .component = component};
+    for (int i = component->first; i < component->first + component->n; i++)
         if (placing->first_arc[i + 1] - placing->first_arc[i] > degree)
             degree = placing->first_arc[i + 1] - placing->first_arc[i];
     fit->ranks = vbs_arena_alloc(&fit->arena, n, sizeof *fit->ranks);
@@ -80,7 +80,7 @@ static void sort_spans(struct span *spans, int64_t n)
 static int64_t find_blocked(struct fit *fit, int item)
 {
     const struct placing *placing = fit->placing;
-    int first = fit->part->first;
+    int first = fit->component->first;
     int64_t n = 0;
 
     for (int64_t a = placing->first_arc[first + item]; a < placing->first_arc[first + item + 1];
@@ -129,7 +129,7 @@ static int64_t tightest_offset(const struct fit *fit, const struct placing_item 
 /* Where an item goes, beside those placed. */
 static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
 {
-    const struct placing_item *item = &fit->placing->items[fit->part->first + i];
+    const struct placing_item *item = &fit->placing->items[fit->component->first + i];
     int64_t n_blocked;
 
     if (item->fixed >= 0)
@@ -150,8 +150,8 @@ static bool place_all(struct fit *fit, int64_t target, bool tight, bool must)
         keep++;
     while (fit->n_placed > keep)
         fit->placed[fit->placed_order[--fit->n_placed]] = false;
-    while (fit->n_placed < fit->part->n) {
-        int k = fit->n_placed, i = fit->ranks[k].item, item = fit->part->first + i;
+    while (fit->n_placed < fit->component->n) {
+        int k = fit->n_placed, i = fit->ranks[k].item, item = fit->component->first + i;
         int64_t top;
 
         fit->offsets[i] = choose_offset(fit, i, target, tight);
@@ -224,36 +224,36 @@ static void set_order(struct fit *fit, weight_of *weight, double noise)
 {
     const struct placing *placing = fit->placing;
 
-    for (int i = 0; i < fit->part->n; i++) {
-        double value = weight(placing, fit->part->first + i);
+    for (int i = 0; i < fit->component->n; i++) {
+        double value = weight(placing, fit->component->first + i);
 
         if (noise > 0)
             value *= 1 + noise * (double)vbs_placing_random(fit->placing, 1024) / 1024;
-        fit->ranks[i] =
-            (struct rank){placing->items[fit->part->first + i].fixed >= 0 ? HUGE_VAL : value, i};
+        fit->ranks[i] = (struct rank){
+            placing->items[fit->component->first + i].fixed >= 0 ? HUGE_VAL : value, i};
     }
-    qsort(fit->ranks, (size_t)fit->part->n, sizeof *fit->ranks, by_weight);
+    qsort(fit->ranks, (size_t)fit->component->n, sizeof *fit->ranks, by_weight);
 }
 
-enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_component *component,
                                    int64_t target)
 {
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, placing, part);
+    enum vbs_status status = start_fit(&fit, placing, component);
 
     if (status != VBS_OK)
         return status;
-    for (int pass = 0; pass < 2 * N_ORDERS && part->height > target; pass++) {
+    for (int pass = 0; pass < 2 * N_ORDERS && component->height > target; pass++) {
         set_order(&fit, ORDERS[pass / 2], 0);
         while (fit.n_placed > 0)
             fit.placed[fit.placed_order[--fit.n_placed]] = false;
         place_all(&fit, target, pass % 2, true);
-        if (fit.heights[part->n] < part->height)
-            vbs_placing_take(part, fit.offsets, fit.heights[part->n], VBS_PLACE_GREEDY);
+        if (fit.heights[component->n] < component->height)
+            vbs_placing_take(component, fit.offsets, fit.heights[component->n], VBS_PLACE_GREEDY);
         if (placing->over)
             break;
     }
-    part->greedy_height = part->height;
+    component->greedy_height = component->height;
     vbs_arena_clear(&fit.arena);
     return VBS_OK;
 }
@@ -263,25 +263,25 @@ enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part 
 /* More weight for what ends above the target; weights are about places in the order. */
 static void blame(struct fit *fit, int64_t target)
 {
-    const struct placing_item *items = &fit->placing->items[fit->part->first];
-    double n = fit->part->n;
+    const struct placing_item *items = &fit->placing->items[fit->component->first];
+    double n = fit->component->n;
 
-    for (int k = 0; k < fit->part->n; k++) {
+    for (int k = 0; k < fit->component->n; k++) {
         int i = fit->ranks[k].item;
 
         if (fit->offsets[i] + items[i].height > target)
             fit->ranks[k].weight +=
                 n * (0.02 + 0.3 * (double)vbs_placing_random(fit->placing, 1024) / 1024);
     }
-    qsort(fit->ranks, (size_t)fit->part->n, sizeof *fit->ranks, by_weight);
+    qsort(fit->ranks, (size_t)fit->component->n, sizeof *fit->ranks, by_weight);
 }
 
 /* From one order until the target, a limit or no more progress. */
 static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
 {
-    struct placing_part *part = fit->part;
+    struct placing_component *component = fit->component;
     int64_t best = INT64_MAX;
-    int n = part->n;
+    int n = component->n;
 
     for (int k = 0; k < n; k++)
         if (fit->ranks[k].weight < HUGE_VAL)
@@ -293,30 +293,30 @@ static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
             best = fit->heights[n];
             stale = 0;
         }
-        if (best < part->height)
-            vbs_placing_take(part, fit->offsets, best, VBS_PLACE_REPAIR);
+        if (best < component->height)
+            vbs_placing_take(component, fit->offsets, best, VBS_PLACE_REPAIR);
         if (best <= target)
             return;
         blame(fit, target);
     }
 }
 
-enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_component *component,
                                    int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
     int64_t last_step = placing->n_steps + n_steps;
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, placing, part);
+    enum vbs_status status = start_fit(&fit, placing, component);
 
     if (status != VBS_OK)
         return status;
-    while (part->height > target && !placing->over && placing->n_steps < last_step) {
-        unsigned try = part->n_tries++;
+    while (component->height > target && !placing->over && placing->n_steps < last_step) {
+        unsigned try = component->n_tries++;
 
         set_order(&fit, ORDERS[try % 3], try < 3 ? 0 : 2);
         repair_once(&fit, target, last_step);
     }
-    *answer = part->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
+    *answer = component->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
     vbs_arena_clear(&fit.arena);
     return VBS_OK;
 }

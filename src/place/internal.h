@@ -1,12 +1,12 @@
 /*
- * What the parts of the placement planner share. Internal to the room.
+ * What the files of the offset allocation share. Internal to the room.
  *
  * A problem is put into a form that the searches need: bytes in units of their greatest common
  * divisor, steps as places in the list of all steps at which something begins or ends, items that
  * take no bytes left out, the others in the order of their begin. Two items that share a step
  * forbid each other's distances: offset(i) - offset(j) must not lie inside certain open intervals,
- * one or more for each such pair (several where stacks can reach into each other). That is all that
- * the searches know of rectangles, but for the sums of sections.
+ * one or more for each such pair (several where rigid groups can reach into each other). That is
+ * all that the searches know of rectangles, but for the sums of sections.
  */
 #ifndef VBS_PLACE_INTERNAL_H
 #define VBS_PLACE_INTERNAL_H
@@ -39,11 +39,11 @@ struct placing_rect {
     int64_t offset, size;
 };
 
-/* Items that share steps, directly or through others; parts have nothing to do with each other. */
-struct placing_part {
+/* A connected component: items that share steps, directly or through others. */
+struct placing_component {
     int first, n; /* items [first, first + n) */
     int64_t load;
-    int64_t low;    /* no placement of the part is lower */
+    int64_t low;    /* no placement of the component is lower */
     int64_t height; /* of offsets, the best so far */
     int64_t greedy_height;
     enum vbs_place_method method; /* that found offsets */
@@ -57,12 +57,12 @@ struct placing {
     struct vbs_ctx *ctx;
     struct vbs_arena arena; /* what lives as long as this */
     int64_t unit;           /* bytes */
-    int n_items, n_rects, n_parts;
+    int n_items, n_rects, n_components;
     struct placing_item *items;
     struct placing_rect *rects;
     int64_t *first_arc; /* [n_items + 1] */
     struct placing_arc *arcs;
-    struct placing_part *parts;
+    struct placing_component *components;
 
     /* The limits. */
     double start_s, end_s;
@@ -76,7 +76,7 @@ struct placing {
 
 enum placing_answer {
     PLACING_UNKNOWN, /* within the steps given */
-    PLACING_FOUND,   /* part->offsets is no higher than the target now */
+    PLACING_FOUND,   /* component->offsets is no higher than the target now */
     PLACING_REFUTED, /* there is no placement that low */
 };
 
@@ -98,7 +98,7 @@ const char *vbs_placing_name(const struct vbs_place_problem *problem, int64_t it
 /* ---- sections.c ---- */
 
 struct placing_member {
-    int item; /* of the part */
+    int item; /* of the component */
     int64_t offset, size;
 };
 
@@ -107,11 +107,12 @@ struct placing_sections {
     int n;
     int64_t *first; /* [n + 1], of members */
     struct placing_member *members;
-    int *lower, *upper; /* [items of the part]: it lives in none but sections [lower, upper) */
+    int *lower, *upper; /* [items of the component]: it lives in none but sections [lower, upper) */
 };
 
 /* VBS_NO_MEMORY. Lives in arena. */
-enum vbs_status vbs_placing_sections(const struct placing *placing, const struct placing_part *part,
+enum vbs_status vbs_placing_sections(const struct placing *placing,
+                                     const struct placing_component *component,
                                      struct vbs_arena *arena,
                                      struct placing_sections *sections) VBS_MUST_CHECK;
 
@@ -126,9 +127,9 @@ bool vbs_placing_step(struct placing *placing, int64_t n_steps);
 /* A number below n, which is above 0. */
 uint64_t vbs_placing_random(struct placing *placing, uint64_t n);
 
-/* Takes offsets as the best of the part; they are no higher than height, which is lower than
+/* Takes offsets as the best of the component; they are no higher than height, which is lower than
  * before. */
-void vbs_placing_take(struct placing_part *part, const int64_t *offsets, int64_t height,
+void vbs_placing_take(struct placing_component *component, const int64_t *offsets, int64_t height,
                       enum vbs_place_method method);
 
 static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
@@ -138,31 +139,33 @@ static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
 
 /* ---- fit.c: orders, each item as low as it fits ---- */
 
-/* The best of the fixed orders into the part; the first is tried whatever the limits. */
-enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_part *part,
+/* The best of the fixed orders into the component; the first is tried whatever the limits. */
+enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_component *component,
                                    int64_t target) VBS_MUST_CHECK;
 
 /* Squeaky wheel: what ends above the target moves to the front of the order. */
-enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_component *component,
                                    int64_t target, int64_t n_steps,
                                    enum placing_answer *answer) VBS_MUST_CHECK;
 
-/* ---- stack.c: bottom up, for parts of plain items that are not fixed ---- */
+/* ---- stack.c: bottom up, for components of plain items that are not fixed ---- */
 
-bool vbs_placing_stack_suits(const struct placing *placing, const struct placing_part *part);
-enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
+bool vbs_placing_stack_suits(const struct placing *placing,
+                             const struct placing_component *component);
+enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_component *component,
                                   int64_t target, int64_t n_steps,
                                   enum placing_answer *answer) VBS_MUST_CHECK;
 void vbs_placing_stack_free(struct placing_stack *stack);
 
 /* ---- orient.c: which of two lies above ---- */
 
-bool vbs_placing_orient_suits(const struct placing *placing, const struct placing_part *part);
-enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_part *part,
+bool vbs_placing_orient_suits(const struct placing *placing,
+                              const struct placing_component *component);
+enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_component *component,
                                    int64_t target, int64_t n_steps,
                                    enum placing_answer *answer) VBS_MUST_CHECK;
 /* From the best placement, much of which stays; never refutes. */
-enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_component *component,
                                   int64_t target, int64_t n_steps,
                                   enum placing_answer *answer) VBS_MUST_CHECK;
 void vbs_placing_orient_free(struct placing_orient *orient);

@@ -1,5 +1,5 @@
 /* What all searches of the offset allocation use: the limits of time and steps, random numbers, and
- * the best allocation of a part so far. */
+ * the best allocation of a component so far. */
 #include "place/internal.h"
 
 #include "base/clock.h"
@@ -62,10 +62,10 @@ void vbs_placing_set_limits(struct placing *placing, const struct vbs_place_opti
     placing->report_s = placing->start_s + REPORT_S;
 }
 
-void vbs_placing_take(struct placing_part *part, const int64_t *offsets, int64_t height,
+void vbs_placing_take(struct placing_component *component, const int64_t *offsets, int64_t height,
                       enum vbs_place_method method)
 {
-    memcpy(part->offsets, offsets, (size_t)part->n * sizeof *offsets);
-    part->height = height;
-    part->method = method;
+    memcpy(component->offsets, offsets, (size_t)component->n * sizeof *offsets);
+    component->height = height;
+    component->method = method;
 }

@@ -36,7 +36,7 @@ struct decision {
 
 struct placing_orient {
     struct placing *placing;
-    struct placing_part *part;
+    struct placing_component *component;
     struct placing_bounds *bounds;
     struct decision *decisions; /* [pairs and their holes] */
     int n_decisions;
@@ -49,37 +49,39 @@ struct placing_orient {
     double share;  /* how much of the way to the target next time */
 };
 
-bool vbs_placing_orient_suits(const struct placing *placing, const struct placing_part *part)
+bool vbs_placing_orient_suits(const struct placing *placing,
+                              const struct placing_component *component)
 {
-    return part->n <= MAX_ITEMS &&
-           placing->first_arc[part->first + part->n] - placing->first_arc[part->first] <= MAX_ARCS;
+    return component->n <= MAX_ITEMS && placing->first_arc[component->first + component->n] -
+                                                placing->first_arc[component->first] <=
+                                            MAX_ARCS;
 }
 
-static enum vbs_status start(struct placing *placing, struct placing_part *part)
+static enum vbs_status start(struct placing *placing, struct placing_component *component)
 {
     struct placing_orient *orient;
-    size_t n = (size_t)part->n;
-    size_t n_arcs =
-        (size_t)(placing->first_arc[part->first + part->n] - placing->first_arc[part->first]);
+    size_t n = (size_t)component->n;
+    size_t n_arcs = (size_t)(placing->first_arc[component->first + component->n] -
+                             placing->first_arc[component->first]);
 
-    if (part->orient)
+    if (component->orient)
         return VBS_OK;
     orient = calloc(1, sizeof *orient);
     if (!orient)
         return vbs_no_memory(placing->ctx);
-    part->orient = orient;
+    component->orient = orient;
     *orient = (struct placing_orient){.placing = placing,
-                                      .part = part,
-                                      .n_free = LEAST_FREE + (double)part->n / 8,
+                                      .component = component,
+                                      .n_free = LEAST_FREE + (double)component->n / 8,
                                       .share = 0.25};
     orient->decisions = calloc(n_arcs / 2 + 1, sizeof *orient->decisions);
     orient->free = calloc(n, sizeof *orient->free);
     orient->freed = calloc(n, sizeof *orient->freed);
-    orient->bounds = vbs_bounds_new(placing, part);
+    orient->bounds = vbs_bounds_new(placing, component);
     if (orient->decisions && orient->free && orient->freed && orient->bounds)
         return VBS_OK;
     vbs_placing_orient_free(orient);
-    part->orient = NULL;
+    component->orient = NULL;
     return vbs_no_memory(placing->ctx);
 }
 
@@ -139,7 +141,7 @@ static int choose_pair(struct placing_bounds *bounds)
 static bool prefers_above(const struct placing_orient *orient, const struct bounds_pair *pair,
                           const struct placing_arc *hole)
 {
-    const int64_t *best = orient->part->offsets;
+    const int64_t *best = orient->component->offsets;
 
     if (orient->n_runs % 2)
         return best[pair->i] - best[pair->j] > hole->low;
@@ -183,7 +185,7 @@ static void take(struct placing_orient *orient)
     for (int i = 0; i < bounds->n; i++)
         if (bounds->least[i] + bounds->items[i].height > height)
             height = bounds->least[i] + bounds->items[i].height;
-    vbs_placing_take(orient->part, bounds->least, height, VBS_PLACE_SEARCH);
+    vbs_placing_take(orient->component, bounds->least, height, VBS_PLACE_SEARCH);
 }
 
 /* Up to so many failures; then all decisions are taken back. */
@@ -215,11 +217,11 @@ static enum placing_answer run(struct placing_orient *orient, double n_fails, in
     return answer;
 }
 
-enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_component *component,
                                    int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
-    enum vbs_status status = start(placing, part);
-    struct placing_orient *orient = part->orient;
+    enum vbs_status status = start(placing, component);
+    struct placing_orient *orient = component->orient;
     int64_t last_step = placing->n_steps + n_steps;
 
     if (status != VBS_OK)
@@ -252,7 +254,7 @@ static void choose_free(struct placing_orient *orient, int64_t goal)
 
     for (int i = 0; i < bounds->n; i++) {
         orient->free[i] = false;
-        if (orient->part->offsets[i] + bounds->items[i].height > goal)
+        if (orient->component->offsets[i] + bounds->items[i].height > goal)
             set_free(orient, i, &n);
     }
     most = n + (int)orient->n_free < bounds->n ? n + (int)orient->n_free : bounds->n;
@@ -273,7 +275,7 @@ static void choose_free(struct placing_orient *orient, int64_t goal)
 static void keep_sides(struct placing_orient *orient)
 {
     struct placing_bounds *bounds = orient->bounds;
-    const int64_t *best = orient->part->offsets;
+    const int64_t *best = orient->component->offsets;
 
     for (int p = 0; p < bounds->n_pairs; p++) {
         struct bounds_pair *pair = &bounds->pairs[p];
@@ -294,9 +296,9 @@ static void keep_sides(struct placing_orient *orient)
 /* One set of free items; how it went decides the next. */
 static void relax_once(struct placing_orient *orient, int64_t target, int64_t last_step)
 {
-    struct placing_part *part = orient->part;
-    int64_t way = (int64_t)((double)(part->height - target) * orient->share);
-    int64_t goal = part->height - (way > 1 ? way : 1);
+    struct placing_component *component = orient->component;
+    int64_t way = (int64_t)((double)(component->height - target) * orient->share);
+    int64_t goal = component->height - (way > 1 ? way : 1);
     bool begun;
 
     choose_free(orient, goal);
@@ -316,24 +318,24 @@ static void relax_once(struct placing_orient *orient, int64_t target, int64_t la
         else
             orient->n_free *= answer == PLACING_REFUTED ? 1.1 : 0.95;
     }
-    if (orient->n_free > part->n)
-        orient->n_free = part->n / 2.0;
+    if (orient->n_free > component->n)
+        orient->n_free = component->n / 2.0;
     if (orient->n_free < LEAST_FREE)
         orient->n_free = LEAST_FREE;
 }
 
-enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_component *component,
                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
-    enum vbs_status status = start(placing, part);
-    struct placing_orient *orient = part->orient;
+    enum vbs_status status = start(placing, component);
+    struct placing_orient *orient = component->orient;
     int64_t last_step = placing->n_steps + n_steps;
 
     if (status != VBS_OK)
         return status;
-    while (part->height > target && !vbs_bounds_gave_up(orient->bounds) &&
+    while (component->height > target && !vbs_bounds_gave_up(orient->bounds) &&
            placing->n_steps < last_step)
         relax_once(orient, target, last_step);
-    *answer = part->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
+    *answer = component->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
     return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
 }

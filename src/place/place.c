@@ -1,10 +1,11 @@
 /*
- * The placement planner: what is tried, in which order, until when.
+ * Offset allocation: what is tried, in which order, until when.
  *
- * Every part (items that share steps) is placed by fixed orders first. Then, in rounds of twice the
- * steps each, the searches are asked for a height: first for the lowest that is not refuted (or
- * the capacity), then by bisection between that and the best, then for one unit below the best.
- * Refuted heights raise the bound, found ones lower the best; where both meet, the part is done.
+ * Every component (items that share steps) is placed by fixed orders first. Then, in rounds of
+ * twice the steps each, the searches are asked for a height: first for the lowest that is not
+ * refuted (or the capacity), then by bisection between that and the best, then for one unit below
+ * the best. Refuted heights raise the bound, found ones lower the best; where both meet, the
+ * component is done.
  */
 #include "place/internal.h"
 
@@ -15,24 +16,24 @@
 #include <stdlib.h>
 
 #define FIRST_STEPS  4000 /* of each search in the first round, */
-#define FIRST_PASSES 4    /* and as many steps as so many passes over the part take */
+#define FIRST_PASSES 4    /* and as many steps as so many passes over the component take */
 #define STACK_SHARE  4    /* as many steps as others: where it suits it is the best by far */
 #define MAX_UNKNOWN  4    /* heights of a round that may remain open */
-#define NEAR_BITS    11   /* bisection ends at this part of the load */
+#define NEAR_BITS    11   /* bisection ends at this fraction of the load */
 
 /* ---- searching ---- */
 
-typedef enum vbs_status search(struct placing *placing, struct placing_part *part, int64_t target,
-                               int64_t n_steps, enum placing_answer *answer);
+typedef enum vbs_status search(struct placing *placing, struct placing_component *component,
+                               int64_t target, int64_t n_steps, enum placing_answer *answer);
 
-/* The searches that suit a part, the most promising first; returns how many. */
-static int searches_for(const struct placing *placing, const struct placing_part *part,
+/* The searches that suit a component, the most promising first; returns how many. */
+static int searches_for(const struct placing *placing, const struct placing_component *component,
                         search *searches[4])
 {
-    bool orients = vbs_placing_orient_suits(placing, part);
+    bool orients = vbs_placing_orient_suits(placing, component);
     int n = 0;
 
-    if (vbs_placing_stack_suits(placing, part))
+    if (vbs_placing_stack_suits(placing, component))
         searches[n++] = vbs_placing_stack;
     else if (orients)
         searches[n++] = vbs_placing_orient;
@@ -45,20 +46,20 @@ static int searches_for(const struct placing *placing, const struct placing_part
 }
 
 /* Asks the searches in turn for a placement no higher than target, which is below the best. */
-static enum vbs_status ask(struct placing *placing, struct placing_part *part, int64_t target,
-                           int64_t n_steps, enum placing_answer *answer)
+static enum vbs_status ask(struct placing *placing, struct placing_component *component,
+                           int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
     search *searches[4];
-    int n = searches_for(placing, part, searches);
+    int n = searches_for(placing, component, searches);
     enum vbs_status status = VBS_OK;
 
     *answer = PLACING_UNKNOWN;
     for (int s = 0; s < n && status == VBS_OK && *answer == PLACING_UNKNOWN && !placing->over; s++)
         status =
-            searches[s](placing, part, target,
+            searches[s](placing, component, target,
                         searches[s] == vbs_placing_stack ? STACK_SHARE * n_steps : n_steps, answer);
     if (*answer == PLACING_REFUTED)
-        part->low = target + 1;
+        component->low = target + 1;
     return status;
 }
 
@@ -67,57 +68,60 @@ static int64_t higher(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* One round for a part that is to become as low as aim if it can: bisection, in which heights that
- * are not found count as too low for now, and refuted ones for good. */
-static enum vbs_status improve(struct placing *placing, struct placing_part *part, int64_t aim,
-                               int64_t n_steps, bool lowest)
+/* One round for a component that is to become as low as aim if it can: bisection, in which heights
+ * that are not found count as too low for now, and refuted ones for good. */
+static enum vbs_status improve(struct placing *placing, struct placing_component *component,
+                               int64_t aim, int64_t n_steps, bool lowest)
 {
-    int64_t hope = higher(aim, part->low); /* the lowest height that is not given up */
-    int64_t near = part->load >> NEAR_BITS, target = hope;
-    bool aims = !lowest && aim >= part->low; /* what is above counts little */
+    int64_t hope = higher(aim, component->low); /* the lowest height that is not given up */
+    int64_t near = component->load >> NEAR_BITS, target = hope;
+    bool aims = !lowest && aim >= component->low; /* what is above counts little */
     enum vbs_status status = VBS_OK;
 
     for (int unknown = 0; unknown < MAX_UNKNOWN && status == VBS_OK && !placing->over;) {
         enum placing_answer answer;
 
-        status = ask(placing, part, target, n_steps, &answer);
+        status = ask(placing, component, target, n_steps, &answer);
         if (answer == PLACING_UNKNOWN) {
             unknown++;
             hope = target + 1;
             n_steps /= unknown > 1 ? 1 : aims ? 4 : 2;
         }
-        hope = higher(hope, part->low);
-        if (part->height <= higher(aim, part->low) || part->height - near <= hope)
+        hope = higher(hope, component->low);
+        if (component->height <= higher(aim, component->low) || component->height - near <= hope)
             break;
-        target = hope + (part->height - hope) / 2;
+        target = hope + (component->height - hope) / 2;
     }
-    if (status == VBS_OK && !placing->over && part->height - 1 > part->low && part->height > aim) {
+    if (status == VBS_OK && !placing->over && component->height - 1 > component->low &&
+        component->height > aim) {
         enum placing_answer answer;
 
-        status = ask(placing, part, part->height - 1, n_steps, &answer);
+        status = ask(placing, component, component->height - 1, n_steps, &answer);
     }
     return status;
 }
 
-/* Below the bound of another part nothing is won. */
+/* Below the bound of another component nothing is won. */
 static int64_t highest_low(const struct placing *placing)
 {
     int64_t low = 0;
 
-    for (int p = 0; p < placing->n_parts; p++)
-        if (placing->parts[p].low > low)
-            low = placing->parts[p].low;
+    for (int p = 0; p < placing->n_components; p++)
+        if (placing->components[p].low > low)
+            low = placing->components[p].low;
     return low;
 }
 
-static int64_t steps_of_passes(const struct placing *placing, const struct placing_part *part)
+static int64_t steps_of_passes(const struct placing *placing,
+                               const struct placing_component *component)
 {
-    int64_t arcs = placing->first_arc[part->first + part->n] - placing->first_arc[part->first];
+    int64_t arcs =
+        placing->first_arc[component->first + component->n] - placing->first_arc[component->first];
 
-    return FIRST_STEPS + FIRST_PASSES * (part->n + arcs / 8);
+    return FIRST_STEPS + FIRST_PASSES * (component->n + arcs / 8);
 }
 
-/* Until no part need be lower. decides: nothing is sought that is lower than now and above the
+/* Until no component need be lower. decides: nothing is sought that is lower than now and above the
  * capacity. */
 static enum vbs_status search_all(struct placing *placing, int64_t capacity, bool lowest,
                                   bool decides)
@@ -127,19 +131,20 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
 
     for (int64_t times = 1; open && !placing->over; times *= 2) {
         open = false;
-        for (int p = 0; p < placing->n_parts && status == VBS_OK && !placing->over; p++) {
-            struct placing_part *part = &placing->parts[p];
-            int64_t aim = highest_low(placing), n_steps = times * steps_of_passes(placing, part);
+        for (int p = 0; p < placing->n_components && status == VBS_OK && !placing->over; p++) {
+            struct placing_component *component = &placing->components[p];
+            int64_t aim = highest_low(placing),
+                    n_steps = times * steps_of_passes(placing, component);
             enum placing_answer answer;
 
             if (decides && aim > capacity)
                 return VBS_OK;
             if (!lowest && aim < capacity)
                 aim = capacity;
-            if (part->height <= aim || part->height <= part->low)
+            if (component->height <= aim || component->height <= component->low)
                 continue;
-            status = decides ? ask(placing, part, aim, n_steps, &answer)
-                             : improve(placing, part, aim, n_steps, lowest);
+            status = decides ? ask(placing, component, aim, n_steps, &answer)
+                             : improve(placing, component, aim, n_steps, lowest);
             open = true;
         }
         if (status != VBS_OK)
@@ -154,8 +159,8 @@ static enum vbs_status place_greedily(struct placing *placing, int64_t capacity,
 
     if (!lowest && aim < capacity)
         aim = capacity;
-    for (int p = 0; p < placing->n_parts; p++) {
-        enum vbs_status status = vbs_placing_greedy(placing, &placing->parts[p], aim);
+    for (int p = 0; p < placing->n_components; p++) {
+        enum vbs_status status = vbs_placing_greedy(placing, &placing->components[p], aim);
 
         if (status != VBS_OK)
             return status;
@@ -172,11 +177,12 @@ static void write_offsets(const struct placing *placing, const struct vbs_place_
 {
     for (int64_t i = 0; i < problem->n_items; i++)
         offsets[i] = problem->items[i].fixed ? problem->items[i].fixed_offset : 0;
-    for (int p = 0; p < placing->n_parts; p++) {
-        const struct placing_part *part = &placing->parts[p];
+    for (int p = 0; p < placing->n_components; p++) {
+        const struct placing_component *component = &placing->components[p];
 
-        for (int i = 0; i < part->n; i++)
-            offsets[placing->items[part->first + i].origin] = part->offsets[i] * placing->unit;
+        for (int i = 0; i < component->n; i++)
+            offsets[placing->items[component->first + i].origin] =
+                component->offsets[i] * placing->unit;
     }
 }
 
@@ -185,9 +191,9 @@ static int64_t height_of(const struct placing *placing)
 {
     int64_t height = 0;
 
-    for (int p = 0; p < placing->n_parts; p++)
-        if (placing->parts[p].height > height)
-            height = placing->parts[p].height;
+    for (int p = 0; p < placing->n_components; p++)
+        if (placing->components[p].height > height)
+            height = placing->components[p].height;
     return height;
 }
 
@@ -207,17 +213,17 @@ static enum vbs_status make_result(struct placing *placing, const struct vbs_pla
     made->n_steps = placing->n_steps;
     made->seconds = vbs_clock_s() - placing->start_s;
     made->interrupted = vbs_cancelled(placing->ctx);
-    for (int p = 0; p < placing->n_parts; p++) {
-        const struct placing_part *part = &placing->parts[p];
+    for (int p = 0; p < placing->n_components; p++) {
+        const struct placing_component *component = &placing->components[p];
 
-        if (part->load * placing->unit > made->load_bytes)
-            made->load_bytes = part->load * placing->unit;
-        if (part->height * placing->unit > made->height_bytes)
-            made->height_bytes = part->height * placing->unit;
-        if (part->greedy_height * placing->unit > made->greedy_height_bytes)
-            made->greedy_height_bytes = part->greedy_height * placing->unit;
-        if (part->method > made->method)
-            made->method = part->method;
+        if (component->load * placing->unit > made->load_bytes)
+            made->load_bytes = component->load * placing->unit;
+        if (component->height * placing->unit > made->height_bytes)
+            made->height_bytes = component->height * placing->unit;
+        if (component->greedy_height * placing->unit > made->greedy_height_bytes)
+            made->greedy_height_bytes = component->greedy_height * placing->unit;
+        if (component->method > made->method)
+            made->method = component->method;
     }
     write_offsets(placing, problem, made->offsets);
     *result = made;
@@ -242,12 +248,12 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_place_problem
                     (long long)result->height_bytes);
 }
 
-/* The searches of all parts too. */
+/* The searches of all components too. */
 static void clear(struct placing *placing)
 {
-    for (int p = 0; p < placing->n_parts; p++) {
-        vbs_placing_orient_free(placing->parts[p].orient);
-        vbs_placing_stack_free(placing->parts[p].stack);
+    for (int p = 0; p < placing->n_components; p++) {
+        vbs_placing_orient_free(placing->components[p].orient);
+        vbs_placing_stack_free(placing->components[p].stack);
     }
     vbs_placing_clear(placing);
 }

@@ -283,30 +283,31 @@ static enum vbs_status add_items(struct placing *placing, const struct vbs_place
     return VBS_OK;
 }
 
-/* Cuts the items into parts at steps that no item crosses. */
+/* Cuts the items into components at steps that no item crosses. */
 static enum vbs_status cut_parts(struct placing *placing)
 {
     int64_t *offsets;
     int upper = -1;
 
-    placing->parts =
-        vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *placing->parts);
+    placing->components =
+        vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *placing->components);
     offsets = vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *offsets);
-    if (!placing->parts || !offsets)
+    if (!placing->components || !offsets)
         return vbs_no_memory(placing->ctx);
     for (int i = 0; i < placing->n_items; i++) {
         if (placing->items[i].lower >= upper) {
-            placing->parts[placing->n_parts].first = i;
-            placing->parts[placing->n_parts++].offsets = offsets + i;
+            placing->components[placing->n_components].first = i;
+            placing->components[placing->n_components++].offsets = offsets + i;
         }
-        placing->parts[placing->n_parts - 1].n++;
+        placing->components[placing->n_components - 1].n++;
         if (placing->items[i].upper > upper)
             upper = placing->items[i].upper;
     }
     return VBS_OK;
 }
 
-/* Of every part: the largest sum of what lives at one step, and what follows from it at once. */
+/* Of every component: the largest sum of what lives at one step, and what follows from it at once.
+ */
 static enum vbs_status find_loads(struct placing *placing, const struct steps *steps)
 {
     int64_t *change = vbs_arena_alloc(&placing->arena, (size_t)steps->n + 1, sizeof *change);
@@ -318,23 +319,23 @@ static enum vbs_status find_loads(struct placing *placing, const struct steps *s
         change[placing->rects[r].lower] += placing->rects[r].size;
         change[placing->rects[r].upper] -= placing->rects[r].size;
     }
-    for (int p = 0; p < placing->n_parts; p++) {
-        struct placing_part *part = &placing->parts[p];
-        int first = placing->items[part->first].lower, last = steps->n;
+    for (int p = 0; p < placing->n_components; p++) {
+        struct placing_component *component = &placing->components[p];
+        int first = placing->items[component->first].lower, last = steps->n;
 
-        if (p + 1 < placing->n_parts)
-            last = placing->items[part[1].first].lower;
-        part->height = part->greedy_height = INT64_MAX;
+        if (p + 1 < placing->n_components)
+            last = placing->items[component[1].first].lower;
+        component->height = component->greedy_height = INT64_MAX;
         for (int s = first; s < last; s++) {
             live += change[s];
-            part->load = live > part->load ? live : part->load;
+            component->load = live > component->load ? live : component->load;
         }
-        part->low = part->load;
-        for (int i = part->first; i < part->first + part->n; i++) {
+        component->low = component->load;
+        for (int i = component->first; i < component->first + component->n; i++) {
             const struct placing_item *item = &placing->items[i];
             int64_t top = item->height + (item->fixed > 0 ? item->fixed : 0);
 
-            part->low = top > part->low ? top : part->low;
+            component->low = top > component->low ? top : component->low;
         }
     }
     return VBS_OK;

@@ -1,22 +1,23 @@
 /*
  * Sections: the steps at which the set of living rectangles is largest, in the sense of sets. All
- * others are parts of one of these, so that sums over them are enough.
+ * others are components of one of these, so that sums over them are enough.
  */
 #include "place/internal.h"
 
 #include "base/fail.h"
 
 struct marks {
-    int base;    /* the part's first step; the arrays count from it */
-    int n_steps; /* of the part */
+    int base;    /* the component's first step; the arrays count from it */
+    int n_steps; /* of the component */
     bool *begins, *ends;
     int *section; /* [n_steps + 1]: how many sections are before each step */
 };
 
 static const struct placing_rect *rects_of(const struct placing *placing,
-                                           const struct placing_part *part, int item, int *n)
+                                           const struct placing_component *component, int item,
+                                           int *n)
 {
-    const struct placing_item *of = &placing->items[part->first + item];
+    const struct placing_item *of = &placing->items[component->first + item];
 
     *n = of->n_rects;
     return &placing->rects[of->first_rect];
@@ -40,12 +41,12 @@ static int find_sections(struct marks *marks)
     return n;
 }
 
-static void mark_rects(const struct placing *placing, const struct placing_part *part,
+static void mark_rects(const struct placing *placing, const struct placing_component *component,
                        struct marks *marks)
 {
-    for (int i = 0; i < part->n; i++) {
+    for (int i = 0; i < component->n; i++) {
         int n;
-        const struct placing_rect *rects = rects_of(placing, part, i, &n);
+        const struct placing_rect *rects = rects_of(placing, component, i, &n);
 
         for (int r = 0; r < n; r++) {
             marks->begins[rects[r].lower - marks->base] = true;
@@ -55,12 +56,12 @@ static void mark_rects(const struct placing *placing, const struct placing_part 
 }
 
 /* Counts members of sections, or, once there is room for them, writes them. */
-static void add_members(const struct placing *placing, const struct placing_part *part,
+static void add_members(const struct placing *placing, const struct placing_component *component,
                         const struct marks *marks, struct placing_sections *sections)
 {
-    for (int i = 0; i < part->n; i++) {
+    for (int i = 0; i < component->n; i++) {
         int n;
-        const struct placing_rect *rects = rects_of(placing, part, i, &n);
+        const struct placing_rect *rects = rects_of(placing, component, i, &n);
 
         for (int r = 0; r < n; r++) {
             int upper = marks->section[rects[r].upper - marks->base];
@@ -75,14 +76,15 @@ static void add_members(const struct placing *placing, const struct placing_part
     }
 }
 
-enum vbs_status vbs_placing_sections(const struct placing *placing, const struct placing_part *part,
+enum vbs_status vbs_placing_sections(const struct placing *placing,
+                                     const struct placing_component *component,
                                      struct vbs_arena *arena, struct placing_sections *sections)
 {
-    struct marks marks = {.base = placing->items[part->first].lower};
-    size_t n_items = (size_t)part->n, n_steps;
+    struct marks marks = {.base = placing->items[component->first].lower};
+    size_t n_items = (size_t)component->n, n_steps;
 
     *sections = (struct placing_sections){0};
-    for (int i = part->first; i < part->first + part->n; i++)
+    for (int i = component->first; i < component->first + component->n; i++)
         if (placing->items[i].upper - marks.base > marks.n_steps)
             marks.n_steps = placing->items[i].upper - marks.base;
     n_steps = (size_t)marks.n_steps + 1;
@@ -95,22 +97,22 @@ enum vbs_status vbs_placing_sections(const struct placing *placing, const struct
     if (!marks.begins || !marks.ends || !marks.section || !sections->first || !sections->lower ||
         !sections->upper)
         return vbs_no_memory(placing->ctx);
-    mark_rects(placing, part, &marks);
+    mark_rects(placing, component, &marks);
     sections->n = find_sections(&marks);
-    for (int i = 0; i < part->n; i++) {
-        const struct placing_item *item = &placing->items[part->first + i];
+    for (int i = 0; i < component->n; i++) {
+        const struct placing_item *item = &placing->items[component->first + i];
 
         sections->lower[i] = marks.section[item->lower - marks.base];
         sections->upper[i] = marks.section[item->upper - marks.base];
     }
-    add_members(placing, part, &marks, sections);
+    add_members(placing, component, &marks, sections);
     for (int s = 0; s < sections->n; s++)
         sections->first[s + 1] += sections->first[s];
     sections->members =
         vbs_arena_alloc(arena, (size_t)sections->first[sections->n] + 1, sizeof *sections->members);
     if (!sections->members)
         return vbs_no_memory(placing->ctx);
-    add_members(placing, part, &marks, sections);
+    add_members(placing, component, &marks, sections);
     for (int s = sections->n; s > 0; s--)
         sections->first[s] = sections->first[s - 1];
     sections->first[0] = 0;

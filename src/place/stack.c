@@ -43,7 +43,7 @@ struct choice {
 
 struct placing_stack {
     struct placing *placing;
-    const struct placing_part *part;
+    const struct placing_component *component;
     struct vbs_arena arena;
     struct placing_sections sections;
     int64_t *most;       /* [n], the largest sum of a section of the item */
@@ -76,11 +76,12 @@ struct job {
     int n, lower, upper;
 };
 
-bool vbs_placing_stack_suits(const struct placing *placing, const struct placing_part *part)
+bool vbs_placing_stack_suits(const struct placing *placing,
+                             const struct placing_component *component)
 {
-    if (part->n > MAX_ITEMS)
+    if (component->n > MAX_ITEMS)
         return false;
-    for (int i = part->first; i < part->first + part->n; i++)
+    for (int i = component->first; i < component->first + component->n; i++)
         if (placing->items[i].n_rects > 1 || placing->items[i].fixed >= 0 ||
             placing->rects[placing->items[i].first_rect].offset > 0)
             return false;
@@ -123,7 +124,7 @@ static bool set(struct placing_stack *stack, int64_t *at, int64_t value)
 
 static int64_t height_of(const struct placing_stack *stack, int i)
 {
-    return stack->placing->items[stack->part->first + i].height;
+    return stack->placing->items[stack->component->first + i].height;
 }
 
 static void leave(struct placing_stack *stack, int i, bool placed)
@@ -156,7 +157,7 @@ static void undo(struct placing_stack *stack, size_t n_changes)
 static bool raise_others(struct placing_stack *stack, int i, int64_t top)
 {
     const struct placing *placing = stack->placing;
-    int first = stack->part->first;
+    int first = stack->component->first;
 
     for (int64_t a = placing->first_arc[first + i]; a < placing->first_arc[first + i + 1]; a++) {
         int j = placing->arcs[a].other - first;
@@ -359,7 +360,7 @@ static const char *const RANKS[] = {"TCA", "TWA", "TAW", "WAT", "CTA", "CAT", "A
 
 static double key_of(const struct placing_stack *stack, int i, char key)
 {
-    const struct placing_item *item = &stack->placing->items[stack->part->first + i];
+    const struct placing_item *item = &stack->placing->items[stack->component->first + i];
 
     switch (key) {
     case 'T':
@@ -388,7 +389,7 @@ static int by_keys(const void *a, const void *b)
 /* noise: how far the keys vary, or 0. */
 static void set_ranks(struct placing_stack *stack, const char *keys, double noise)
 {
-    int n = stack->part->n;
+    int n = stack->component->n;
 
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
@@ -408,9 +409,9 @@ static void set_ranks(struct placing_stack *stack, const char *keys, double nois
 static enum vbs_status allocate(struct placing_stack *stack)
 {
     struct vbs_arena *arena = &stack->arena;
-    size_t n = (size_t)stack->part->n, n_sections;
+    size_t n = (size_t)stack->component->n, n_sections;
 
-    if (vbs_placing_sections(stack->placing, stack->part, arena, &stack->sections) != VBS_OK)
+    if (vbs_placing_sections(stack->placing, stack->component, arena, &stack->sections) != VBS_OK)
         return VBS_NO_MEMORY;
     n_sections = (size_t)stack->sections.n;
     stack->most = vbs_arena_alloc(arena, n, sizeof *stack->most);
@@ -434,23 +435,23 @@ static enum vbs_status allocate(struct placing_stack *stack)
                : VBS_NO_MEMORY;
 }
 
-static enum vbs_status start(struct placing *placing, struct placing_part *part)
+static enum vbs_status start(struct placing *placing, struct placing_component *component)
 {
     struct placing_stack *stack = calloc(1, sizeof *stack);
 
     if (!stack)
         return vbs_no_memory(placing->ctx);
-    part->stack = stack;
+    component->stack = stack;
     stack->placing = placing;
-    stack->part = part;
+    stack->component = component;
     if (allocate(stack) != VBS_OK) {
         vbs_placing_stack_free(stack);
-        part->stack = NULL;
+        component->stack = NULL;
         return vbs_no_memory(placing->ctx);
     }
-    for (int i = 0; i < part->n; i++)
+    for (int i = 0; i < component->n; i++)
         leave(stack, i, false);
-    for (int i = 0; i < part->n; i++)
+    for (int i = 0; i < component->n; i++)
         for (int s = stack->sections.lower[i]; s < stack->sections.upper[i]; s++)
             if (stack->total[s] > stack->most[i])
                 stack->most[i] = stack->total[s];
@@ -468,52 +469,52 @@ void vbs_placing_stack_free(struct placing_stack *stack)
     free(stack);
 }
 
-static void take(struct placing_stack *stack, struct placing_part *part)
+static void take(struct placing_stack *stack, struct placing_component *component)
 {
     int64_t height = 0;
 
-    for (int i = 0; i < part->n; i++)
+    for (int i = 0; i < component->n; i++)
         if (stack->offsets[i] + height_of(stack, i) > height)
             height = stack->offsets[i] + height_of(stack, i);
-    vbs_placing_take(part, stack->offsets, height, VBS_PLACE_SEARCH);
+    vbs_placing_take(component, stack->offsets, height, VBS_PLACE_SEARCH);
 }
 
 /* With one way to rank. */
-static enum placing_answer run(struct placing_stack *stack, struct placing_part *part)
+static enum placing_answer run(struct placing_stack *stack, struct placing_component *component)
 {
-    struct job job = {.n = part->n, .upper = stack->sections.n};
+    struct job job = {.n = component->n, .upper = stack->sections.n};
     enum placing_answer answer;
 
     memset(stack->memo, 0, sizeof *stack->memo << stack->memo_bits);
     stack->n_lists = stack->n_choices = 0;
-    if (!GROW(stack, lists, (size_t)part->n))
+    if (!GROW(stack, lists, (size_t)component->n))
         return PLACING_UNKNOWN;
-    for (int i = 0; i < part->n; i++)
+    for (int i = 0; i < component->n; i++)
         stack->lists[stack->n_lists++] = i;
     answer = solve_pieces(stack, &job, 0, 0);
     if (answer == PLACING_FOUND)
-        take(stack, part);
+        take(stack, component);
     undo(stack, 0);
     return answer;
 }
 
 /* Steps for one way to rank: enough to place all items twice. */
-static int64_t least_steps(const struct placing_part *part)
+static int64_t least_steps(const struct placing_component *component)
 {
-    return 2 * part->n * (2 + part->n / 8);
+    return 2 * component->n * (2 + component->n / 8);
 }
 
-enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *part,
+enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_component *component,
                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
-    enum vbs_status status = part->stack ? VBS_OK : start(placing, part);
-    struct placing_stack *stack = part->stack;
+    enum vbs_status status = component->stack ? VBS_OK : start(placing, component);
+    struct placing_stack *stack = component->stack;
     int64_t last_step = placing->n_steps + n_steps, each = n_steps / 4;
 
     if (status != VBS_OK)
         return status;
     stack->target = target;
-    each = each > least_steps(part) ? each : least_steps(part);
+    each = each > least_steps(component) ? each : least_steps(component);
     *answer = PLACING_UNKNOWN;
     for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over &&
                     placing->n_steps < last_step;
@@ -523,7 +524,7 @@ enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_part *
         /* Every other time with some noise. */
         set_ranks(stack, RANKS[turn % N_RANKS], turn < N_RANKS ? 0 : 0.5);
         stack->last_step = placing->n_steps + each;
-        *answer = run(stack, part);
+        *answer = run(stack, component);
         if (stack->no_memory)
             return vbs_no_memory(placing->ctx);
     }

@@ -50,36 +50,36 @@ static void erase(struct packed *packed, struct loaded_segment *segment)
     free(segment);
 }
 
-static int count_forms(const struct vbs_profile *profile)
+static int count_formats(const struct vbs_profile *profile)
 {
-    int n_forms = 1, n_rows;
+    int n_formats = 1, n_rows;
 
     for (int k = 1; k <= profile->n_layers; k++)
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                n_forms = rows[i].format >= n_forms ? rows[i].format + 1 : n_forms;
+                n_formats = rows[i].format >= n_formats ? rows[i].format + 1 : n_formats;
         }
-    return n_forms;
+    return n_formats;
 }
 
 bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
                      const struct vbs_profile *profile)
 {
-    int n_forms = count_forms(profile), n_packed = (profile->n_layers + 1) * n_forms, n_rows;
+    int n_formats = count_formats(profile), n_packed = (profile->n_layers + 1) * n_formats, n_rows;
 
     loaded->packed = vbs_arena_alloc(arena, (size_t)n_packed, sizeof *loaded->packed);
     if (!loaded->packed)
         return false;
-    loaded->n_forms = n_forms;
+    loaded->n_formats = n_formats;
     loaded->n_packed = n_packed;
     for (int k = 1; k <= profile->n_layers; k++)
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++)
-                loaded->packed[k * n_forms + rows[i].format].bytes = rows[i].weight_bytes;
+                loaded->packed[k * n_formats + rows[i].format].bytes = rows[i].weight_bytes;
         }
     return true;
 }
@@ -91,13 +91,13 @@ void vbs_loaded_clear(struct loaded *loaded)
     *loaded = (struct loaded){0};
 }
 
-struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int form)
+struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int format)
 {
     struct packed *packed;
 
-    if (form >= loaded->n_forms)
+    if (format >= loaded->n_formats)
         return NULL;
-    packed = &loaded->packed[layer * loaded->n_forms + form];
+    packed = &loaded->packed[layer * loaded->n_formats + format];
     return packed->bytes > 0 ? packed : NULL;
 }
 

@@ -1,8 +1,8 @@
 /*
  * Which bytes of packed weights are in memory, and from when on. Internal to the room.
  *
- * Every form of every layer's weights is a line of bytes of its own, on which loads and drops of
- * any parts leave segments.
+ * Every packed format of every layer's weights is a line of bytes of its own, on which loads and
+ * evicts of any parts leave segments.
  */
 #ifndef VBS_REPLAY_LOADED_H
 #define VBS_REPLAY_LOADED_H
@@ -23,14 +23,14 @@ struct arrival {
 
 /* The packed weights of one layer in one format. */
 struct packed {
-    int64_t bytes;  /* 0: the layer has no weights of this form */
+    int64_t bytes;  /* 0: the layer has no weights of this format */
     void *segments; /* a tree of tsearch; segments that overlap are equal to it */
 };
 
 struct loaded {
     int64_t bytes; /* of all that is loaded */
-    int n_packed, n_forms;
-    struct packed *packed; /* [n_layers + 1][n_forms] */
+    int n_packed, n_formats;
+    struct packed *packed; /* [n_layers + 1][n_formats] */
 };
 
 /* False when memory is out. */
@@ -38,8 +38,8 @@ bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
                      const struct vbs_profile *profile);
 void vbs_loaded_clear(struct loaded *loaded);
 
-/* Null: no row of the layer has this form, or it has no weights. */
-struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int form);
+/* Null: no row of the layer has this format, or it has no weights. */
+struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int format);
 
 enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
 

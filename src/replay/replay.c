@@ -163,7 +163,7 @@ static bool add_up(struct vbs_replay_step *record)
  * the step's memory.
  */
 static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
-                                    const struct vbs_step *step, bool in_parts,
+                                    const struct vbs_step *step, bool in_slices,
                                     struct vbs_replay_step *record)
 {
     struct tensor *layer = &sim->tensors[step->layer];
@@ -171,8 +171,8 @@ static enum vbs_status count_memory(struct vbs_ctx *ctx, struct sim *sim,
     int64_t fresh = step->batch;
     struct released released = {0};
 
-    if (in_parts) {
-        fresh = vbs_sim_move_part(sim, step);
+    if (in_slices) {
+        fresh = vbs_sim_move_slice(sim, step);
         /* What waits outside the budget is inside only for the step: all that the step writes. */
         if (layer->counted)
             out_samples = fresh;
@@ -217,13 +217,13 @@ static void run_clock(struct sim *sim, double ready_us, double time_us,
     record->wait_us = sim->chunk_us;
 }
 
-/* What is special about a compute step whose weights count, or of a layer in parts. */
+/* What is special about a compute step whose weights count, or of a layer in slices. */
 struct special {
     struct arrival arrival; /* of its weights */
     struct byte_range weights;
     double share; /* of the layer's time */
-    bool in_parts;
-    int64_t done; /* in parts: what the step's part has finished */
+    bool in_slices;
+    int64_t done; /* in slices: what the step's slice has finished */
 };
 
 static enum vbs_status refuse_parts(struct vbs_ctx *ctx, const struct sim *sim,
@@ -250,7 +250,7 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     if (status != VBS_OK)
         return status;
     special->share = slice.share;
-    special->in_parts = step->n_slices > 1 || sim->tensors[step->layer].divided;
+    special->in_slices = step->n_slices > 1 || sim->tensors[step->layer].divided;
     if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->n_slices))
         return refuse_parts(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to) {
@@ -258,7 +258,7 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
         status =
             vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->arrival);
     }
-    if (status == VBS_OK && special->in_parts)
+    if (status == VBS_OK && special->in_slices)
         status = vbs_sim_divide(ctx, sim, step, &special->done);
     return status;
 }
@@ -291,13 +291,13 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
         status = begin_special(ctx, sim, step, row, &special);
         if (status != VBS_OK)
             return status;
-        if (special.in_parts)
+        if (special.in_slices)
             record->done_before = special.done;
     }
     status = check_order(ctx, sim, step, record->done_before);
     if (status != VBS_OK)
         return status;
-    status = count_memory(ctx, sim, step, special.in_parts, record);
+    status = count_memory(ctx, sim, step, special.in_slices, record);
     if (status != VBS_OK)
         return status;
     run_clock(sim, special.arrival.ready_us, row->time_us * special.share, record);
@@ -346,7 +346,7 @@ static void judge_wait(struct vbs_replay *replay, int64_t i, const struct vbs_re
         replay->late_step = i;
 }
 
-/* After compute step i: a chunk ends where all layers have come as far and no part is ahead, with
+/* After compute step i: a chunk ends where all layers have come as far and no slice is ahead, with
  * resident io only with the request. Transfers behind the last chunk belong to it. */
 static void end_chunk(struct sim *sim, struct vbs_replay *replay, int64_t i)
 {

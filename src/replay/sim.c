@@ -91,7 +91,7 @@ static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
         planned->source ? vbs_profile_copy(sim->profile, planned->source) : NULL;
 
     sim->counts_weights = true;
-    sim->channel = copy ? copy->link : *planned;
+    sim->link = copy ? copy->link : *planned;
     if (!vbs_loaded_init(&sim->loaded, &sim->arena, sim->profile))
         return vbs_no_memory(ctx);
     return VBS_OK;

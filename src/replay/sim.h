@@ -13,13 +13,13 @@
 #include "replay/loaded.h"
 #include "vbslab/replay.h"
 
-/* A layer that is taken in parts. Its arrays are in the arena. */
+/* A layer that runs in slices. Its arrays are in the arena. */
 struct division {
     int parts;
     int capacity;
-    int64_t *done;    /* [parts] samples that each part has finished */
+    int64_t *done;    /* [parts] samples that each slice has finished */
     int64_t furthest; /* the most of them: so many samples have their output in memory */
-    int n_last;       /* parts that have finished the fewest */
+    int n_last;       /* slices that have finished the fewest */
 };
 
 /* A layer and the tensor that it writes; [0] is the network's input, which no layer writes. */
@@ -30,11 +30,11 @@ struct tensor {
     bool counted;  /* its live samples take part in the total between steps */
     bool in_place;
     bool reads_outside; /* reads the network's input while that waits outside the budget */
-    bool divided;       /* some part is ahead of another */
+    bool divided;       /* some slice is ahead of another */
     int n_inputs, n_readers;
     const int *inputs;
     int *readers;
-    struct division *division; /* null: never taken in parts so far */
+    struct division *division; /* null: never run in slices so far */
 };
 
 struct sim {
@@ -50,14 +50,14 @@ struct sim {
     double compute_us;   /* that compute steps took */
     int64_t front;       /* most samples that any layer has finished */
     int n_at_front;      /* layers that have finished as many */
-    int n_divided;       /* layers with a part ahead of another */
+    int n_divided;       /* layers with a slice ahead of another */
     int64_t chunk;       /* 1, 2, ...: the one that runs */
     double chunk_us;     /* since it began, on the clock of compute steps */
     bool ends_by_state;  /* chunks end where all layers have done the same: io external */
     bool counts_weights; /* weights included; what follows is for them */
     int64_t n_residents; /* resident loads, with which the schedule begins */
     struct loaded loaded;
-    struct vbs_link channel;
+    struct vbs_link link;
     double copy_clock_us;          /* end of the last load */
     vbs_replay_observer *observer; /* null: nobody observes, and the event is not filled in */
     void *observing;               /* the observer's self */
@@ -85,28 +85,28 @@ struct slice {
     double share; /* of the layer's time */
 };
 
-/* parts.c. A number or a division of the step that cannot be is VBS_INVALID. */
+/* slices.c. A number or a division of the step that cannot be is VBS_INVALID. */
 enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
                               const struct vbs_step *step, int64_t weight_bytes,
                               struct slice *slice) VBS_MUST_CHECK;
 
-/* Makes the layer ready for a compute step in parts, or while parts are ahead of others: *done is
- * what the step's part has finished. */
+/* Makes the layer ready for a compute step in slices, or while slices are ahead of others: *done is
+ * what the step's slice has finished. */
 enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                int64_t *done) VBS_MUST_CHECK;
 
-/* Moves that part on by the step's batch, and the layer where it was the last; returns how many of
+/* Moves that slice on by the step's batch, and the layer where it was the last; returns how many of
  * these samples have no output in memory yet. */
-int64_t vbs_sim_move_part(struct sim *sim, const struct vbs_step *step);
+int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step);
 
-/* transfer.c. Runs a load or a drop. */
+/* transfer.c. Runs a load or an evict. */
 enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                  struct vbs_replay *replay,
                                  struct vbs_replay_step *record) VBS_MUST_CHECK;
 
 /* How the weights that a compute step reads came. */
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
-                                     const struct vbs_step *step, int form,
+                                     const struct vbs_step *step, int format,
                                      const struct byte_range *weights,
                                      struct arrival *arrival) VBS_MUST_CHECK;
 

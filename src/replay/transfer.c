@@ -1,4 +1,4 @@
-/* Weights inside the budget: loads and drops, and the clock of copies (schedule.h). */
+/* Weights inside the budget: loads and evicts, and the clock of copies (schedule.h). */
 #include "replay/sim.h"
 
 #include "base/arith.h"
@@ -13,10 +13,10 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct sim *sim,
     return vbs_sim_refuse(ctx, sim, step);
 }
 
-/* What a transfer moves: its part of the packed weights, which must be as large as it says. */
-static enum vbs_status find_part(struct vbs_ctx *ctx, const struct sim *sim,
-                                 const struct vbs_step *step, struct packed **packed,
-                                 struct slice *slice)
+/* What a transfer moves: its slice of the packed weights, which must be as large as it says. */
+static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
+                                  const struct vbs_step *step, struct packed **packed,
+                                  struct slice *slice)
 {
     enum vbs_status status;
     int64_t bytes;
@@ -41,16 +41,16 @@ static enum vbs_status find_part(struct vbs_ctx *ctx, const struct sim *sim,
 static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
                                  const struct vbs_step *step, double *time_us)
 {
-    const struct vbs_link *channel = &sim->channel;
+    const struct vbs_link *link = &sim->link;
 
-    if (!channel->source)
+    if (!link->source)
         return refuse(ctx, sim, step, "the schedule does not say where weights are copied from");
-    if (!(channel->bytes_per_us > 0)) {
+    if (!(link->bytes_per_us > 0)) {
         (void)vbs_fail(ctx, VBS_INVALID, "nothing can be copied from '%s': 0 bytes per us",
-                       channel->source);
+                       link->source);
         return vbs_sim_refuse(ctx, sim, step);
     }
-    *time_us = channel->latency_us + (double)step->bytes / channel->bytes_per_us;
+    *time_us = link->latency_us + (double)step->bytes / link->bytes_per_us;
     if (!(*time_us >= 0 && *time_us <= VBS_MAX_TIME_US))
         return refuse(ctx, sim, step, "the copy would take for ever");
     return VBS_OK;
@@ -111,7 +111,7 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
 
     if (!sim->counts_weights)
         return refuse(ctx, sim, step, "the schedule leaves weights outside its budget");
-    status = find_part(ctx, sim, step, &packed, &slice);
+    status = find_slice(ctx, sim, step, &packed, &slice);
     if (status != VBS_OK)
         return status;
     *record = (struct vbs_replay_step){.start_us = sim->clock_us,
@@ -143,10 +143,10 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
 }
 
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
-                                     const struct vbs_step *step, int form,
+                                     const struct vbs_step *step, int format,
                                      const struct byte_range *weights, struct arrival *arrival)
 {
-    struct packed *packed = vbs_loaded_packed(&sim->loaded, step->layer, form);
+    struct packed *packed = vbs_loaded_packed(&sim->loaded, step->layer, format);
 
     return result_status(ctx, sim, step, vbs_loaded_read(packed, weights, arrival));
 }
@@ -160,7 +160,7 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
         struct packed *packed;
         struct slice slice;
         struct arrival arrival;
-        enum vbs_status status = find_part(ctx, sim, step, &packed, &slice);
+        enum vbs_status status = find_slice(ctx, sim, step, &packed, &slice);
 
         if (status != VBS_OK)
             return status;

@@ -15,7 +15,7 @@ struct delaying {
     double *load_us;  /* [n_loads] how long it takes; residents: 0 */
     double *ready_us; /* [n_loads] when it has ended */
     double *due_us;   /* [n_loads] when it must have ended at the latest */
-    int *due_step;    /* [n_loads] the first step of the list that reads or drops it */
+    int *due_step;    /* [n_loads] the first step of the list that reads or evicts it */
     int *loads;       /* [n_streamed] their numbers, by their order */
 };
 

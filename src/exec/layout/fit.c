@@ -20,11 +20,11 @@
 
 #define SHORT_S     0.5 /* of a search without moves */
 #define SHORT_STEPS 1000000
-#define MORE_SHARE  0.2   /* of the limit of time: for fewer moves, once there is a placement */
+#define MORE_SHARE  0.2   /* of the limit of time: for fewer moves, once there is a layout */
 #define FEW_MOVED   0.002 /* of the schedule's time: not worth another search */
 #define MOST_MOVED  0.1   /* likewise: too much */
 #define COPY_SPEED  5000  /* bytes moved in a microsecond */
-#define NEARLY      4096  /* what alignment takes is no more than this part of the load */
+#define NEARLY      4096  /* what alignment takes is no more than this fraction of the load */
 
 /*
  * What is tried, in this order, until an allocation fits and moves little. The cheap and certain
@@ -64,10 +64,10 @@ struct fitting {
     int64_t *load; /* [n_slots] what lives */
     int64_t n_slots;
     int64_t peak_bytes;  /* of that */
-    int64_t least_bytes; /* the lowest of all placements; -1: none so far */
+    int64_t least_bytes; /* the lowest of all layouts; -1: none so far */
     bool has_buffers;
     double slack; /* of the loads now */
-    /* The placement within the room that moves the fewest bytes so far. */
+    /* The layout within the memory that moves the fewest bytes so far. */
     bool has_best;
     struct vbs_exec_layout best;
     double best_slack;
@@ -177,7 +177,7 @@ static enum vbs_status delay(struct fitting *f, double slack)
                                 f->options->block_alignment);
 }
 
-/* Keeps the layout if it is within the room and moves fewer bytes than the best. */
+/* Keeps the layout if it is within the memory and moves fewer bytes than the best. */
 static void judge(struct fitting *f)
 {
     struct vbs_exec_layout *layout = &f->fit->layout;
@@ -276,7 +276,7 @@ static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bo
     return status;
 }
 
-/* Within the room; where that is not found, for the refusal, as low as it can be. */
+/* Within the memory; where that is not found, for the refusal, as low as it can be. */
 static enum vbs_status search(struct fitting *f)
 {
     static const double HEIGHTS[] = {1, 1.1, 1.05, 1.2}; /* times what lives; the surest first */

@@ -1,4 +1,4 @@
-/* Finding lines, lives and groups. */
+/* Finding lines, lifetimes and rigid groups. */
 #include "exec/layout/groups.h"
 
 #include "base/arith.h"
@@ -91,7 +91,7 @@ static void write_samples(struct vbs_exec_groups *groups, int64_t s)
     if (line < 0)
         return;
     for (int i = first; i < first + step->batch; i++)
-        if (groups->lines[line].lives[i].death == 0) /* not by another part, or tensor, before */
+        if (groups->lines[line].lives[i].death == 0) /* not by another slice, or tensor, before */
             groups->lines[line].lives[i].birth = 2 * (int)s + 1;
     touch(&groups->lines[line], first, step->batch, is_read ? 2 * s + 2 : end);
 }

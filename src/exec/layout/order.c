@@ -135,7 +135,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* The largest run of bytes where no fragment is or, if also_requested, is to be. */
-static struct byte_span find_room(const struct ordering *o, bool also_requested)
+static struct byte_span find_free(const struct ordering *o, bool also_requested)
 {
     struct byte_span best = {0, 0};
     int64_t end = 0;
@@ -177,17 +177,17 @@ static int smallest(const struct ordering *o)
 static bool detour(struct ordering *o)
 {
     int i = smallest(o);
-    struct byte_span room = find_room(o, true);
+    struct byte_span gap = find_free(o, true);
 
     if (i < 0)
         return false;
-    if (room.to - room.from < o->fragments[i].bytes)
-        room = find_room(o, false);
-    if (room.to - room.from < o->fragments[i].bytes &&
-        (room.to - room.from < LEAST_RUN || !cut(o, i, room.to - room.from)))
+    if (gap.to - gap.from < o->fragments[i].bytes)
+        gap = find_free(o, false);
+    if (gap.to - gap.from < o->fragments[i].bytes &&
+        (gap.to - gap.from < LEAST_RUN || !cut(o, i, gap.to - gap.from)))
         return false;
     o->fragments[i].has_detoured = true;
-    return copy(o, i, room.from);
+    return copy(o, i, gap.from);
 }
 
 /* False: no order is found, or memory is out. */

@@ -29,10 +29,10 @@ bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move
 
 /*
  * Appends copies that bring every block from where it is to where it is to be, none of them over
- * another block. Blocks are apart from each other before, and after. A block moves piece by piece
- * where another one is still in the way of the rest; where all wait for each other a piece makes a
- * detour through free bytes of 0..limit_bytes - 1. *done: false, and nothing is appended, where no
- * order is found, or only one of hundreds of copies. O(copies x shifts log shifts).
+ * another block. Blocks are apart from each other before, and after. A block moves in fragments
+ * where another one is still in the way of the rest; where all wait for each other a fragment makes
+ * a detour through free bytes of 0..limit_bytes - 1. *done: false, and nothing is appended, where
+ * no order is found, or only one of hundreds of copies. O(copies x shifts log shifts).
  */
 enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_shift *shifts,
                                int n_shifts, int64_t limit_bytes, struct vbs_exec_moves *moves,

@@ -189,7 +189,7 @@ static bool shorten(struct repacking *w)
     return true;
 }
 
-/* Everything is where the best placement has it. */
+/* Everything is where the incumbent has it. */
 static enum vbs_status settle(struct repacking *w)
 {
     for (int i = 0; i < w->segment.problem.n_members; i++) {

@@ -84,7 +84,7 @@ static bool lives_at_cut(const struct segment *segment, int64_t r)
            segment->problem.buffers->rects[r].upper > segment->problem.from;
 }
 
-/* Blocks that live at the cut, where they were and where a placement of the segment has them. */
+/* Blocks that live at the cut, where they were and where an allocation of the segment has them. */
 static int list_shifts(struct segment *segment)
 {
     int n = 0;
@@ -186,7 +186,7 @@ static enum vbs_status adopt(struct segment *segment, const struct vbs_place_res
     return VBS_OK;
 }
 
-/* *fits: the segment has a placement within the target with its members as they are now. The best
+/* *fits: the segment has an allocation within the target with its members as they are now. The best
  * is kept whatever it is. VBS_INFEASIBLE: time is over. */
 static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
 {
@@ -269,7 +269,7 @@ static enum vbs_status keep_some(struct segment *segment)
             if (try_to_keep(segment, at, end) == 0)
                 continue;
             if (n_asked++ == MAX_ASKED)
-                return VBS_OK; /* parts are of no use any more, the best has its own */
+                return VBS_OK; /* roles are of no use any more, the incumbent has its own */
             status = ask(segment, FEW_STEPS, &fits);
             if (status != VBS_OK && status != VBS_INFEASIBLE)
                 return status;
@@ -343,8 +343,8 @@ static void push(struct segment *segment, const struct pushed *pushed, int n, in
     }
 }
 
-/* Keeps the order of what lives at the cut, so that it can be brought there whatever room there is,
- * and gathers free bytes at one place. */
+/* Keeps the order of what lives at the cut, so that it can be brought there however little memory
+ * there is, and gathers free bytes at one place. */
 static enum vbs_status push_all(struct segment *segment)
 {
     struct pushed *pushed = malloc((size_t)segment->problem.n_crossing * sizeof *pushed + 1);

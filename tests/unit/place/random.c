@@ -163,39 +163,40 @@ static bool check_capacity(const struct vbs_place_problem *problem, int64_t want
     return good;
 }
 
-typedef enum vbs_status search(struct placing *placing, struct placing_part *part, int64_t target,
-                               int64_t n_steps, enum placing_answer *answer);
-typedef bool suits(const struct placing *placing, const struct placing_part *part);
+typedef enum vbs_status search(struct placing *placing, struct placing_component *component,
+                               int64_t target, int64_t n_steps, enum placing_answer *answer);
+typedef bool suits(const struct placing *placing, const struct placing_component *component);
 
-/* A search by itself: it refutes what is a unit below the least height of a part, and finds that.
- * Parts are told apart by whether they matter for the height. */
+/* A search by itself: it refutes what is a unit below the least height of a component, and finds
+ * that. Parts are told apart by whether they matter for the height. */
 static bool check_search(const struct vbs_place_problem *problem, suits *suits_it, search *ask,
                          int64_t want)
 {
     struct placing placing = {.end_s = HUGE_VAL};
     bool good = vbs_placing_prepare(&placing, problem) == VBS_OK, refuted = want == 0;
 
-    for (int p = 0; good && p < placing.n_parts; p++) {
-        struct placing_part *part = &placing.parts[p];
+    for (int p = 0; good && p < placing.n_components; p++) {
+        struct placing_component *component = &placing.components[p];
         enum placing_answer answer = PLACING_FOUND;
         int64_t below_it = (want - 1) / placing.unit;
 
-        if (!suits_it(&placing, part)) {
+        if (!suits_it(&placing, component)) {
             refuted = true;
             continue;
         }
-        good = vbs_placing_greedy(&placing, part, 0) == VBS_OK;
-        if (below_it < part->load) {
+        good = vbs_placing_greedy(&placing, component, 0) == VBS_OK;
+        if (below_it < component->load) {
             refuted = true;
             continue;
         }
-        part->height = INT64_MAX;
-        good = good && ask(&placing, part, below_it, INT64_MAX / 4, &answer) == VBS_OK &&
+        component->height = INT64_MAX;
+        good = good && ask(&placing, component, below_it, INT64_MAX / 4, &answer) == VBS_OK &&
                answer != PLACING_UNKNOWN;
         refuted = refuted || answer == PLACING_REFUTED;
         if (good && answer == PLACING_REFUTED)
-            good = ask(&placing, part, want / placing.unit, INT64_MAX / 4, &answer) == VBS_OK &&
-                   answer == PLACING_FOUND && part->height * placing.unit <= want;
+            good =
+                ask(&placing, component, want / placing.unit, INT64_MAX / 4, &answer) == VBS_OK &&
+                answer == PLACING_FOUND && component->height * placing.unit <= want;
     }
     vbs_placing_clear(&placing);
     return good && refuted;

@@ -1,4 +1,4 @@
-/* Parts of layers: what a part is, and how far each has come (schedule.h, "Parts"). */
+/* Slices of layers: what a slice is, and how far each has come. */
 #include "replay/sim.h"
 
 #include "base/fail.h"
@@ -22,7 +22,7 @@ static enum vbs_status check_number(struct vbs_ctx *ctx, const struct sim *sim,
     return vbs_sim_refuse(ctx, sim, step);
 }
 
-/* The parts would not all have something in them. */
+/* The slices would not all have something in them. */
 static enum vbs_status refuse_empty(struct vbs_ctx *ctx, const struct sim *sim,
                                     const struct vbs_step *step, int64_t weight_bytes)
 {
@@ -38,7 +38,7 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
                               struct slice *slice)
 {
     int64_t channels = sim->profile->layers[step->layer].channels, first, end;
-    /* Of these a part is made; where nothing is known, of as many as there are parts. */
+    /* A slice is made of these; where nothing is known, there are as many as slices. */
     int64_t pieces = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->n_slices;
     enum vbs_status status = check_number(ctx, sim, step);
 
@@ -58,7 +58,7 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
-/* All parts as far as the layer; false when memory is out. */
+/* All slices as far as the layer; false when memory is out. */
 static bool begin_division(struct sim *sim, struct tensor *layer, int parts)
 {
     struct division *division = layer->division;
@@ -103,8 +103,8 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
     return VBS_OK;
 }
 
-/* The layer is as far as its last part; how many are as far. Each part has moved on since the time
- * before, so that this costs a step no more than one look. */
+/* The layer is as far as its last slice; how many are as far. Each slice has moved on since the
+ * time before, so that this costs a step no more than one look. */
 static void find_last(struct tensor *layer)
 {
     struct division *division = layer->division;
@@ -121,7 +121,7 @@ static void find_last(struct tensor *layer)
     }
 }
 
-int64_t vbs_sim_move_part(struct sim *sim, const struct vbs_step *step)
+int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step)
 {
     struct tensor *layer = &sim->tensors[step->layer];
     struct division *division = layer->division;
