@@ -104,6 +104,16 @@ struct vbs_schedule {
         int64_t peak_bytes; /* that planning held at most (vbs_solver_peak_bytes); 0: not known */
         bool interrupted;   /* the search was ended by its caller: the best schedule so far */
     } solver;
+    /* The profile that it was planned on; texts are null and numbers 0 where they are not known. */
+    struct {
+        int64_t profile_id;  /* in the store of the program that planned */
+        const char *profile; /* its content hash (vbs_profile_hash) */
+        const char *device, *library, *backend;
+        int threads;
+        bool modelled; /* the times come from a model, not from a measurement */
+    } provenance;
+    int n_layers;                   /* names of layers, or 0 */
+    const char *const *layer_names; /* [n_layers + 1], [1..n_layers] used; null: not known */
     int n_algorithms;
     const char *const *algorithms;
     int64_t n_steps;

@@ -6,7 +6,7 @@
 /* Plans, and writes what was asked for. */
 static enum vbs_status plan(struct cli *cli, const char *const *values,
                             const struct vbs_planner *planner, const struct vbs_problem *problem,
-                            int64_t memory_bytes)
+                            int64_t id, int64_t memory_bytes)
 {
     const char *json = cli_value(cli, values, "json");
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
@@ -26,10 +26,18 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     cli_progress_end(cli);
     if (status == VBS_INFEASIBLE && solver)
         status = cli_explain(cli, planner, problem, solver, memory_bytes);
+    if (status == VBS_OK)
+        schedule->provenance.profile_id = id;
     if (status == VBS_OK && json)
         status = vbs_schedule_write_json(&cli->ctx, schedule, json);
     if (status == VBS_OK && !(json && strcmp(json, "-") == 0))
         status = cli_print_schedule(cli, problem->profile, schedule);
+    if (status == VBS_OK && schedule->solver.interrupted)
+        status =
+            vbs_fail(&cli->ctx, VBS_INTERRUPTED,
+                     "interrupted; the schedule is the best so far, at most %.2f%% longer than "
+                     "the fastest",
+                     schedule->bound.gap_percent);
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
     return status;
@@ -43,7 +51,7 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
     struct vbs_problem problem = {0};
     struct vbs_profile *profile = NULL;
     struct cli_weights weights;
-    int64_t memory_bytes = 0, id;
+    int64_t memory_bytes = 0, id = 0;
     enum vbs_status status;
 
     if (n_arguments != 1)
@@ -68,7 +76,7 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
         status = cli_set_weights(cli, &weights, &problem);
     }
     if (status == VBS_OK)
-        status = plan(cli, values, planner, &problem, memory_bytes);
+        status = plan(cli, values, planner, &problem, id, memory_bytes);
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

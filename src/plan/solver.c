@@ -21,6 +21,8 @@ struct vbs_solver {
     const struct vbs_planner *planner;
     struct vbs_task task;
     void *self;
+    char profile_hash[VBS_PROFILE_HASH_SIZE]; /* "": not computed yet */
+    const char **layer_names;                 /* in the arena of the task; null: not made yet */
 };
 
 static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_planner *planner,
@@ -266,6 +268,24 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     return status;
 }
 
+/* Fills in once what all schedules of the solver say of the profile. */
+static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *solver)
+{
+    const struct vbs_profile *profile = solver->task.profile;
+    const char **names;
+
+    if (solver->layer_names)
+        return VBS_OK;
+    names = vbs_arena_alloc(&solver->task.arena, (size_t)profile->n_layers + 1, sizeof *names);
+    if (!names)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= profile->n_layers; k++)
+        names[k] = profile->layers[k].name;
+    vbs_profile_hash(profile, solver->profile_hash);
+    solver->layer_names = names;
+    return VBS_OK;
+}
+
 /* Judges what the planner gave back, and makes it a schedule. */
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
                               const struct vbs_draft *draft, struct vbs_schedule **schedule)
@@ -284,6 +304,14 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .predicted = {.reserved_bytes = draft->reserved_bytes},
         .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver),
                    .interrupted = draft->interrupted},
+        .provenance = {.profile = solver->profile_hash,
+                       .device = profile->provenance.device,
+                       .library = profile->provenance.library,
+                       .backend = profile->provenance.backend,
+                       .threads = profile->provenance.threads,
+                       .modelled = profile->provenance.backend &&
+                                   strcmp(profile->provenance.backend, "analytic") == 0},
+        .n_layers = profile->n_layers,
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
         .n_steps = draft->steps.n_steps,
@@ -292,6 +320,9 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     struct vbs_timeline timeline;
     enum vbs_status status = vbs_timeline_find(ctx, task, &draft->steps, &timeline);
 
+    if (status == VBS_OK)
+        status = describe_profile(ctx, solver);
+    made.layer_names = solver->layer_names;
     made.predicted.time_us = timeline.time_us;
     if (includes_weights(solver)) {
         made.copy = task->problem.copy;
@@ -320,8 +351,10 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     struct vbs_draft draft = {0};
     enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
 
-    if (status == VBS_INFEASIBLE) {
-        status = open_for_all(ctx, solver);
+    if (status == VBS_INFEASIBLE) { /* of an interrupted search that says nothing */
+        status = vbs_check_cancel(ctx);
+        if (status == VBS_OK)
+            status = open_for_all(ctx, solver);
         if (status == VBS_OK)
             status = refuse(ctx, solver, memory_bytes);
     } else if (status == VBS_OK)

@@ -50,6 +50,31 @@ static void add_copy(struct vbs_text *text, const struct vbs_link *copy)
     add_member(text, "bytes_per_us", copy->bytes_per_us, " },\n");
 }
 
+static void add_text(struct vbs_text *text, const char *name, const char *value)
+{
+    if (!value || !*value)
+        return;
+    vbs_text_addf(text, "\"%s\": ", name);
+    add_string(text, value);
+    vbs_text_add(text, ", ");
+}
+
+static void add_provenance(struct vbs_text *text, const struct vbs_schedule *schedule)
+{
+    if (!schedule->provenance.profile)
+        return;
+    vbs_text_add(text, "  \"provenance\": { ");
+    if (schedule->provenance.profile_id > 0)
+        vbs_text_addf(text, "\"profile_id\": %lld, ", (long long)schedule->provenance.profile_id);
+    add_text(text, "profile", schedule->provenance.profile);
+    add_text(text, "device", schedule->provenance.device);
+    add_text(text, "library", schedule->provenance.library);
+    add_text(text, "backend", schedule->provenance.backend);
+    if (schedule->provenance.threads > 0)
+        vbs_text_addf(text, "\"threads\": %d, ", schedule->provenance.threads);
+    vbs_text_addf(text, "\"modelled\": %s },\n", schedule->provenance.modelled ? "true" : "false");
+}
+
 static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
 {
     vbs_text_add(text, "{ \"format\": \"" FORMAT "\", \"model\": ");
@@ -83,28 +108,40 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
     add_member(text, "latency_us", schedule->predicted.latency_us, " },\n  \"bound\": { ");
     add_member(text, "time_us", schedule->bound.time_us, ", ");
     add_member(text, "gap_percent", schedule->bound.gap_percent, " },\n");
-    if (schedule->solver.peak_bytes > 0)
-        vbs_text_addf(text, "  \"solver\": { \"peak_bytes\": %lld },\n",
-                      (long long)schedule->solver.peak_bytes);
+    if (schedule->solver.peak_bytes > 0 || schedule->solver.interrupted)
+        vbs_text_addf(text, "  \"solver\": { \"peak_bytes\": %lld%s },\n",
+                      (long long)schedule->solver.peak_bytes,
+                      schedule->solver.interrupted ? ", \"interrupted\": true" : "");
+    add_provenance(text, schedule);
     vbs_text_add(text, "  \"steps\": [");
+}
+
+/* The layer of a step, by number and name. */
+static void add_layer(struct vbs_text *text, const struct vbs_schedule *schedule, int layer)
+{
+    vbs_text_addf(text, "\"layer\": %d, ", layer);
+    if (schedule->layer_names && layer <= schedule->n_layers)
+        add_text(text, "name", schedule->layer_names[layer]);
 }
 
 static void add_compute(struct vbs_text *text, const struct vbs_schedule *schedule,
                         const struct vbs_step *step)
 {
-    vbs_text_addf(text, "\"layer\": %d, \"batch\": %d, \"algorithm\": ", step->layer, step->batch);
+    add_layer(text, schedule, step->layer);
+    vbs_text_addf(text, "\"batch\": %d, \"algorithm\": ", step->batch);
     add_string(text, schedule->algorithms[step->algorithm]);
     if (step->n_slices > 1)
         vbs_text_addf(text, ", \"part\": %d, \"parts\": %d", step->slice, step->n_slices);
 }
 
-static void add_transfer(struct vbs_text *text, const struct vbs_step *step)
+static void add_transfer(struct vbs_text *text, const struct vbs_schedule *schedule,
+                         const struct vbs_step *step)
 {
     bool whole = step->n_slices <= 1;
 
-    vbs_text_addf(text,
-                  "\"op\": \"%s\", \"layer\": %d, \"part\": %d, \"parts\": %d, \"bytes\": %lld",
-                  vbs_step_word((enum vbs_step_op)step->op), step->layer, whole ? 1 : step->slice,
+    vbs_text_addf(text, "\"op\": \"%s\", ", vbs_step_word((enum vbs_step_op)step->op));
+    add_layer(text, schedule, step->layer);
+    vbs_text_addf(text, "\"part\": %d, \"parts\": %d, \"bytes\": %lld", whole ? 1 : step->slice,
                   whole ? 1 : step->n_slices, (long long)step->bytes);
     if (step->format > 0)
         vbs_text_addf(text, ", \"form\": %d", step->format);
@@ -121,7 +158,7 @@ static void add_steps(struct vbs_text *text, const struct vbs_schedule *schedule
         if (step->op == VBS_STEP_COMPUTE)
             add_compute(text, schedule, step);
         else
-            add_transfer(text, step);
+            add_transfer(text, schedule, step);
         vbs_text_add(text, " }");
     }
     vbs_text_add(text, "\n  ] }\n");
@@ -310,10 +347,48 @@ static enum vbs_status read_bound(struct schedule_reader *reader, const json_t *
     return status;
 }
 
+static enum vbs_status read_flag(struct schedule_reader *reader, const json_t *object,
+                                 const char *name, bool *value)
+{
+    const json_t *member = json_object_get(object, name);
+
+    if (member && !json_is_boolean(member))
+        return wrong(reader, name, "is neither true nor false");
+    *value = json_is_true(member);
+    return VBS_OK;
+}
+
 static enum vbs_status read_solver(struct schedule_reader *reader, const json_t *solver)
 {
-    return read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
-                        &reader->draft.solver.peak_bytes);
+    enum vbs_status status = read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
+                                          &reader->draft.solver.peak_bytes);
+
+    if (status == VBS_OK)
+        status = read_flag(reader, solver, "interrupted", &reader->draft.solver.interrupted);
+    return status;
+}
+
+static enum vbs_status read_provenance(struct schedule_reader *reader, const json_t *provenance)
+{
+    struct vbs_schedule *draft = &reader->draft;
+    const struct {
+        const char *name, **value;
+    } texts[] = {{"profile", &draft->provenance.profile},
+                 {"device", &draft->provenance.device},
+                 {"library", &draft->provenance.library},
+                 {"backend", &draft->provenance.backend}};
+    int64_t threads = 0;
+    enum vbs_status status = read_integer(reader, provenance, "profile_id", false, 1, INT64_MAX,
+                                          &draft->provenance.profile_id);
+
+    for (size_t i = 0; status == VBS_OK && i < sizeof texts / sizeof texts[0]; i++)
+        status = read_string(reader, provenance, texts[i].name, texts[i].value);
+    if (status == VBS_OK)
+        status = read_integer(reader, provenance, "threads", false, 0, INT_MAX, &threads);
+    if (status == VBS_OK)
+        status = read_flag(reader, provenance, "modelled", &draft->provenance.modelled);
+    draft->provenance.threads = (int)threads;
+    return status;
 }
 
 /* A member that is an object of its own, or missing. */
@@ -357,6 +432,8 @@ static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t
         status = read_object(reader, root, "bound", read_bound);
     if (status == VBS_OK)
         status = read_object(reader, root, "solver", read_solver);
+    if (status == VBS_OK)
+        status = read_object(reader, root, "provenance", read_provenance);
     return status;
 }
 
@@ -446,7 +523,7 @@ static int find_operation(const char *name)
 static enum vbs_status read_step(struct schedule_reader *reader, const json_t *object,
                                  struct vbs_step *step)
 {
-    const char *operation = "compute";
+    const char *operation = "compute", *name;
     int64_t layer = 0;
     int op;
     enum vbs_status status;
@@ -454,6 +531,8 @@ static enum vbs_status read_step(struct schedule_reader *reader, const json_t *o
     if (!json_is_object(object))
         return wrong(reader, "steps", "has an element that is not an object");
     status = read_string(reader, object, "op", &operation);
+    if (status == VBS_OK) /* for people: the number says which layer is meant */
+        status = read_string(reader, object, "name", &name);
     op = find_operation(operation);
     if (status == VBS_OK && op < 0)
         status = wrong(reader, "op", "is neither \"compute\" nor \"load\" nor \"drop\"");

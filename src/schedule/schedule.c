@@ -76,6 +76,38 @@ static int copy_algorithms(struct owned *owned, const struct vbs_schedule *draft
     return names != NULL;
 }
 
+/* A copy of text in *to, which stays null when text is. */
+static int copy_text(struct owned *owned, const char *text, const char **to)
+{
+    *to = text ? vbs_arena_strdup(&owned->arena, text) : NULL;
+    return !text || *to;
+}
+
+static int copy_provenance(struct owned *owned, const struct vbs_schedule *draft)
+{
+    struct vbs_schedule *made = &owned->schedule;
+
+    return copy_text(owned, draft->provenance.profile, &made->provenance.profile) &&
+           copy_text(owned, draft->provenance.device, &made->provenance.device) &&
+           copy_text(owned, draft->provenance.library, &made->provenance.library) &&
+           copy_text(owned, draft->provenance.backend, &made->provenance.backend);
+}
+
+static int copy_layer_names(struct owned *owned, const struct vbs_schedule *draft)
+{
+    const char **names;
+
+    owned->schedule.layer_names = NULL;
+    if (!draft->layer_names)
+        return 1;
+    names = vbs_arena_alloc(&owned->arena, (size_t)draft->n_layers + 1, sizeof *names);
+    for (int k = 1; names && k <= draft->n_layers; k++)
+        if (!copy_text(owned, draft->layer_names[k], &names[k]))
+            return 0;
+    owned->schedule.layer_names = names;
+    return names != NULL;
+}
+
 enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule *draft,
                                   struct vbs_schedule **schedule)
 {
@@ -92,7 +124,8 @@ enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule
     if (draft->copy.source)
         owned->schedule.copy.source = vbs_arena_strdup(&owned->arena, draft->copy.source);
     steps = vbs_arena_alloc(&owned->arena, (size_t)draft->n_steps, sizeof *steps);
-    if (!copy_algorithms(owned, draft) || !owned->schedule.model || !owned->schedule.planner ||
+    if (!copy_algorithms(owned, draft) || !copy_provenance(owned, draft) ||
+        !copy_layer_names(owned, draft) || !owned->schedule.model || !owned->schedule.planner ||
         (draft->copy.source && !owned->schedule.copy.source) || !steps) {
         arena = owned->arena;
         goto no_memory;

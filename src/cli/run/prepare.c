@@ -65,9 +65,9 @@ static enum vbs_status check_weights(struct run_job *job)
 /* ---- A schedule from a file ---- */
 
 /* What the schedule decides. */
-static const char *const PLANNING[] = {"request",    "io",           "weights",      "copy",
-                                       "copy-rate",  "copy-latency", "latency-us",   "table",
-                                       "time-limit", "planner",      "total-memory", NULL};
+static const char *const PLANNING[] = {
+    "request", "io",         "weights", "copy",         "copy-rate",  "copy-latency", "latency-us",
+    "table",   "time-limit", "planner", "total-memory", "node-limit", "seed",         NULL};
 
 static enum vbs_status read_schedule(struct run_job *job, const char *path)
 {

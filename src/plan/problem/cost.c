@@ -3,7 +3,14 @@
  */
 #include "plan/problem/task.h"
 
+#include "base/clock.h"
+
 #include <math.h>
+
+bool vbs_task_is_late(const struct vbs_task *task)
+{
+    return task->cut_until_s > 0 && vbs_clock_s() > task->cut_until_s;
+}
 
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us)
 {

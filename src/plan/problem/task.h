@@ -47,7 +47,7 @@ struct vbs_task {
      * that resident weights leave; else null. */
     const struct vbs_planner *resident;
     struct vbs_search_clock *clock; /* null: seconds */
-    double cut_until_s;             /* vbs_clock_s() at which cuttings are given up; 0: never */
+    double cut_until_s;             /* vbs_clock_s() at which cuttings and trials end; 0: never */
     int64_t latency_ticks;          /* INT64_MAX: not bounded */
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */
@@ -63,6 +63,9 @@ struct vbs_task {
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem) VBS_MUST_CHECK;
 void vbs_task_clear(struct vbs_task *task);
+
+/* True when task->cut_until_s is over. */
+bool vbs_task_is_late(const struct vbs_task *task);
 
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
 double vbs_task_us(const struct vbs_task *task, int64_t ticks);

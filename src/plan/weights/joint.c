@@ -60,8 +60,9 @@
 
 /* The recursion takes time by the square of the request: it is solved for so many samples at most,
  * and a larger request goes chunk after chunk. */
-#define MAX_CHUNK 256
-#define REPORT_S  0.1
+#define MAX_CHUNK  64
+#define MAX_OFFERS 64 /* of the plans of another planner for a larger request */
+#define REPORT_S   0.1
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
 static const double PRICES[] = {1, 0.25, 0};
@@ -548,16 +549,19 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
 {
     void *self = NULL;
     int64_t *bytes = NULL;
-    int n = 0;
+    int n = 0, stride;
     enum vbs_status status = planner->open(joint->ctx, task, &self);
 
     if (status != VBS_OK)
         return status;
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
-    for (int i = 0; status == VBS_OK && i < n; i++) {
+    stride = task->request > MAX_CHUNK ? n / MAX_OFFERS + 1 : 1;
+    for (int i = 0; status == VBS_OK && i < n && !vbs_task_is_late(task); i += stride) {
         struct vbs_draft draft = {0};
 
-        status = planner->plan(joint->ctx, self, bytes[i], &draft);
+        status = vbs_check_cancel(joint->ctx);
+        if (status == VBS_OK)
+            status = planner->plan(joint->ctx, self, bytes[i], &draft);
         if (status == VBS_OK)
             status = vbs_trial_offer(joint->ctx, draft.reserved_bytes, &draft.steps, joint->pareto);
         else if (status == VBS_INFEASIBLE)
@@ -577,12 +581,14 @@ static enum vbs_status offer_all(struct joint *joint)
     beside.resident =
         joint->task->request <= MAX_CHUNK ? &vbs_planner_dp_vbs_plus : &vbs_planner_fbs_best;
     if (joint->until_s > 0)
-        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 3;
+        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 6;
     status = offer_plans(joint, &vbs_planner_resident, &beside);
     if (status == VBS_OK)
-        status = offer_plans(joint, &vbs_planner_vdnn, joint->task);
+        status = offer_plans(joint, &vbs_planner_vdnn, &beside);
+    if (joint->until_s > 0)
+        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 3;
     if (status == VBS_OK)
-        status = offer_plans(joint, &vbs_planner_mmcnn, joint->task);
+        status = offer_plans(joint, &vbs_planner_mmcnn, &beside);
     return status;
 }
 

@@ -232,7 +232,7 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
         status = find_bases(mmcnn);
     if (status == VBS_OK)
         status = find_limits(mmcnn, &limits);
-    for (int i = limits.n - 1; status == VBS_OK && i >= 0; i--)
+    for (int i = limits.n - 1; status == VBS_OK && i >= 0 && !vbs_task_is_late(mmcnn->task); i--)
         status = try_limit(mmcnn, limits.bytes[i]);
     vbs_budget_list_clear(&limits);
     return status;

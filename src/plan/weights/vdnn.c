@@ -156,7 +156,7 @@ static enum vbs_status try_batch(struct vdnn *vdnn, int batch)
     struct vbs_budget_list budgets = {0};
     enum vbs_status status = find_budgets(vdnn, batch, &budgets);
 
-    for (int i = 0; status == VBS_OK && i < budgets.n; i++)
+    for (int i = 0; status == VBS_OK && i < budgets.n && !vbs_task_is_late(vdnn->task); i++)
         status = try_budget(vdnn, batch, budgets.bytes[i]);
     vbs_budget_list_clear(&budgets);
     return status;

@@ -1,0 +1,219 @@
+/* Long networks: refusals without a solve, limits of searches, and schedules that say where they
+ * come from. */
+#include "plan/dp/dp.h"
+#include "plan/search/search.h"
+#include "support/tap.h"
+#include "vbslab/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum graph { CHAIN, STAR, SKIPS };
+
+/* n layers with batches 1 and 2; two algorithms, of which the faster takes scratch. */
+static struct vbs_profile *make_profile(int n, enum graph graph, unsigned seed)
+{
+    size_t size = (size_t)n * 400 + 200, used;
+    char *text = malloc(size);
+    int *out = calloc((size_t)n + 1, sizeof *out);
+    struct vbs_profile *profile = NULL;
+
+    if (!text || !out)
+        abort();
+    used = (size_t)snprintf(text, size,
+                            "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,"
+                            "ws_bytes,weight_bytes,in_place\n");
+    out[0] = 100;
+    for (int k = 1; k <= n; k++) {
+        int other = graph == SKIPS && k % 3 == 0 && k > 3 ? k - 3 : -1;
+        int first = graph == STAR ? 0 : k - 1, in;
+        char inputs[32];
+
+        seed = seed * 1103515245 + 12345;
+        out[k] = 20 + (int)(seed >> 16) % 200;
+        in = out[first] + (other >= 0 ? out[other] : 0);
+        snprintf(inputs, sizeof inputs, other >= 0 ? "%d;%d" : "%d", first, other);
+        for (int b = 1; b <= 2; b++)
+            for (int a = 0; a < 2; a++)
+                used += (size_t)snprintf(
+                    text + used, size - used, "%d,L%d,conv,%s,%d,a%d,%d,%d,%d,%d,0,0\n", k, k,
+                    inputs, b, a, (a ? 3 : 5) + b * 2 + k % 4, b * in, b * out[k], a ? 60 * b : 0);
+    }
+    if (vbs_profile_parse_csv(NULL, "long", text, used, &profile) != VBS_OK)
+        abort();
+    free(out);
+    free(text);
+    return profile;
+}
+
+static struct vbs_solver_options options(int64_t most_bytes, int64_t node_limit, uint64_t seed)
+{
+    return (struct vbs_solver_options){.struct_size = sizeof(struct vbs_solver_options),
+                                       .most_bytes = most_bytes,
+                                       .node_limit = node_limit,
+                                       .seed = seed};
+}
+
+static const struct vbs_planner *planner_of(const char *name)
+{
+    const struct vbs_planner *planner = NULL;
+
+    if (vbs_planner_find(NULL, name, &planner) != VBS_OK)
+        abort();
+    return planner;
+}
+
+/* Small ones, where the least budget is known from a solve. */
+static void brackets(const char *name)
+{
+    const struct vbs_planner *planner = planner_of(name);
+    int good = 0, exact = 0, n = 0;
+
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        struct vbs_profile *profile = make_profile(3 + (int)(seed % 9), seed % 3, seed);
+        struct vbs_problem problem = {.profile = profile,
+                                      .request = 1 + seed % 4,
+                                      .io = seed % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL};
+        struct vbs_bracket bracket = {0};
+        struct vbs_solver *solver = NULL;
+        struct vbs_task task;
+        int64_t least = -1;
+
+        if (vbs_task_init(NULL, &task, &problem) == VBS_OK &&
+            planner->bracket(NULL, &task, &bracket) == VBS_OK)
+            vbs_task_clear(&task);
+        if (vbs_solver_new(NULL, planner, &problem, NULL, &solver) == VBS_OK)
+            least = vbs_solver_least_bytes(solver);
+        good += bracket.low_bytes <= least && least <= bracket.high_bytes;
+        exact += bracket.low_bytes == bracket.high_bytes;
+        n++;
+        vbs_solver_free(solver);
+        vbs_profile_free(profile);
+    }
+    is_int(good, n, "the least budget of %s lies in its bracket", name);
+    ok(exact > n / 4, "which is often exact: %d of %d", exact, n);
+}
+
+static void refusals(const char *name, enum graph graph)
+{
+    struct vbs_profile *profile = make_profile(1000, graph, 7);
+    struct vbs_problem problem = {.profile = profile, .request = 12};
+    struct vbs_solver_options most = options(50, 0, 0);
+    struct vbs_solver *solver = NULL;
+    struct vbs_ctx ctx = {0};
+
+    is_int(vbs_solver_new(&ctx, planner_of(name), &problem, &most, &solver), VBS_INFEASIBLE,
+           "%s refuses 1000 layers in 50 bytes", name);
+    ok(strstr(vbs_detail(&ctx), "the least budget is ") && strstr(vbs_detail(&ctx), "binds"),
+       "and says what it needs: %s", vbs_detail(&ctx));
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
+/* All that is known is that the curves would take more than memory has. */
+static void too_many(void)
+{
+    struct vbs_profile *profile = make_profile(4000, STAR, 3);
+    struct vbs_problem problem = {.profile = profile, .request = 4};
+    struct vbs_solver *solver = NULL;
+    struct vbs_ctx ctx = {0};
+
+    is_int(vbs_solver_new(&ctx, planner_of("dp-vbs"), &problem, NULL, &solver), VBS_NO_MEMORY,
+           "4000 layers on one input are refused before they are planned");
+    ok(strstr(vbs_detail(&ctx), "4000 layers") && strstr(vbs_detail(&ctx), "GiB"), "%s",
+       vbs_detail(&ctx));
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
+/* A budget known before gives the same plan as one of all budgets. */
+static void same_plan(void)
+{
+    struct vbs_profile *profile = make_profile(320, SKIPS, 5);
+    struct vbs_problem problem = {.profile = profile, .request = 4};
+    struct vbs_solver_options most = options(1400, 0, 0);
+    struct vbs_solver *any = NULL, *one = NULL;
+    struct vbs_schedule *a = NULL, *b = NULL;
+
+    ok(vbs_solver_new(NULL, planner_of("dp-vbs"), &problem, NULL, &any) == VBS_OK &&
+           vbs_solver_new(NULL, planner_of("dp-vbs"), &problem, &most, &one) == VBS_OK &&
+           vbs_solver_plan(NULL, any, 1400, &a) == VBS_OK &&
+           vbs_solver_plan(NULL, one, 1400, &b) == VBS_OK,
+       "320 layers are planned, for any budget and for one");
+    ok(a && b && a->predicted.time_us == b->predicted.time_us, "both take the same time");
+    ok(one && any && vbs_solver_peak_bytes(one) < vbs_solver_peak_bytes(any),
+       "for one it takes less memory");
+    vbs_schedule_free(a);
+    vbs_schedule_free(b);
+    vbs_solver_free(any);
+    vbs_solver_free(one);
+    vbs_profile_free(profile);
+}
+
+static struct vbs_schedule *plan_nodes(const struct vbs_problem *problem, int64_t nodes,
+                                       uint64_t seed, int *cancel)
+{
+    struct vbs_solver_options how = options(0, nodes, seed);
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+    volatile sig_atomic_t flag = 0;
+    struct vbs_ctx ctx = {.cancel = &flag};
+
+    if (vbs_solver_new(&ctx, planner_of("optimal"), problem, &how, &solver) == VBS_OK) {
+        flag = cancel != NULL;
+        if (vbs_solver_plan(&ctx, solver, 900, &schedule) != VBS_OK)
+            schedule = NULL;
+    }
+    vbs_solver_free(solver);
+    return schedule;
+}
+
+static bool same_steps(const struct vbs_schedule *a, const struct vbs_schedule *b)
+{
+    if (!a || !b || a->n_steps != b->n_steps)
+        return false;
+    for (int64_t s = 0; s < a->n_steps; s++)
+        if (a->steps[s].layer != b->steps[s].layer || a->steps[s].batch != b->steps[s].batch ||
+            a->steps[s].algorithm != b->steps[s].algorithm)
+            return false;
+    return true;
+}
+
+static void nodes(void)
+{
+    struct vbs_profile *profile = make_profile(24, SKIPS, 11);
+    struct vbs_problem problem = {.profile = profile, .request = 6, .io = VBS_IO_EXTERNAL};
+    int cancel = 1;
+    struct vbs_schedule *a = plan_nodes(&problem, 3000, 1, NULL);
+    struct vbs_schedule *b = plan_nodes(&problem, 3000, 1, NULL);
+    struct vbs_schedule *c = plan_nodes(&problem, 3000, 1, &cancel);
+
+    ok(a && same_steps(a, b) && a->bound.time_us == b->bound.time_us,
+       "a limit of nodes and a seed give one plan and one bound");
+    ok(a && !a->solver.interrupted, "which was not interrupted");
+    ok(c && c->solver.interrupted && c->predicted.time_us >= a->predicted.time_us &&
+           c->bound.time_us <= c->predicted.time_us,
+       "an interrupted search gives the best so far with its gap");
+    ok(a && a->layer_names && strcmp(a->layer_names[24], "L24") == 0 && a->provenance.profile &&
+           strlen(a->provenance.profile) == VBS_PROFILE_HASH_SIZE - 1,
+       "a schedule has the names of its layers and the hash of its profile");
+    vbs_schedule_free(a);
+    vbs_schedule_free(b);
+    vbs_schedule_free(c);
+    vbs_profile_free(profile);
+}
+
+int main(void)
+{
+    brackets("dp-vbs");
+    brackets("dp-vbs+");
+    brackets("optimal");
+    refusals("dp-vbs", CHAIN);
+    refusals("dp-vbs+", SKIPS);
+    refusals("optimal", SKIPS);
+    too_many();
+    same_plan();
+    nodes();
+    return done_testing();
+}
