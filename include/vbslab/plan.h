@@ -5,6 +5,9 @@
  * any number of budgets. What is infeasible stays infeasible, and says from which budget on it is
  * not. Planners never round memory in their own favour: the schedule's exact peak is at most what
  * the planner reserved, and that is at most the budget.
+ *
+ * Threads: planners are constant and may be shared; a solver and what it explains belong to one
+ * thread at a time. Frontiers are immutable.
  */
 #ifndef VBSLAB_PLAN_H
 #define VBSLAB_PLAN_H

@@ -1,5 +1,8 @@
 /*
  * vbslab/progress.h - how calls that take long tell how far they are.
+ *
+ * Threads: the struct is only read; its function is called in the thread of the call that it was
+ * given to.
  */
 #ifndef VBSLAB_PROGRESS_H
 #define VBSLAB_PROGRESS_H

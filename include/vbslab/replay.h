@@ -4,6 +4,8 @@
  * Replays a schedule on the lattice of progress (docs/accounting.md): live samples per tensor, the
  * memory of every step to the byte, the clock, the wait of the samples. Shares no code with
  * anything that plans.
+ *
+ * Threads: the calls keep nothing between them; a replay is immutable and may be shared.
  */
 #ifndef VBSLAB_REPLAY_H
 #define VBSLAB_REPLAY_H

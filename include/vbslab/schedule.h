@@ -26,6 +26,8 @@
  * itself; a sample is done when all parts have done it. The inputs stay until then, and the whole
  * output is there from the first part on. The number of parts of a layer may change where none is
  * ahead of another. A layer without weights may be taken in parts likewise (bands of rows).
+ *
+ * Threads: a schedule is immutable and may be shared by any number of threads.
  */
 #ifndef VBSLAB_SCHEDULE_H
 #define VBSLAB_SCHEDULE_H

@@ -2,6 +2,8 @@
  * vbslab/units.h - sizes, ranges of sizes and lists of batches as people write them.
  *
  * Bytes are signed 64-bit everywhere, from 0 to VBS_MAX_BYTES. MB is 10^6 and MiB is 2^20.
+ *
+ * Threads: the calls keep nothing between them.
  */
 #ifndef VBSLAB_UNITS_H
 #define VBSLAB_UNITS_H

@@ -13,6 +13,7 @@
 #include "vbslab/place.h"
 #include "vbslab/plan.h"
 #include "vbslab/profile.h"
+#include "vbslab/progress.h"
 #include "vbslab/replay.h"
 #include "vbslab/report.h"
 #include "vbslab/schedule.h"
