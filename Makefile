@@ -75,7 +75,7 @@ GENERATED += $(BUILD)/generated/onnx.pb-c.c
 ONNX_PROTO ?= $(firstword $(wildcard /usr/include/onnx/onnx.proto /usr/local/include/onnx/onnx.proto) \
               /usr/include/onnx/onnx.proto)
 
-ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c))
+ROOM_SRC = $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c src/$(r)/*/*.c src/$(r)/*/*/*.c))
 LIB_SRC = $(filter-out $(LEFT_OUT) src/cli/%,$(ROOM_SRC))
 CLI_SRC = $(filter src/cli/%,$(ROOM_SRC))
 LIB_OBJ = $(LIB_SRC:%.c=$(BUILD)/%.o) $(GENERATED:%.c=%.o)
@@ -88,7 +88,7 @@ CUDA_TESTS   = $(wildcard tests/unit/backend/cudnn*.c tests/unit/backend/fake_cu
 TESTS       ?= $(filter-out $(if $(HAS_CUDA),,$(CUDA_TESTS)),$(wildcard tests/unit/*/*.c))
 TEST_SCRIPTS = $(wildcard tests/cli/*.t)
 # What tests share, as an archive from which each takes what it uses.
-TEST_HELPERS = $(wildcard tests/support/*.c tests/reference/*.c tests/fuzz/readers.c) \
+TEST_HELPERS = $(wildcard tests/support/*.c tests/cases/*.c tests/reference/*.c tests/fuzz/readers.c) \
                $(filter-out $(FAKE_CUDA) tests/fake/gpu_env.c,$(wildcard tests/fake/*.c))
 TEST_OBJ     = $(TEST_HELPERS:%.c=$(BUILD)/%.o)
 TEST_BIN     = $(TESTS:%.c=$(BUILD)/%)
@@ -171,7 +171,7 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc makes vectors of only then.
-LOOPS = nest binary copy fused reduce resize
+LOOPS = kernels/nest kernels/fused operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c

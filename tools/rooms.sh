@@ -28,14 +28,18 @@ for room in $order; do
     done
 done
 
-# The internal header of the sub-room src/ROOM/SUB is ROOM/SUB/SUB.h.
+# The internal header of the sub-room src/ROOM/SUB is ROOM/SUB/SUB.h; of one inside it likewise.
 for file in $sources; do
     awk -v file="$file" '
-        BEGIN { n = split(file, part, "/"); own = part[2] "/" part[3] }
-        match($0, /^#include "[a-z]+\/[a-z]+\/[a-z_0-9]+\.h"/) {
-            split(substr($0, RSTART + 10, RLENGTH - 11), to, "/")
-            if (to[1] "/" to[2] != own && to[3] != to[2] ".h")
-                print file ":" NR ": includes " to[1] "/" to[2] "/" to[3] ", not " to[1] "/" to[2] "/" to[2] ".h"
+        BEGIN { own = file; sub(/^src\//, "", own); sub(/\/[^\/]*$/, "", own) }
+        match($0, /^#include "[a-z]+(\/[a-z]+)+\/[a-z_0-9]+\.h"/) {
+            to = substr($0, RSTART + 10, RLENGTH - 11)
+            folder = to
+            sub(/\/[^\/]*$/, "", folder)
+            name = folder
+            sub(/.*\//, "", name)
+            if (folder != own && to != folder "/" name ".h")
+                print file ":" NR ": includes " to ", not " folder "/" name ".h"
         }' "$file"
 done > "$work/doors"
 [ ! -s "$work/doors" ] || { cat "$work/doors" >&2; bad=1; }

@@ -8,7 +8,7 @@
 #include "base/ctx.h"
 #include "reference/brute_force.h"
 #include "profile/measure/measure.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

@@ -7,7 +7,7 @@
 #include "base/ctx.h"
 #include "bench/bench.h"
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  */
 #include "base/ctx.h"
 #include "reference/brute_force.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 
 #include "vbslab/plan.h"
 

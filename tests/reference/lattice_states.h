@@ -6,7 +6,7 @@
 #define TESTS_LATTICE_STATES_H
 
 #include "plan/search/expand.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tally.h"
 
 #define STATES_MAX_LAYERS  6
@@ -42,8 +42,7 @@ int lattice_states_code(const struct lattice_states *states, const int *done);
 bool lattice_states_valid(const struct lattice_states *states, const int *done);
 
 /* The positions of the samples of a state, found by their sets of layers; false: one is missing. */
-bool lattice_states_place(const struct lattice_states *states, const int *done,
-                          uint16_t *ideals);
+bool lattice_states_place(const struct lattice_states *states, const int *done, uint16_t *ideals);
 
 /* Ticks of the fastest way to take a step in the budget; STATES_NEVER: none. */
 int64_t lattice_states_step(const struct lattice_states *states, const int *done, int layer,

@@ -6,7 +6,7 @@
 #include "base/ctx.h"
 #include "vbslab/vbslab.h"
 
-#include "support/backend_cases.h"
+#include "cases/backend_cases.h"
 
 #define MAX_BATCH 3
 

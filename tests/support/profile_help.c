@@ -1,6 +1,6 @@
 #include "support/profile_help.h"
 
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 
 #include <ftw.h>
 #include <math.h>

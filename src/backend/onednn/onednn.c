@@ -1,7 +1,7 @@
 /* The onednn backend: layers on the processor by oneDNN 2.6 or a later 2.x. */
 #include "backend/onednn/onednn.h"
 
-#include "backend/onednn/session.h"
+#include "backend/onednn/kernels/kernels.h"
 
 #include "base/fail.h"
 #include "base/options.h"

@@ -1,5 +1,5 @@
 /* The library, and what it runs on, as text. */
-#include "backend/onednn/session.h"
+#include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
 

@@ -1,6 +1,5 @@
 /* A session's calls: running kernels, packing their weights, memory, and the end. */
-#include "backend/onednn/kernel.h"
-#include "backend/onednn/weights.h"
+#include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"

@@ -1,7 +1,5 @@
 /* Tensors in and out of their canonical layouts. */
-#include "backend/onednn/layout.h"
-
-#include "backend/onednn/primitive.h"
+#include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"

@@ -1,7 +1,7 @@
 /* The table of backends, seeded parameters, and the analytic backend. */
 #include "vbslab/vbslab.h"
 
-#include "support/backend_cases.h"
+#include "cases/backend_cases.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "vbslab/vbslab.h"
 
 #include "base/fail.h"
-#include "support/backend_cases.h"
+#include "cases/backend_cases.h"
 #include "support/tap.h"
 
 #include <signal.h>

@@ -4,8 +4,8 @@
  */
 #include "support/exec_case.h"
 #include "fake/exec.h"
-#include "support/random_transfer.h"
-#include "support/random_weights.h"
+#include "cases/random_transfer.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"
@@ -27,7 +27,8 @@ struct tally {
 /* What only odd schedules do, and is said. */
 static bool is_refused(const char *why)
 {
-    return strstr(why, "in slices that read different packed formats") || strstr(why, "pairs of buffers");
+    return strstr(why, "in slices that read different packed formats") ||
+           strstr(why, "pairs of buffers");
 }
 
 static void count_case(struct tally *tally, struct exec_case *c, const char *name)

@@ -4,8 +4,8 @@
  */
 #include "fake/exec.h"
 #include "reference/layout_check.h"
-#include "support/random_transfer.h"
-#include "support/random_weights.h"
+#include "cases/random_transfer.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "fake/exec.h"
 #include "support/tap.h"
-#include "support/weights_chain.h"
+#include "cases/weights_chain.h"
 
 #include "base/ctx.h"
 #include "vbslab/exec.h"

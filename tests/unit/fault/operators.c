@@ -4,7 +4,7 @@
  */
 #include "vbslab/vbslab.h"
 
-#include "support/backend_cases.h"
+#include "cases/backend_cases.h"
 #include "support/fault.h"
 #include "support/tap.h"
 

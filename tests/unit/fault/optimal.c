@@ -5,7 +5,7 @@
  * whose search goes on until its time is out at some of them.
  */
 #include "support/fault.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

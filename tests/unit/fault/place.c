@@ -3,8 +3,8 @@
 #include "fake/exec.h"
 #include "reference/place_check.h"
 #include "support/fault.h"
-#include "support/place_schedules.h"
-#include "support/random_profile.h"
+#include "cases/place_schedules.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "exec/layout/layout.h"

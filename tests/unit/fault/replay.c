@@ -1,7 +1,7 @@
 /* Every allocation of a replay with weights included fails once, and then also every one after it:
  * the replay says so or does without. */
 #include "support/fault.h"
-#include "support/random_transfer.h"
+#include "cases/random_transfer.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

@@ -4,7 +4,7 @@
  * looks), and then gives the same intervals as before. A wish to stop is heard wherever it comes.
  */
 #include "support/fault.h"
-#include "support/noisy_profile.h"
+#include "cases/noisy_profile.h"
 #include "support/tap.h"
 
 #include "report/plot/gantt.h"

@@ -4,7 +4,7 @@
  * (AddressSanitizer looks), and the same call then succeeds with the same result.
  */
 #include "support/fault.h"
-#include "support/random_weights.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

@@ -4,7 +4,7 @@
 
 #include "model/onnx/onnx.h"
 
-#include "support/onnx_bytes.h"
+#include "cases/onnx_bytes.h"
 #include "reference/ops.h"
 #include "support/tap.h"
 

@@ -4,7 +4,7 @@
 
 #include "model/onnx/onnx.h"
 
-#include "support/onnx_wrong.h"
+#include "cases/onnx_wrong.h"
 #include "support/tap.h"
 
 #include <pthread.h>

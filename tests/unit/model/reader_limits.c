@@ -7,7 +7,7 @@
 
 #include "model/onnx/onnx.h"
 
-#include "support/onnx_bytes.h"
+#include "cases/onnx_bytes.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

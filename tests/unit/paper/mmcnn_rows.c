@@ -3,7 +3,7 @@
  * breakpoints, and random chains against a reference that finds every number by trying.
  */
 #include "support/fault.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tally.h"
 #include "support/tap.h"
 #include "vbslab/mmcnn.h"

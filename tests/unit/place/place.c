@@ -1,6 +1,6 @@
 /* The placement planner: what it accepts and refuses, and what it says. */
 #include "reference/place_check.h"
-#include "support/place_schedules.h"
+#include "cases/place_schedules.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

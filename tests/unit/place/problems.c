@@ -4,7 +4,7 @@
  * are the same everywhere; seconds are only told.
  */
 #include "reference/place_check.h"
-#include "support/place_schedules.h"
+#include "cases/place_schedules.h"
 #include "support/tap.h"
 
 #define SEED 3

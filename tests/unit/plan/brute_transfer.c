@@ -2,11 +2,11 @@
  * is better. */
 #include "reference/brute_force.h"
 #include "reference/brute_transfer.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
-#include "support/random_weights.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
-#include "support/weights_chain.h"
+#include "cases/weights_chain.h"
 
 #include "vbslab/replay.h"
 

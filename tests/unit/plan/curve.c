@@ -3,7 +3,7 @@
  * bytes. Arguments: rounds, seed.
  */
 #include "plan/dp/curve.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

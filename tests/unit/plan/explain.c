@@ -3,7 +3,7 @@
  * with the change that they name, and the least bit less does not. On random profiles, with every
  * planner. Arguments: number of profiles per kind of graph, seed.
  */
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

@@ -6,7 +6,7 @@
 #include "reference/brute_chain.h"
 #include "plan/dp/dp.h"
 #include "plan/problem/problem.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
 

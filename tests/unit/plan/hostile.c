@@ -5,7 +5,7 @@
  * Arguments: number of profiles, seed.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
 

@@ -4,7 +4,7 @@
  * graph, seed.
  */
 #include "reference/brute_force.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

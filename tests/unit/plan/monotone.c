@@ -6,7 +6,7 @@
  */
 #include "reference/brute_monotone.h"
 #include "reference/brute_parts.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

@@ -2,7 +2,7 @@
  * What planners with weights inside the budget are made of: room in slots against a plain array,
  * parts against loops over channels, grids of budgets.
  */
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "plan/weights/trial.h"

@@ -5,7 +5,7 @@
  * exact. Arguments: number of profiles per kind of graph, seed.
  */
 #include "reference/brute_force.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
 

@@ -5,7 +5,7 @@
  * fractions, so that equal ones may differ by rounding. Arguments: number of profiles per kind of
  * graph, seed.
  */
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
 

@@ -2,7 +2,7 @@
  * The transfers of streams: what they say against the walk and the replay, and the places of their
  * loads against all others.
  */
-#include "support/random_weights.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include "plan/weights/stream.h"

@@ -4,7 +4,7 @@
  * t_plan_table_refusals.c. Arguments: number of profiles per kind of graph, seed.
  */
 #include "reference/brute_parts.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

@@ -3,7 +3,7 @@
  * that fail. Properties are in t_plan_table.c.
  */
 #include "support/fault.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

@@ -3,7 +3,7 @@
  * replayed, at the breakpoints of all planners and one byte below. What must hold between planners,
  * and where limits lead back to weights excluded. Arguments: problems per kind, seed.
  */
-#include "support/random_weights.h"
+#include "cases/random_weights.h"
 #include "reference/rivals.h"
 #include "support/tally.h"
 

@@ -5,9 +5,9 @@
  * Arguments: problems, seed.
  */
 #include "reference/brute_transfer.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
-#include "support/random_weights.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

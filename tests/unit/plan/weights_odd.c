@@ -4,7 +4,7 @@
  * as a profile may have them, and wishes to stop.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"

@@ -3,7 +3,7 @@
  * copies, and how CSV carries both.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

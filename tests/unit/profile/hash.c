@@ -5,7 +5,7 @@
 #include "base/sha256.h"
 
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include <stdlib.h>

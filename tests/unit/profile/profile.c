@@ -3,7 +3,7 @@
  * is refused: t_profile_refusals.c.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include <locale.h>

@@ -1,6 +1,6 @@
 /* What those who observe a replay are told of each step, counted by hand and beside the trace. */
 #include "support/tap.h"
-#include "support/weights_chain.h"
+#include "cases/weights_chain.h"
 
 #include "base/fail.h"
 #include "vbslab/replay.h"

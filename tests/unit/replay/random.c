@@ -1,6 +1,6 @@
 /* Replay against the definition, sample by sample, on random schedules of random profiles. */
 #include "reference/brute_parts.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

@@ -1,5 +1,5 @@
 /* Replay: memory and latency counted by hand, limits, schedules that are refused, the trace. */
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

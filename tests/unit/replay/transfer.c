@@ -1,8 +1,8 @@
 /* Replay with weights included against the definition, event by event, on random schedules. */
 #include "reference/brute_transfer.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
-#include "support/random_weights.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
+#include "cases/random_weights.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

@@ -1,6 +1,6 @@
 /* Replay with weights inside the budget: two clocks, parts, forms, residents, counted by hand. */
 #include "support/tap.h"
-#include "support/weights_chain.h"
+#include "cases/weights_chain.h"
 
 #include "vbslab/replay.h"
 

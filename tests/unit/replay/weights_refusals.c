@@ -1,6 +1,6 @@
 /* Schedules with weights included, or parts, that the replay refuses, and what it says. */
 #include "support/tap.h"
-#include "support/weights_chain.h"
+#include "cases/weights_chain.h"
 
 #include "vbslab/replay.h"
 

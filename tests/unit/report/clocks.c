@@ -3,8 +3,8 @@
  * says of the profile with those times, for random networks, loads, drops and parts.
  */
 #include "reference/brute_transfer.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
 #include "support/tap.h"
 
 #include "report/compare/clocks.h"

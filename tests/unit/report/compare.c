@@ -1,6 +1,6 @@
 /* Running a comparison, and the budgets it takes when nobody says which. */
-#include "support/random_profile.h"
-#include "support/report_sample.h"
+#include "cases/random_profile.h"
+#include "cases/report_sample.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

@@ -3,8 +3,8 @@
  * what is not there is refused.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
-#include "support/report_sample.h"
+#include "cases/random_profile.h"
+#include "cases/report_sample.h"
 #include "support/tap.h"
 
 #include "base/text.h"

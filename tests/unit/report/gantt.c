@@ -3,9 +3,9 @@
  * are, and that what is drawn is what is there.
  */
 #include "reference/brute_transfer.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
-#include "support/report_sample.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
+#include "cases/report_sample.h"
 #include "support/tap.h"
 
 #include "base/text.h"

@@ -2,7 +2,7 @@
  * Intervals of gains: on made-up measurements whose truth is known, and where there is nothing to
  * know. Plans are made on the true times, so that only the judge is noisy.
  */
-#include "support/noisy_profile.h"
+#include "cases/noisy_profile.h"
 #include "support/tap.h"
 
 #include "report/compare/noise.h"

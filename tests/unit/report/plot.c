@@ -2,7 +2,7 @@
  * Plots: what is drawn, that no name reaches a command, and that nothing half-written is left.
  * Pictures come from the gnuplot in PATH; stand-ins for it show what its failures do.
  */
-#include "support/report_sample.h"
+#include "cases/report_sample.h"
 #include "support/tap.h"
 
 #include "base/text.h"

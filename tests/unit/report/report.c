@@ -1,5 +1,5 @@
 /* The forms of a comparison: table, JSON, CSV. Golden files are renewed with UPDATE_GOLDEN=1. */
-#include "support/report_sample.h"
+#include "cases/report_sample.h"
 #include "support/tap.h"
 
 #include "base/text.h"

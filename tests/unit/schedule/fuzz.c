@@ -4,8 +4,8 @@
  * can be judged. Argument: seed.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
-#include "support/random_transfer.h"
+#include "cases/random_profile.h"
+#include "cases/random_transfer.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"

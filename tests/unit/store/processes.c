@@ -3,7 +3,7 @@
  * measures, and one that is killed loses at most its last 20 ms of measured time.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "support/store_help.h"
 #include "support/tap.h"
 

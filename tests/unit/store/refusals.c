@@ -2,7 +2,7 @@
  * Stores that cannot be opened, read or written: refused in one line, and left alone.
  */
 #include "support/profile_help.h"
-#include "support/random_profile.h"
+#include "cases/random_profile.h"
 #include "store/sql.h"
 #include "support/store_help.h"
 #include "support/tap.h"

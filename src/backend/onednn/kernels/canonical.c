@@ -1,0 +1,128 @@
+/*
+ * Where tensors lie in blocks of channels: decided for the whole network before anything is built.
+ * Convolutions want blocks. The others take what they are given, but for those that work along the
+ * channels or in other shapes, whose inputs and outputs are plain.
+ */
+#include "backend/onednn/kernels/layout.h"
+
+#include "base/fail.h"
+
+bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b)
+{
+    if (a->n_dims != b->n_dims)
+        return false;
+    for (int i = 0; i < a->n_dims; i++)
+        if (a->dim[i] != b->dim[i])
+            return false;
+    return true;
+}
+
+/* Whether the operator has a kernel that reads and writes blocks. */
+static bool works_on_blocks(const struct vbs_layer *l)
+{
+    const union vbs_attributes *a = &l->attributes;
+
+    switch (l->op) {
+    case VBS_OP_FC:
+    case VBS_OP_MATMUL:
+    case VBS_OP_LAYER_NORM:
+    case VBS_OP_TRANSPOSE:
+    case VBS_OP_GATHER:
+        return false;
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+        return a->softmax.axis == 0;
+    case VBS_OP_RESIZE:
+        return a->resize.coordinates != VBS_COORDINATES_TF_CROP && a->resize.scale[0] == 1 &&
+               a->resize.shape.dim[0] == l->views[0].dim[0];
+    case VBS_OP_PAD:
+        return a->pad.before[0] == 0 && a->pad.behind[0] == 0;
+    case VBS_OP_EXPAND:
+        return l->views[0].n_dims == l->shape.n_dims;
+    default:
+        return vbs_op_class(l->op) != VBS_CLASS_REDUCE || !(a->reduce.axes & 1);
+    }
+}
+
+/* A fully connected layer packs its weights in the order of its input. */
+static bool reads_whole(const struct vbs_layer *l)
+{
+    return l->op == VBS_OP_FC && !l->attributes.weighted.rows;
+}
+
+static bool reads_blocks(const struct vbs_network *network, const struct vbs_layer *l, int input)
+{
+    const struct vbs_shape *own = &network->layers[l->inputs[input]].shape;
+
+    if (reads_whole(l))
+        return true;
+    return works_on_blocks(l) && od_same_shape(own, &l->views[input]) &&
+           own->n_dims == l->shape.n_dims;
+}
+
+/* Of a layer that has no wish of its own: some input is plain that could lie in blocks, and none
+ * lies in blocks. */
+static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l,
+                             const enum od_layout *layouts)
+{
+    bool held = false;
+
+    if (l->op == VBS_OP_CONV || l->op == VBS_OP_CONV_TRANSPOSE)
+        return false;
+    for (int i = 0; i < l->n_inputs; i++) {
+        int tensor = l->inputs[i];
+
+        if (layouts[tensor] == OD_BLOCKED)
+            return false;
+        held |= od_can_be_blocked(b->session->block, &b->network->layers[tensor].shape);
+    }
+    return held;
+}
+
+/* One position and whole blocks of channels: the same bytes either way. */
+static bool is_same_either_way(int block, const struct vbs_shape *shape)
+{
+    return vbs_shape_elements(shape) == shape->dim[0] && shape->dim[0] % block == 0;
+}
+
+enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts)
+{
+    const struct vbs_network *network = b->network;
+    int n = network->n_layers, block = b->session->block;
+    bool *read_plain = vbs_arena_alloc(&b->session->arena, (size_t)n + 1, sizeof *read_plain);
+
+    if (!read_plain)
+        return vbs_no_memory(b->ctx);
+    for (int k = 1; k <= n; k++)
+        for (int i = 0; i < network->layers[k].n_inputs; i++)
+            if (!reads_blocks(network, &network->layers[k], i))
+                read_plain[network->layers[k].inputs[i]] = true;
+    for (int k = 0; k <= n; k++) {
+        const struct vbs_layer *l = &network->layers[k];
+        bool plain = !od_can_be_blocked(block, &l->shape) ||
+                     (read_plain[k] && !is_same_either_way(block, &l->shape)) ||
+                     (k > 0 && (!works_on_blocks(l) || inputs_are_plain(b, l, layouts)));
+
+        layouts[k] = plain ? OD_PLAIN : OD_BLOCKED;
+    }
+    return VBS_OK;
+}
+
+enum vbs_status od_inputs_init(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    const struct vbs_layer *l = b->l;
+    struct od_tensor *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
+    enum vbs_status status = inputs ? VBS_OK : vbs_no_memory(b->ctx);
+
+    for (int i = 0; i < l->n_inputs && status == VBS_OK; i++) {
+        const struct od_tensor *own = &s->tensors[l->inputs[i]];
+
+        if (reads_whole(l) || od_same_shape(&own->shape, &l->views[i]))
+            inputs[i] = *own;
+        else
+            status = od_tensor_init(b, &l->views[i], OD_PLAIN, &inputs[i]);
+    }
+    s->inputs[b->layer] = inputs;
+    return status;
+}

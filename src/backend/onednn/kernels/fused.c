@@ -1,0 +1,255 @@
+/*
+ * Operators that work value by value, and what is done in place behind a layer: where oneDNN has
+ * them, by one or more of its operations; the rest by functions of one float.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "backend/onednn/kernels/nest.h"
+#include "base/fail.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Whether 0 stays 0. */
+static bool keeps_zero(enum vbs_op op, const union vbs_attributes *a)
+{
+    switch (op) {
+    case VBS_OP_SIGMOID:
+    case VBS_OP_HARD_SIGMOID:
+    case VBS_OP_SOFTPLUS:
+    case VBS_OP_EXP:
+    case VBS_OP_LOG:
+    case VBS_OP_RECIPROCAL:
+    case VBS_OP_COS:
+    case VBS_OP_ACOS:
+    case VBS_OP_COSH:
+    case VBS_OP_ACOSH:
+        return false;
+    case VBS_OP_CLIP:
+        return a->clip.low <= 0 && a->clip.high >= 0;
+    case VBS_OP_LINEAR:
+        return a->linear.shift == 0;
+    case VBS_OP_SHRINK:
+        return a->shrink.lambda >= 0;
+    case VBS_OP_THRESHOLDED_RELU:
+        return a->thresholded_relu.threshold >= 0;
+    default:
+        return true;
+    }
+}
+
+/* ---- what oneDNN has not ---- */
+
+struct scalar_plan {
+    od_row *row;
+    float threshold, bias; /* of THRESHOLDED_RELU and SHRINK */
+    struct od_nest nest;
+};
+
+/* Operators by what they make of x. */
+#define SCALARS(X)                                                                                 \
+    X(SOFTSIGN, x / (1 + fabsf(x)))                                                                \
+    X(THRESHOLDED_RELU, x > p->threshold ? x : 0)                                                  \
+    X(SHRINK, x<-p->threshold ? x + p->bias : x> p->threshold ? x - p->bias : 0)                   \
+    X(SIGN, (float)(x > 0) - (float)(x < 0))                                                       \
+    X(FLOOR, floorf(x))                                                                            \
+    X(CEIL, ceilf(x))                                                                              \
+    X(LOG, logf(x)) /* oneDNN's is off by 1e-6 near 1 */                                           \
+    X(ERF, erff(x))                                                                                \
+    X(SIN, sinf(x))                                                                                \
+    X(COS, cosf(x))                                                                                \
+    X(TAN, tanf(x))                                                                                \
+    X(ASIN, asinf(x))                                                                              \
+    X(ACOS, acosf(x))                                                                              \
+    X(ATAN, atanf(x))                                                                              \
+    X(SINH, sinhf(x))                                                                              \
+    X(COSH, coshf(x))                                                                              \
+    X(ASINH, asinhf(x))                                                                            \
+    X(ACOSH, acoshf(x))                                                                            \
+    X(ATANH, atanhf(x))
+
+#define DEFINE(op, expression)                                                                     \
+    static void row_##op(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,   \
+                         float *const *at)                                                         \
+    {                                                                                              \
+        const struct scalar_plan *p = plan;                                                        \
+                                                                                                   \
+        (void)axis, (void)p;                                                                       \
+        for (int64_t i = first; i < first + n; i++) {                                              \
+            float x = at[1][i];                                                                    \
+                                                                                                   \
+            at[0][i] = (expression);                                                               \
+        }                                                                                          \
+    }
+SCALARS(DEFINE)
+#undef DEFINE
+
+static od_row *const rows[VBS_N_OPS] = {
+#define ENTRY(op, expression) [VBS_OP_##op] = row_##op,
+    SCALARS(ENTRY)
+#undef ENTRY
+};
+
+static void run_scalar(const void *plan, float *const *data)
+{
+    const struct scalar_plan *p = plan;
+    float *const operands[OD_OPERANDS] = {data[0], data[1]};
+
+    od_nest_run(&p->nest, p->row, p, operands);
+}
+
+/* ---- padding ---- */
+
+struct padding_plan {
+    int64_t first; /* lane of a block that is padding, as are those after it */
+    struct od_nest nest;
+};
+
+static void padding_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
+                        float *const *at)
+{
+    const struct padding_plan *p = plan;
+    int64_t block = axis->stride[0];
+
+    for (int64_t i = first; i < first + n; i++)
+        for (int64_t lane = p->first; lane < block; lane++)
+            at[0][i * block + lane] = 0;
+}
+
+static void run_padding(const void *plan, float *const *data)
+{
+    const struct padding_plan *p = plan;
+    float *const operands[OD_OPERANDS] = {data[0]};
+
+    od_nest_run(&p->nest, padding_row, p, operands);
+}
+
+enum vbs_status od_zero_padding(struct od_build *b)
+{
+    const struct od_tensor *out = od_output(b);
+    int64_t block = b->session->block, stored = out->stored_channels * out->positions;
+    struct padding_plan *plan;
+    dnnl_memory_desc_t md;
+    dnnl_memory_t memory;
+    enum vbs_status status;
+
+    if (out->channels == out->stored_channels)
+        return VBS_OK;
+    plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    if (!plan)
+        return vbs_no_memory(b->ctx);
+    plan->first = out->channels % block;
+    plan->nest.start[0] = stored - out->positions * block;
+    od_nest_add_strided(&plan->nest, b->batch, stored, 0, 0);
+    od_nest_add_strided(&plan->nest, out->positions, block, 0, 0);
+    status = od_describe(b, out, b->batch, out->canonical, true, &md);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
+    return status == VBS_OK ? od_kernel_call(b, run_padding, plan, 1, &memory) : status;
+}
+
+/* ---- steps ---- */
+
+enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *operation,
+                                const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
+{
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_eltwise_desc_t desc;
+    int n_fused = 0;
+    dnnl_status_t dnnl = dnnl_eltwise_forward_desc_init(
+        &desc, dnnl_forward_inference, operation->algorithm, md, operation->alpha, operation->beta);
+    enum vbs_status status;
+
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "describing an operator on values");
+    status = od_best(b, &desc, 0, &n_fused, &pd);
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, 2, args);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+/* Appends a function's step; md is dense. */
+static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
+                                   const union vbs_attributes *a, const dnnl_memory_desc_t *md,
+                                   dnnl_memory_t from, dnnl_memory_t to)
+{
+    const dnnl_memory_t data[] = {to, from};
+    struct scalar_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+
+    if (!plan)
+        return vbs_no_memory(b->ctx);
+    if (!rows[op])
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED, "layer '%s': the onednn backend has no '%s'",
+                        b->l->name, vbs_op_word(op));
+    plan->row = rows[op];
+    if (op == VBS_OP_THRESHOLDED_RELU)
+        plan->threshold = (float)a->thresholded_relu.threshold;
+    if (op == VBS_OP_SHRINK) {
+        plan->threshold = (float)a->shrink.lambda;
+        plan->bias = (float)a->shrink.bias;
+    }
+    plan->nest.cost = 4;
+    od_nest_add_strided(&plan->nest, (int64_t)(dnnl_memory_desc_get_size(md) / sizeof(float)), 1, 1,
+                        0);
+    return od_kernel_call(b, run_scalar, plan, 2, data);
+}
+
+enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
+                               const dnnl_memory_desc_t *md, dnnl_memory_t from, dnnl_memory_t to)
+{
+    struct od_eltwise operations[OD_MAX_OPERATIONS];
+    int n = od_eltwise_operations(op, a, operations);
+    enum vbs_status status = VBS_OK;
+
+    if (n == 0)
+        return scalar_step(b, op, a, md, from, to);
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = od_eltwise_step(b, &operations[i], md, i == 0 ? from : to, to);
+    return status;
+}
+
+/* ---- what is fused and not fused ---- */
+
+static bool is_affine(enum vbs_op op)
+{
+    return op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE;
+}
+
+bool od_breaks_padding(const struct od_build *b)
+{
+    if (od_output(b)->channels == od_output(b)->stored_channels)
+        return false;
+    for (int i = 0; i < b->l->n_fused; i++)
+        if (!keeps_zero(b->l->fused[i].op, &b->l->fused[i].attributes))
+            return true;
+    return vbs_op_class(b->l->op) == VBS_CLASS_UNARY && !keeps_zero(b->l->op, &b->l->attributes);
+}
+
+enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes)
+{
+    const struct od_tensor *out = od_output(b);
+    dnnl_memory_t memory = NULL;
+    dnnl_memory_desc_t md;
+    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
+
+    if (status == VBS_OK && first < b->l->n_fused)
+        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
+    for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
+        const struct vbs_fused *fused = &b->l->fused[i];
+        bool relu = i + 1 < b->l->n_fused && b->l->fused[i + 1].op == VBS_OP_RELU;
+
+        if (fused->op == VBS_OP_DROPOUT)
+            continue;
+        if (is_affine(fused->op)) {
+            status = od_affine_step(b, i, relu, memory, memory, weight_bytes);
+            i += relu;
+        } else {
+            status = od_unary_steps(b, fused->op, &fused->attributes, &md, memory, memory);
+        }
+    }
+    if (status == VBS_OK && od_breaks_padding(b))
+        status = od_zero_padding(b);
+    return status;
+}

@@ -1,0 +1,303 @@
+/* Every implementation that oneDNN offers for a layer with weights, and which of them can matter.
+ */
+#include "backend/onednn/kernels/implementations.h"
+
+#include "backend/onednn/operators/operators.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void od_implementations_release(struct od_implementations *all)
+{
+    for (int i = 0; i < all->n; i++)
+        dnnl_primitive_desc_destroy(all->list[i].pd);
+    free(all->list);
+}
+
+static int isa_rank(const char *impl)
+{
+    static const char *const names[] = {"sse41", "avx", "avx2", "avx512"};
+
+    for (int i = 3; i >= 0; i--)
+        if (strstr(impl, names[i]))
+            return i + 1;
+    return 0;
+}
+
+/* "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
+static void name_implementation(struct od_implementation *c, const char *impl)
+{
+    snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.canonical ? "" : "+reorder");
+    for (char *p = c->name; *p; p++)
+        if (*p == ' ' || *p == ',' || *p == ';')
+            *p = '_';
+}
+
+/* Takes pd. */
+static enum vbs_status add_implementation(struct od_build *b, struct od_implementations *all,
+                                          dnnl_primitive_desc_t pd, struct od_variant variant)
+{
+    struct od_implementation c = {.pd = pd, .variant = variant};
+    const char *impl = od_pd_name(pd);
+
+    if (vbs_grow(b->ctx, &all->list, &all->max, (int64_t)all->n + 1, sizeof *all->list)) {
+        dnnl_primitive_desc_destroy(pd);
+        return VBS_NO_MEMORY;
+    }
+    if (!impl) {
+        dnnl_primitive_desc_destroy(pd);
+        return od_fail(b, dnnl_runtime_error, "asking for an implementation's name");
+    }
+    c.impl = impl;
+    name_implementation(&c, impl);
+    c.reference = strncmp(impl, "ref", 3) == 0;
+    c.isa = isa_rank(impl);
+    all->list[all->n++] = c;
+    return VBS_OK;
+}
+
+enum vbs_status od_implementations_add(struct od_build *b, struct od_implementations *all,
+                                       const_dnnl_op_desc_t desc, struct od_variant variant)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+    dnnl_primitive_attr_t attr = NULL;
+    struct od_pds pds;
+    dnnl_status_t dnnl;
+    enum vbs_status status =
+        od_attributes(b, w->n_folded, od_weights_fused(b, variant.algorithm), &attr);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = od_pds_init(&pds, desc, attr, b->session->engine, NULL);
+    dnnl_primitive_attr_destroy(attr);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "looking for implementations");
+    for (int i = 0; i < pds.n && status == VBS_OK; i++) {
+        status = add_implementation(b, all, pds.list[i], variant);
+        pds.list[i] = NULL;
+    }
+    od_pds_clear(&pds);
+    return status;
+}
+
+static bool named_before(const struct od_implementations *all, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (strcmp(all->list[i].name, all->list[index].name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Whether a kernel that copies may come near those that do not. Measured on AVX-512 at batches 1 to
+ * 12: copies cost a quarter of the time at 100 operations per byte copied, and all of it below 30;
+ * GEMM loses 1.5 to 4 times where it must unfold the input (im2col), and is close to the blocked
+ * kernels where it need not; the channels-last brgconv is level with them, and a tenth ahead where
+ * they compute on padding.
+ */
+static bool copying_may_pay(const struct od_build *b, const struct od_implementation *c)
+{
+    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    bool padded = in->channels != in->stored_channels || out->channels != out->stored_channels;
+
+    if (2 * b->l->macs / (in->bytes + out->bytes) < 100)
+        return false;
+    if (strstr(c->name, "brg"))
+        return padded;
+    if (!strstr(c->name, "gemm"))
+        return false;
+    for (int i = 0; i < in->n_spatial; i++)
+        if (b->l->attributes.weighted.window.kernel[i] > 1)
+            return false;
+    return true;
+}
+
+/* Drops references where anything else works, lesser instruction sets where a better one does, and
+ * copies that cannot pay. */
+static bool can_matter(const struct od_build *b, const struct od_implementations *all, int index)
+{
+    const struct od_implementation *c = &all->list[index];
+    bool canonical_has_fast = false;
+
+    if (named_before(all, index))
+        return false;
+    for (int i = 0; i < all->n; i++) {
+        const struct od_implementation *other = &all->list[i];
+
+        if (c->reference && !other->reference)
+            return false;
+        if (c->isa && c->isa < other->isa && (other->variant.canonical || !c->variant.canonical))
+            return false;
+        if (other->variant.canonical && !other->reference)
+            canonical_has_fast = true;
+    }
+    return c->variant.canonical || !canonical_has_fast || copying_may_pay(b, c);
+}
+
+/* What the primitive reads or writes: the tensor itself, or a buffer that is copied from or to it
+ * (else canonical is null). Kernels that copy use true shapes, so that md suits the copy as well.
+ */
+struct operand {
+    dnnl_memory_desc_t md, canonical_md;
+    dnnl_memory_t memory, canonical;
+};
+
+static enum vbs_status operand_init(struct od_build *b, const struct od_tensor *tensor,
+                                    enum od_location location, enum od_layout layout,
+                                    const dnnl_memory_desc_t *md, struct operand *o)
+{
+    enum vbs_status status;
+
+    *o = (struct operand){.md = *md};
+    if (layout == tensor->canonical)
+        return od_kernel_memory(b, md, location, 0, NULL, &o->memory);
+    status = od_describe(b, tensor, b->batch, tensor->canonical, false, &o->canonical_md);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &o->canonical_md, location, 0, NULL, &o->canonical);
+    if (status == VBS_OK)
+        status = od_kernel_buffer(b, md, &o->memory);
+    return status;
+}
+
+static enum vbs_status main_step(struct od_build *b, const struct od_implementation *c,
+                                 const struct operand *src, const struct operand *dst,
+                                 int64_t *weight_bytes, int *format)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *bias_md =
+        w->bias ? dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 1) : NULL;
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, src->memory}, {DNNL_ARG_DST, dst->memory}};
+    struct od_packed *packed;
+    int n = 2;
+    enum vbs_status status = od_weights_packed(b, md, 1, c->variant.stored, &packed);
+
+    if (status == VBS_OK)
+        status = od_kernel_weights(b, packed, 0, packed->channels);
+    if (status != VBS_OK)
+        return status;
+    args[n].arg = DNNL_ARG_WEIGHTS;
+    status = od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[n++].memory);
+    if (status == VBS_OK && bias_md) {
+        args[n].arg = DNNL_ARG_BIAS;
+        status = od_kernel_memory(b, bias_md, OD_FIXED, 0, w->bias, &args[n++].memory);
+    }
+    *weight_bytes = packed->bytes + w->bias_bytes;
+    *format = packed->number;
+    return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
+}
+
+/* Copy in, compute, copy out, what is fused and not fused. */
+static enum vbs_status build_whole(struct od_build *b, const struct od_implementation *c)
+{
+    const struct od_weights *w = &b->session->weights[b->layer];
+    int64_t weight_bytes = 0;
+    int format = 0;
+    struct operand src = {0}, dst = {0};
+    enum vbs_status status = od_kernel_begin(b, c->name);
+
+    if (status == VBS_OK)
+        status = operand_init(b, od_input(b, 0), OD_SRC, c->variant.src,
+                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0), &src);
+    if (status == VBS_OK)
+        status = operand_init(b, od_output(b), OD_DST, c->variant.dst,
+                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0), &dst);
+    if (status == VBS_OK && src.canonical)
+        status = od_kernel_reorder(b, &src.canonical_md, src.canonical, &src.md, src.memory);
+    if (status == VBS_OK)
+        status = main_step(b, c, &src, &dst, &weight_bytes, &format);
+    if (status == VBS_OK && dst.canonical)
+        status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical);
+    if (status == VBS_OK)
+        status =
+            od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, format);
+    return status;
+}
+
+/* The kernel of a candidate, or the part of it that is requested. */
+static enum vbs_status build(struct od_build *b, const struct od_implementation *c)
+{
+    struct od_sliceable sliceable = {
+        .impl = c->impl,
+        .algorithm = c->variant.algorithm,
+        .md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0),
+        .stored = c->variant.stored};
+    bool divides = false;
+    int64_t ws_bytes = 0;
+    struct vbs_kernel *offer;
+    enum vbs_status status = VBS_OK;
+
+    if (c->variant.canonical)
+        status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
+    if (status == VBS_OK && b->requested && b->requested->n_slices > 1)
+        return divides ? od_build_slice(b, c->name, &sliceable) : VBS_OK;
+    if (status == VBS_OK)
+        status = build_whole(b, c);
+    if (status != VBS_OK || !divides)
+        return status;
+    offer = &b->session->offers[b->session->base.n_kernels - 1];
+    offer->row_slices = 0;
+    if (offer->ws_bytes < ws_bytes)
+        offer->ws_bytes = ws_bytes;
+    return VBS_OK;
+}
+
+enum vbs_status od_implementations_build(struct od_build *b, const struct od_implementations *all)
+{
+    int n_built = 0;
+
+    for (int i = 0; i < all->n; i++) {
+        enum vbs_status status;
+
+        if (b->requested
+                ? named_before(all, i) || strcmp(all->list[i].name, b->requested->name) != 0
+                : !can_matter(b, all, i))
+            continue;
+        status = build(b, &all->list[i]);
+        if (status != VBS_OK)
+            return status;
+        n_built++;
+    }
+    return n_built > 0 || b->requested ? VBS_OK
+                                       : od_fail(b, dnnl_unimplemented, vbs_op_word(b->l->op));
+}
+
+int64_t od_implementation_bytes(const struct od_implementation *c)
+{
+    return (int64_t)dnnl_memory_desc_get_size(
+        dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0));
+}
+
+enum vbs_status od_implementations_for_slices(struct od_build *b,
+                                              const struct od_implementations *all,
+                                              const struct od_implementation **chosen)
+{
+    *chosen = NULL;
+    for (int i = 0; i < all->n; i++) {
+        const struct od_implementation *c = &all->list[i];
+        struct od_sliceable sliceable = {
+            c->impl, c->variant.algorithm,
+            dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0), c->variant.stored};
+        bool divides;
+        int64_t ws_bytes;
+        enum vbs_status status;
+
+        if (c->reference || !can_matter(b, all, i) ||
+            (*chosen && od_implementation_bytes(*chosen) <= od_implementation_bytes(c)))
+            continue;
+        if (b->requested && strcmp(c->name, b->requested->name) != 0)
+            continue;
+        status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
+        if (status != VBS_OK)
+            return status;
+        if (!divides)
+            *chosen = c;
+    }
+    return VBS_OK;
+}

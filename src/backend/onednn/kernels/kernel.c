@@ -1,0 +1,322 @@
+/* Building kernels: memory objects, scratch, steps. */
+#include "backend/onednn/kernels/kernel.h"
+#include "backend/onednn/kernels/weights.h"
+
+#include "base/fail.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
+}
+
+static enum vbs_status grow(struct od_build *b)
+{
+    struct od_session *s = b->session;
+    int64_t needed = (int64_t)s->base.n_kernels + 1;
+    enum vbs_status status =
+        vbs_grow(b->ctx, &s->offers, &s->max_offers, needed, sizeof *s->offers);
+
+    s->base.kernels = s->offers;
+    return status == VBS_OK
+               ? vbs_grow(b->ctx, &s->kernels, &s->max_kernels, needed, sizeof *s->kernels)
+               : status;
+}
+
+enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
+{
+    struct od_session *s = b->session;
+    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
+    enum vbs_status status = grow(b);
+
+    if (status != VBS_OK)
+        return status;
+    offer.algorithm = vbs_arena_strdup(&s->arena, algorithm);
+    if (!offer.algorithm)
+        return vbs_no_memory(b->ctx);
+    b->kernel = &s->kernels[s->base.n_kernels];
+    *b->kernel = (struct od_kernel){0};
+    s->offers[s->base.n_kernels++] = offer;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_begin_with(struct od_build *b, const_dnnl_primitive_desc_t pd)
+{
+    const char *impl = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+
+    if (status != dnnl_success)
+        return od_fail(b, status, "asking for an implementation's name");
+    return od_kernel_begin(b, impl);
+}
+
+enum vbs_status od_kernel_add(struct od_build *b, const dnnl_memory_desc_t *md,
+                              struct od_memory where, void *data, dnnl_memory_t *memory)
+{
+    struct od_kernel *k = b->kernel;
+    enum vbs_status grown = vbs_grow(b->ctx, &k->memories, &k->max_memories,
+                                     (int64_t)k->n_memories + 1, sizeof *k->memories);
+    dnnl_status_t status;
+
+    if (grown != VBS_OK)
+        return grown;
+    status = dnnl_memory_create(&where.handle, md, b->session->engine, data);
+    if (status != dnnl_success)
+        return od_fail(b, status, "making a memory object");
+    *memory = where.handle;
+    k->memories[k->n_memories++] = where;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_memory(struct od_build *b, const dnnl_memory_desc_t *md,
+                                 enum od_location location, int index, void *data,
+                                 dnnl_memory_t *memory)
+{
+    return od_kernel_add(b, md, (struct od_memory){.location = location, .index = index}, data,
+                         memory);
+}
+
+int64_t od_kernel_reserve(struct od_build *b, int64_t bytes)
+{
+    int64_t offset = b->kernel->buffer_bytes;
+
+    b->kernel->buffer_bytes += aligned(bytes);
+    return offset;
+}
+
+enum vbs_status od_kernel_at(struct od_build *b, const dnnl_memory_desc_t *md, int64_t offset,
+                             dnnl_memory_t *memory)
+{
+    return od_kernel_add(b, md, (struct od_memory){.location = OD_BUFFER, .offset = offset}, NULL,
+                         memory);
+}
+
+enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *md,
+                                 dnnl_memory_t *memory)
+{
+    return od_kernel_at(b, md, od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md)),
+                        memory);
+}
+
+/* Steps run one after the other, so that one range serves all their scratchpads. */
+static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_desc_t pd,
+                                      struct od_step *step)
+{
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    int64_t bytes = md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
+    dnnl_memory_t memory = NULL;
+    enum vbs_status status;
+
+    if (bytes == 0)
+        return VBS_OK;
+    status = od_kernel_add(b, md, (struct od_memory){.location = OD_SCRATCH}, NULL, &memory);
+    if (status != VBS_OK)
+        return status;
+    if (bytes > b->kernel->scratch_bytes)
+        b->kernel->scratch_bytes = bytes;
+    step->args[step->n_args++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, memory};
+    return VBS_OK;
+}
+
+/* Room for a step with its arguments and a scratchpad; it counts once k->n_steps does. */
+static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_arg_t *args,
+                                struct od_step **step)
+{
+    struct od_kernel *k = b->kernel;
+    enum vbs_status status =
+        vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps);
+
+    if (status != VBS_OK)
+        return status;
+    *step = &k->steps[k->n_steps];
+    **step = (struct od_step){.n_args = n_args};
+    (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);
+    if (!(*step)->args)
+        return vbs_no_memory(b->ctx);
+    memcpy((*step)->args, args, (size_t)n_args * sizeof *args);
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_step(struct od_build *b, const_dnnl_primitive_desc_t pd, int n_args,
+                               const dnnl_exec_arg_t *args)
+{
+    struct od_step *step;
+    dnnl_status_t dnnl;
+    enum vbs_status status = add_step(b, n_args, args, &step);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = od_primitive_create(pd, &step->primitive);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "making a primitive");
+    b->kernel->n_steps++;
+    return add_scratchpad(b, pd, step);
+}
+
+enum vbs_status od_kernel_call(struct od_build *b, od_function *function, const void *plan, int n,
+                               const dnnl_memory_t *data)
+{
+    dnnl_exec_arg_t args[OD_MAX_DATA];
+    struct od_step *step;
+    enum vbs_status status;
+
+    for (int i = 0; i < n; i++)
+        args[i] = (dnnl_exec_arg_t){.arg = i, .memory = data[i]};
+    status = add_step(b, n, args, &step);
+    if (status != VBS_OK)
+        return status;
+    step->function = function;
+    step->plan = plan;
+    b->kernel->n_steps++;
+    return VBS_OK;
+}
+
+enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *from_md,
+                                  dnnl_memory_t from, const dnnl_memory_desc_t *to_md,
+                                  dnnl_memory_t to)
+{
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t dnnl;
+    enum vbs_status status = od_attributes(b, 0, 0, &attr);
+
+    if (status != VBS_OK)
+        return status;
+    dnnl = od_pd_reorder(from_md, to_md, attr, b->session->engine, &pd);
+    status = dnnl == dnnl_success ? od_kernel_step(b, pd, 2, args)
+                                  : od_fail(b, dnnl, "copying between layouts");
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_attr_destroy(attr);
+    return status;
+}
+
+/* Offset of room in scratch for batch samples of tensor in layout. */
+static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor *tensor,
+                                      enum od_layout layout, dnnl_memory_desc_t *md,
+                                      int64_t *offset)
+{
+    enum vbs_status status = od_describe(b, tensor, b->batch, layout, false, md);
+
+    if (status == VBS_OK)
+        *offset = od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md));
+    return status;
+}
+
+/* Appends the copy between the tensor's canonical, at location, and its room in layout. */
+static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *tensor,
+                                   enum od_location location, int index,
+                                   const dnnl_memory_desc_t *md, int64_t offset)
+{
+    dnnl_memory_desc_t canonical_md;
+    dnnl_memory_t canonical = NULL, copy = NULL;
+    enum vbs_status status =
+        od_describe(b, tensor, b->batch, tensor->canonical, false, &canonical_md);
+
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &canonical_md, location, index, NULL, &canonical);
+    if (status == VBS_OK)
+        status = od_kernel_at(b, md, offset, &copy);
+    if (status != VBS_OK)
+        return status;
+    return location == OD_SRC ? od_kernel_reorder(b, &canonical_md, canonical, md, copy)
+                              : od_kernel_reorder(b, md, copy, &canonical_md, canonical);
+}
+
+enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
+                          const dnnl_memory_desc_t *md, dnnl_memory_t *memory)
+{
+    const struct od_tensor *tensor = od_input(b, index);
+    dnnl_memory_desc_t copy_md;
+    int64_t offset = 0;
+    enum vbs_status status;
+
+    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
+        return od_kernel_memory(b, md, OD_SRC, index, NULL, memory);
+    status = reserve_layout(b, tensor, layout, &copy_md, &offset);
+    if (status == VBS_OK)
+        status = copy_layout(b, tensor, OD_SRC, index, &copy_md, offset);
+    return status == VBS_OK ? od_kernel_at(b, md, offset, memory) : status;
+}
+
+enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_memory_desc_t *md,
+                          struct od_target *target)
+{
+    const struct od_tensor *tensor = od_output(b);
+    enum vbs_status status;
+
+    *target = (struct od_target){.layout = layout};
+    if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
+        return od_kernel_memory(b, md, OD_DST, 0, NULL, &target->memory);
+    target->copied = true;
+    status = reserve_layout(b, tensor, layout, &target->md, &target->offset);
+    return status == VBS_OK ? od_kernel_at(b, md, target->offset, &target->memory) : status;
+}
+
+enum vbs_status od_target_end(struct od_build *b, const struct od_target *target)
+{
+    if (!target->copied)
+        return VBS_OK;
+    return copy_layout(b, od_output(b), OD_DST, 0, &target->md, target->offset);
+}
+
+void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
+{
+    struct vbs_kernel *offer = &b->session->offers[b->session->base.n_kernels - 1];
+
+    offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
+    if (b->kernel->packed)
+        offer->packed_bytes = od_packed_bytes(b->kernel->packed, b->kernel->n_channels);
+    offer->weight_bytes = weight_bytes;
+    offer->format = format;
+    for (int i = 0; i < b->kernel->n_memories; i++)
+        if (b->kernel->memories[i].location == OD_SCRATCH)
+            b->kernel->memories[i].offset = b->kernel->buffer_bytes;
+}
+
+enum vbs_status od_kernel_share(struct od_build *b, int index)
+{
+    struct od_session *s = b->session;
+    enum vbs_status status = grow(b);
+
+    if (status != VBS_OK)
+        return status;
+    s->offers[s->base.n_kernels] = s->offers[index];
+    s->kernels[s->base.n_kernels] = s->kernels[index];
+    s->kernels[s->base.n_kernels++].shared = true;
+    return VBS_OK;
+}
+
+bool od_kernels_keep(struct od_session *session, int first, const char *name)
+{
+    int kept = -1;
+
+    for (int i = first; i < session->base.n_kernels; i++) {
+        if (kept < 0 && strcmp(session->offers[i].algorithm, name) == 0)
+            kept = i;
+        else
+            od_kernel_release(&session->kernels[i]);
+    }
+    session->base.n_kernels = first;
+    if (kept < 0)
+        return false;
+    session->offers[first] = session->offers[kept];
+    session->kernels[first] = session->kernels[kept];
+    session->base.n_kernels++;
+    return true;
+}
+
+void od_kernel_release(struct od_kernel *kernel)
+{
+    if (kernel->shared)
+        return;
+    for (int i = 0; i < kernel->n_steps; i++)
+        dnnl_primitive_destroy(kernel->steps[i].primitive);
+    for (int i = 0; i < kernel->n_memories; i++)
+        dnnl_memory_destroy(kernel->memories[i].handle);
+    free(kernel->steps);
+    free(kernel->memories);
+}

@@ -1,0 +1,25 @@
+/*
+ * backend/onednn/kernels: what kernels are made of, for the operators and the session above.
+ *
+ *   implementations.h  implementations of a convolution or an inner product
+ *   kernel.h           kernels: lists of calls
+ *   layout.h           layouts of tensors
+ *   nest.h             loops over floats, for what the library lacks
+ *   primitive.h        primitives of the library
+ *   session.h          the session and what is being built
+ *   slices.h           layers on some of their output channels
+ *   weights.h          packed weights
+ */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
+#define VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
+
+#include "backend/onednn/kernels/implementations.h"
+#include "backend/onednn/kernels/kernel.h"
+#include "backend/onednn/kernels/layout.h"
+#include "backend/onednn/kernels/nest.h"
+#include "backend/onednn/kernels/primitive.h"
+#include "backend/onednn/kernels/session.h"
+#include "backend/onednn/kernels/slices.h"
+#include "backend/onednn/kernels/weights.h"
+
+#endif

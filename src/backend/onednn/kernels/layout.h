@@ -1,0 +1,53 @@
+/* How tensors lie, and their descriptors (layout.c); which layout is canonical for each tensor of a
+ * network (canonical.c). */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_LAYOUT_H
+#define VBS_BACKEND_ONEDNN_KERNELS_LAYOUT_H
+
+#include "backend/onednn/kernels/session.h"
+
+/* Channels in a block on this machine. */
+int od_block(void);
+
+/* True when blocking pays for a tensor of this shape, whoever works on it. */
+bool od_can_be_blocked(int block, const struct vbs_shape *shape);
+
+/* Describes the tensor of a shape with its canonical layout; bytes is checked to be linear. */
+enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
+                               enum od_layout canonical, struct od_tensor *tensor) VBS_MUST_CHECK;
+
+/* True when blocked and plain are the same bytes: one position, whole blocks. */
+bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor);
+
+/* batch samples of tensor in layout; stored: with the padding as channels (blocked only). */
+enum vbs_status od_describe(struct od_build *b, const struct od_tensor *tensor, int batch,
+                            enum od_layout layout, bool stored,
+                            dnnl_memory_desc_t *md) VBS_MUST_CHECK;
+
+/* The same tensor as it lies in another layout, plain or blocked. */
+struct od_tensor od_in_layout(const struct od_session *session, const struct od_tensor *tensor,
+                              enum od_layout layout);
+
+/* Row-major floats of any dimensions, one after the other. */
+enum vbs_status od_describe_dense(struct od_build *b, int n_dims, const dnnl_dims_t dims,
+                                  dnnl_memory_desc_t *md) VBS_MUST_CHECK;
+
+/* n floats: a bias, the parameters of channels. */
+enum vbs_status od_describe_vector(struct od_build *b, int64_t n,
+                                   dnnl_memory_desc_t *md) VBS_MUST_CHECK;
+
+/* Number of the element of channel c and position s in a sample in its canonical layout. */
+int64_t od_stored_index(const struct od_session *session, const struct od_tensor *tensor, int64_t c,
+                        int64_t s);
+
+/* ---- canonical.c ---- */
+
+bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b);
+
+/* The canonical layout of every tensor, layouts[0 .. n_layers]. */
+enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts) VBS_MUST_CHECK;
+
+/* Describes the inputs of b's layer as it reads them; in the network's order, until one is
+ * overwritten in place, which then comes first. */
+enum vbs_status od_inputs_init(struct od_build *b) VBS_MUST_CHECK;
+
+#endif

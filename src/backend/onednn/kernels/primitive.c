@@ -1,0 +1,287 @@
+#include "backend/onednn/kernels/primitive.h"
+
+#include "base/grow.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ATTEMPTS 3                  /* other threads may fill the cache meanwhile */
+#define HEADROOM ((size_t)16 << 20) /* bytes, more than oneDNN obtains for one primitive */
+
+/*
+ * oneDNN 2.6 writes through a null pointer where it obtains no memory for the code that it
+ * generates. So it is called only while there is address space to spare.
+ */
+static dnnl_status_t check_headroom(void)
+{
+    void *memory = mmap(NULL, HEADROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return dnnl_out_of_memory;
+    munmap(memory, HEADROOM);
+    return dnnl_success;
+}
+
+/* ---- the cache ---- */
+
+static void empty_cache(void)
+{
+    int capacity;
+
+    if (dnnl_get_primitive_cache_capacity(&capacity) != dnnl_success)
+        return;
+    if (dnnl_set_primitive_cache_capacity(0) == dnnl_success)
+        dnnl_set_primitive_cache_capacity(capacity);
+}
+
+/* Whether an implementation was made for this descriptor, all strides included. */
+static bool was_asked(const dnnl_memory_desc_t *asked, const dnnl_memory_desc_t *got)
+{
+    if (!asked || asked->format_kind != dnnl_blocked)
+        return true;
+    return got && got->format_kind == dnnl_blocked && got->ndims == asked->ndims &&
+           memcmp(got->format_desc.blocking.strides, asked->format_desc.blocking.strides,
+                  (size_t)asked->ndims * sizeof asked->dims[0]) == 0;
+}
+
+/* The memory descriptors of a question; null: the operation has none there. */
+struct od_question {
+    const dnnl_memory_desc_t *src, *second, *weights, *dst;
+};
+
+static struct od_question question_of(const_dnnl_op_desc_t desc)
+{
+    const dnnl_convolution_desc_t *conv = desc;
+    const dnnl_inner_product_desc_t *product = desc;
+    const dnnl_pooling_desc_t *pool = desc;
+    const dnnl_pooling_v2_desc_t *dilated = desc;
+    const dnnl_softmax_v2_desc_t *softmax = desc;
+    const dnnl_matmul_desc_t *matmul = desc;
+    const dnnl_reduction_desc_t *reduction = desc;
+    const dnnl_resampling_desc_t *resampling = desc;
+    const dnnl_binary_desc_t *binary = desc;
+    const dnnl_prelu_desc_t *prelu = desc;
+
+    switch (*(const dnnl_primitive_kind_t *)desc) {
+    case dnnl_convolution:
+    case dnnl_deconvolution:
+        return (struct od_question){&conv->src_desc, NULL, &conv->weights_desc, &conv->dst_desc};
+    case dnnl_inner_product:
+        return (struct od_question){&product->src_desc, NULL, &product->weights_desc,
+                                    &product->dst_desc};
+    case dnnl_pooling:
+        return (struct od_question){&pool->src_desc, NULL, NULL, &pool->dst_desc};
+    case dnnl_pooling_v2:
+        return (struct od_question){&dilated->src_desc, NULL, NULL, &dilated->dst_desc};
+    case dnnl_softmax_v2:
+        return (struct od_question){&softmax->src_desc, NULL, NULL, &softmax->dst_desc};
+    case dnnl_matmul:
+        return (struct od_question){&matmul->src_desc, NULL, &matmul->weights_desc,
+                                    &matmul->dst_desc};
+    case dnnl_reduction:
+        return (struct od_question){&reduction->src_desc, NULL, NULL, &reduction->dst_desc};
+    case dnnl_resampling:
+        return (struct od_question){&resampling->src_desc, NULL, NULL, &resampling->dst_desc};
+    case dnnl_binary:
+        return (struct od_question){&binary->src_desc[0], &binary->src_desc[1], NULL,
+                                    &binary->dst_desc};
+    case dnnl_prelu:
+        return (struct od_question){&prelu->data_desc, NULL, &prelu->weights_desc, NULL};
+    case dnnl_eltwise:
+        return (struct od_question){.src = &((const dnnl_eltwise_desc_t *)desc)->data_desc};
+    case dnnl_lrn:
+        return (struct od_question){.src = &((const dnnl_lrn_desc_t *)desc)->data_desc};
+    case dnnl_batch_normalization:
+        return (struct od_question){
+            .src = &((const dnnl_batch_normalization_desc_t *)desc)->data_desc};
+    case dnnl_layer_normalization:
+        return (struct od_question){
+            .src = &((const dnnl_layer_normalization_desc_t *)desc)->data_desc};
+    case dnnl_shuffle:
+        return (struct od_question){.src = &((const dnnl_shuffle_desc_t *)desc)->data_desc};
+    default:
+        return (struct od_question){0};
+    }
+}
+
+static const dnnl_memory_desc_t *md_of(const_dnnl_primitive_desc_t pd, dnnl_query_t what, int index)
+{
+    return dnnl_primitive_desc_query_md(pd, what, index);
+}
+
+static bool answers(const struct od_question *q, const_dnnl_primitive_desc_t pd)
+{
+    return was_asked(q->src, md_of(pd, dnnl_query_src_md, 0)) &&
+           (!q->second || was_asked(q->second, md_of(pd, dnnl_query_src_md, 1))) &&
+           (!q->weights || was_asked(q->weights, md_of(pd, dnnl_query_weights_md, 0))) &&
+           was_asked(q->dst, md_of(pd, dnnl_query_dst_md, 0));
+}
+
+/* ---- implementations ---- */
+
+const char *od_pd_name(const_dnnl_primitive_desc_t pd)
+{
+    const char *name = NULL;
+
+    return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success ? name
+                                                                                             : NULL;
+}
+
+void od_pds_clear(struct od_pds *pds)
+{
+    for (int i = 0; i < pds->n; i++)
+        dnnl_primitive_desc_destroy(pds->list[i]);
+    free(pds->list);
+    *pds = (struct od_pds){0};
+}
+
+/* Takes pd. */
+static dnnl_status_t append(struct od_pds *pds, dnnl_primitive_desc_t pd)
+{
+    if (vbs_grow(NULL, &pds->list, &pds->max, (int64_t)pds->n + 1, sizeof(pd)) != VBS_OK) {
+        dnnl_primitive_desc_destroy(pd);
+        return dnnl_out_of_memory;
+    }
+    pds->list[pds->n++] = pd;
+    return dnnl_success;
+}
+
+/* One attempt; *foreign: an answer was that to another question, and it ended there. */
+static dnnl_status_t collect(struct od_pds *pds, const_dnnl_op_desc_t desc,
+                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                             const char *name, bool *foreign)
+{
+    struct od_question question = question_of(desc);
+    dnnl_primitive_desc_iterator_t iterator = NULL;
+    dnnl_status_t status = dnnl_primitive_desc_iterator_create(&iterator, desc, attr, engine, NULL);
+    bool found = false;
+
+    *foreign = false;
+    while (status == dnnl_success && !found) {
+        dnnl_primitive_desc_t pd = dnnl_primitive_desc_iterator_fetch(iterator);
+        const char *own = pd ? od_pd_name(pd) : NULL;
+
+        *foreign = pd && !answers(&question, pd);
+        if (!pd)
+            status = dnnl_out_of_memory;
+        else if (!*foreign && (!name || (own && strcmp(own, name) == 0)))
+            status = append(pds, pd);
+        else
+            dnnl_primitive_desc_destroy(pd);
+        found = *foreign || (name && pds->n > 0);
+        if (status == dnnl_success && !found)
+            status = dnnl_primitive_desc_iterator_next(iterator);
+    }
+    dnnl_primitive_desc_iterator_destroy(iterator);
+    return status == dnnl_iterator_ends || status == dnnl_unimplemented ? dnnl_success : status;
+}
+
+dnnl_status_t od_pds_init(struct od_pds *pds, const_dnnl_op_desc_t desc,
+                          const_dnnl_primitive_attr_t attr, dnnl_engine_t engine, const char *name)
+{
+    dnnl_status_t status = check_headroom();
+    bool foreign = true;
+
+    *pds = (struct od_pds){0};
+    for (int i = 0; i < ATTEMPTS && foreign && status == dnnl_success; i++) {
+        od_pds_clear(pds);
+        if (i > 0)
+            empty_cache();
+        status = collect(pds, desc, attr, engine, name, &foreign);
+    }
+    if (status != dnnl_success)
+        od_pds_clear(pds);
+    return status;
+}
+
+dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                          dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
+{
+    struct od_question question = question_of(desc);
+    dnnl_status_t status = check_headroom();
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
+    for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
+        dnnl_primitive_desc_destroy(*pd);
+        empty_cache();
+        status = dnnl_primitive_desc_create(pd, desc, attr, engine, NULL);
+    }
+    return status;
+}
+
+dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+                            const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
+                            dnnl_primitive_desc_t *pd)
+{
+    struct od_question question = {.src = from, .dst = to};
+    dnnl_status_t status = check_headroom();
+
+    if (status == dnnl_success)
+        status = dnnl_reorder_primitive_desc_create(pd, from, engine, to, engine, attr);
+    for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers(&question, *pd); i++) {
+        dnnl_primitive_desc_destroy(*pd);
+        empty_cache();
+        status = dnnl_reorder_primitive_desc_create(pd, from, engine, to, engine, attr);
+    }
+    return status;
+}
+
+static bool answers_concat(const dnnl_memory_desc_t *dst, int n, const dnnl_memory_desc_t *src,
+                           const_dnnl_primitive_desc_t pd)
+{
+    for (int i = 0; i < n; i++)
+        if (!was_asked(&src[i], md_of(pd, dnnl_query_src_md, i)))
+            return false;
+    return was_asked(dst, md_of(pd, dnnl_query_dst_md, 0));
+}
+
+dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
+                           const dnnl_memory_desc_t *src, const_dnnl_primitive_attr_t attr,
+                           dnnl_engine_t engine, dnnl_primitive_desc_t *pd)
+{
+    dnnl_status_t status = check_headroom();
+
+    if (status == dnnl_success)
+        status = dnnl_concat_primitive_desc_create(pd, dst, n, dimension, src, attr, engine);
+    for (int i = 1; i < ATTEMPTS && status == dnnl_success && !answers_concat(dst, n, src, *pd);
+         i++) {
+        dnnl_primitive_desc_destroy(*pd);
+        empty_cache();
+        status = dnnl_concat_primitive_desc_create(pd, dst, n, dimension, src, attr, engine);
+    }
+    return status;
+}
+
+/* ---- primitives ---- */
+
+static bool is_of(dnnl_primitive_t primitive, const_dnnl_primitive_desc_t pd)
+{
+    struct od_question question = {.src = md_of(pd, dnnl_query_src_md, 0),
+                                   .second = md_of(pd, dnnl_query_src_md, 1),
+                                   .weights = md_of(pd, dnnl_query_weights_md, 0),
+                                   .dst = md_of(pd, dnnl_query_dst_md, 0)};
+    const_dnnl_primitive_desc_t own = NULL;
+    const char *name = od_pd_name(pd), *own_name;
+
+    if (dnnl_primitive_get_primitive_desc(primitive, &own) != dnnl_success)
+        return true;
+    own_name = od_pd_name(own);
+    return name && own_name && strcmp(name, own_name) == 0 && answers(&question, own);
+}
+
+dnnl_status_t od_primitive_create(const_dnnl_primitive_desc_t pd, dnnl_primitive_t *primitive)
+{
+    dnnl_status_t status = check_headroom();
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(primitive, pd);
+    for (int i = 1; i < ATTEMPTS && status == dnnl_success && !is_of(*primitive, pd); i++) {
+        dnnl_primitive_destroy(*primitive);
+        empty_cache();
+        status = dnnl_primitive_create(primitive, pd);
+    }
+    return status;
+}

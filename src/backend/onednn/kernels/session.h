@@ -1,0 +1,217 @@
+/*
+ * Internals that the files of this sub-room share; no other file speaks to oneDNN.
+ *
+ * Every tensor has one canonical layout, in which it lies between steps: channels in blocks of the
+ * vector length (nChw16c on AVX-512, nChw8c on lesser x86) where blocking pays, else plain. The
+ * batch is outermost, so that a sample is contiguous. Channels are padded with zeros to whole
+ * blocks; those zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
+ * descriptor treats the padding as channels, which spares oneDNN its own passes of zeroing.
+ *
+ * A layer may read a tensor in another shape than the tensor's own (views in model.h). Both shapes
+ * have the same row-major order, so the canonical layout of such a tensor is plain. Fully connected
+ * layers are the exception: their weights are packed in the order in which the tensor is stored.
+ *
+ * A kernel is a list of primitives and plain functions (steps) on memory objects made once at open.
+ * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
+ * inputs and outputs whose canonical layout is another one are copied in scratch.
+ *
+ * The weights proper of conv and fc are packed (struct od_packed), and kernels share them. A kernel
+ * says which channels of which packed weights it reads (od_kernel_weights), and the offsets of its
+ * memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be given
+ * them. All other parameters are OD_FIXED.
+ *
+ * Files, from the lowest: primitive, build, threads, probe; layout, canonical; attributes, weights,
+ * operand, kernel; affine, fused, copy, nest; descriptors, slices, implementations; one file for
+ * each kind of operator; ops and conv; tensors, session, open; onednn, the table.
+ */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
+#define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
+
+#include "backend/common/common.h"
+#include "base/arena.h"
+#include <dnnl.h>
+
+#define OD_ALIGNMENT  64 /* bytes, of everything in scratch */
+#define OD_MAX_ROUTES (VBS_MAX_DIMS + 1)
+
+enum od_layout { OD_PLAIN, OD_BLOCKED, OD_CHANNELS_LAST, OD_N_LAYOUTS };
+
+/* One sample: [channels, spatial...]. Shapes of more dimensions than oneDNN has layouts for have
+ * one spatial dimension, all positions. */
+struct od_tensor {
+    struct vbs_shape shape;
+    int n_spatial;
+    int64_t channels, stored_channels;
+    int64_t spatial[VBS_MAX_SPATIAL];
+    int64_t positions; /* product of spatial */
+    enum od_layout canonical;
+    int64_t bytes;
+};
+
+/* Where a memory object's data is during a run. */
+enum od_location {
+    OD_SRC,     /* input number index */
+    OD_DST,     /* the output */
+    OD_WEIGHTS, /* what the kernel reads of its packed weights */
+    OD_BUFFER,  /* scratch */
+    OD_SCRATCH, /* scratch after all buffers: what primitives ask for, one at a time */
+    OD_FIXED    /* parameters: set at open */
+};
+
+struct od_memory {
+    dnnl_memory_t handle;
+    enum od_location location;
+    int index;
+    int64_t offset; /* bytes from the beginning of that location */
+};
+
+/* A step that no primitive does: data are those of its memory objects, in order. Allocates nothing.
+ */
+typedef void od_function(const void *plan, float *const *data);
+
+#define OD_MAX_DATA 3 /* memory objects of a function */
+
+struct od_step {
+    dnnl_primitive_t primitive; /* null: function */
+    od_function *function;
+    const void *plan;
+    int n_args;
+    dnnl_exec_arg_t *args;
+};
+
+struct od_kernel {
+    int n_memories;
+    int64_t max_memories;
+    struct od_memory *memories; /* freed with the kernel, as steps */
+    int n_steps;
+    int64_t max_steps;
+    struct od_step *steps;
+    int64_t buffer_bytes, scratch_bytes;
+    struct od_packed *packed;          /* of its weights; null: it has none in OD_WEIGHTS */
+    int64_t first_channel, n_channels; /* that it reads of them */
+    bool shared;                       /* its objects are those of a kernel before it */
+};
+
+/* Weights or a constant operand in the format that some kernel reads. */
+struct od_packed {
+    struct od_packed *next;
+    dnnl_memory_desc_t md; /* of one weight block */
+    int n_blocks;          /* weight blocks: equal ranges of the channels, one after the other */
+    int64_t channels;      /* of all blocks: output channels, with padding where that is stored */
+    bool stored;           /* md counts padded channels */
+    void *data;            /* null: not packed */
+    int64_t bytes;         /* of all blocks */
+    int number;            /* 0, 1, ... in the order of their first use in the session */
+};
+
+/* The weights of a conv, deconv or fc, into which a BatchNorm, Scale or Linear that follows at once
+ * is folded. Other layers that have a constant operand use only `packed`. */
+struct od_weights {
+    float *scale; /* [channels of the output]: factor on the seeded weights */
+    float *bias;  /* [stored channels of the output]; null: none */
+    int64_t bias_bytes;
+    int n_folded;     /* fused operators that scale and bias contain */
+    int n_fused;      /* fused operators after them that are fused */
+    int64_t channels; /* of the output, with padding where that is stored */
+    int64_t unit;     /* a slice has a multiple of so many; 0: there are no slices */
+    struct od_packed *packed;
+};
+
+/* Copies of one sample between plain order and a tensor's canonical layout, made when first needed.
+ */
+struct od_transfer {
+    dnnl_memory_t plain, canonical;
+    dnnl_primitive_t to_canonical, to_plain;
+};
+
+struct od_session {
+    struct vbs_session base;
+    struct vbs_arena arena;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    int threads;
+    bool weights_given;                /* with every run: packed weights keep no data */
+    const struct vbs_network *network; /* borrowed */
+    int block;                         /* channels in a block; 1: every canonical layout is plain */
+    struct vbs_profile_layer *layers;  /* [n_layers + 1] */
+    struct od_tensor *tensors;         /* [n_layers + 1] */
+    struct od_tensor **inputs;         /* [n_layers + 1][n_inputs], as the layer reads them */
+    struct od_weights *weights;        /* [n_layers + 1] */
+    struct od_transfer *transfers;     /* [n_layers + 1] */
+    struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
+    struct od_kernel *kernels;         /* [base.n_kernels] */
+    int64_t max_offers, max_kernels;   /* space in these two */
+};
+
+/* What is being built: kernels of one layer at one batch. */
+struct od_build {
+    struct vbs_ctx *ctx;
+    struct od_session *session;
+    const struct vbs_network *network;
+    int layer;
+    const struct vbs_layer *l;
+    int batch;
+    /* Of all kernels only this one, where not null; od_build_other may ignore it. */
+    const struct vbs_requested *requested;
+    struct od_kernel *kernel; /* the one begun last; valid until the next begin */
+    float *plain;             /* space for weights.c; the maker of the build frees it */
+    int64_t plain_bytes;
+};
+
+/* ---- session.c: the calls of a session ---- */
+
+extern const struct vbs_session_ops od_session_ops;
+
+/* ---- threads.c: how many threads compute ---- */
+
+/* OpenMP's settings of the calling thread. */
+struct od_threads {
+    int n;
+    int dynamic;
+};
+
+/* Makes parallel regions of the calling thread use n threads; returns the settings before. */
+struct od_threads od_threads_set(int n);
+void od_threads_restore(struct od_threads before);
+
+/*
+ * The number of threads that parallel regions really have when so many are requested (0: as many as
+ * OpenMP would use), counted in one of them. VBS_UNSUPPORTED: fewer than requested.
+ */
+enum vbs_status od_threads_choose(struct vbs_ctx *ctx, int requested, int *threads) VBS_MUST_CHECK;
+
+/* ---- open.c, probe.c ---- */
+
+/* The library and what it runs on, as text. */
+void od_describe_library(char *buffer, size_t size);
+void od_describe_device(char *buffer, size_t size);
+
+/* Makes all of b's session, which has its network and threads. */
+enum vbs_status od_open(struct od_build *b,
+                        const struct vbs_backend_options *options) VBS_MUST_CHECK;
+
+/* ---- build.c: what everything that builds kernels needs ---- */
+
+const struct od_tensor *od_input(const struct od_build *b, int index);
+const struct od_tensor *od_output(const struct od_build *b);
+
+/* Turns a failed call into a status; doing says what was tried, as in "packing weights". */
+enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *doing);
+
+/* Zeroed, aligned for any kernel, in large pages where there are some; free(). */
+void *od_alloc(int64_t bytes);
+
+/* n floats that live as long as the session, aligned; null: out of memory. */
+float *od_constants(struct od_build *b, int64_t n);
+
+/* ---- tensors.c: the session's calls for tensors ---- */
+
+enum vbs_status od_fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                        void *memory) VBS_MUST_CHECK;
+enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                         const float *values, void *memory) VBS_MUST_CHECK;
+enum vbs_status od_read(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
+                        const void *memory, float *values) VBS_MUST_CHECK;
+void od_transfer_release(struct od_transfer *transfer);
+
+#endif

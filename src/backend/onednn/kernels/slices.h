@@ -1,0 +1,57 @@
+/* Layers on some of their output channels (slices.c), and the descriptors of operations with
+ * weights (descriptors.c). */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_SLICES_H
+#define VBS_BACKEND_ONEDNN_KERNELS_SLICES_H
+
+#include "backend/onednn/kernels/kernel.h"
+
+/* ---- descriptors.c ---- */
+
+/* A convolution or, of a deconv, its transpose. */
+union od_conv_desc {
+    dnnl_convolution_desc_t forward;
+    dnnl_deconvolution_desc_t transposed;
+};
+
+/* One between tensors as described, with the layer's own window and bias; algorithm as of a
+ * convolution. */
+enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
+                             const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *weights,
+                             const dnnl_memory_desc_t *dst,
+                             union od_conv_desc *desc) VBS_MUST_CHECK;
+
+/* Likewise an inner product, of b's batch and of all rows. */
+enum vbs_status od_fc_desc(struct od_build *b, const dnnl_memory_desc_t *weights,
+                           dnnl_inner_product_desc_t *desc) VBS_MUST_CHECK;
+
+/* ---- slices.c ---- */
+
+/* An implementation of the layer that can run on some of its channels. */
+struct od_sliceable {
+    const char *impl;             /* oneDNN's name of it */
+    dnnl_alg_kind_t algorithm;    /* of a conv */
+    const dnnl_memory_desc_t *md; /* of the whole's weights, of which it takes slices; null: it
+                                     chooses for itself */
+    bool stored;                  /* md counts padded channels */
+};
+
+/* Whether it can read slices of the whole's weights, so that the layer runs in any number of
+ * slices. *ws_bytes: what they need at most. */
+enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
+                             bool *divides, int64_t *ws_bytes) VBS_MUST_CHECK;
+
+/* The kernel of the requested slice, of an implementation that can run on slices. */
+enum vbs_status od_build_slice(struct od_build *b, const char *name,
+                               const struct od_sliceable *sliceable) VBS_MUST_CHECK;
+
+/* Whether b's layer may be worth measuring in slices; with requested: whether slices are requested.
+ */
+bool od_may_run_in_slices(const struct od_build *b);
+
+/* Kernels of an implementation in numbers of slices that suit its packed_bytes, or the requested
+ * one. One that chooses the format of its weights gets weight blocks for each number. */
+enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
+                                   const struct od_sliceable *sliceable,
+                                   int64_t packed_bytes) VBS_MUST_CHECK;
+
+#endif

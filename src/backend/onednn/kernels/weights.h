@@ -1,0 +1,70 @@
+/* Packed weights of convolutions and inner products (weights.c), and constant operands (operand.c).
+ */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_WEIGHTS_H
+#define VBS_BACKEND_ONEDNN_KERNELS_WEIGHTS_H
+
+#include "backend/onednn/kernels/layout.h"
+
+/* Output channels of a conv, deconv or fc that have weights of their own, and values that a fc
+ * reads at once, as they are stored. */
+int64_t od_weights_outputs(const struct od_build *b);
+int64_t od_weights_inputs(const struct od_build *b);
+
+/* How many of the n_fused an algorithm of convolutions takes: Winograd ReLU only. */
+int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm);
+
+/* Finds what parts of b's layer, a conv or fc, are made of. */
+void od_weights_measure(struct od_build *b);
+
+/* Makes the session's weights of b's layer: what is folded and fused, scale and bias. */
+enum vbs_status od_weights_init(struct od_build *b) VBS_MUST_CHECK;
+void od_weights_release(struct od_weights *weights);
+
+/* The packed weights of b's layer that have n_blocks blocks with equal numbers of channels, each
+ * described by md: the ones that are known, or new ones. stored: md counts padded channels.
+ * VBS_UNSUPPORTED: more than VBS_MAX_FORMATS. */
+enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
+                                  bool stored, struct od_packed **packed) VBS_MUST_CHECK;
+
+/* Bytes of so many channels of packed weights: whole units, or all. */
+int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
+
+/* The kernel begun last reads channels first.. first + count - 1 of packed, and nothing else in
+ * OD_WEIGHTS. Packs the weights, if the session keeps weights. */
+enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
+                                  int64_t count) VBS_MUST_CHECK;
+
+/* Writes channels first.. first + count - 1 of packed to memory. */
+enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
+                                 int64_t count, void *memory) VBS_MUST_CHECK;
+
+/* The output channels of which md has whole blocks one after the other, so that every range of
+ * whole blocks is a range of bytes; 0: not so. groups: md begins with a dimension of groups. */
+int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups);
+
+/* md of so many channels of such a form, without groups. */
+dnnl_memory_desc_t od_packed_slice(const dnnl_memory_desc_t *md, bool groups, int64_t count);
+
+/* Dimensions of a conv's weights: [G,] O, I, K...; returns their number. */
+int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims);
+
+/* True when the padding of inputs and outputs may count as channels of the conv. */
+bool od_filter_can_be_stored(const struct od_build *b);
+
+/* Copies whole buffers from one layout to another, now and outside any kernel. */
+enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md, void *from,
+                           const dnnl_memory_desc_t *to_md, void *to) VBS_MUST_CHECK;
+
+/* ---- operand.c ---- */
+
+/* The constant operand of b's layer, whose dimensions plain_md describes, in the format md. It is
+ * kept and shared as packed weights are. */
+enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plain_md,
+                              const dnnl_memory_desc_t *md,
+                              const struct od_packed **packed) VBS_MUST_CHECK;
+
+/* The same as one sample of tensor in its canonical layout. */
+enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
+                           const struct od_packed **packed) VBS_MUST_CHECK;
+
+#endif

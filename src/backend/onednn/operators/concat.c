@@ -1,0 +1,155 @@
+/* Concat, which oneDNN does well only in one layout, and copies that do it as well in the others.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "base/fail.h"
+
+/* Whole blocks side by side: only the last input may be padded. */
+static bool concat_can_be_stored(const struct od_build *b)
+{
+    for (int i = 0; i < b->l->n_inputs; i++) {
+        const struct od_tensor *in = od_input(b, i);
+        bool last = i == b->l->n_inputs - 1;
+
+        if (in->canonical != od_output(b)->canonical)
+            return false;
+        if (!last && in->channels != in->stored_channels)
+            return false;
+    }
+    return true;
+}
+
+/* Inputs and output of a concat; *src has n_inputs descriptors. */
+static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_memory_desc_t **src,
+                                          dnnl_memory_desc_t *dst)
+{
+    const struct od_tensor *out = od_output(b);
+    dnnl_memory_desc_t *list =
+        vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_inputs, sizeof *list);
+    enum vbs_status status = list ? VBS_OK : vbs_no_memory(b->ctx);
+
+    for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++)
+        status =
+            od_describe(b, od_input(b, i), b->batch, od_input(b, i)->canonical, stored, &list[i]);
+    if (status == VBS_OK)
+        status = od_describe(b, out, b->batch, out->canonical, stored, dst);
+    *src = list;
+    return status;
+}
+
+/* Appends the copy of an input into its part of the output, which begins at channel first. */
+static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_memory_desc_t *src,
+                                   const dnnl_memory_desc_t *dst, dnnl_dim_t first)
+{
+    dnnl_dims_t offsets = {0, first};
+    dnnl_memory_desc_t range;
+    dnnl_memory_t from, to;
+    dnnl_status_t dnnl = dnnl_memory_desc_init_submemory(&range, dst, src->dims, offsets);
+    enum vbs_status status;
+
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "describing a part of a concat");
+    status = od_kernel_memory(b, src, OD_SRC, input, NULL, &from);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &range, OD_DST, 0, NULL, &to);
+    return status == VBS_OK ? od_kernel_reorder(b, src, from, &range, to) : status;
+}
+
+/* A copy for each input. oneDNN's concat moves one float at a time at batch 1, which takes up
+ * to seven times as long. */
+static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t *src,
+                                    const dnnl_memory_desc_t *dst)
+{
+    int64_t weight_bytes = 0;
+    dnnl_dim_t first = 0;
+    enum vbs_status status = od_kernel_begin(b, "reorder");
+
+    for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++) {
+        status = append_copy(b, i, &src[i], dst, first);
+        first += src[i].dims[1];
+    }
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    return status;
+}
+
+/* oneDNN's own, along the channels. Takes pd. */
+static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
+                                       const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *dst)
+{
+    int n = b->l->n_inputs;
+    dnnl_exec_arg_t *args = vbs_arena_alloc(&b->session->arena, (size_t)n + 1, sizeof *args);
+    int64_t weight_bytes = 0;
+    enum vbs_status status = args ? od_kernel_begin_with(b, pd) : vbs_no_memory(b->ctx);
+
+    for (int i = 0; i < n && status == VBS_OK; i++) {
+        args[i].arg = DNNL_ARG_MULTIPLE_SRC + i;
+        status = od_kernel_memory(b, &src[i], OD_SRC, i, NULL, &args[i].memory);
+    }
+    if (status == VBS_OK) {
+        args[n].arg = DNNL_ARG_DST;
+        status = od_kernel_memory(b, dst, OD_DST, 0, NULL, &args[n].memory);
+    }
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, n + 1, args);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+/* A copy for each input by loops, along any dimension and in any layout. */
+static enum vbs_status build_loops(struct od_build *b)
+{
+    int axis = b->l->attributes.concat.axis;
+    int64_t weight_bytes = 0, first = 0;
+    enum vbs_status status = od_kernel_begin(b, "loop:copy");
+
+    for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++) {
+        const struct vbs_shape *shape = &od_input(b, i)->shape;
+        struct od_copy copy = {.input = i, .n_routes = shape->n_dims, .axis = axis, .first = first};
+
+        for (int d = 0; d < shape->n_dims; d++)
+            copy.routes[d] = (struct od_route){.n = shape->dim[d], .source = d, .step = 1};
+        status = od_copy_step(b, &copy);
+        first += shape->dim[axis];
+    }
+    if (status == VBS_OK)
+        status = od_zero_padding(b);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    return status;
+}
+
+static enum vbs_status build_channels(struct od_build *b)
+{
+    bool stored = concat_can_be_stored(b);
+    dnnl_memory_desc_t *src, dst;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t dnnl;
+    enum vbs_status status = concat_descriptors(b, stored, &src, &dst);
+
+    if (status == VBS_OK)
+        status = od_attributes(b, 0, 0, &attr);
+    if (status != VBS_OK)
+        return status;
+    dnnl = od_pd_concat(&dst, b->l->n_inputs, 1, src, attr, b->session->engine, &pd);
+    dnnl_primitive_attr_destroy(attr);
+    status = dnnl == dnnl_success ? build_primitive(b, pd, src, &dst)
+                                  : od_fail(b, dnnl, vbs_op_word(b->l->op));
+    if (status != VBS_OK)
+        return status;
+    return stored ? build_copies(b, src, &dst) : build_loops(b);
+}
+
+enum vbs_status od_build_concat(struct od_build *b)
+{
+    return b->l->attributes.concat.axis == 0 ? build_channels(b) : build_loops(b);
+}

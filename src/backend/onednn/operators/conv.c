@@ -1,0 +1,159 @@
+/* Convolutions and inner products. */
+#include "backend/onednn/kernels/kernels.h"
+#include "backend/onednn/operators/operators.h"
+
+#include <stddef.h>
+
+/* ---- convolutions ---- */
+
+static enum vbs_status whole_desc(struct od_build *b, struct od_variant v, union od_conv_desc *desc)
+{
+    dnnl_memory_desc_t src, dst, weights;
+    dnnl_dims_t dims = {0};
+    dnnl_status_t dnnl;
+    int n = od_filter_dims(b, v.stored, dims);
+    enum vbs_status status = od_describe(b, od_input(b, 0), b->batch, v.src, v.stored, &src);
+
+    if (status == VBS_OK)
+        status = od_describe(b, od_output(b), b->batch, v.dst, v.stored, &dst);
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, dnnl_f32, dnnl_format_tag_any);
+    return dnnl == dnnl_success ? od_conv_desc(b, v.algorithm, &src, &weights, &dst, desc)
+                                : od_fail(b, dnnl, "describing weights");
+}
+
+static enum vbs_status add_variant(struct od_build *b, struct od_implementations *all,
+                                   struct od_variant v)
+{
+    static const dnnl_alg_kind_t algorithms[] = {dnnl_convolution_direct,
+                                                 dnnl_convolution_winograd};
+
+    for (int i = 0; i < 2; i++) {
+        union od_conv_desc desc;
+        enum vbs_status status;
+
+        v.algorithm = algorithms[i];
+        status = whole_desc(b, v, &desc);
+        if (status == VBS_OK)
+            status = od_implementations_add(b, all, &desc, v);
+        if (status != VBS_OK)
+            return status;
+    }
+    return VBS_OK;
+}
+
+static struct od_variant canonical_variant(const struct od_build *b)
+{
+    return (struct od_variant){od_input(b, 0)->canonical, od_output(b)->canonical, true,
+                               od_filter_can_be_stored(b), 0};
+}
+
+static enum vbs_status build_all(struct od_build *b)
+{
+    enum od_layout src = od_input(b, 0)->canonical, dst = od_output(b)->canonical;
+    struct od_variant blocked = {OD_BLOCKED, OD_BLOCKED, false, false, 0};
+    struct od_variant last = {OD_CHANNELS_LAST, OD_CHANNELS_LAST, false, false, 0};
+    struct od_implementations all = {0};
+    enum vbs_status status = add_variant(b, &all, canonical_variant(b));
+
+    if (status == VBS_OK && b->session->block > 1 && (src != OD_BLOCKED || dst != OD_BLOCKED))
+        status = add_variant(b, &all, blocked);
+    if (status == VBS_OK)
+        status = add_variant(b, &all, last);
+    if (status == VBS_OK)
+        status = od_implementations_build(b, &all);
+    od_implementations_release(&all);
+    return status;
+}
+
+/* What is measured in slices: of large weights, with a primitive for one sample. */
+static enum vbs_status build_in_slices(struct od_build *b)
+{
+    struct od_implementations all = {0};
+    const struct od_implementation *chosen = NULL;
+    int batch = b->batch;
+    enum vbs_status status;
+
+    b->batch = 1;
+    status = add_variant(b, &all, canonical_variant(b));
+    if (status == VBS_OK)
+        status = od_implementations_for_slices(b, &all, &chosen);
+    b->batch = batch;
+    if (status == VBS_OK && chosen) {
+        struct od_sliceable sliceable = {chosen->impl, chosen->variant.algorithm, NULL,
+                                         chosen->variant.stored};
+
+        status = od_build_in_slices(b, chosen->name, &sliceable, od_implementation_bytes(chosen));
+    }
+    od_implementations_release(&all);
+    return status;
+}
+
+enum vbs_status od_build_conv(struct od_build *b)
+{
+    enum vbs_status status = od_weights_init(b);
+
+    if (status == VBS_OK && !(b->requested && b->requested->row_slices))
+        status = build_all(b);
+    if (status == VBS_OK && od_may_run_in_slices(b))
+        status = build_in_slices(b);
+    return status;
+}
+
+/* ---- inner products ---- */
+
+/* Implementations with weights in a layout. */
+static enum vbs_status add_matrix(struct od_build *b, struct od_implementations *all,
+                                  dnnl_format_tag_t layout)
+{
+    const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
+    dnnl_dims_t dims = {od_weights_outputs(b), od_weights_inputs(b)};
+    struct od_variant canonical = {in->canonical, out->canonical, true, true, 0};
+    dnnl_memory_desc_t weights;
+    dnnl_inner_product_desc_t desc;
+    dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, dims, dnnl_f32, layout);
+    enum vbs_status status = dnnl == dnnl_success ? od_fc_desc(b, &weights, &desc)
+                                                  : od_fail(b, dnnl, "describing weights");
+
+    return status == VBS_OK ? od_implementations_add(b, all, &desc, canonical) : status;
+}
+
+/* One that does not divide, in slices of whole blocks of its weights, which need no other format.
+ */
+static enum vbs_status build_matrix_in_slices(struct od_build *b,
+                                              const struct od_implementations *all)
+{
+    const struct od_implementation *chosen;
+    struct od_sliceable sliceable = {0};
+    enum vbs_status status = od_implementations_for_slices(b, all, &chosen);
+
+    if (status != VBS_OK || !chosen)
+        return status;
+    sliceable = (struct od_sliceable){
+        .impl = chosen->impl,
+        .md = dnnl_primitive_desc_query_md(chosen->pd, dnnl_query_weights_md, 0),
+        .stored = true};
+    return od_build_in_slices(b, chosen->name, &sliceable, od_implementation_bytes(chosen));
+}
+
+/* A product of matrices: [N, I] by [I, O]. A spatial input is read as one row per sample, in the
+ * order in which it is stored; the weights are packed to match. Kernels that can do with weights
+ * output by output are not asked for others: GEMM would like them transposed at some batches, which
+ * gains nothing and cannot be divided. */
+enum vbs_status od_build_fc(struct od_build *b)
+{
+    struct od_implementations all = {0};
+    enum vbs_status status = od_weights_init(b);
+
+    if (status == VBS_OK)
+        status = add_matrix(b, &all, dnnl_ab);
+    if (status == VBS_OK)
+        status = add_matrix(b, &all, dnnl_format_tag_any);
+    if (status == VBS_OK && !(b->requested && b->requested->row_slices))
+        status = od_implementations_build(b, &all);
+    if (status == VBS_OK && od_may_run_in_slices(b))
+        status = build_matrix_in_slices(b, &all);
+    od_implementations_release(&all);
+    return status;
+}

@@ -1,0 +1,351 @@
+/*
+ * Copies that move values: any dimension of the output from any of the input, in either layout. In
+ * blocks the channels are two axes, blocks outside and channels of a block inside, if they come
+ * from whole blocks; else one axis with tables.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "backend/onednn/kernels/kernels.h"
+#include "base/fail.h"
+
+#include <string.h>
+
+#define LONG_ROW 256 /* floats, from which on memcpy is worth its call */
+
+/* Positions are unit floats, which are one after the other on both sides. */
+struct copy_plan {
+    int64_t unit;
+    float fill;
+    struct od_nest nest;
+};
+
+/* ---- running ---- */
+
+/* One position; from null: there is nothing. */
+static void copy_unit(const struct copy_plan *p, const float *from, float *to)
+{
+    if (from && p->unit == 16)
+        memcpy(to, from, 16 * sizeof *to);
+    else if (from)
+        memcpy(to, from, (size_t)p->unit * sizeof *to);
+    for (int64_t i = 0; !from && i < p->unit; i++)
+        to[i] = p->fill;
+}
+
+static void copy_units(const struct copy_plan *p, const struct od_axis *axis, int64_t first,
+                       int64_t n, float *const *at)
+{
+    const int64_t *table = axis->table[1];
+
+    for (int64_t i = first; i < first + n; i++) {
+        bool there = at[1] && !(table && table[i] < 0);
+
+        copy_unit(p, there ? at[1] + od_axis_at(axis, 1, i) : NULL, at[0] + od_axis_at(axis, 0, i));
+    }
+}
+
+static void copy_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
+                     float *const *at)
+{
+    const struct copy_plan *p = plan;
+    int64_t step = axis->stride[0], from_step = axis->stride[1];
+    float *to = at[0] + first * step;
+
+    if (axis->table[0] || axis->table[1] || p->unit > 1) {
+        copy_units(p, axis, first, n, at);
+    } else if (!at[1] || from_step == 0) {
+        float value = at[1] ? at[1][0] : p->fill;
+
+        for (int64_t i = 0; i < n; i++)
+            to[i * step] = value;
+    } else if (step == 1 && from_step == 1) {
+        memcpy(to, at[1] + first, (size_t)n * sizeof *to);
+    } else {
+        const float *from = at[1] + first * from_step;
+
+        for (int64_t i = 0; i < n; i++)
+            to[i * step] = from[i * from_step];
+    }
+}
+
+static void run_copy(const void *plan, float *const *data)
+{
+    const struct copy_plan *p = plan;
+    float *const operands[OD_OPERANDS] = {data[0], data[1]};
+
+    od_nest_run(&p->nest, copy_row, p, operands);
+}
+
+/* ---- planning ---- */
+
+/* A tensor's dimensions in floats; that of channels in blocks only between blocks. */
+struct strides {
+    int64_t sample, channel_blocks;
+    int64_t dim[VBS_MAX_DIMS];
+    int64_t block; /* 1: plain */
+};
+
+static struct strides strides_of(const struct od_build *b, const struct od_tensor *tensor)
+{
+    struct strides s = {.sample = tensor->stored_channels * tensor->positions,
+                        .block = tensor->canonical == OD_BLOCKED ? b->session->block : 1};
+    int64_t stride = s.block;
+
+    for (int d = tensor->shape.n_dims - 1; d >= 0; d--) {
+        s.dim[d] = stride;
+        stride *= tensor->shape.dim[d];
+    }
+    s.channel_blocks = tensor->positions * s.block;
+    return s;
+}
+
+/* Where position i of dimension d is. */
+static int64_t place(const struct strides *s, int d, int64_t i)
+{
+    return d == 0 && s->block > 1 ? i / s->block * s->channel_blocks + i % s->block : i * s->dim[d];
+}
+
+static int64_t position(const struct od_route *route, int64_t i)
+{
+    return route->source < 0 ? 0 : route->table ? route->table[i] : route->first + i * route->step;
+}
+
+/* Adds an axis with a table for each operand; tables that are straight are found later. */
+static enum vbs_status add_tables(struct od_build *b, const struct od_copy *copy, int r,
+                                  const struct strides *in, const struct strides *out, int out_dim,
+                                  int64_t to_step, struct od_nest *nest)
+{
+    const struct od_route *route = &copy->routes[r];
+    int64_t shift = copy->axis == 0 ? copy->first : 0;
+    int64_t *to = vbs_arena_alloc(&b->session->arena, (size_t)route->n, sizeof *to);
+    int64_t *from = vbs_arena_alloc(&b->session->arena, (size_t)route->n, sizeof *from);
+    struct od_axis *axis = od_nest_add(nest, route->n);
+
+    if (!to || !from)
+        return vbs_no_memory(b->ctx);
+    for (int64_t i = 0; i < route->n; i++) {
+        int64_t at = position(route, i);
+
+        to[i] = out_dim == 0 && out->block > 1 ? place(out, 0, i + shift) : i * to_step;
+        from[i] = at < 0 ? OD_NOTHING : route->source < 0 ? 0 : place(in, route->source, at);
+    }
+    axis->table[0] = to;
+    axis->table[1] = from;
+    return VBS_OK;
+}
+
+/* Steps in plain dimensions need no table; from may step backwards. */
+static bool is_straight(const struct od_route *route, const struct strides *in)
+{
+    return !route->table && (in->block == 1 || route->source != 0);
+}
+
+static void add_straight(const struct od_route *route, const struct strides *in, int64_t to_step,
+                         struct od_nest *nest)
+{
+    int64_t stride = route->source < 0 ? 0 : in->dim[route->source];
+
+    nest->start[1] += route->source < 0 ? 0 : route->first * stride;
+    od_nest_add_strided(nest, route->n, to_step, route->step * stride, 0);
+}
+
+/* From whole blocks of channels to whole blocks. */
+static bool by_blocks(const struct od_copy *copy, const struct strides *in,
+                      const struct strides *out)
+{
+    const struct od_route *channels = &copy->routes[0];
+    int64_t shift = copy->axis == 0 ? copy->first : 0;
+
+    return in->block > 1 && out->block > 1 && channels->source == 0 && !channels->table &&
+           channels->step == 1 && channels->first % in->block == 0 && shift % out->block == 0;
+}
+
+/* The axes of a sample. */
+static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy,
+                                  const struct strides *in, const struct strides *out,
+                                  struct od_nest *nest)
+{
+    bool blocks = by_blocks(copy, in, out);
+    int64_t to_step[OD_MAX_ROUTES], step = out->block;
+    enum vbs_status status = VBS_OK;
+
+    if (out->block > 1 || copy->axis > 0 || copy->first > 0) {
+        memcpy(to_step, out->dim, sizeof out->dim); /* routes are the output's dimensions */
+    } else {
+        for (int r = copy->n_routes - 1; r >= 0; r--) {
+            to_step[r] = step;
+            step *= copy->routes[r].n;
+        }
+    }
+    for (int r = 0; r < copy->n_routes && status == VBS_OK; r++) {
+        const struct od_route *route = &copy->routes[r];
+        bool table = !is_straight(route, in) || (r == 0 && out->block > 1);
+
+        if (r == 0 && blocks) {
+            nest->start[1] += route->first / in->block * in->channel_blocks;
+            od_nest_add_strided(nest, (route->n + out->block - 1) / out->block, out->channel_blocks,
+                                in->channel_blocks, 0);
+        } else if (table) {
+            status = add_tables(b, copy, r, in, out, r, to_step[r], nest);
+        } else {
+            add_straight(route, in, to_step[r], nest);
+        }
+    }
+    if (blocks)
+        od_nest_add_strided(nest, out->block, 1, 1, 0);
+    if (copy->axis > 0 || out->block == 1)
+        nest->start[0] += copy->first * out->dim[copy->axis];
+    else if (blocks)
+        nest->start[0] += copy->first / out->block * out->channel_blocks;
+    return status;
+}
+
+static enum vbs_status plan_nest(struct od_build *b, const struct od_copy *copy,
+                                 struct od_nest *nest)
+{
+    struct strides in = strides_of(b, od_input(b, copy->input));
+    struct strides out = strides_of(b, od_output(b));
+    enum vbs_status status;
+
+    od_nest_add_strided(nest, b->batch, out.sample, in.sample, 0);
+    status = add_sample(b, copy, &in, &out, nest);
+    od_nest_simplify(nest);
+    return status;
+}
+
+/* Short rows that are one after the other on both sides become units of the axis before them. */
+static void make_units(struct copy_plan *plan)
+{
+    struct od_nest *nest = &plan->nest;
+    const struct od_axis *row = &nest->axes[nest->n_axes - 1];
+
+    plan->unit = 1;
+    if (nest->n_axes == 1 || row->n > LONG_ROW || row->stride[0] != 1 || row->stride[1] != 1 ||
+        row->table[0] || row->table[1])
+        return;
+    plan->unit = row->n;
+    nest->cost = row->n;
+    nest->n_axes--;
+}
+
+/* ---- steps ---- */
+
+/* Whether every position of the wider axis of the two in the input is beyond the other one. */
+static bool are_nested(const struct od_axis *a, const struct od_axis *b)
+{
+    int64_t x = a->stride[1], y = b->stride[1];
+
+    return x > y ? x >= y * b->n : y >= x * a->n;
+}
+
+/* oneDNN is better where rows of the output are columns of the input. It takes axes that lie one
+ * inside the other only. */
+static bool is_transposition(const struct od_nest *nest)
+{
+    const struct od_axis *row = &nest->axes[nest->n_axes - 1];
+    bool turned = false;
+
+    for (int d = 0; d < nest->n_axes; d++) {
+        const struct od_axis *axis = &nest->axes[d];
+
+        if (axis->table[0] || axis->table[1] || axis->stride[1] <= 0)
+            return false;
+        for (int e = 0; e < d; e++)
+            if (!are_nested(axis, &nest->axes[e]))
+                return false;
+        turned |= axis->stride[1] < row->stride[1];
+    }
+    return turned && nest->start[0] == 0 && nest->start[1] == 0 && row->stride[0] == 1;
+}
+
+static enum vbs_status describe_nest(struct od_build *b, const struct od_nest *nest, int operand,
+                                     dnnl_memory_desc_t *md)
+{
+    dnnl_dims_t dims = {0}, strides = {0};
+    dnnl_status_t dnnl;
+
+    for (int d = 0; d < nest->n_axes; d++) {
+        dims[d] = nest->axes[d].n;
+        strides[d] = nest->axes[d].stride[operand];
+    }
+    dnnl = dnnl_memory_desc_init_by_strides(md, nest->n_axes, dims, dnnl_f32, strides);
+    return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "describing a transposition");
+}
+
+static enum vbs_status transposition_step(struct od_build *b, int input, const struct od_nest *nest)
+{
+    dnnl_memory_desc_t from_md, to_md;
+    dnnl_memory_t from = NULL, to = NULL;
+    enum vbs_status status = describe_nest(b, nest, 1, &from_md);
+
+    if (status == VBS_OK)
+        status = describe_nest(b, nest, 0, &to_md);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &from_md, OD_SRC, input, NULL, &from);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &to_md, OD_DST, 0, NULL, &to);
+    return status == VBS_OK ? od_kernel_reorder(b, &from_md, from, &to_md, to) : status;
+}
+
+/* The tensor as it lies in its canonical layout, only to have a pointer to it. */
+static enum vbs_status canonical_memory(struct od_build *b, const struct od_tensor *tensor,
+                                        enum od_location location, int index, dnnl_memory_t *memory)
+{
+    dnnl_memory_desc_t md;
+    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->canonical, true, &md);
+
+    return status == VBS_OK ? od_kernel_memory(b, &md, location, index, NULL, memory) : status;
+}
+
+/* plan lives as long as the session and has its nest. */
+static enum vbs_status planned_step(struct od_build *b, const struct od_copy *copy,
+                                    struct copy_plan *plan)
+{
+    dnnl_memory_t data[2];
+    enum vbs_status status;
+
+    if (is_transposition(&plan->nest))
+        return transposition_step(b, copy->input, &plan->nest);
+    make_units(plan);
+    status = canonical_memory(b, od_output(b), OD_DST, 0, &data[0]);
+    if (status == VBS_OK)
+        status = canonical_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]);
+    return status == VBS_OK ? od_kernel_call(b, run_copy, plan, 2, data) : status;
+}
+
+static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
+                                 struct copy_plan **plan)
+{
+    *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof **plan);
+    if (!*plan)
+        return vbs_no_memory(b->ctx);
+    (*plan)->fill = copy->fill;
+    return plan_nest(b, copy, &(*plan)->nest);
+}
+
+enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
+{
+    struct copy_plan *plan;
+    enum vbs_status status = make_plan(b, copy, &plan);
+
+    return status == VBS_OK ? planned_step(b, copy, plan) : status;
+}
+
+enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
+{
+    int64_t weight_bytes = 0;
+    struct copy_plan *plan;
+    enum vbs_status status = make_plan(b, copy, &plan);
+
+    if (status == VBS_OK)
+        status = od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy");
+    if (status == VBS_OK)
+        status = planned_step(b, copy, plan);
+    if (status == VBS_OK)
+        status = od_zero_padding(b);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    return status;
+}

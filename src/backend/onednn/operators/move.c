@@ -1,0 +1,246 @@
+/* Operators that change where values stand. */
+#include "backend/onednn/operators/operators.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+/* A copy of everything, as it is. */
+static struct od_copy identity(const struct vbs_shape *shape)
+{
+    struct od_copy copy = {.n_routes = shape->n_dims};
+
+    for (int d = 0; d < shape->n_dims; d++)
+        copy.routes[d] = (struct od_route){.n = shape->dim[d], .source = d, .step = 1};
+    return copy;
+}
+
+/* Room for positions of a dimension. */
+static int64_t *table(struct od_build *b, int64_t n)
+{
+    return vbs_arena_alloc(&b->session->arena, (size_t)n, sizeof(int64_t));
+}
+
+static enum vbs_status build_transpose(struct od_build *b)
+{
+    struct od_copy copy = identity(&b->l->shape);
+
+    for (int d = 0; d < copy.n_routes; d++)
+        copy.routes[d].source = b->l->attributes.transpose.perm[d];
+    return od_build_copy(b, &copy);
+}
+
+static enum vbs_status build_slice(struct od_build *b)
+{
+    struct od_copy copy = identity(&b->l->shape);
+
+    for (int d = 0; d < copy.n_routes; d++) {
+        copy.routes[d].first = b->l->attributes.slice.begin[d];
+        copy.routes[d].step = b->l->attributes.slice.step[d];
+    }
+    return od_build_copy(b, &copy);
+}
+
+static enum vbs_status build_expand(struct od_build *b)
+{
+    const struct vbs_shape *in = &od_input(b, 0)->shape;
+    struct od_copy copy = identity(&b->l->shape);
+    int missing = copy.n_routes - in->n_dims;
+
+    for (int d = 0; d < copy.n_routes; d++) {
+        int source = d - missing;
+
+        copy.routes[d].source = source >= 0 && in->dim[source] > 1 ? source : -1;
+    }
+    return od_build_copy(b, &copy);
+}
+
+/* Where position i, which may be outside, of a dimension of n is read. */
+static int64_t pad_position(enum vbs_pad_mode mode, int64_t i, int64_t n)
+{
+    int64_t period = mode == VBS_PAD_REFLECT ? 2 * (n - 1) : n;
+
+    if (i >= 0 && i < n)
+        return i;
+    switch (mode) {
+    case VBS_PAD_EDGE:
+        return i < 0 ? 0 : n - 1;
+    case VBS_PAD_REFLECT:
+    case VBS_PAD_WRAP:
+        if (period == 0)
+            return 0;
+        i = (i % period + period) % period;
+        return i < n ? i : period - i;
+    default:
+        return -1;
+    }
+}
+
+static enum vbs_status build_pad(struct od_build *b)
+{
+    const union vbs_attributes *a = &b->l->attributes;
+    const struct vbs_shape *in = &od_input(b, 0)->shape;
+    struct od_copy copy = identity(&b->l->shape);
+
+    copy.fill = (float)a->pad.value;
+    for (int d = 0; d < copy.n_routes; d++) {
+        int64_t *positions;
+
+        if (a->pad.before[d] == 0 && a->pad.behind[d] == 0)
+            continue;
+        positions = table(b, copy.routes[d].n);
+        if (!positions)
+            return vbs_no_memory(b->ctx);
+        for (int64_t i = 0; i < copy.routes[d].n; i++)
+            positions[i] = pad_position(a->pad.mode, i - a->pad.before[d], in->dim[d]);
+        copy.routes[d].table = positions;
+    }
+    return od_build_copy(b, &copy);
+}
+
+/* [C / groups, groups] of channels, which in plain samples are two dimensions. */
+static enum vbs_status copy_shuffle(struct od_build *b)
+{
+    int64_t groups = b->l->attributes.shuffle.groups, n = b->l->shape.dim[0] / groups;
+    struct od_copy copy = identity(&b->l->shape);
+    int64_t *positions;
+
+    if (od_output(b)->canonical == OD_PLAIN) {
+        for (int d = copy.n_routes++; d > 1; d--)
+            copy.routes[d] = copy.routes[d - 1];
+        copy.routes[0] = (struct od_route){.n = n, .source = 0, .step = 1};
+        copy.routes[1] = (struct od_route){.n = groups, .source = 0, .step = n};
+        return od_build_copy(b, &copy);
+    }
+    positions = table(b, groups * n);
+    if (!positions)
+        return vbs_no_memory(b->ctx);
+    for (int64_t i = 0; i < groups * n; i++)
+        positions[i] = i % groups * n + i / groups;
+    copy.routes[0].table = positions;
+    return od_build_copy(b, &copy);
+}
+
+/* A kernel of one primitive from the input to the output, which lie alike. Takes pd. */
+static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
+                                       const dnnl_memory_desc_t *md)
+{
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
+    int64_t weight_bytes = 0;
+    enum vbs_status status = od_kernel_begin_with(b, pd);
+
+    if (status == VBS_OK)
+        status = od_source(b, 0, od_output(b)->canonical, md, &args[0].memory);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, md, OD_DST, 0, NULL, &args[1].memory);
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, 2, args);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+static enum vbs_status build_shuffle(struct od_build *b)
+{
+    const struct od_tensor *out = od_output(b);
+    int n_fused = 0;
+    dnnl_shuffle_desc_t desc;
+    dnnl_primitive_desc_t pd;
+    dnnl_memory_desc_t md;
+    dnnl_status_t dnnl;
+    enum vbs_status status;
+
+    if (out->canonical != OD_BLOCKED || od_input(b, 0)->canonical != OD_BLOCKED)
+        return copy_shuffle(b);
+    status = od_describe(b, out, b->batch, out->canonical, false, &md);
+    if (status != VBS_OK)
+        return status;
+    dnnl = dnnl_shuffle_forward_desc_init(&desc, dnnl_forward_inference, &md, 1,
+                                          out->channels / b->l->attributes.shuffle.groups);
+    if (dnnl != dnnl_success)
+        return od_fail(b, dnnl, "describing a shuffle");
+    status = od_best(b, &desc, 0, &n_fused, &pd);
+    if (status != VBS_OK || !od_is_reference(pd))
+        return status == VBS_OK ? build_primitive(b, pd, &md) : status;
+    dnnl_primitive_desc_destroy(pd);
+    return copy_shuffle(b);
+}
+
+/* The constant operand as positions of a dimension of size n; negative ones count from its end. */
+static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n,
+                                    int64_t *positions)
+{
+    float *values = vbs_arena_alloc(&b->session->arena, (size_t)count, sizeof *values);
+    enum vbs_status status = values ? vbs_parameter_values(b->ctx, b->network, b->layer, -1,
+                                                           VBS_PARAMETER_OPERAND, 0, count, values)
+                                    : vbs_no_memory(b->ctx);
+
+    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+        double at = values[i] < 0 ? values[i] + (double)n : values[i];
+
+        if (at != floor(at) || at < 0 || at >= (double)n)
+            return vbs_fail(b->ctx, VBS_FORMAT,
+                            "layer '%s': index %lld is %g, of a dimension of %lld", b->l->name,
+                            (long long)i, (double)values[i], (long long)n);
+        positions[i] = (int64_t)at;
+    }
+    return status;
+}
+
+static enum vbs_status build_gather(struct od_build *b)
+{
+    const struct vbs_shape *in = &od_input(b, 0)->shape;
+    int axis = b->l->attributes.gather.axis;
+    int64_t count = vbs_shape_elements(&b->l->operand);
+    struct od_copy copy = identity(in);
+    int64_t *positions = table(b, count);
+    enum vbs_status status =
+        positions ? read_indices(b, count, in->dim[axis], positions) : vbs_no_memory(b->ctx);
+
+    copy.routes[axis].n = count;
+    copy.routes[axis].table = positions;
+    return status == VBS_OK ? od_build_copy(b, &copy) : status;
+}
+
+/* A copy as it is. */
+static enum vbs_status build_same(struct od_build *b)
+{
+    const struct od_tensor *out = od_output(b);
+    dnnl_memory_desc_t md;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_status_t dnnl;
+    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
+
+    if (status == VBS_OK)
+        status = od_attributes(b, 0, 0, &attr);
+    if (status != VBS_OK)
+        return status;
+    dnnl = od_pd_reorder(&md, &md, attr, b->session->engine, &pd);
+    dnnl_primitive_attr_destroy(attr);
+    return dnnl == dnnl_success ? build_primitive(b, pd, &md)
+                                : od_fail(b, dnnl, vbs_op_word(b->l->op));
+}
+
+enum vbs_status od_build_move(struct od_build *b)
+{
+    switch (b->l->op) {
+    case VBS_OP_TRANSPOSE:
+        return build_transpose(b);
+    case VBS_OP_SHUFFLE:
+        return build_shuffle(b);
+    case VBS_OP_SLICE:
+        return build_slice(b);
+    case VBS_OP_PAD:
+        return build_pad(b);
+    case VBS_OP_EXPAND:
+        return build_expand(b);
+    case VBS_OP_GATHER:
+        return build_gather(b);
+    default:
+        return build_same(b);
+    }
+}

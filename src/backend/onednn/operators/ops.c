@@ -1,0 +1,44 @@
+/* Which operator is built where. */
+#include "backend/onednn/operators/operators.h"
+
+#include "base/fail.h"
+
+enum vbs_status od_build_other(struct od_build *b)
+{
+    switch (b->l->op) {
+    case VBS_OP_POOL_MAX:
+    case VBS_OP_POOL_AVG:
+        return od_build_pool(b);
+    case VBS_OP_CONCAT:
+        return od_build_concat(b);
+    case VBS_OP_RESIZE:
+        return od_build_resize(b);
+    case VBS_OP_MATMUL:
+        return od_build_matmul(b);
+    case VBS_OP_LRN:
+    case VBS_OP_SOFTMAX:
+    case VBS_OP_LOGSOFTMAX:
+    case VBS_OP_BATCHNORM:
+    case VBS_OP_SCALE:
+    case VBS_OP_INSTANCE_NORM:
+    case VBS_OP_LAYER_NORM:
+        return od_build_norm(b);
+    case VBS_OP_DROPOUT: /* at inference a Dropout on a branch of its own only copies */
+        return od_build_move(b);
+    default:
+        break;
+    }
+    switch (vbs_op_class(b->l->op)) {
+    case VBS_CLASS_UNARY:
+        return od_build_unary(b);
+    case VBS_CLASS_BINARY:
+        return od_build_binary(b);
+    case VBS_CLASS_REDUCE:
+        return od_build_reduce(b);
+    case VBS_CLASS_MOVE:
+        return od_build_move(b);
+    default:
+        return vbs_fail(b->ctx, VBS_UNSUPPORTED, "layer '%s': the onednn backend has no '%s'",
+                        b->l->name, vbs_op_word(b->l->op));
+    }
+}

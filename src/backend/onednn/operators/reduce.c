@@ -1,0 +1,398 @@
+/*
+ * Operators that fold dimensions. oneDNN folds the last ones of plain samples, and all spatial ones
+ * as a pool; the rest are loops, with sums in double.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "backend/onednn/kernels/kernels.h"
+#include "base/fail.h"
+
+#include <math.h>
+
+#define LANES 16 /* values that are folded side by side */
+
+/* ---- loops ---- */
+
+/* sums[i * step] takes in x[i * x_step], i < n. */
+typedef void fold(double *sums, int64_t step, const float *x, int64_t x_step, int64_t n);
+
+#define FOLD(name, expression)                                                                     \
+    static void fold_##name(double *sums, int64_t step, const float *x, int64_t x_step, int64_t n) \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            double sum = sums[i * step], v = (double)x[i * x_step];                                \
+                                                                                                   \
+            sums[i * step] = (expression);                                                         \
+        }                                                                                          \
+    }
+
+FOLD(sum, sum + v)
+FOLD(max, v > sum ? v : sum)
+FOLD(min, v < sum ? v : sum)
+FOLD(prod, sum *v)
+FOLD(l1, sum + fabs(v))
+FOLD(square, sum + v * v)
+
+struct reduce_plan {
+    enum vbs_op op;
+    fold *fold;
+    double start, count;
+    struct od_nest kept;    /* over the output */
+    struct od_nest reduced; /* over what is folded into one value: operand 1 */
+};
+
+static fold *fold_of(enum vbs_op op, double *start)
+{
+    *start = 0;
+    switch (op) {
+    case VBS_OP_REDUCE_MAX:
+        *start = -INFINITY;
+        return fold_max;
+    case VBS_OP_REDUCE_MIN:
+        *start = INFINITY;
+        return fold_min;
+    case VBS_OP_REDUCE_PROD:
+        *start = 1;
+        return fold_prod;
+    case VBS_OP_REDUCE_L1:
+        return fold_l1;
+    case VBS_OP_REDUCE_L2:
+    case VBS_OP_REDUCE_SUM_SQUARE:
+        return fold_square;
+    default:
+        return fold_sum;
+    }
+}
+
+static double finished(const struct reduce_plan *p, double sum)
+{
+    switch (p->op) {
+    case VBS_OP_REDUCE_MEAN:
+        return sum / p->count;
+    case VBS_OP_REDUCE_L2:
+        return sqrt(sum);
+    case VBS_OP_REDUCE_LOG_SUM:
+        return log(sum);
+    default:
+        return sum;
+    }
+}
+
+/* Calls body for every row of nest's operand 1, from x on. */
+static void each_row(const struct od_nest *nest, const float *x,
+                     void (*body)(void *job, const float *row), void *job)
+{
+    int64_t index[OD_MAX_AXES] = {0};
+    int outer = nest->n_axes - 1;
+
+    for (;;) {
+        int d = outer - 1;
+
+        body(job, x);
+        for (; d >= 0 && ++index[d] == nest->axes[d].n; d--) {
+            x -= (nest->axes[d].n - 1) * nest->axes[d].stride[1];
+            index[d] = 0;
+        }
+        if (d < 0)
+            return;
+        x += nest->axes[d].stride[1];
+    }
+}
+
+/* Neighbouring outputs, m of them, whose inputs are stride apart. */
+struct fuse {
+    const struct reduce_plan *plan;
+    int64_t m, stride;
+    double sums[LANES], most[LANES];
+};
+
+/* One output: what is folded is cut into lanes, whose sums are independent. */
+static void take_long_row(void *job, const float *row)
+{
+    struct fuse *u = job;
+    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+    int64_t step = axis->stride[1], i = 0;
+
+    for (; i + LANES <= axis->n; i += LANES)
+        u->plan->fold(u->sums, 1, row + i * step, step, LANES);
+    u->plan->fold(u->sums, 1, row + i * step, step, axis->n - i);
+}
+
+static void take_columns(void *job, const float *row)
+{
+    struct fuse *u = job;
+    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+
+    for (int64_t i = 0; i < axis->n; i++)
+        u->plan->fold(u->sums, 1, row + i * axis->stride[1], u->stride, u->m);
+}
+
+static double combined(const struct reduce_plan *p, const double *sums)
+{
+    double all = sums[0];
+
+    for (int i = 1; i < LANES; i++)
+        all = p->op == VBS_OP_REDUCE_MAX    ? fmax(all, sums[i])
+              : p->op == VBS_OP_REDUCE_MIN  ? fmin(all, sums[i])
+              : p->op == VBS_OP_REDUCE_PROD ? all * sums[i]
+                                            : all + sums[i];
+    return all;
+}
+
+static void add_exponentials(void *job, const float *row)
+{
+    struct fuse *u = job;
+    const struct od_axis *axis = &u->plan->reduced.axes[u->plan->reduced.n_axes - 1];
+
+    for (int64_t i = 0; i < axis->n; i++)
+        for (int64_t j = 0; j < u->m; j++)
+            u->sums[j] += exp((double)row[i * axis->stride[1] + j * u->stride] - u->most[j]);
+}
+
+/* The largest is taken out of the sum, so that nothing overflows. */
+static void log_sum_exp(struct fuse *u, const float *x)
+{
+    struct reduce_plan most = *u->plan;
+    const struct reduce_plan *plan = u->plan;
+
+    most.fold = fold_max;
+    for (int j = 0; j < LANES; j++)
+        u->sums[j] = -INFINITY;
+    u->plan = &most;
+    each_row(&plan->reduced, x, take_columns, u);
+    u->plan = plan;
+    for (int j = 0; j < LANES; j++) {
+        u->most[j] = u->sums[j];
+        u->sums[j] = 0;
+    }
+    each_row(&plan->reduced, x, add_exponentials, u);
+    for (int64_t j = 0; j < u->m; j++)
+        u->sums[j] = u->most[j] + log(u->sums[j]);
+}
+
+/* m outputs, at most LANES. */
+static void reduce_fuse(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
+                        int64_t step, float *to)
+{
+    struct fuse u = {.plan = p, .m = m, .stride = stride};
+
+    for (int j = 0; j < LANES; j++)
+        u.sums[j] = p->start;
+    if (p->op == VBS_OP_REDUCE_LOG_SUM_EXP) {
+        log_sum_exp(&u, x);
+    } else if (m == 1) {
+        each_row(&p->reduced, x, take_long_row, &u);
+        u.sums[0] = combined(p, u.sums);
+    } else {
+        each_row(&p->reduced, x, take_columns, &u);
+    }
+    for (int64_t j = 0; j < m; j++)
+        to[j * step] = (float)finished(p, u.sums[j]);
+}
+
+static void reduce_row(const void *plan, const struct od_axis *axis, int64_t first, int64_t n,
+                       float *const *at)
+{
+    const struct reduce_plan *p = plan;
+    int64_t step = axis->stride[0], stride = axis->stride[1];
+    int64_t lanes = stride == 1 ? LANES : 1;
+
+    for (int64_t i = first; i < first + n; i += lanes) {
+        int64_t m = first + n - i < lanes ? first + n - i : lanes;
+
+        reduce_fuse(p, at[1] + i * stride, m, stride, step, at[0] + i * step);
+    }
+}
+
+static void run_reduce(const void *plan, float *const *data)
+{
+    const struct reduce_plan *p = plan;
+    float *const operands[OD_OPERANDS] = {data[0], data[1]};
+
+    od_nest_run(&p->kept, reduce_row, p, operands);
+}
+
+/* The axes of in, in its layout and out in the same, told apart. */
+static void plan_reduce(const struct od_build *b, const struct od_tensor *in, int64_t out_sample,
+                        struct reduce_plan *p)
+{
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
+    int64_t step = block, stride = block;
+    int64_t steps[VBS_MAX_DIMS], strides[VBS_MAX_DIMS];
+
+    p->op = b->l->op;
+    p->fold = fold_of(p->op, &p->start);
+    p->count = 1;
+    for (int d = in->shape.n_dims - 1; d >= 0; d--) {
+        strides[d] = stride;
+        steps[d] = step;
+        stride *= in->shape.dim[d];
+        if (!(b->l->attributes.reduce.axes >> d & 1))
+            step *= in->shape.dim[d];
+    }
+    od_nest_add_strided(&p->kept, b->batch, out_sample, in->stored_channels * in->positions, 0);
+    for (int d = 0; d < in->shape.n_dims; d++) {
+        int64_t n = d == 0 ? in->stored_channels / block : in->shape.dim[d];
+
+        if (b->l->attributes.reduce.axes >> d & 1) {
+            od_nest_add_strided(&p->reduced, n, 0, strides[d], 0);
+            p->count *= (double)n;
+        } else {
+            od_nest_add_strided(&p->kept, n, steps[d], strides[d], 0);
+        }
+    }
+    if (block > 1)
+        od_nest_add_strided(&p->kept, block, 1, 1, 0);
+    p->kept.cost = (int64_t)p->count;
+    od_nest_simplify(&p->kept);
+    od_nest_simplify(&p->reduced);
+}
+
+static enum vbs_status build_loops(struct od_build *b)
+{
+    enum od_layout layout = od_output(b)->canonical;
+    struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
+    const struct od_tensor *out = od_output(b);
+    struct reduce_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    int64_t weight_bytes = 0;
+    dnnl_memory_t data[2];
+    dnnl_memory_desc_t md;
+    enum vbs_status status = plan ? od_kernel_begin(b, "loop:reduce") : vbs_no_memory(b->ctx);
+
+    if (status != VBS_OK)
+        return status;
+    plan_reduce(b, &in, out->stored_channels * out->positions, plan);
+    status = od_describe(b, out, b->batch, layout, true, &md);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]);
+    if (status == VBS_OK)
+        status = od_describe(b, &in, b->batch, layout, true, &md);
+    if (status == VBS_OK)
+        status = od_source(b, 0, layout, &md, &data[1]);
+    if (status == VBS_OK)
+        status = od_kernel_call(b, run_reduce, plan, 2, data);
+    if (status == VBS_OK)
+        status = od_zero_padding(b);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    return status;
+}
+
+/* ---- primitives ---- */
+
+static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
+{
+    switch (op) {
+    case VBS_OP_REDUCE_SUM:
+        *algorithm = dnnl_reduction_sum;
+        return true;
+    case VBS_OP_REDUCE_MEAN:
+        *algorithm = dnnl_reduction_mean;
+        return true;
+    case VBS_OP_REDUCE_MAX:
+        *algorithm = dnnl_reduction_max;
+        return true;
+    case VBS_OP_REDUCE_MIN:
+        *algorithm = dnnl_reduction_min;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* True when the last dimensions are folded and no others: *rows of *n values. */
+static bool folds_the_last(const struct od_build *b, int64_t *rows, int64_t *n)
+{
+    const struct vbs_shape *in = &od_input(b, 0)->shape;
+    int d = in->n_dims - 1;
+
+    *rows = b->batch;
+    *n = 1;
+    for (; d >= 0 && (b->l->attributes.reduce.axes >> d & 1); d--)
+        *n *= in->dim[d];
+    for (; d >= 0; d--) {
+        if ((b->l->attributes.reduce.axes >> d & 1) && in->dim[d] > 1)
+            return false;
+        *rows *= in->dim[d];
+    }
+    return *n > 1;
+}
+
+/* *pd null: there is none but the reference. */
+static enum vbs_status reduction_pd(struct od_build *b, dnnl_alg_kind_t algorithm, int64_t rows,
+                                    int64_t n, int *n_fused, dnnl_primitive_desc_t *pd)
+{
+    dnnl_dims_t from = {rows, n}, to = {rows, 1};
+    dnnl_memory_desc_t src, dst;
+    dnnl_reduction_desc_t desc;
+    enum vbs_status status = od_describe_dense(b, 2, from, &src);
+
+    *pd = NULL;
+    if (status == VBS_OK)
+        status = od_describe_dense(b, 2, to, &dst);
+    if (status != VBS_OK ||
+        dnnl_reduction_desc_init(&desc, algorithm, &src, &dst, 0, 0) != dnnl_success)
+        return status;
+    status = od_best(b, &desc, 0, n_fused, pd);
+    if (status == VBS_UNSUPPORTED)
+        return VBS_OK;
+    if (status == VBS_OK && od_is_reference(*pd)) {
+        dnnl_primitive_desc_destroy(*pd);
+        *pd = NULL;
+    }
+    return status;
+}
+
+/* Plain samples. Takes pd. */
+static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd, int n_fused)
+{
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
+    int64_t weight_bytes = 0;
+    enum vbs_status status = od_kernel_begin_with(b, pd);
+
+    if (status == VBS_OK)
+        status = od_source(b, 0, OD_PLAIN, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
+                           &args[0].memory);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST,
+                                  0, NULL, &args[1].memory);
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, 2, args);
+    if (status == VBS_OK)
+        status = od_fused(b, n_fused, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+/* All dimensions but the channels, which lie in blocks. */
+static bool is_global_pool(const struct od_build *b)
+{
+    const struct od_tensor *in = od_input(b, 0);
+    unsigned spatial = ((1u << in->shape.n_dims) - 1) & ~1u;
+    bool op = b->l->op == VBS_OP_REDUCE_MEAN || b->l->op == VBS_OP_REDUCE_MAX;
+
+    return op && in->canonical == OD_BLOCKED && b->l->attributes.reduce.axes == spatial &&
+           b->l->shape.n_dims == in->shape.n_dims;
+}
+
+enum vbs_status od_build_reduce(struct od_build *b)
+{
+    dnnl_alg_kind_t algorithm;
+    dnnl_primitive_desc_t pd = NULL;
+    int64_t rows, n;
+    int n_fused = od_fusable(b, 0);
+    enum vbs_status status = VBS_OK;
+
+    if (is_global_pool(b))
+        return od_build_global_pool(b, b->l->op == VBS_OP_REDUCE_MAX);
+    if (od_output(b)->canonical == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
+        folds_the_last(b, &rows, &n))
+        status = reduction_pd(b, algorithm, rows, n, &n_fused, &pd);
+    if (status != VBS_OK)
+        return status;
+    return pd ? build_primitive(b, pd, n_fused) : build_loops(b);
+}

@@ -1,0 +1,435 @@
+/*
+ * Resizing as ONNX defines it. oneDNN has one definition, pixels of half a size more at both ends;
+ * where the asked one comes down to it, position by position, its primitive is taken. Else each
+ * dimension is resized in turn.
+ */
+#include "backend/onednn/operators/operators.h"
+
+#include "backend/onednn/kernels/kernels.h"
+#include "base/fail.h"
+
+#include <math.h>
+
+#define MAX_TAPS 4
+
+/* What positions of one dimension are made of. */
+struct taps {
+    int64_t n_in, n_out;
+    int n;          /* per position */
+    int64_t *index; /* [n_out][n]; the first < 0: the extrapolation's value */
+    float *weight;  /* [n_out][n] */
+    bool same;      /* every position is its own */
+};
+
+/* ---- definitions ---- */
+
+/* Where position i lies in the input. length: the output's, which may be no whole number. */
+static double coordinate(const union vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
+{
+    double scale = a->resize.scale[d], x = (double)i, n = (double)in, length = scale * n;
+    double half = (x + 0.5) / scale - 0.5;
+
+    switch (a->resize.coordinates) {
+    case VBS_COORDINATES_PYTORCH_HALF_PIXEL:
+        return out > 1 ? half : 0;
+    case VBS_COORDINATES_ALIGN_CORNERS:
+        return out > 1 ? x * (n - 1) / (length - 1) : 0;
+    case VBS_COORDINATES_ASYMMETRIC:
+        return x / scale;
+    case VBS_COORDINATES_TF_HALF_PIXEL:
+        return (x + 0.5) / scale;
+    case VBS_COORDINATES_HALF_PIXEL_SYMMETRIC:
+        return n / 2 * (1 - (double)out / length) + half;
+    case VBS_COORDINATES_TF_CROP:
+        return out > 1 ? (n - 1) * (a->resize.roi_begin[d] +
+                                    x * (a->resize.roi_end[d] - a->resize.roi_begin[d]) /
+                                        (double)(out - 1))
+                       : (n - 1) * 0.5 * (a->resize.roi_begin[d] + a->resize.roi_end[d]);
+    default:
+        return half;
+    }
+}
+
+static double nearest(enum vbs_resize_nearest mode, double x)
+{
+    switch (mode) {
+    case VBS_NEAREST_ROUND_PREFER_CEIL:
+        return floor(x + 0.5);
+    case VBS_NEAREST_FLOOR:
+        return floor(x);
+    case VBS_NEAREST_CEIL:
+        return ceil(x);
+    default:
+        return ceil(x - 0.5);
+    }
+}
+
+/* Weight of a sample at distance t (Keys 1981). */
+static double cubic(double a, double t)
+{
+    t = fabs(t);
+    return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+}
+
+static int n_taps(enum vbs_resize_mode mode)
+{
+    return mode == VBS_RESIZE_NEAREST ? 1 : mode == VBS_RESIZE_LINEAR ? 2 : 4;
+}
+
+static int64_t clamped(double x, int64_t n)
+{
+    return x < 0 ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
+}
+
+/* The taps of one position, which lies at x. */
+static void position_taps(const union vbs_attributes *a, double x, int64_t n, int64_t *index,
+                          float *weight)
+{
+    int taps = n_taps(a->resize.mode);
+    double first = taps == 1 ? nearest(a->resize.nearest, x) : floor(x) - (taps == 4 ? 1 : 0);
+    double sum = 0, weights[MAX_TAPS];
+
+    for (int t = 0; t < taps; t++) {
+        double at = first + t, distance = fabs(x - at);
+
+        index[t] = clamped(at, n);
+        weights[t] = taps == 1 ? 1 : taps == 2 ? 1 - distance : cubic(a->resize.cubic_a, distance);
+        if (taps > 1 && a->resize.exclude_outside && (at < 0 || at > (double)(n - 1)))
+            weights[t] = 0;
+        sum += weights[t];
+    }
+    for (int t = 0; t < taps; t++)
+        weight[t] = (float)(a->resize.exclude_outside && sum != 0 ? weights[t] / sum : weights[t]);
+    if (a->resize.coordinates == VBS_COORDINATES_TF_CROP && (x < 0 || x > (double)(n - 1)))
+        index[0] = -1;
+}
+
+/* Whether all of a position's weight is on tap index. */
+static bool is_only(const struct taps *taps, int64_t i, int64_t index)
+{
+    if (taps->index[i * taps->n] < 0)
+        return false;
+    for (int t = 0; t < taps->n; t++)
+        if (taps->index[i * taps->n + t] != index && fabsf(taps->weight[i * taps->n + t]) > 1e-6f)
+            return false;
+    return true;
+}
+
+static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
+{
+    const union vbs_attributes *a = &b->l->attributes;
+    struct vbs_arena *arena = &b->session->arena;
+    int64_t in = od_input(b, 0)->shape.dim[d], out = b->l->shape.dim[d];
+
+    *taps = (struct taps){.n_in = in, .n_out = out, .n = n_taps(a->resize.mode), .same = in == out};
+    taps->index = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->index);
+    taps->weight = vbs_arena_alloc(arena, (size_t)(out * taps->n), sizeof *taps->weight);
+    if (!taps->index || !taps->weight)
+        return vbs_no_memory(b->ctx);
+    for (int64_t i = 0; i < out; i++) {
+        position_taps(a, coordinate(a, d, in, out, i), in, taps->index + i * taps->n,
+                      taps->weight + i * taps->n);
+        taps->same = taps->same && is_only(taps, i, i);
+    }
+    return VBS_OK;
+}
+
+/* ---- oneDNN's definition ---- */
+
+static bool is_onednn_position(const struct taps *taps, int64_t i)
+{
+    float place = ((float)i + 0.5f) * (float)taps->n_in / (float)taps->n_out - 0.5f;
+    double most = (double)(taps->n_in - 1), at = 0;
+
+    if (taps->index[i * taps->n] < 0)
+        return false;
+    if (taps->n == 1)
+        return taps->index[i] == clamped(roundf(place), taps->n_in);
+    for (int t = 0; t < taps->n; t++)
+        at += (double)taps->weight[i * taps->n + t] * (double)taps->index[i * taps->n + t];
+    return fabs(at - fmin(fmax(place, 0), most)) <= 1e-6 + 1e-7 * most;
+}
+
+static bool is_onednn(const struct taps *taps)
+{
+    for (int64_t i = 0; i < taps->n_out; i++)
+        if (taps->n > 2 || !is_onednn_position(taps, i))
+            return false;
+    return true;
+}
+
+/* The number of last dimensions that are resized, and all that lie between them, at least one; 0:
+ * oneDNN cannot resize them. */
+static int onednn_dims(const struct od_build *b, const struct taps *taps)
+{
+    int n_dims = b->l->shape.n_dims, n = 1;
+
+    for (int d = 0; d < n_dims; d++) {
+        if (!taps[d].same && n < n_dims - d)
+            n = n_dims - d;
+        if (!is_onednn(&taps[d]))
+            return 0;
+    }
+    return n <= VBS_MAX_SPATIAL ? n : 0;
+}
+
+/* Plain samples: [N, everything before, resized...]. */
+static enum vbs_status describe_last(struct od_build *b, const struct vbs_shape *shape, int n,
+                                     dnnl_memory_desc_t *md)
+{
+    dnnl_dims_t dims = {b->batch, 1};
+
+    for (int d = 0; d < shape->n_dims; d++) {
+        if (d < shape->n_dims - n)
+            dims[1] *= shape->dim[d];
+        else
+            dims[2 + d - (shape->n_dims - n)] = shape->dim[d];
+    }
+    return od_describe_dense(b, 2 + n, dims, md);
+}
+
+static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, int n,
+                                     dnnl_memory_desc_t *src, dnnl_memory_desc_t *dst, int *n_fused,
+                                     dnnl_primitive_desc_t *pd)
+{
+    struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
+    dnnl_alg_kind_t algorithm = b->l->attributes.resize.mode == VBS_RESIZE_NEAREST
+                                    ? dnnl_resampling_nearest
+                                    : dnnl_resampling_linear;
+    dnnl_resampling_desc_t desc;
+    dnnl_status_t dnnl;
+    enum vbs_status status;
+
+    if (layout == OD_BLOCKED) {
+        status = od_describe(b, &in, b->batch, layout, true, src);
+        if (status == VBS_OK)
+            status = od_describe(b, od_output(b), b->batch, layout, true, dst);
+    } else {
+        status = describe_last(b, &in.shape, n, src);
+        if (status == VBS_OK)
+            status = describe_last(b, &b->l->shape, n, dst);
+    }
+    if (status != VBS_OK)
+        return status;
+    dnnl =
+        dnnl_resampling_forward_desc_init(&desc, dnnl_forward_inference, algorithm, NULL, src, dst);
+    return dnnl == dnnl_success ? od_best(b, &desc, 0, n_fused, pd)
+                                : od_fail(b, dnnl, "describing a resampling");
+}
+
+static enum vbs_status build_primitive(struct od_build *b, int n)
+{
+    enum od_layout layout = od_output(b)->canonical;
+    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
+    int n_fused = od_fusable(b, 0);
+    int64_t weight_bytes = 0;
+    dnnl_memory_desc_t src, dst;
+    dnnl_primitive_desc_t pd = NULL;
+    enum vbs_status status = resampling_pd(b, layout, n, &src, &dst, &n_fused, &pd);
+
+    if (status == VBS_OK)
+        status = od_kernel_begin_with(b, pd);
+    if (status == VBS_OK)
+        status = od_source(b, 0, layout, &src, &args[0].memory);
+    if (status == VBS_OK)
+        status = od_kernel_memory(b, &dst, OD_DST, 0, NULL, &args[1].memory);
+    if (status == VBS_OK)
+        status = od_kernel_step(b, pd, 2, args);
+    if (status == VBS_OK)
+        status = od_fused(b, n_fused, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
+}
+
+/* ---- any definition ---- */
+
+/* The nearest position of every one is a copy, in blocks a faster one than oneDNN's. */
+static enum vbs_status build_nearest(struct od_build *b, const struct taps *taps)
+{
+    struct od_copy copy = {.n_routes = b->l->shape.n_dims,
+                           .fill = (float)b->l->attributes.resize.extrapolation};
+
+    for (int d = 0; d < copy.n_routes; d++)
+        copy.routes[d] = (struct od_route){.n = taps[d].n_out,
+                                           .source = d,
+                                           .step = 1,
+                                           .table = taps[d].same ? NULL : taps[d].index};
+    return od_build_copy(b, &copy);
+}
+
+/* One dimension: [outer, n_in, inner] to [outer, n_out, inner]. */
+struct pass {
+    struct taps taps;
+    int64_t outer, inner;
+    float fill;
+};
+
+struct pass_run {
+    const struct pass *pass;
+    const float *from;
+    float *to;
+};
+
+/* n values, each of 2 or 4 that are weighted. */
+static void blend(int n_taps, const float *weight, const float *const *from, int64_t n, float *to)
+{
+    if (n_taps == 2)
+        for (int64_t j = 0; j < n; j++)
+            to[j] = weight[0] * from[0][j] + weight[1] * from[1][j];
+    else
+        for (int64_t j = 0; j < n; j++)
+            to[j] = weight[0] * from[0][j] + weight[1] * from[1][j] + weight[2] * from[2][j] +
+                    weight[3] * from[3][j];
+}
+
+/* Position number unit of [outer, n_out], of inner values. */
+static void resize_values(void *job, int64_t unit)
+{
+    const struct pass_run *run = job;
+    const struct pass *p = run->pass;
+    int64_t i = unit % p->taps.n_out, inner = p->inner;
+    const int64_t *index = p->taps.index + i * p->taps.n;
+    const float *from = run->from + unit / p->taps.n_out * p->taps.n_in * inner;
+    const float *taps[MAX_TAPS];
+    float *to = run->to + unit * inner;
+
+    for (int t = 0; t < p->taps.n; t++)
+        taps[t] = from + (index[t] < 0 ? 0 : index[t]) * inner;
+    if (index[0] >= 0)
+        blend(p->taps.n, p->taps.weight + i * p->taps.n, taps, inner, to);
+    for (int64_t j = 0; index[0] < 0 && j < inner; j++)
+        to[j] = p->fill;
+}
+
+/* Row number unit of outer, whose values stand side by side. */
+static void resize_row(void *job, int64_t unit)
+{
+    const struct pass_run *run = job;
+    const struct pass *p = run->pass;
+    const int64_t *index = p->taps.index;
+    const float *weight = p->taps.weight, *from = run->from + unit * p->taps.n_in;
+    float *to = run->to + unit * p->taps.n_out;
+    int n = p->taps.n;
+
+    for (int64_t i = 0; i < p->taps.n_out; i++, index += n, weight += n) {
+        float sum = 0;
+
+        for (int t = 0; t < n && index[0] >= 0; t++)
+            sum += weight[t] * from[index[t]];
+        to[i] = index[0] < 0 ? p->fill : sum;
+    }
+}
+
+static void run_pass(const void *plan, float *const *data)
+{
+    const struct pass *p = plan;
+    struct pass_run run = {.pass = p, .from = data[1], .to = data[0]};
+    int64_t work = p->outer * p->taps.n_out * p->inner * p->taps.n;
+
+    if (p->inner > 1)
+        od_parallel(p->outer * p->taps.n_out, work, resize_values, &run);
+    else
+        od_parallel(p->outer, work, resize_row, &run);
+}
+
+/* Appends the pass over dimension d of *shape, which becomes that of its output. */
+static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, int d,
+                                 const struct od_tensor *in, struct vbs_shape *shape,
+                                 dnnl_memory_t to, dnnl_memory_t from)
+{
+    struct pass *pass = vbs_arena_alloc(&b->session->arena, 1, sizeof *pass);
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
+    const dnnl_memory_t data[] = {to, from};
+
+    if (!pass)
+        return vbs_no_memory(b->ctx);
+    *pass = (struct pass){.taps = taps[d],
+                          .outer = b->batch,
+                          .inner = block,
+                          .fill = (float)b->l->attributes.resize.extrapolation};
+    for (int i = 0; i < d; i++)
+        pass->outer *= i == 0 && block > 1 ? in->stored_channels / block : shape->dim[i];
+    for (int i = d + 1; i < shape->n_dims; i++)
+        pass->inner *= shape->dim[i];
+    shape->dim[d] = taps[d].n_out;
+    return od_kernel_call(b, run_pass, pass, 2, data);
+}
+
+/* Where the output of the pass over dimension d goes: scratch, or the output itself after it is
+ * the last. */
+static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, int d,
+                                   const struct od_tensor *in, const struct vbs_shape *shape,
+                                   dnnl_memory_t *to)
+{
+    int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
+    dnnl_dims_t dims = {b->batch};
+    dnnl_memory_desc_t md;
+    enum vbs_status status;
+
+    for (int i = 0; i < shape->n_dims; i++)
+        dims[0] *= i == d ? taps[d].n_out : shape->dim[i];
+    if (block > 1)
+        dims[0] = dims[0] / shape->dim[0] * in->stored_channels;
+    status = od_describe_dense(b, 1, dims, &md);
+    for (int i = d + 1; i < shape->n_dims; i++)
+        if (!taps[i].same)
+            return status == VBS_OK ? od_kernel_buffer(b, &md, to) : status;
+    return status == VBS_OK ? od_kernel_memory(b, &md, OD_DST, 0, NULL, to) : status;
+}
+
+static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
+{
+    enum od_layout layout = od_output(b)->canonical;
+    struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
+    struct vbs_shape shape = in.shape;
+    dnnl_memory_t from = NULL, to = NULL;
+    int64_t weight_bytes = 0;
+    dnnl_memory_desc_t md;
+    enum vbs_status status = od_describe(b, &in, b->batch, layout, true, &md);
+
+    if (status == VBS_OK)
+        status = od_kernel_begin(b, "loop:resize");
+    if (status == VBS_OK)
+        status = od_source(b, 0, layout, &md, &from);
+    for (int d = 0; d < shape.n_dims && status == VBS_OK; d++) {
+        if (taps[d].same)
+            continue;
+        status = pass_target(b, taps, d, &in, &shape, &to);
+        if (status == VBS_OK)
+            status = pass_step(b, taps, d, &in, &shape, to, from);
+        from = to;
+    }
+    if (status == VBS_OK)
+        status = od_zero_padding(b);
+    if (status == VBS_OK)
+        status = od_fused(b, 0, &weight_bytes);
+    if (status == VBS_OK)
+        od_kernel_end(b, weight_bytes, 0);
+    return status;
+}
+
+enum vbs_status od_build_resize(struct od_build *b)
+{
+    struct taps taps[VBS_MAX_DIMS];
+    bool same = true;
+    int n;
+
+    for (int d = 0; d < b->l->shape.n_dims; d++) {
+        enum vbs_status status = taps_init(b, d, &taps[d]);
+
+        if (status != VBS_OK)
+            return status;
+        same = same && taps[d].same;
+    }
+    n = onednn_dims(b, taps);
+    if (n > 0) {
+        enum vbs_status status = build_primitive(b, n);
+
+        if (status != VBS_OK || b->l->attributes.resize.mode != VBS_RESIZE_NEAREST)
+            return status;
+    }
+    return same || b->l->attributes.resize.mode == VBS_RESIZE_NEAREST ? build_nearest(b, taps)
+                                                                      : build_passes(b, taps);
+}

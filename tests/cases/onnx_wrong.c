@@ -1,0 +1,446 @@
+#include "cases/onnx_wrong.h"
+
+#include <math.h>
+
+#define FLOAT 1
+#define INT64 7
+
+static void add_weights(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("w", 0.5f, 4, (int64_t[]){4, 3, 3, 3}));
+}
+
+static void nothing(struct bytes *graph)
+{
+    bytes_clear(graph);
+}
+
+static void sound(struct bytes *graph)
+{
+    add_weights(graph);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void no_output(struct bytes *graph)
+{
+    struct bytes value = onnx_value("x", FLOAT, 2, (int64_t[]){0, 3});
+
+    bytes_clear(graph);
+    bytes_put(graph, ONNX_INPUT, &value);
+}
+
+static void dangling(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Conv", "x weights", "y"));
+}
+
+static void dangling_output(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Relu", "x", "z"));
+}
+
+static void cycle(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Add", "x b", "a"));
+    onnx_add_node(graph, onnx_node("Relu", "a", "b"));
+    onnx_add_node(graph, onnx_node("Relu", "b", "y"));
+}
+
+static void itself(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Add", "x y", "y"));
+}
+
+static void twice(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Relu", "x", "a"));
+    onnx_add_node(graph, onnx_node("Tanh", "x", "a"));
+    onnx_add_node(graph, onnx_node("Relu", "a", "y"));
+}
+
+static void overwritten(struct bytes *graph)
+{
+    add_weights(graph);
+    onnx_add_node(graph, onnx_node("Relu", "x", "w"));
+    onnx_add_node(graph, onnx_node("Relu", "w", "y"));
+}
+
+static void two_initialisers(struct bytes *graph)
+{
+    add_weights(graph);
+    add_weights(graph);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void unknown_operators(struct bytes *graph)
+{
+    struct bytes node = onnx_node("FusedConv", "b", "c");
+
+    bytes_text(&node, 7, "com.microsoft");
+    onnx_add_node(graph, onnx_node("NonZero", "x", "a"));
+    onnx_add_node(graph, onnx_node("Einsum", "a", "b"));
+    onnx_add_node(graph, node);
+    onnx_add_node(graph, onnx_node("Einsum", "c", "y"));
+    onnx_add_node(graph, onnx_node("Loop", "x", "unread"));
+}
+
+static void few_bytes(struct bytes *graph)
+{
+    struct bytes tensor = onnx_tensor("w", FLOAT, 4, (int64_t[]){4, 3, 3, 3});
+
+    bytes_data(&tensor, 9, "1234", 4);
+    onnx_add_tensor(graph, tensor);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void negative_weights(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_tensor("w", FLOAT, 2, (int64_t[]){4, -3}));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void huge_weights(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_tensor("w", FLOAT, 3, (int64_t[]){1 << 30, 1 << 30, 1 << 30}));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void many_dims(struct bytes *graph)
+{
+    static const int64_t dims[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+    onnx_add_tensor(graph, onnx_floats("w", 1, 9, dims));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void strings(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_tensor("w", 8, 1, (int64_t[]){1}));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void wrong_channels(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("w", 1, 4, (int64_t[]){4, 5, 3, 3}));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void wrong_bias(struct bytes *graph)
+{
+    add_weights(graph);
+    onnx_add_tensor(graph, onnx_floats("b", 1, 1, (int64_t[]){5}));
+    onnx_add_node(graph, onnx_node("Conv", "x w b", "y"));
+}
+
+static void wide_kernel(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("w", 1, 4, (int64_t[]){1, 3, 9, 9}));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void wrong_attribute(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Conv", "x w", "y");
+
+    add_weights(graph);
+    onnx_attribute_text(&node, "group", "one");
+    onnx_add_node(graph, node);
+}
+
+static void wrong_pads(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Conv", "x w", "y");
+
+    add_weights(graph);
+    onnx_attribute_ints(&node, "pads", 3, (int64_t[]){1, 1, 1});
+    onnx_add_node(graph, node);
+}
+
+static void negative_pads(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Conv", "x w", "y");
+
+    add_weights(graph);
+    onnx_attribute_ints(&node, "pads", 4, (int64_t[]){1, 1, -1, 1});
+    onnx_add_node(graph, node);
+}
+
+static void unknown_mode(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Pad", "x p", "y");
+
+    onnx_add_tensor(graph, onnx_longs("p", 8, (int64_t[]){0, 0, 1, 1, 0, 0, 1, 1}));
+    onnx_attribute_text(&node, "mode", "mirror");
+    onnx_add_node(graph, node);
+}
+
+static void computed_weights(struct bytes *graph)
+{
+    onnx_add_node(graph, onnx_node("Relu", "x", "w"));
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void trains(struct bytes *graph)
+{
+    struct bytes node = onnx_node("BatchNormalization", "x c c c c", "y");
+
+    onnx_add_tensor(graph, onnx_floats("c", 1, 1, (int64_t[]){3}));
+    onnx_attribute_int(&node, "training_mode", 1);
+    onnx_add_node(graph, node);
+}
+
+static void indices(struct bytes *graph)
+{
+    struct bytes node = onnx_node("MaxPool", "x", "z y");
+
+    onnx_attribute_ints(&node, "kernel_shape", 2, (int64_t[]){2, 2});
+    onnx_add_node(graph, node);
+}
+
+static void to_int(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Cast", "x", "y");
+
+    onnx_attribute_int(&node, "to", INT64);
+    onnx_add_node(graph, node);
+}
+
+static void constant_output(struct bytes *graph)
+{
+    add_weights(graph);
+    onnx_add_node(graph, onnx_node("Neg", "w", "y"));
+}
+
+static void odd_reshape(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("s", 2, (int64_t[]){0, 100}));
+    onnx_add_node(graph, onnx_node("Reshape", "x s", "y"));
+}
+
+static void negative_reshape(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("s", 3, (int64_t[]){0, -1, -7}));
+    onnx_add_node(graph, onnx_node("Reshape", "x s", "y"));
+}
+
+static void shapes_differ(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("b", 1, 2, (int64_t[]){7, 8}));
+    onnx_add_node(graph, onnx_node("Add", "x b", "y"));
+}
+
+static void not_a_number(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_floats("b", NAN, 0, NULL));
+    onnx_add_node(graph, onnx_node("Mul", "x b", "y"));
+}
+
+static void no_perm(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Transpose", "x", "y");
+
+    onnx_attribute_ints(&node, "perm", 4, (int64_t[]){0, 1, 1, 3});
+    onnx_add_node(graph, node);
+}
+
+static void far_gather(struct bytes *graph)
+{
+    struct bytes node = onnx_node("Gather", "x i", "y");
+
+    onnx_add_tensor(graph, onnx_longs("i", 2, (int64_t[]){0, 9}));
+    onnx_attribute_int(&node, "axis", 1);
+    onnx_add_node(graph, node);
+}
+
+static void long_range(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("n", 1, (int64_t[]){INT64_MAX}));
+    onnx_add_tensor(graph, onnx_longs("o", 1, (int64_t[]){1}));
+    onnx_add_node(graph, onnx_node("Range", "o n o", "r"));
+    onnx_add_node(graph, onnx_node("Mul", "x r", "y"));
+}
+
+static void endless_slice(struct bytes *graph)
+{
+    onnx_add_tensor(graph, onnx_longs("a", 1, (int64_t[]){INT64_MIN}));
+    onnx_add_tensor(graph, onnx_longs("b", 1, (int64_t[]){INT64_MIN}));
+    onnx_add_tensor(graph, onnx_longs("d", 1, (int64_t[]){3}));
+    onnx_add_tensor(graph, onnx_longs("s", 1, (int64_t[]){INT64_MIN}));
+    onnx_add_node(graph, onnx_node("Slice", "x a b d s", "y"));
+}
+
+static void two_inputs(struct bytes *graph)
+{
+    struct bytes value = onnx_value("z", FLOAT, 4, (int64_t[]){0, 3, 8, 8});
+
+    bytes_put(graph, ONNX_INPUT, &value);
+    onnx_add_node(graph, onnx_node("Add", "x z", "y"));
+}
+
+static void other_input(struct bytes *graph, int type, int n, const int64_t *dims)
+{
+    struct bytes value = onnx_value("x", type, n, dims);
+
+    bytes_clear(graph);
+    bytes_put(graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(graph, ONNX_OUTPUT, &value);
+    onnx_add_node(graph, onnx_node("Relu", "x", "y"));
+}
+
+static void int_input(struct bytes *graph)
+{
+    other_input(graph, INT64, 2, (int64_t[]){0, 3});
+}
+
+static void negative_input(struct bytes *graph)
+{
+    other_input(graph, FLOAT, 3, (int64_t[]){0, 3, -8});
+}
+
+static void open_input(struct bytes *graph)
+{
+    other_input(graph, FLOAT, 3, (int64_t[]){0, 3, 0});
+}
+
+static void huge_input(struct bytes *graph)
+{
+    other_input(graph, FLOAT, 4, (int64_t[]){1, 1 << 20, 1 << 20, 1 << 20});
+}
+
+static void whole_conv(struct bytes *graph)
+{
+    struct bytes value = onnx_value("x", FLOAT, 4, (int64_t[]){2, 3, 8, 8}), node;
+
+    bytes_clear(graph);
+    bytes_put(graph, ONNX_INPUT, &value);
+    value = onnx_value("y", FLOAT, 0, NULL);
+    bytes_put(graph, ONNX_OUTPUT, &value);
+    add_weights(graph);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "c"));
+    node = onnx_node("Softmax", "c", "y");
+    onnx_attribute_int(&node, "axis", 0);
+    onnx_add_node(graph, node);
+}
+
+void onnx_add_external(struct bytes *graph, const char *location, const char *offset)
+{
+    struct bytes tensor = onnx_tensor("w", FLOAT, 4, (int64_t[]){4, 3, 3, 3}), entry = {0};
+
+    bytes_text(&entry, 1, "location");
+    bytes_text(&entry, 2, location);
+    bytes_put(&tensor, 13, &entry);
+    bytes_text(&entry, 1, "offset");
+    bytes_text(&entry, 2, offset);
+    bytes_put(&tensor, 13, &entry);
+    bytes_int(&tensor, 14, 1);
+    onnx_add_tensor(graph, tensor);
+    onnx_add_node(graph, onnx_node("Conv", "x w", "y"));
+}
+
+static void missing_file(struct bytes *graph)
+{
+    onnx_add_external(graph, "none.bin", "0");
+}
+
+static void outside(struct bytes *graph)
+{
+    onnx_add_external(graph, "a/../../w.bin", "0");
+}
+
+static void absolute(struct bytes *graph)
+{
+    onnx_add_external(graph, "/etc/passwd", "0");
+}
+
+static void short_file(struct bytes *graph)
+{
+    onnx_add_external(graph, "short.bin", "64");
+}
+
+static void odd_offset(struct bytes *graph)
+{
+    onnx_add_external(graph, "short.bin", "-5");
+}
+
+const struct onnx_case onnx_cases[] = {
+    {"a sound graph", sound, VBS_OK, NULL},
+    {"an empty graph", nothing, VBS_FORMAT, "the graph has no outputs"},
+    {"no outputs", no_output, VBS_FORMAT, "the graph has no outputs"},
+    {"a name that nothing makes", dangling, VBS_FORMAT,
+     "node 'y' (Conv): reads 'weights', which nothing makes"},
+    {"an output that nothing makes", dangling_output, VBS_FORMAT,
+     "output 'y' of the graph is made by nothing"},
+    {"a cycle", cycle, VBS_FORMAT, "node 'b' (Relu): reads what is made from its own output"},
+    {"a node that reads itself", itself, VBS_FORMAT,
+     "node 'y' (Add): reads what is made from its own output"},
+    {"a name made twice", twice, VBS_FORMAT, "node 'a' (Tanh): makes 'a', which is there already"},
+    {"an initialiser that is made", overwritten, VBS_FORMAT,
+     "node 'w' (Relu): makes 'w', which is there already"},
+    {"two initialisers of a name", two_initialisers, VBS_FORMAT,
+     "initialiser 'w' is there twice, or unnamed"},
+    {"operators that are not supported", unknown_operators, VBS_UNSUPPORTED,
+     "operators not supported: NonZero ('a'), Einsum ('b', 2 times), com.microsoft.FusedConv "
+     "('c')"},
+    {"too few values", few_bytes, VBS_FORMAT,
+     "tensor 'w': 4 bytes of values where its shape asks for 432"},
+    {"a negative dimension of weights", negative_weights, VBS_FORMAT,
+     "tensor 'w': dimension 1 is -3"},
+    {"weights that are too large", huge_weights, VBS_FORMAT, "tensor 'w': more than 2^36 elements"},
+    {"too many dimensions", many_dims, VBS_UNSUPPORTED, "tensor 'w': 9 dimensions, more than 8"},
+    {"strings", strings, VBS_UNSUPPORTED, "tensor 'w': element type STRING"},
+    {"weights for other channels", wrong_channels, VBS_FORMAT,
+     "node 'y' (Conv): weights for 5 channels in each of 1 groups, its input has 3"},
+    {"a bias for other channels", wrong_bias, VBS_FORMAT,
+     "node 'y' (Conv): input 2 has 5 values for 4 channels"},
+    {"a kernel beyond the input", wide_kernel, VBS_FORMAT,
+     "node 'y' (Conv): kernel spans 9, more than the 8 of its padded input"},
+    {"an attribute of another type", wrong_attribute, VBS_FORMAT,
+     "node 'y' (Conv): attribute 'group' is no whole number"},
+    {"pads of another number", wrong_pads, VBS_FORMAT,
+     "node 'y' (Conv): 'pads' has 3 values for 4 spatial dimensions"},
+    {"negative pads", negative_pads, VBS_FORMAT, "node 'y' (Conv): 'pads' has a value of -1"},
+    {"a mode that nobody knows", unknown_mode, VBS_UNSUPPORTED,
+     "node 'y' (Pad): attribute 'mode' is 'mirror'"},
+    {"weights that are computed", computed_weights, VBS_UNSUPPORTED,
+     "node 'y' (Conv): input 1 depends on the network's input; it is to be a constant"},
+    {"training", trains, VBS_UNSUPPORTED, "node 'y' (BatchNormalization): is in training mode"},
+    {"indices of a pool", indices, VBS_UNSUPPORTED,
+     "node 'z' (MaxPool): its indices are not supported"},
+    {"a cast to whole numbers", to_int, VBS_UNSUPPORTED,
+     "node 'y' (Cast): casts to element type INT64"},
+    {"an output of constants", constant_output, VBS_UNSUPPORTED, "its outputs depend on no input"},
+    {"a shape that does not fit", odd_reshape, VBS_FORMAT,
+     "node 'y' (Reshape): 192 elements do not fit the new shape"},
+    {"a negative shape", negative_reshape, VBS_FORMAT,
+     "node 'y' (Reshape): dimension 2 of the new shape is -7"},
+    {"operands of other shapes", shapes_differ, VBS_FORMAT,
+     "node 'y' (Add): shapes 3x8x8 and 7x8 do not go together"},
+    {"a scalar that is no number", not_a_number, VBS_FORMAT, "node 'y' (Mul): 'b' is no number"},
+    {"no permutation", no_perm, VBS_FORMAT, "node 'y' (Transpose): 'perm' is no permutation"},
+    {"an index beyond", far_gather, VBS_FORMAT, "node 'y' (Gather): there is no element 9 among 3"},
+    {"a range without end", long_range, VBS_UNSUPPORTED,
+     "node 'r' (Range): the range is too long, or endless"},
+    {"a slice of extremes, which are clamped", endless_slice, VBS_OK, NULL},
+    {"two inputs", two_inputs, VBS_UNSUPPORTED,
+     "2 inputs ('x', 'z'); networks of one input are supported"},
+    {"an input of whole numbers", int_input, VBS_UNSUPPORTED,
+     "input 'x' has element type INT64, no floats"},
+    {"a negative input", negative_input, VBS_FORMAT, "dimension 2 of input 'x' is -8"},
+    {"an open input", open_input, VBS_USAGE,
+     "dimension 2 of input 'x' is open; give a shape (--input CxHxW)"},
+    {"an input that is too large", huge_input, VBS_FORMAT,
+     "input 'x' is larger than 2^36 elements"},
+    {"samples that mix behind a convolution", whole_conv, VBS_UNSUPPORTED,
+     "node 'c' (Conv): has 2 samples in dimension 0, which other nodes mix"},
+    {"weights in a file that is not there", missing_file, VBS_IO, NULL},
+    {"weights outside the folder", outside, VBS_FORMAT,
+     "tensor 'w': its values are in 'a/../../w.bin', which is not within the model's folder"},
+    {"weights at an absolute path", absolute, VBS_FORMAT,
+     "tensor 'w': its values are in '/etc/passwd', which is not within the model's folder"},
+    {"weights beyond a file's end", short_file, VBS_FORMAT,
+     "tensor 'w': 'short.bin' has 100 bytes, too few for 432 at 64"},
+    {"weights before a file", odd_offset, VBS_FORMAT,
+     "tensor 'w': '-5' is no offset of external data"},
+    {NULL, NULL, VBS_OK, NULL},
+};
