@@ -124,7 +124,7 @@ struct vbs_infeasibility {
     struct vbs_step step;
     int64_t tensor_bytes; /* live during the step, its output too */
     int64_t ws_bytes;
-    int64_t set_aside_bytes;
+    int64_t extra_reserved_bytes;
     /* The least budget if only this were different; -1: no less than least_bytes. */
     int64_t without_ws_bytes;        /* no row of that layer had one; -1 too where ws_bytes is 0 */
     int64_t external_bytes;          /* io external */

@@ -91,7 +91,7 @@ struct vbs_schedule {
     struct {
         double time_us;         /* of the request: the end of its last step */
         int64_t peak_bytes;     /* by the exact accounting */
-        int64_t reserved_bytes; /* what the planner set aside: >= peak_bytes */
+        int64_t reserved_bytes; /* by the rule of the planner: >= peak_bytes */
         double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
         /* Weights included: */
         double copy_us;         /* that loads take, residents' not counted */

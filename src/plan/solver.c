@@ -335,7 +335,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     if (status != VBS_OK)
         return status;
     if (timeline.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
-        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had set aside",
+        return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had reserved",
                         made.planner, (long long)(timeline.peak_bytes - draft->reserved_bytes));
     if (timeline.latency_ticks > task->latency_ticks)
         return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned a latency of %g us", made.planner,

@@ -94,9 +94,9 @@ report $? "no file"
 refuses "what binds, and what would help" 3 "no schedule of fbs fits 6 B; the least budget is 7 bytes, \
 where layer 'L2' binds: 3 bytes of tensors and 4 of workspace at batch 1; 4 bytes would do without that \
 workspace, 6 bytes with io external" plan example.csv --planner fbs --memory 6 --request 2 --io resident
-refuses "what is set aside, and another planner" 3 "no schedule of greedy-vbs fits 7 B; the least \
-budget is 8 bytes, where layer 'L2' binds: 3 bytes of tensors and 4 of workspace at batch 1, 1 more set \
-aside; 4 bytes would do without that workspace, 6 bytes with planner dp-vbs+" \
+refuses "what is reserved, and another planner" 3 "no schedule of greedy-vbs fits 7 B; the least \
+budget is 8 bytes, where layer 'L2' binds: 3 bytes of tensors and 4 of workspace at batch 1, 1 more \
+reserved; 4 bytes would do without that workspace, 6 bytes with planner dp-vbs+" \
     plan example.csv --planner greedy-vbs --memory 7 --request 2
 refuses "the latency" 3 "no schedule of fbs fits 7 B and answers within 20.5 us; the least budget is 12 \
 bytes, where layer 'L2' binds: 4 bytes of tensors and 8 of workspace at batch 2; 6 bytes would do \

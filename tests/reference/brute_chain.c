@@ -22,13 +22,14 @@ static double step(const struct brute_cutting *cutting, struct brute_chain *chai
     const struct brute_item *item = &chain->items[k];
     double time_us = 0;
 
-    if (item->part)
-        return whole(cutting, item->part, b, memory_bytes);
+    if (item->subchain)
+        return whole(cutting, item->subchain, b, memory_bytes);
     if (item->layer)
         return brute_fastest_us(cutting->problem, item->layer, b,
                                 memory_bytes - b * item->step_bytes);
     for (int branch = 0; branch < item->n_branches; branch++)
-        time_us += whole(cutting, &item->branches[branch], b, memory_bytes - b * item->aside_bytes);
+        time_us +=
+            whole(cutting, &item->branches[branch], b, memory_bytes - b * item->reserved_bytes);
     return time_us;
 }
 
@@ -129,8 +130,8 @@ void brute_chain_forget(struct brute_chain *chain)
     for (int i = 0; i < chain->n_items; i++) {
         for (int branch = 0; branch < chain->items[i].n_branches; branch++)
             brute_chain_forget(&chain->items[i].branches[branch]);
-        if (chain->items[i].part)
-            brute_chain_forget(chain->items[i].part);
+        if (chain->items[i].subchain)
+            brute_chain_forget(chain->items[i].subchain);
     }
 }
 
@@ -140,9 +141,9 @@ void brute_chain_free(struct brute_chain *chain)
         for (int branch = 0; branch < chain->items[i].n_branches; branch++)
             brute_chain_free(&chain->items[i].branches[branch]);
         free(chain->items[i].branches);
-        if (chain->items[i].part)
-            brute_chain_free(chain->items[i].part);
-        free(chain->items[i].part);
+        if (chain->items[i].subchain)
+            brute_chain_free(chain->items[i].subchain);
+        free(chain->items[i].subchain);
     }
     free(chain->items);
     free(chain->cut_bytes);

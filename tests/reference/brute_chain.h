@@ -9,17 +9,17 @@
 #include "reference/brute_force.h"
 
 /*
- * Items that samples pass one after the other. A layer; or a block of branches, which run one after
- * the other beside aside_bytes (VBS III, "Generalization to branched models"); or a part, a chain
- * whose cuts do not reach beyond it. All bytes are per sample.
+ * Every sample goes through the items of a chain one after the other. An item is a layer; or a
+ * block of branches, which run one after the other beside reserved_bytes (VBS III, "Generalization
+ * to branched models"); or a subchain, whose cuts do not reach beyond it. All bytes are per sample.
  */
 struct brute_item {
-    int layer;           /* or 0 */
-    int64_t step_bytes;  /* during a step of the layer, scratch left out */
-    int64_t aside_bytes; /* of a block */
+    int layer;              /* or 0 */
+    int64_t step_bytes;     /* during a step of the layer, scratch left out */
+    int64_t reserved_bytes; /* of a block */
     int n_branches;
     struct brute_chain *branches;
-    struct brute_chain *part;
+    struct brute_chain *subchain;
 };
 
 struct brute_chain {

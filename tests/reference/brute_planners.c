@@ -222,7 +222,7 @@ static bool is_read_from(const struct vbs_problem *problem, int tensor, int firs
     return false;
 }
 
-/* Samples of tensor that greedy sets aside while layer runs in steps of batch. */
+/* Samples of tensor that greedy reserves while layer runs in steps of batch. */
 static int64_t greedy_samples(const struct vbs_problem *problem, int tensor, int layer, int batch)
 {
     bool resident = problem->io == VBS_IO_RESIDENT;
@@ -237,7 +237,7 @@ static int64_t greedy_samples(const struct vbs_problem *problem, int tensor, int
     return tensor == layer || is_read_from(problem, tensor, layer) ? request : 0;
 }
 
-/* In place, each output sample that is set aside lies in the place of an input sample, unless the
+/* In place, each reserved output sample lies in the place of an input sample, unless the
  * output stays and the input is only lent for the step. */
 static int64_t greedy_shared(const struct vbs_problem *problem, int layer, int batch)
 {

@@ -16,13 +16,13 @@
 struct layer_use {
     char batches[32];    /* "6 6", "1 (12x)": in the order in which they run */
     char algorithms[64]; /* those it uses, each once */
-    char weights[32];    /* "resident", "streamed 8x in 12 parts" */
+    char weights[48];    /* "resident", "streamed 8x in 12 slices" */
     double time_us;
     int batch; /* of the latest run of equal steps, and their number */
     int64_t repeats;
     int64_t resident_bytes;
     int64_t n_loads; /* residents' not counted */
-    int parts;       /* of each load; -1: they differ */
+    int n_slices;    /* of each load; -1: they differ */
 };
 
 /* ---- Batches and algorithms ---- */
@@ -107,7 +107,7 @@ static void collect_compute(const struct vbs_profile *profile, const struct vbs_
     use->time_us += step_us(profile, schedule, step);
     append_algorithm(use, schedule->algorithms[step->algorithm]);
     if (step->n_slices > 0 && step->slice > 1)
-        return; /* the samples were counted with the first part */
+        return; /* the samples were counted with the first slice */
     if (step->batch != use->batch)
         close_run(use);
     use->batch = step->batch;
@@ -118,20 +118,20 @@ static void collect_compute(const struct vbs_profile *profile, const struct vbs_
 
 static void collect_load(const struct vbs_step *step, struct layer_use *use)
 {
-    int parts = step->n_slices > 0 ? step->n_slices : 1;
+    int n_slices = step->n_slices > 0 ? step->n_slices : 1;
 
     if (step->resident) {
         use->resident_bytes += step->bytes;
         return;
     }
-    use->parts = use->n_loads == 0 || use->parts == parts ? parts : -1;
+    use->n_slices = use->n_loads == 0 || use->n_slices == n_slices ? n_slices : -1;
     use->n_loads++;
 }
 
-/* "resident", "streamed", "streamed 8x", "streamed 8x in 12 parts", "resident + 30 loads". */
+/* "resident", "streamed", "streamed 8x", "streamed 8x in 12 slices", "resident + 30 loads". */
 static void describe_weights(struct layer_use *use)
 {
-    int64_t passes = use->parts > 0 ? use->n_loads / use->parts : 0;
+    int64_t passes = use->n_slices > 0 ? use->n_loads / use->n_slices : 0;
     size_t length;
 
     if (use->n_loads == 0) {
@@ -139,7 +139,7 @@ static void describe_weights(struct layer_use *use)
     } else if (use->resident_bytes > 0) {
         snprintf(use->weights, sizeof use->weights, "resident + %lld load%s",
                  (long long)use->n_loads, use->n_loads == 1 ? "" : "s");
-    } else if (passes == 0 || passes * use->parts != use->n_loads) {
+    } else if (passes == 0 || passes * use->n_slices != use->n_loads) {
         snprintf(use->weights, sizeof use->weights, "streamed in %lld load%s",
                  (long long)use->n_loads, use->n_loads == 1 ? "" : "s");
     } else {
@@ -149,9 +149,9 @@ static void describe_weights(struct layer_use *use)
             snprintf(use->weights + length, sizeof use->weights - length, " %lldx",
                      (long long)passes);
         length = strlen(use->weights);
-        if (use->parts > 1)
-            snprintf(use->weights + length, sizeof use->weights - length, " in %d parts",
-                     use->parts);
+        if (use->n_slices > 1)
+            snprintf(use->weights + length, sizeof use->weights - length, " in %d slices",
+                     use->n_slices);
     }
 }
 

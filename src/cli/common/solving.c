@@ -288,8 +288,8 @@ static void add_binding(struct vbs_text *text, const struct vbs_profile *profile
     if (infeasibility->ws_bytes > 0)
         vbs_text_addf(text, " and %lld of workspace", (long long)infeasibility->ws_bytes);
     vbs_text_addf(text, " at batch %d", step->batch);
-    if (infeasibility->set_aside_bytes > 0)
-        vbs_text_addf(text, ", %lld more set aside", (long long)infeasibility->set_aside_bytes);
+    if (infeasibility->extra_reserved_bytes > 0)
+        vbs_text_addf(text, ", %lld more reserved", (long long)infeasibility->extra_reserved_bytes);
 }
 
 /* Why the budget does not do. */

@@ -16,98 +16,106 @@ extern const struct vbs_planner vbs_planner_dp_vbs_plus;
 /*
  * A network as chains of layers and special layers (VBS III, "Generalization to branched models").
  *
- * A chain is a sequence of items that samples pass one after the other. An item is a layer, or a
- * special layer: branches between two points, each a chain of its own, run one after the other
- * while the input and the output of the whole block are set aside. Parts that are not
- * series-parallel stand in their chain layer by layer, in topological order; what passes them by is
- * counted at every cut, so that any DAG becomes a chain.
+ * A chain is a series composition: a sequence of items through which every sample goes. An item is
+ * a layer or a special layer. A special layer is a parallel composition: its branches lead from one
+ * source to one sink, each is a chain of its own, and they run one after the other while the input
+ * and the output of the whole block are reserved. The layers of a subgraph that is not
+ * series-parallel stand in their chain one by one, in topological order. Tensors that bypass such a
+ * layer count at every cut that they cross, so that every DAG has a chain.
  *
- * All bytes are per sample and do not count what an enclosing special layer has set aside.
+ * All bytes are per sample and do not count the bytes that an enclosing special layer reserves.
  */
 struct vbs_chain {
     int n_items;
     struct vbs_item *items;
-    /* [n_items + 1] bytes live between items: before the first, ..., after the last. */
+    /* [n_items + 1] live bytes before the first item, between items, and after the last. */
     int64_t *cut_bytes;
 };
 
 struct vbs_item {
-    int layer; /* 1..n, or 0: a special layer or a part */
-    /* A layer: live before its step (its inputs among them) plus what its output adds. A special
-     * layer: set aside for the whole block. */
+    int layer; /* 1..n, or 0: a special layer or a subchain */
+    /* Of a layer: the bytes live before its step, its inputs included, plus those that its output
+     * adds. Of a special layer: the bytes reserved for the whole block. */
     int64_t step_bytes;
     int n_branches; /* of a special layer */
     struct vbs_chain *branches;
-    struct vbs_chain *part; /* a chain that stands in this one, see line.h */
+    struct vbs_chain *subchain; /* a chain in the place of an item: see vbs_line_fold */
 };
 
-/* Everything is allocated in arena. O(layers x edges) at worst. */
+/* Decomposes the network of task into a chain, all of which is allocated in arena. VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. O(layers x edges) at worst. */
 enum vbs_status vbs_chain_build(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 struct vbs_arena *arena, struct vbs_chain *chain) VBS_MUST_CHECK;
 
 /*
  * A network as one line of layers: a chain without special layers, for any DAG.
  *
- * When every sample passes the layers in one topological order, what a sample keeps alive depends
- * only on how many layers of the order it has passed. The bytes of a step are then exact: the sum
- * over the samples of the cut at which each of them stands, plus what the step itself adds.
+ * When every sample goes through the layers in one topological order, the tensors that it keeps
+ * alive depend only on the number of layers that it has behind it. The bytes of a step are then
+ * exact: the sum over the samples of the cut that each of them has reached, plus the bytes that the
+ * step itself adds.
  */
-/* A chain whose items are the layers order[0..n-1], a topological order. O(layers + edges).
- * Everything is allocated in arena. */
+/* Makes the chain whose items are the layers order[0..n-1], a topological order; all of it is
+ * allocated in arena. VBS_NO_MEMORY. O(layers + edges). */
 enum vbs_status vbs_line_build(struct vbs_ctx *ctx, const struct vbs_task *task,
                                struct vbs_arena *arena, const int *order,
                                struct vbs_chain *chain) VBS_MUST_CHECK;
 
-/* Topological orders worth a line. */
+/* Topological orders whose lines are searched. */
 struct vbs_orders {
     int n;
     struct {
         int *layers;                /* [n_layers] */
-        struct vbs_chain structure; /* whose order it is, branch after branch; no items: none */
+        struct vbs_chain structure; /* the order visits its branches one by one; no items: none */
     } at[3];
 };
 
 /*
- * Branch after branch in the network's order; the ids, where that is another; branches sorted so
- * that, run one after the other, they take least memory, where that is another: those first that
- * need most beside what they leave behind (Liu, "An application of generalized tree pebbling to
- * sparse matrix factorization", 1987, for branches as wholes), each layer with the largest scratch
- * of its algorithms on one sample. dp-vbs does not see the order of branches, for it sets input and
- * output aside.
+ * Finds up to three different orders. The first visits the branches of every block one after the
+ * other, in the order of the network. The second is the order of the ids. The third sorts the
+ * branches of every block so that they take least memory: a branch comes the earlier, the more its
+ * peak exceeds the bytes that it leaves (Liu, "An application of generalized tree pebbling to
+ * sparse matrix factorization", 1987, applied to whole branches). The peak counts every layer with
+ * the largest workspace of its algorithms on one sample. The order of branches makes no difference
+ * to dp-vbs, which reserves input and output of the block for all of them. All is allocated in
+ * arena. VBS_NO_MEMORY, VBS_INTERRUPTED.
  */
 enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 struct vbs_arena *arena, struct vbs_orders *orders) VBS_MUST_CHECK;
 
-/* True when the ids are among them as a line without blocks. */
+/* True when the order of the ids is one of the orders, with a line that has no blocks. */
 bool vbs_orders_have_plain_ids(const struct vbs_task *task, const struct vbs_orders *orders);
 
-/* The same line with the structure of chain, whose order it has: special layers are parts, chains
- * of their branches, and each branch of several layers is a part again. Shares what line has. */
+/* Gives line the structure of chain, which has the same order of layers: a special layer becomes a
+ * subchain whose items are its branches, and a branch of several layers is a subchain again. Both
+ * share the data of line. All else is allocated in arena. VBS_NO_MEMORY. */
 enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,
                               const struct vbs_chain *line, const struct vbs_chain *chain,
                               struct vbs_chain *folded) VBS_MUST_CHECK;
 
-/* Between which budgets the least one lies for the cuttings of a chain. O(items x batches). */
+/* Bounds from below and above of the least budget that the guillotine cuttings of a chain need.
+ * O(items x batches). */
 void vbs_chain_bracket(const struct vbs_task *task, const struct vbs_chain *chain,
                        struct vbs_bracket *bracket);
-/* The same for the cuttings of all lines that vbs_orders_find has. */
+/* The same for the lines of all orders that vbs_orders_find finds. */
 enum vbs_status vbs_orders_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
                                    struct vbs_bracket *bracket) VBS_MUST_CHECK;
 
-/* Which cuttings are searched; guillotine.c has both recurrences. */
+/* The cuttings that are searched; guillotine.c has both recurrences. */
 enum vbs_cut_rule { VBS_CUT_PIVOT, VBS_CUT_BARRIER };
 
-/* Adds to answers the best schedules by rule for every budget, within the latency of the task; with
- * n_answers = request instead of 1 answers[b - 1] gets those of b samples, without regard to a
- * latency. Offers nothing when task->cut_until_s comes before the end. VBS_NO_MEMORY names the
- * sizes that are too much. answers->solving_bytes becomes what
- * this took at most. */
+/* Adds the best schedules by rule for every budget to a Pareto set. n_sets is 1 or the request. If
+ * it is 1, *pareto gets the schedules of the whole request that keep the latency of the task. If it
+ * is the request, pareto[b - 1] gets the schedules of b samples, whatever their latency. Adds
+ * nothing when the clock reaches task->cut_until_s first. pareto->solving_bytes becomes the largest
+ * memory that the search held. VBS_NO_MEMORY names sizes that are too large; VBS_INTERRUPTED. */
 enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      const struct vbs_chain *chain, enum vbs_cut_rule rule,
                                      struct vbs_pareto_set *pareto, int n_sets) VBS_MUST_CHECK;
 
-/* Offers the schedules of dp-monotone for every budget, within the latency of the task.
- * answers->solving_bytes becomes at least what this took. */
+/* Adds the schedules of dp-monotone for every budget, within the latency of the task, to the Pareto
+ * set. pareto->solving_bytes becomes at least the largest memory that this held. VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. */
 enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *task,
                                    struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 

@@ -2,29 +2,30 @@
  * Guillotine cuttings of a chain: what dp-vbs and dp-vbs+ search.
  *
  * The work of a request on a chain is a rectangle, items across and samples down. It may be cut
- * from edge to edge: between two samples (a split: one part of the batch passes all items, then the
- * other) or between two items (a barrier: the whole batch passes the items before it, then those
- * behind). What is not cut further is one item on one batch, a step. Every laminar schedule is such
- * a cutting. For items i..j and b samples, O = the least time as a curve over memory M:
+ * from edge to edge: between two samples (a split: some samples of the batch go through all items,
+ * then the others) or between two items (a barrier: the whole batch goes through the items before
+ * it, then through those behind it). A rectangle that is not cut further is one item on one batch:
+ * a step. Every laminar schedule is such a cutting. For items i..j and b samples, O = the least
+ * time as a curve over memory M:
  *
  *   O[i, j, b](M) = min of
  *     split     W[i, j, b1](M - cut[i] (b - b1)) + O[i, j, b - b1](M - cut[j+1] b1),  1 <= b1 < b
  *     barrier   S[i, c, b](M) + O[c+1, j, b](M),                                      i <= c < j
  *     step      the rows of the item at batch b,                                      i = j
  *
- * cut[i] is what a sample takes between items i-1 and i. S is O where its best is a split (or one
- * item), W where it is not: a barrier within the part before a barrier, or a split within the part
- * before a split, is the same cutting with the other one outermost, so that most parts need not be
- * tried at all.
+ * cut[i] is the number of bytes that a sample takes between items i-1 and i. S is O where its best
+ * is a split (or one item), W where it is not: a barrier within the rectangle before a barrier, or
+ * a split within the rectangle before a split, is the same cutting with the other one outermost, so
+ * that most rectangles need not be tried at all.
  *
- * The rule of VBS III allows fewer: each part has an item, the pivot, that runs its whole batch
- * (OPTExact), so that barriers come in pairs around it:
+ * The rule of VBS III allows fewer: each rectangle has an item, the pivot, that runs its whole
+ * batch (OPTExact), so that barriers come in pairs around it:
  *
  *     pivot     S[i, k-1, b](M) + EXACT[k, k, b](M) + O[k+1, j, b](M),                i <= k <= j
  *
  * Complexity: for m items, r samples and curves of p points O(m^2 r (m + r) p) time at most and
- * O(m^2 r p) memory, 20 bytes a point. Items may be parts, chains of their own: cuts then begin and
- * end within one part, or take it whole, and m is that of each part.
+ * O(m^2 r p) memory, 20 bytes a point. An item may be a subchain: cuts then begin and end within
+ * one subchain, or take it whole, and m is the number of items of each subchain.
  */
 #include "plan/dp/curve.h"
 #include "plan/dp/dp.h"
@@ -44,12 +45,12 @@
 #define MAX_FIRST_BYTES 0x1p30
 
 /* A chain with its curves. A point's cut is -b1 of a split, else the item c before a barrier or the
- * pivot k; of one item it is the item itself, or what it is within a part. */
+ * pivot k; of one item it is the item itself, or the cut within a subchain. */
 struct solved {
     const struct vbs_chain *chain;
     struct vbs_curve **opt; /* O[i, j, b]: see opt_row; [n_items], null: column j is not solved */
     struct vbs_curve *step; /* item k on batch b, at k * request + b - 1 */
-    struct solved **inside; /* [item][branch], or [item][0] of a part; null for a layer */
+    struct solved **inside; /* [item][branch], or [item][0] of a subchain; null for a layer */
 };
 
 struct guillotine {
@@ -84,13 +85,13 @@ static struct vbs_curve *step_at(const struct guillotine *work, const struct sol
     return &solved->step[(size_t)k * (size_t)work->task->request + (size_t)b - 1];
 }
 
-/* The whole of the part that is item k. */
+/* The whole subchain that is item k. */
 static const struct vbs_curve *part_at(const struct guillotine *work, const struct solved *solved,
                                        int k, int b)
 {
-    const struct solved *part = solved->inside[k];
+    const struct solved *subchain = solved->inside[k];
 
-    return opt_at(work, part, 0, part->chain->n_items - 1, b);
+    return opt_at(work, subchain, 0, subchain->chain->n_items - 1, b);
 }
 
 /* A layer as a step: its rows. */
@@ -121,7 +122,7 @@ static void note_scratch(struct guillotine *work, size_t bytes)
         work->scratch_peak_bytes = bytes;
 }
 
-/* A special layer as a step: branch after branch, each beside what is set aside. */
+/* A special layer as a step: branch after branch, each beside the reserved bytes. */
 static enum vbs_status offer_branches(struct guillotine *work, const struct vbs_item *item,
                                       const struct solved *branches, int k, int b)
 {
@@ -224,7 +225,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
 {
     enum vbs_status status = VBS_OK;
 
-    if (i == j && solved->chain->items[i].part) {
+    if (i == j && solved->chain->items[i].subchain) {
         opt_row(work, solved, i, i)[b - 1] = *part_at(work, solved, i, b);
         return VBS_OK;
     }
@@ -324,8 +325,8 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
 static enum vbs_status solve_inside(struct guillotine *work, struct solved *solved, int k)
 {
     const struct vbs_item *item = &solved->chain->items[k];
-    const struct vbs_chain *chains = item->part ? item->part : item->branches;
-    int n = item->part ? 1 : item->n_branches;
+    const struct vbs_chain *chains = item->subchain ? item->subchain : item->branches;
+    int n = item->subchain ? 1 : item->n_branches;
 
     solved->inside[k] = vbs_arena_alloc(&work->arena, (size_t)n, sizeof **solved->inside);
     if (!solved->inside[k])
@@ -358,7 +359,7 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
     for (int k = 0; status == VBS_OK && !work->is_late && k < chain->n_items; k++) {
         if (!chain->items[k].layer)
             status = solve_inside(work, solved, k);
-        if (status == VBS_OK && !chain->items[k].part)
+        if (status == VBS_OK && !chain->items[k].subchain)
             status = solve_item(work, solved, k);
         if (status == VBS_OK)
             status = check_size(work, solved);
@@ -384,18 +385,18 @@ static enum vbs_status emit_item(struct cut_emission *to, const struct solved *s
 {
     const struct vbs_task *task = to->work->task;
     const struct vbs_item *item = &solved->chain->items[k];
-    int64_t aside = b * item->step_bytes;
+    int64_t reserved = b * item->step_bytes;
     enum vbs_status status = VBS_OK;
 
-    if (item->part)
-        return emit(to, solved->inside[k], 0, item->part->n_items - 1, b, bytes);
+    if (item->subchain)
+        return emit(to, solved->inside[k], 0, item->subchain->n_items - 1, b, bytes);
     if (item->layer)
         return vbs_step_list_add(to->work->ctx, &to->steps, item->layer, b,
-                                 vbs_task_row(task, item->layer, b, aside, bytes)->algorithm);
+                                 vbs_task_row(task, item->layer, b, reserved, bytes)->algorithm);
     for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
         const struct solved *one = &solved->inside[k][branch];
 
-        status = emit(to, one, 0, one->chain->n_items - 1, b, bytes - aside);
+        status = emit(to, one, 0, one->chain->n_items - 1, b, bytes - reserved);
     }
     return status;
 }

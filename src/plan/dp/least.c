@@ -31,8 +31,8 @@ static int64_t least_cut_bytes(const struct vbs_chain *chain)
     for (int i = 0; i <= chain->n_items; i++) {
         int64_t bytes = chain->cut_bytes[i];
 
-        if (i < chain->n_items && chain->items[i].part) {
-            int64_t inside = least_cut_bytes(chain->items[i].part);
+        if (i < chain->n_items && chain->items[i].subchain) {
+            int64_t inside = least_cut_bytes(chain->items[i].subchain);
 
             bytes = inside < bytes ? inside : bytes;
         }
@@ -68,8 +68,8 @@ static int64_t chain_low(const struct vbs_task *task, const struct vbs_chain *ch
 
         if (item->layer) {
             bytes = layer_low(task, item, waiting_bytes);
-        } else if (item->part) {
-            bytes = chain_low(task, item->part, waiting_bytes);
+        } else if (item->subchain) {
+            bytes = chain_low(task, item->subchain, waiting_bytes);
         } else { /* all samples in the block, or all but one outside */
             int64_t one = item->step_bytes + (task->request - 1) * waiting_bytes;
             int64_t all = task->request * item->step_bytes;
@@ -98,8 +98,8 @@ static int64_t chain_high(const struct vbs_task *task, const struct vbs_chain *c
 
         if (item->layer)
             bytes = item->step_bytes + least_ws_bytes(task, item->layer, 1);
-        else if (item->part)
-            bytes = chain_high(task, item->part, &inner);
+        else if (item->subchain)
+            bytes = chain_high(task, item->subchain, &inner);
         for (int branch = 0; branch < item->n_branches; branch++) {
             int at;
             int64_t inside = item->step_bytes + chain_high(task, &item->branches[branch], &at);

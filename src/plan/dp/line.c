@@ -280,7 +280,7 @@ static enum vbs_status init_chain(struct fold *fold, int n_items, struct vbs_cha
     return VBS_OK;
 }
 
-/* A branch: its layer, or a part of several items. */
+/* A branch becomes its only layer, or a subchain of several items. */
 static enum vbs_status fold_branch(struct fold *fold, const struct vbs_chain *branch,
                                    struct vbs_item *item)
 {
@@ -288,21 +288,21 @@ static enum vbs_status fold_branch(struct fold *fold, const struct vbs_chain *br
         *item = fold->line->items[fold->at++];
         return VBS_OK;
     }
-    item->part = vbs_arena_alloc(fold->arena, 1, sizeof *item->part);
-    return item->part ? fold_items(fold, branch, item->part) : vbs_no_memory(fold->ctx);
+    item->subchain = vbs_arena_alloc(fold->arena, 1, sizeof *item->subchain);
+    return item->subchain ? fold_items(fold, branch, item->subchain) : vbs_no_memory(fold->ctx);
 }
 
 static enum vbs_status fold_special(struct fold *fold, const struct vbs_item *special,
                                     struct vbs_item *item)
 {
-    struct vbs_chain *part = vbs_arena_alloc(fold->arena, 1, sizeof *part);
+    struct vbs_chain *subchain = vbs_arena_alloc(fold->arena, 1, sizeof *subchain);
     enum vbs_status status =
-        part ? init_chain(fold, special->n_branches, part) : vbs_no_memory(fold->ctx);
+        subchain ? init_chain(fold, special->n_branches, subchain) : vbs_no_memory(fold->ctx);
 
-    item->part = part;
+    item->subchain = subchain;
     for (int branch = 0; status == VBS_OK && branch < special->n_branches; branch++) {
-        status = fold_branch(fold, &special->branches[branch], &part->items[branch]);
-        part->cut_bytes[branch + 1] = fold->line->cut_bytes[fold->at];
+        status = fold_branch(fold, &special->branches[branch], &subchain->items[branch]);
+        subchain->cut_bytes[branch + 1] = fold->line->cut_bytes[fold->at];
     }
     return status;
 }

@@ -13,7 +13,7 @@
  *
  *   OPT[i, B](M) = ROWS[i, B](M) + min over b of (B/b) OPT[i-1, b](M - (B-b) wait[i])
  *
- * What is wider than in COMP:
+ * This program extends COMP:
  *   - times and workspaces belong to (layer, batch, algorithm), and the budget chooses among them;
  *   - any DAG: its layers in the order of their ids are a line (line.h), and a sample that waits
  *     before layer i takes all that is live there, which for a chain is IN(i, 1);
@@ -24,13 +24,13 @@
  *   - the request: COMP takes the B <= r with the least time per sample as often as it goes, then
  *     solves again for the rest. Here the request is composed of chunks with the least time in all,
  *     chunk by chunk (REST[k]: k samples to come, r - k done); with io resident the inputs of later
- *     chunks and the outputs of earlier ones are set aside:
+ *     chunks and the outputs of earlier ones are reserved:
  *
  *   REST[k](M) = min over B of OPT[n, B](M - (r-k) out - (k-B) in[1]) + REST[k-B](M)
  *
  * Latency: with io external a chunk may not take longer (COMP: OPT above the threshold is
- * infinite), with io resident the request may not. The accounting is exact: what is set aside is
- * the peak.
+ * infinite), with io resident the request may not. The accounting is exact: the reserved
+ * bytes are the peak.
  *
  * Complexity: layers x (pairs b | B of the profile's batches) + request x batches sums of curves,
  * each linear in their points. Memory: layers x batches + request curves.

@@ -7,20 +7,25 @@
 #include <string.h>
 
 /*
- * How a set of layers becomes a chain. The layers are put in line by id; between two of them may
- * stand a join, a point without work where several tensors that the same layers read come together
- * (a concat that costs nothing). A node past which no edge leads is a point of the chain. What lies
- * between two such points falls into connected components: several of them, or one beside an edge
- * from point to point, make a special layer; a single one that has neither points nor branches of
- * its own is not series-parallel and stands in the chain layer by layer.
+ * Decomposition of a network into series and parallel compositions.
+ *
+ * A set of layers becomes a chain. Its nodes are the layers in the order of their ids, and
+ * junctions: where several layers read the same two or more tensors, a junction without work stands
+ * between the tensors and these layers, as a concat without cost would. An edge bypasses a node
+ * when it leads from an earlier node to a later one. A node that no edge bypasses composes what
+ * precedes it and what follows it in series. The nodes between two such nodes, the source and the
+ * sink, fall into connected components. Several components, or one beside an edge from source to
+ * sink, are composed in parallel: each component is a branch, and together they are a special layer
+ * of VBS. A single component that can be decomposed neither in series nor in parallel is not
+ * series-parallel, and its layers stand in the chain one after the other.
  */
 
 struct node {
-    int layer;    /* 0: a join */
-    int join;     /* a layer: the position of the join that feeds it, or -1 */
-    int exemplar; /* a join: a layer that reads through it */
-    int edges_past;
-    bool passed; /* some edge leads past it */
+    int layer;    /* 0: a junction */
+    int junction; /* of a layer: the position of the junction through which it reads, or -1 */
+    int reader;   /* of a junction: one of the layers that read through it */
+    int bypass_change;
+    bool bypassed; /* by an edge; else a node of a series composition */
 };
 
 /* The state shared by all levels of the recursion. */
@@ -28,7 +33,7 @@ struct chain_builder {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_arena *arena;
-    bool *reserved; /* [0..n] set aside by an enclosing special layer */
+    bool *reserved; /* [0..n] reserved by an enclosing special layer */
 };
 
 /* One level: the layers of one chain. */
@@ -86,8 +91,10 @@ static bool read_after(const struct vbs_task *task, const struct level *level, i
     return false;
 }
 
-/* Puts the layers in line, each followed by the joins whose latest input it is. */
-static void line_up(const struct vbs_task *task, struct level *level)
+/* Orders the nodes: the layers by id, each followed by the junctions of which it is the latest
+ * input.
+ */
+static void order_nodes(const struct vbs_task *task, struct level *level)
 {
     int n = 0;
 
@@ -95,21 +102,21 @@ static void line_up(const struct vbs_task *task, struct level *level)
         int layer = level->layers[i];
 
         level->position[layer] = n;
-        level->nodes[n++] = (struct node){.layer = layer, .join = -1};
+        level->nodes[n++] = (struct node){.layer = layer, .junction = -1};
         for (int j = i + 1; j < level->n_layers; j++) {
             int reader = level->layers[j];
 
             if (task->profile->layers[reader].n_inputs >= 2 && level->latest[j] == layer &&
                 !read_before(task, level, j) && read_after(task, level, j))
-                level->nodes[n++] = (struct node){.exemplar = reader, .join = -1};
+                level->nodes[n++] = (struct node){.reader = reader, .junction = -1};
         }
     }
     level->n_nodes = n;
     for (int p = 0; p < n; p++)
         for (int q = p + 1; level->nodes[p].layer == 0 && q < n; q++)
             if (level->nodes[q].layer &&
-                same_inputs(task, level->nodes[p].exemplar, level->nodes[q].layer))
-                level->nodes[q].join = p;
+                same_inputs(task, level->nodes[p].reader, level->nodes[q].layer))
+                level->nodes[q].junction = p;
 }
 
 /* True when a layer outside the level reads tensor. */
@@ -121,20 +128,20 @@ static bool is_read_outside(const struct vbs_task *task, const struct level *lev
     return false;
 }
 
-/* Calls edge for each edge of the level, from and to being positions. What a branch reads of its
- * block's input comes from position -1, and what is read behind the block goes to n_nodes. */
+/* Calls edge for each edge of the level with the positions of its two nodes. The source of the
+ * level has position -1, and the sink has position n_nodes. */
 static void each_edge(const struct vbs_task *task, const struct level *level,
                       void (*edge)(void *self, int from, int to), void *self)
 {
     for (int p = 0; p < level->n_nodes; p++) {
         const struct node *node = &level->nodes[p];
-        int layer = node->layer ? node->layer : node->exemplar;
+        int layer = node->layer ? node->layer : node->reader;
         const struct vbs_profile_layer *l = &task->profile->layers[layer];
 
         if (node->layer && is_read_outside(task, level, layer))
             edge(self, p, level->n_nodes);
-        if (node->join >= 0) {
-            edge(self, node->join, p);
+        if (node->junction >= 0) {
+            edge(self, node->junction, p);
             continue;
         }
         for (int i = 0; i < l->n_inputs; i++)
@@ -143,22 +150,23 @@ static void each_edge(const struct vbs_task *task, const struct level *level,
     }
 }
 
-/* A difference array: the sum of edges_past up to p counts the edges that lead past p. */
-static void count_passing(void *self, int from, int to)
+/* A difference array: the sum of bypass_change up to position p is the number of edges that bypass
+ * the node there. */
+static void count_bypassing(void *self, int from, int to)
 {
     struct level *level = self;
 
-    level->nodes[from + 1].edges_past++;
-    level->nodes[to].edges_past--;
+    level->nodes[from + 1].bypass_change++;
+    level->nodes[to].bypass_change--;
 }
 
-static void mark_passed(struct level *level)
+static void mark_bypassed(struct level *level)
 {
     int past = 0;
 
     for (int p = 0; p < level->n_nodes; p++) {
-        past += level->nodes[p].edges_past;
-        level->nodes[p].passed = past > 0;
+        past += level->nodes[p].bypass_change;
+        level->nodes[p].bypassed = past > 0;
     }
 }
 
@@ -169,13 +177,14 @@ static int root_of(struct level *level, int p)
     return p;
 }
 
-/* Joins the components of nodes that are no points of the chain. The lower position is the root. */
-static void unite(void *self, int from, int to)
+/* Merges the components of two bypassed nodes. The lower position is the root. */
+static void merge_components(void *self, int from, int to)
 {
     struct level *level = self;
     int a, b;
 
-    if (from < 0 || to == level->n_nodes || !level->nodes[from].passed || !level->nodes[to].passed)
+    if (from < 0 || to == level->n_nodes || !level->nodes[from].bypassed ||
+        !level->nodes[to].bypassed)
         return;
     a = root_of(level, from);
     b = root_of(level, to);
@@ -199,17 +208,17 @@ static enum vbs_status level_init(struct chain_builder *at, const int *layers, i
         level->position[layers[i]] = 0;
     for (int i = 0; i < n_layers; i++)
         level->latest[i] = latest_input(at->task, level, layers[i]);
-    line_up(at->task, level);
+    order_nodes(at->task, level);
     for (int p = 0; p < level->n_nodes; p++)
         level->parent[p] = p;
-    each_edge(at->task, level, count_passing, level);
-    mark_passed(level);
-    each_edge(at->task, level, unite, level);
+    each_edge(at->task, level, count_bypassing, level);
+    mark_bypassed(level);
+    each_edge(at->task, level, merge_components, level);
     return VBS_OK;
 }
 
-/* True when tensor takes memory at the cut behind layer bound: made, kept, and read later or final.
- */
+/* True when tensor takes memory at the cut behind layer bound: it exists there, lives inside the
+ * budget, and is a final output or read by a later layer. */
 static bool live_behind(const struct chain_builder *at, int tensor, int bound)
 {
     int last = at->task->last_reader[tensor];
@@ -218,8 +227,8 @@ static bool live_behind(const struct chain_builder *at, int tensor, int bound)
            (last > bound || (last == 0 && tensor != 0));
 }
 
-/* Bytes live behind both of two cuts together; bound -1 is no cut. Only tensors of the level (and
- * the network's input) can be live there: all others are set aside. */
+/* Bytes of the tensors that are live at one of two cuts or at both; other -1: at one cut only. The
+ * tensors of the level and the network's input can be live there: all others are reserved. */
 static int64_t live_bytes(const struct chain_builder *at, const struct level *level, int bound,
                           int other)
 {
@@ -236,7 +245,7 @@ static int64_t live_bytes(const struct chain_builder *at, const struct level *le
     return bytes;
 }
 
-static struct vbs_item leaf(const struct chain_builder *at, int layer, int64_t cut_bytes)
+static struct vbs_item layer_item(const struct chain_builder *at, int layer, int64_t cut_bytes)
 {
     const struct vbs_task *task = at->task;
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
@@ -254,29 +263,29 @@ static struct vbs_item leaf(const struct chain_builder *at, int layer, int64_t c
 static enum vbs_status build(struct chain_builder *at, const int *layers, int n_layers,
                              struct vbs_chain *chain);
 
-/* Marks tensors as set aside by the special layer that is being built, or takes that back. */
+/* Marks tensors as reserved by the special layer that is being built, or removes these marks. */
 static void set_reserved(struct chain_builder *at, const int *tensors, int n, bool value)
 {
     for (int i = 0; i < n; i++)
         at->reserved[tensors[i]] = value;
 }
 
-/* A stretch of nodes between two points of the chain. */
-struct stretch {
+/* The nodes between a source and a sink, neither of which an edge bypasses. */
+struct subgraph {
     int from, to;      /* positions, to excluded */
-    int before, after; /* highest layer done before and after it */
+    int before, after; /* the last layer that is done before it and after it */
 };
 
-static int count_components(struct level *level, const struct stretch *stretch)
+static int count_components(struct level *level, const struct subgraph *subgraph)
 {
     int count = 0;
 
-    for (int p = stretch->from; p < stretch->to; p++) {
+    for (int p = subgraph->from; p < subgraph->to; p++) {
         bool has_layer = false;
 
         if (root_of(level, p) != p)
             continue;
-        for (int q = p; q < stretch->to && !has_layer; q++)
+        for (int q = p; q < subgraph->to && !has_layer; q++)
             has_layer = level->nodes[q].layer && root_of(level, q) == p;
         count += has_layer;
     }
@@ -295,37 +304,37 @@ static void find_edge(void *self, int from, int to)
     query->found |= from == query->from && to == query->to;
 }
 
-/* True when an edge leads from the point before a stretch to the point behind it. */
-static bool has_edge_beside(const struct vbs_task *task, const struct level *level,
-                            const struct stretch *stretch)
+/* True when an edge leads from the source of a subgraph to its sink. */
+static bool has_edge_from_source_to_sink(const struct vbs_task *task, const struct level *level,
+                                         const struct subgraph *subgraph)
 {
-    struct edge_query query = {.from = stretch->from - 1, .to = stretch->to};
+    struct edge_query query = {.from = subgraph->from - 1, .to = subgraph->to};
 
     each_edge(task, level, find_edge, &query);
     return query.found;
 }
 
-/* True when the layers of a stretch, one component, have neither points nor branches of their own:
- * what they are part of is not series-parallel. */
+/* Whether the layers of a subgraph, which are one component, can be decomposed neither in series
+ * nor in parallel. */
 static enum vbs_status is_indivisible(struct chain_builder *at, const struct level *level,
-                                      const struct stretch *stretch, bool *indivisible)
+                                      const struct subgraph *subgraph, bool *indivisible)
 {
-    int *layers = malloc((size_t)(stretch->to - stretch->from) * sizeof *layers);
+    int *layers = malloc((size_t)(subgraph->to - subgraph->from) * sizeof *layers);
     struct level inner = {0};
-    struct stretch whole = {0};
+    struct subgraph whole = {0};
     enum vbs_status status = VBS_OK;
     int n = 0;
 
     if (!layers)
         return vbs_no_memory(at->ctx);
-    for (int p = stretch->from; p < stretch->to; p++)
+    for (int p = subgraph->from; p < subgraph->to; p++)
         if (level->nodes[p].layer)
             layers[n++] = level->nodes[p].layer;
     status = level_init(at, layers, n, &inner);
     if (status == VBS_OK) {
         *indivisible = true;
         for (int p = 0; p < inner.n_nodes; p++)
-            *indivisible = *indivisible && inner.nodes[p].passed;
+            *indivisible = *indivisible && inner.nodes[p].bypassed;
         whole.to = inner.n_nodes;
         *indivisible = *indivisible && count_components(&inner, &whole) == 1;
     }
@@ -335,17 +344,18 @@ static enum vbs_status is_indivisible(struct chain_builder *at, const struct lev
 }
 
 static enum vbs_status build_branches(struct chain_builder *at, struct level *level,
-                                      const struct stretch *stretch, struct vbs_item *item)
+                                      const struct subgraph *subgraph, struct vbs_item *item)
 {
-    int *layers = vbs_arena_alloc(at->arena, (size_t)(stretch->to - stretch->from), sizeof *layers);
+    int *layers =
+        vbs_arena_alloc(at->arena, (size_t)(subgraph->to - subgraph->from), sizeof *layers);
 
     if (!layers)
         return vbs_no_memory(at->ctx);
-    for (int p = stretch->from; p < stretch->to; p++) {
+    for (int p = subgraph->from; p < subgraph->to; p++) {
         enum vbs_status status;
         int n = 0;
 
-        for (int q = p; root_of(level, p) == p && q < stretch->to; q++)
+        for (int q = p; root_of(level, p) == p && q < subgraph->to; q++)
             if (level->nodes[q].layer && root_of(level, q) == p)
                 layers[n++] = level->nodes[q].layer;
         if (n == 0)
@@ -357,18 +367,18 @@ static enum vbs_status build_branches(struct chain_builder *at, struct level *le
     return VBS_OK;
 }
 
-static enum vbs_status special(struct chain_builder *at, struct level *level,
-                               const struct stretch *stretch, int n_components,
-                               struct vbs_item *item)
+static enum vbs_status compose_in_parallel(struct chain_builder *at, struct level *level,
+                                           const struct subgraph *subgraph, int n_components,
+                                           struct vbs_item *item)
 {
-    int *aside = vbs_arena_alloc(at->arena, (size_t)level->n_layers + 1, sizeof *aside);
+    int *reserved = vbs_arena_alloc(at->arena, (size_t)level->n_layers + 1, sizeof *reserved);
     enum vbs_status status;
     int n = 0;
 
     *item = (struct vbs_item){0};
-    item->step_bytes = live_bytes(at, level, stretch->before, stretch->after);
+    item->step_bytes = live_bytes(at, level, subgraph->before, subgraph->after);
     item->branches = vbs_arena_alloc(at->arena, (size_t)n_components, sizeof *item->branches);
-    if (!aside || !item->branches)
+    if (!reserved || !item->branches)
         return vbs_no_memory(at->ctx);
     for (int i = -1; i < level->n_layers; i++) {
         int t = i < 0 ? 0 : level->layers[i];
@@ -376,15 +386,15 @@ static enum vbs_status special(struct chain_builder *at, struct level *level,
         /* Branches do not run in the order of their layers, so that none of several can know that
          * it is the last to read the network's input, even where that takes no memory. */
         bool shared_input = t == 0 && n_components > 1 && !at->reserved[0] &&
-                            at->task->last_reader[0] > stretch->before;
+                            at->task->last_reader[0] > subgraph->before;
 
-        if (shared_input || live_behind(at, t, stretch->before) ||
-            live_behind(at, t, stretch->after))
-            aside[n++] = t;
+        if (shared_input || live_behind(at, t, subgraph->before) ||
+            live_behind(at, t, subgraph->after))
+            reserved[n++] = t;
     }
-    set_reserved(at, aside, n, true);
-    status = build_branches(at, level, stretch, item);
-    set_reserved(at, aside, n, false);
+    set_reserved(at, reserved, n, true);
+    status = build_branches(at, level, subgraph, item);
+    set_reserved(at, reserved, n, false);
     return status;
 }
 
@@ -395,41 +405,41 @@ static void append(struct chain_builder *at, const struct level *level, struct v
     chain->cut_bytes[chain->n_items] = live_bytes(at, level, bound, -1);
 }
 
-/* The layers of a stretch one by one, in topological order. */
+/* Appends the layers of a subgraph one by one, in topological order. */
 static void append_layers(struct chain_builder *at, const struct level *level,
-                          const struct stretch *stretch, struct vbs_chain *chain)
+                          const struct subgraph *subgraph, struct vbs_chain *chain)
 {
-    for (int p = stretch->from; p < stretch->to; p++)
+    for (int p = subgraph->from; p < subgraph->to; p++)
         if (level->nodes[p].layer)
             append(at, level, chain,
-                   leaf(at, level->nodes[p].layer, chain->cut_bytes[chain->n_items]),
+                   layer_item(at, level->nodes[p].layer, chain->cut_bytes[chain->n_items]),
                    level->nodes[p].layer);
 }
 
-static enum vbs_status append_stretch(struct chain_builder *at, struct level *level,
-                                      struct stretch *stretch, struct vbs_chain *chain)
+static enum vbs_status append_subgraph(struct chain_builder *at, struct level *level,
+                                       struct subgraph *subgraph, struct vbs_chain *chain)
 {
-    int n_components = count_components(level, stretch);
-    bool in_a_row = false;
+    int n_components = count_components(level, subgraph);
+    bool one_by_one = false;
     struct vbs_item item;
     enum vbs_status status = VBS_OK;
 
     if (n_components == 0)
         return VBS_OK;
     if (n_components == 1) {
-        in_a_row = !has_edge_beside(at->task, level, stretch);
-        if (!in_a_row)
-            status = is_indivisible(at, level, stretch, &in_a_row);
+        one_by_one = !has_edge_from_source_to_sink(at->task, level, subgraph);
+        if (!one_by_one)
+            status = is_indivisible(at, level, subgraph, &one_by_one);
         if (status != VBS_OK)
             return status;
     }
-    if (in_a_row) {
-        append_layers(at, level, stretch, chain);
+    if (one_by_one) {
+        append_layers(at, level, subgraph, chain);
         return VBS_OK;
     }
-    status = special(at, level, stretch, n_components, &item);
+    status = compose_in_parallel(at, level, subgraph, n_components, &item);
     if (status == VBS_OK)
-        append(at, level, chain, item, stretch->after);
+        append(at, level, chain, item, subgraph->after);
     return status;
 }
 
@@ -441,22 +451,23 @@ static enum vbs_status build_items(struct chain_builder *at, struct level *level
 
     chain->cut_bytes[0] = live_bytes(at, level, bound, -1);
     for (int p = 0; p < level->n_nodes;) {
-        struct stretch stretch = {.from = p, .to = p, .before = bound};
+        struct subgraph subgraph = {.from = p, .to = p, .before = bound};
         enum vbs_status status;
 
-        while (stretch.to < level->n_nodes && level->nodes[stretch.to].passed) {
-            if (level->nodes[stretch.to].layer)
-                bound = level->nodes[stretch.to].layer;
-            stretch.to++;
+        while (subgraph.to < level->n_nodes && level->nodes[subgraph.to].bypassed) {
+            if (level->nodes[subgraph.to].layer)
+                bound = level->nodes[subgraph.to].layer;
+            subgraph.to++;
         }
-        stretch.after = bound;
-        status = append_stretch(at, level, &stretch, chain);
+        subgraph.after = bound;
+        status = append_subgraph(at, level, &subgraph, chain);
         if (status != VBS_OK)
             return status;
-        p = stretch.to;
+        p = subgraph.to;
         if (p < level->n_nodes && level->nodes[p].layer) {
             bound = level->nodes[p].layer;
-            append(at, level, chain, leaf(at, bound, chain->cut_bytes[chain->n_items]), bound);
+            append(at, level, chain, layer_item(at, bound, chain->cut_bytes[chain->n_items]),
+                   bound);
         }
         p++;
     }

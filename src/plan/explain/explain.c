@@ -161,7 +161,7 @@ static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened
     infeasibility->step = timeline.peak_step;
     infeasibility->ws_bytes = vbs_task_step_row(opened->task, &timeline.peak_step)->ws_bytes;
     infeasibility->tensor_bytes = timeline.peak_bytes - infeasibility->ws_bytes;
-    infeasibility->set_aside_bytes = infeasibility->least_bytes - timeline.peak_bytes;
+    infeasibility->extra_reserved_bytes = infeasibility->least_bytes - timeline.peak_bytes;
     return VBS_OK;
 }
 

@@ -1,10 +1,10 @@
 /*
  * The least latency that a planner can keep, whatever the memory.
  *
- * Memory is put aside by a copy of the profile in which nothing takes any: curves then have one
- * point, and a solve takes a fraction of the first one. What a planner can keep lies between what
- * the lattice allows at all and what its plan takes when nothing is bounded; in between it is
- * searched for by halves, each of which is a solve.
+ * Memory is left out of account by a copy of the profile in which nothing takes any: curves then
+ * have one point, and a solve takes a fraction of the first one. What a planner can keep lies
+ * between what the lattice allows at all and what its plan takes when nothing is bounded; in
+ * between it is searched for by halves, each of which is a solve.
  */
 #include "plan/explain/internal.h"
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * The recurrences of dp_table.c without the dimension of memory: of each entry only its best plan
- * is kept, by time and then by memory, which is how much its hungriest part needs. With all times 0
- * that is the plan with the least memory; with the real ones, the fastest plan in any memory. Both
- * are exact: times add up, so that the parts of a fastest plan are fastest themselves.
+ * The recurrences of table.c without the dimension of memory: of each entry only its best plan
+ * is kept, by time and then by memory, which is the largest need of its steps. With all times 0
+ * this is the plan with the least memory; with the real ones, the fastest plan in any memory. Both
+ * are exact: times add up, so that the subplans of a fastest plan are fastest themselves.
  */
 
 struct end {

@@ -11,7 +11,8 @@
  *   (2) OPT[i, j, b, mem] = min over b1 in 1..b of
  *           EXACT[i, j, b1, mem - in(i, b - b1)] + OPT[i, j, b - b1, mem - out(j, b1)]
  *   (3) EXACT[k, k, b, mem] = time(k, b) if in(k, b) + ws(k, b) + out(k, b) <= mem, else infinite
- *       special layer: sum over its branches of OPT_branch[all, b, mem - what the block sets aside]
+ *       special layer: sum over its branches of OPT_branch[all, b, mem - bytes reserved by the
+ * block]
  *
  * A budget is rounded down to steps, and each of in, out and in + ws + out up: what the tables call
  * feasible is. Latency (VBS III, end): an entry of EXACT above the bound is infinite; with io
@@ -50,7 +51,7 @@ struct table_work {
     const struct vbs_task *task;
     int64_t tot;            /* in steps */
     const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
-    int64_t *ticks;         /* room for the tables of all chains, of which some is taken */
+    int64_t *ticks;         /* memory of the tables of all chains, some of it in use */
     uint16_t *choices;
     size_t n_taken;          /* entries */
     struct vbs_arena arena;  /* of what is small */
@@ -113,17 +114,18 @@ static void fill_layer(const struct table_work *work, const struct vbs_item *ite
 static void fill_special(const struct table_work *work, const struct vbs_item *item,
                          const struct tables *branches, int b, int64_t *exact)
 {
-    int64_t aside = vbs_table_steps(work->task, b * item->step_bytes);
+    int64_t reserved = vbs_table_steps(work->task, b * item->step_bytes);
 
     for (int64_t mem = 0; mem <= work->tot; mem++)
-        exact[mem] = mem < aside ? INFINITE : 0;
+        exact[mem] = mem < reserved ? INFINITE : 0;
     for (int branch = 0; branch < item->n_branches; branch++) {
         const struct tables *one = &branches[branch];
         const int64_t *opt = opt_row(work, one, 0, one->chain->n_items - 1, b);
 
-        for (int64_t mem = aside; mem <= work->tot; mem++)
-            exact[mem] =
-                exact[mem] + opt[mem - aside] < INFINITE ? exact[mem] + opt[mem - aside] : INFINITE;
+        for (int64_t mem = reserved; mem <= work->tot; mem++)
+            exact[mem] = exact[mem] + opt[mem - reserved] < INFINITE
+                             ? exact[mem] + opt[mem - reserved]
+                             : INFINITE;
     }
 }
 

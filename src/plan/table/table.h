@@ -1,6 +1,6 @@
 /*
- * What the two halves of dp-vbs --table share: rounding, and the budgets between which the tables
- * are worth having.
+ * What the two halves of dp-vbs --table share: rounding, and the range of budgets that
+ * the tables cover.
  */
 #ifndef VBS_PLAN_TABLE_TABLE_H
 #define VBS_PLAN_TABLE_TABLE_H
@@ -24,11 +24,12 @@ static inline int64_t vbs_table_steps(const struct vbs_task *task, int64_t bytes
 
 /* Sizes of memory, in steps. */
 struct vbs_table_ends {
-    int64_t least; /* from which there is a plan when latency is left aside */
+    int64_t least; /* from which there is a plan, whatever its latency */
     int64_t most;  /* from which no plan gets faster; -1: none keeps the latency in any memory */
 };
 
-/* O(n^2 r (n + r)) for each chain and branch; *peak_bytes is what it held. */
+/* Finds the range of budgets. *peak_bytes becomes the largest memory that this held. VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. O(n^2 r (n + r)) for each chain and branch. */
 enum vbs_status vbs_table_find_ends(struct vbs_ctx *ctx, const struct vbs_task *task,
                                     const struct vbs_chain *chain, struct vbs_table_ends *ends,
                                     size_t *peak_bytes) VBS_MUST_CHECK;

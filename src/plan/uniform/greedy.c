@@ -2,7 +2,7 @@
  * greedy-vbs: layer by layer over the whole request; each layer takes the largest batch that fits
  * beside all r inputs and outputs (VBS IV, second baseline).
  *
- * What is set aside while layer k runs: r samples of every tensor that k or a later layer still
+ * Reserved while layer k runs: r samples of every tensor that k or a later layer still
  * reads, r samples of k's own output, and the workspace. With external io the request's own inputs
  * and outputs count only the samples inside the step. The request is one chunk: where it takes
  * longer than the latency bound there is no plan. O(layers x batches x algorithms) a budget.

@@ -181,9 +181,9 @@ static void check_parts(const struct subject *subject)
           planned && !works(subject->planner, &subject->problem, infeasibility->least_bytes - 1));
     check(subject, PARTS,
           infeasibility->tensor_bytes >= 0 && infeasibility->ws_bytes >= 0 &&
-              infeasibility->set_aside_bytes >= 0 &&
+              infeasibility->extra_reserved_bytes >= 0 &&
               infeasibility->tensor_bytes + infeasibility->ws_bytes +
-                      infeasibility->set_aside_bytes ==
+                      infeasibility->extra_reserved_bytes ==
                   infeasibility->least_bytes);
     if (planned && !searches_long(subject->planner)) {
         const struct vbs_replay_step *peak = &replay->steps[replay->peak_step];
@@ -390,7 +390,7 @@ static void test_example(void)
     struct vbs_infeasibility c = explain(profile, "fbs", VBS_IO_EXTERNAL, 0);
 
     ok(c.least_bytes == 6 && c.step.layer == 2 && c.step.batch == 1 && c.tensor_bytes == 2 &&
-           c.ws_bytes == 4 && c.set_aside_bytes == 0,
+           c.ws_bytes == 4 && c.extra_reserved_bytes == 0,
        "VBS III: 6 bytes, of which the second layer's workspace is 4");
     ok(c.without_ws_bytes == 3 && c.external_bytes == -1 && c.without_latency_bytes == -1 &&
            !c.other,
@@ -399,9 +399,9 @@ static void test_example(void)
     ok(c.least_bytes == 7 && c.without_ws_bytes == 4 && c.external_bytes == 6,
        "io resident: 7, or 6 with io external");
     c = explain(profile, "greedy-vbs", VBS_IO_EXTERNAL, 0);
-    ok(c.least_bytes == 8 && c.tensor_bytes == 3 && c.ws_bytes == 4 && c.set_aside_bytes == 1 &&
-           c.other && c.other_bytes == 6,
-       "greedy-vbs sets one more aside; another planner needs 6");
+    ok(c.least_bytes == 8 && c.tensor_bytes == 3 && c.ws_bytes == 4 &&
+           c.extra_reserved_bytes == 1 && c.other && c.other_bytes == 6,
+       "greedy-vbs reserves one more byte; another planner needs 6");
     c = explain(profile, "fbs", VBS_IO_RESIDENT, 20);
     ok(c.least_bytes == 12 && c.step.batch == 2 && c.without_latency_bytes == 7 &&
            c.other_bytes == 7,

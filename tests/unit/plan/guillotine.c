@@ -1,7 +1,7 @@
 /*
  * Guillotine cuttings (dp-vbs, dp-vbs+ and what optimal starts from) against recursions over exact
  * budgets, at every budget from nothing to enough: lines of any network in any order, blocks of
- * branches as special layers and as parts. Arguments: number of networks of each kind, seed.
+ * branches as special layers and as subchains. Arguments: number of networks of each kind, seed.
  */
 #include "reference/brute_chain.h"
 #include "plan/dp/dp.h"
@@ -27,7 +27,7 @@
     X(DP_VBS, "dp-vbs of a chain is the line by pivots")                                           \
     X(DP_VBS_PLUS, "dp-vbs+ of a chain is the line by barriers")                                   \
     X(SPECIAL, "dp-vbs of nested blocks is the recurrence of VBS III with special layers")         \
-    X(PARTS, "blocks as parts are the best of all cuttings that keep to blocks")                   \
+    X(SUBCHAINS, "blocks as subchains are the best of all cuttings that keep to blocks")           \
     X(PARTS_PEAK, "and need the peak of their steps")                                              \
     X(PARTS_LEAD, "dp-vbs+ of nested blocks is as fast as those")
 
@@ -302,15 +302,15 @@ static struct vbs_profile *network_profile(struct network *network)
     return profile;
 }
 
-/* ---- Their bytes, once with special layers and once as parts ---- */
+/* ---- Their bytes, once with special layers and once as subchains ---- */
 
-/* What a tensor takes between steps, where no block around has set it aside. */
-static int64_t kept_bytes(const struct subject *subject, const bool *aside, int tensor)
+/* What a tensor takes between steps, where no block around has reserved it. */
+static int64_t kept_bytes(const struct subject *subject, const bool *reserved, int tensor)
 {
     const struct vbs_profile *profile = subject->problem.profile;
     bool is_end = tensor == 0 || tensor == profile->n_layers;
 
-    if (aside[tensor] || (is_end && subject->problem.io == VBS_IO_EXTERNAL))
+    if (reserved[tensor] || (is_end && subject->problem.io == VBS_IO_EXTERNAL))
         return 0;
     return profile->layers[tensor].out_bytes;
 }
@@ -321,62 +321,63 @@ struct flow {
     int tensors[4];
 };
 
-static int64_t flow_bytes(const struct subject *subject, const bool *aside, const struct flow *flow)
+static int64_t flow_bytes(const struct subject *subject, const bool *reserved,
+                          const struct flow *flow)
 {
     int64_t bytes = 0;
 
     for (int i = 0; i < flow->n; i++)
-        bytes += kept_bytes(subject, aside, flow->tensors[i]);
+        bytes += kept_bytes(subject, reserved, flow->tensors[i]);
     return bytes;
 }
 
-static int64_t layer_bytes(const struct subject *subject, const bool *aside, int layer)
+static int64_t layer_bytes(const struct subject *subject, const bool *reserved, int layer)
 {
     const struct vbs_profile *profile = subject->problem.profile;
     const struct vbs_profile_layer *runs = &profile->layers[layer];
     int first = runs->inputs[0];
-    int64_t added = aside[layer] ? 0 : runs->out_bytes, in_bytes = 0, place = 0;
+    int64_t added = reserved[layer] ? 0 : runs->out_bytes, in_bytes = 0, place = 0;
     bool is_last = true; /* to read its first input */
 
     for (int i = 0; i < runs->n_inputs; i++)
-        in_bytes += aside[runs->inputs[i]] ? 0 : profile->layers[runs->inputs[i]].out_bytes;
+        in_bytes += reserved[runs->inputs[i]] ? 0 : profile->layers[runs->inputs[i]].out_bytes;
     for (int k = layer + 1; k <= profile->n_layers; k++)
         for (int i = 0; i < profile->layers[k].n_inputs; i++)
             is_last = is_last && profile->layers[k].inputs[i] != first;
-    if (runs->in_place && is_last && !aside[first])
+    if (runs->in_place && is_last && !reserved[first])
         place = profile->layers[first].out_bytes;
     return in_bytes + (added > place ? added - place : 0);
 }
 
-static void fill_bytes(const struct subject *subject, struct brute_chain *chain, bool *aside,
+static void fill_bytes(const struct subject *subject, struct brute_chain *chain, bool *reserved,
                        int input);
 
-static struct flow fill_block(const struct subject *subject, struct brute_item *item, bool *aside,
-                              int input, int join)
+static struct flow fill_block(const struct subject *subject, struct brute_item *item,
+                              bool *reserved, int input, int join)
 {
     const struct vbs_profile_layer *reads = &subject->problem.profile->layers[join];
     struct flow flow = {.n = reads->n_inputs};
-    bool was_aside[4], input_was_aside = aside[input];
+    bool was_reserved[4], input_was_reserved = reserved[input];
 
-    item->aside_bytes = kept_bytes(subject, aside, input);
+    item->reserved_bytes = kept_bytes(subject, reserved, input);
     for (int i = 0; i < flow.n; i++) {
         flow.tensors[i] = reads->inputs[i];
         if (flow.tensors[i] != input)
-            item->aside_bytes += kept_bytes(subject, aside, flow.tensors[i]);
-        was_aside[i] = aside[flow.tensors[i]];
+            item->reserved_bytes += kept_bytes(subject, reserved, flow.tensors[i]);
+        was_reserved[i] = reserved[flow.tensors[i]];
     }
-    aside[input] = true;
+    reserved[input] = true;
     for (int i = 0; i < flow.n; i++)
-        aside[flow.tensors[i]] = true;
+        reserved[flow.tensors[i]] = true;
     for (int b = 0; b < item->n_branches; b++)
-        fill_bytes(subject, &item->branches[b], aside, input);
+        fill_bytes(subject, &item->branches[b], reserved, input);
     for (int i = 0; i < flow.n; i++)
-        aside[flow.tensors[i]] = was_aside[i];
-    aside[input] = input_was_aside;
+        reserved[flow.tensors[i]] = was_reserved[i];
+    reserved[input] = input_was_reserved;
     return flow;
 }
 
-static void fill_bytes(const struct subject *subject, struct brute_chain *chain, bool *aside,
+static void fill_bytes(const struct subject *subject, struct brute_chain *chain, bool *reserved,
                        int input)
 {
     struct flow flow = {.n = 1, .tensors = {input}};
@@ -386,18 +387,19 @@ static void fill_bytes(const struct subject *subject, struct brute_chain *chain,
     for (int i = 0; i < chain->n_items; i++) {
         struct brute_item *item = &chain->items[i];
 
-        chain->cut_bytes[i] = flow_bytes(subject, aside, &flow);
+        chain->cut_bytes[i] = flow_bytes(subject, reserved, &flow);
         if (item->layer) {
-            item->step_bytes = layer_bytes(subject, aside, item->layer);
+            item->step_bytes = layer_bytes(subject, reserved, item->layer);
             flow = (struct flow){.n = 1, .tensors = {item->layer}};
         } else {
-            flow = fill_block(subject, item, aside, flow.tensors[0], chain->items[i + 1].layer);
+            flow = fill_block(subject, item, reserved, flow.tensors[0], chain->items[i + 1].layer);
         }
     }
-    chain->cut_bytes[chain->n_items] = flow_bytes(subject, aside, &flow);
+    chain->cut_bytes[chain->n_items] = flow_bytes(subject, reserved, &flow);
 }
 
-/* The items of chain as parts of a line in the order of the ids; at is the place in the line. */
+/* The items of chain as subchains of a line in the order of the ids; at is the position in the
+ * line. */
 static struct brute_chain fold(const struct brute_chain *chain, const struct brute_chain *line,
                                int *at);
 
@@ -408,8 +410,8 @@ static struct brute_item fold_branch(const struct brute_chain *branch,
 
     if (branch->n_items == 1)
         return line->items[(*at)++];
-    item.part = malloc(sizeof *item.part);
-    *item.part = fold(branch, line, at);
+    item.subchain = malloc(sizeof *item.subchain);
+    *item.subchain = fold(branch, line, at);
     return item;
 }
 
@@ -417,16 +419,16 @@ static struct brute_chain fold_block(const struct brute_item *block, const struc
                                      int *at)
 {
     size_t n = (size_t)block->n_branches;
-    struct brute_chain part = {.n_items = block->n_branches,
-                               .items = calloc(n, sizeof *part.items),
-                               .cut_bytes = calloc(n + 1, sizeof *part.cut_bytes)};
+    struct brute_chain subchain = {.n_items = block->n_branches,
+                                   .items = calloc(n, sizeof *subchain.items),
+                                   .cut_bytes = calloc(n + 1, sizeof *subchain.cut_bytes)};
 
     for (int b = 0; b < block->n_branches; b++) {
-        part.cut_bytes[b] = line->cut_bytes[*at];
-        part.items[b] = fold_branch(&block->branches[b], line, at);
+        subchain.cut_bytes[b] = line->cut_bytes[*at];
+        subchain.items[b] = fold_branch(&block->branches[b], line, at);
     }
-    part.cut_bytes[n] = line->cut_bytes[*at];
-    return part;
+    subchain.cut_bytes[n] = line->cut_bytes[*at];
+    return subchain;
 }
 
 static struct brute_chain fold(const struct brute_chain *chain, const struct brute_chain *line,
@@ -442,8 +444,8 @@ static struct brute_chain fold(const struct brute_chain *chain, const struct bru
         if (chain->items[i].layer) {
             folded.items[i] = line->items[(*at)++];
         } else {
-            folded.items[i].part = malloc(sizeof *folded.items[i].part);
-            *folded.items[i].part = fold_block(&chain->items[i], line, at);
+            folded.items[i].subchain = malloc(sizeof *folded.items[i].subchain);
+            *folded.items[i].subchain = fold_block(&chain->items[i], line, at);
         }
     }
     folded.cut_bytes[n] = line->cut_bytes[*at];
@@ -471,7 +473,7 @@ static void check_parts(struct subject *subject, const struct brute_chain *struc
           cut(subject, &folded, VBS_CUT_BARRIER, &pareto);
     check(subject, HAD, had);
     if (had) {
-        check_times(subject, &pareto, &slow, BRUTE_BARRIERS, PARTS);
+        check_times(subject, &pareto, &slow, BRUTE_BARRIERS, SUBCHAINS);
         check_peaks(subject, &pareto, PARTS_PEAK);
         vbs_pareto_clear(&pareto);
     }
@@ -483,9 +485,9 @@ static void check_parts(struct subject *subject, const struct brute_chain *struc
 
 static void check_blocks(struct subject *subject, struct brute_chain *chain)
 {
-    bool aside[MAX_LAYERS + 1] = {false};
+    bool reserved[MAX_LAYERS + 1] = {false};
 
-    fill_bytes(subject, chain, aside, 0);
+    fill_bytes(subject, chain, reserved, 0);
     check_planner(subject, "dp-vbs", chain, BRUTE_PIVOTS, SPECIAL, true);
     check_parts(subject, chain);
 }

@@ -224,8 +224,8 @@ static void structures(void)
 
 static void special_layers_reserve(void)
 {
-    /* 1 -> (2 | 3 4) -> 5 with bytes 2, 4, 8, 16, 32: one sample at 3 needs 8 beside what is set
-     * aside for the block, the input 2 and the outputs 4 and 16. */
+    /* 1 -> (2 | 3 4) -> 5 with bytes 2, 4, 8, 16, 32: one sample at 3 needs 8 beside the bytes
+     * reserved for the block: the input 2 and the outputs 4 and 16. */
     static const char *const INPUTS[] = {"0", "1", "1", "3", "2;4"};
     static const int BYTES[] = {1, 2, 4, 8, 16, 32};
     struct vbs_profile *profile = graph_of(5, INPUTS, BYTES);
