@@ -1,8 +1,9 @@
 /*
- * Which bytes of packed weights are in memory, and from when on. Internal to the room.
+ * The bytes of packed weights that are in memory, and the times at which they came. Internal to the
+ * room.
  *
- * Every packed format of every layer's weights is a line of bytes of its own, on which loads and
- * evicts of any parts leave segments.
+ * Each packed format of each layer's weights is an array of bytes of its own. Loads and evicts of
+ * any slices leave segments of it in memory.
  */
 #ifndef VBS_REPLAY_LOADED_H
 #define VBS_REPLAY_LOADED_H
@@ -15,10 +16,10 @@ struct byte_range {
     int64_t from, to;
 };
 
-/* How bytes came. */
+/* The load that brought some bytes, and when it ended. */
 struct arrival {
-    double ready_us; /* they are there from then on */
-    int64_t load; /* number of the load that is not resident and brought them; -1: a resident one */
+    double ready_us; /* the bytes are in memory from then on */
+    int64_t load;    /* number of the load among those that are not resident; -1: a resident load */
 };
 
 /* The packed weights of one layer in one format. */
@@ -38,7 +39,7 @@ bool vbs_loaded_init(struct loaded *loaded, struct vbs_arena *arena,
                      const struct vbs_profile *profile);
 void vbs_loaded_clear(struct loaded *loaded);
 
-/* Null: no row of the layer has this format, or it has no weights. */
+/* Returns null where no row of the layer has this format, or the layer has no weights. */
 struct packed *vbs_loaded_packed(const struct loaded *loaded, int layer, int format);
 
 enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH, LOADED_NO_MEMORY };
@@ -47,15 +48,15 @@ enum loaded_result { LOADED_DONE, LOADED_TWICE, LOADED_MISSING, LOADED_TOO_MUCH,
 enum loaded_result vbs_loaded_add(struct loaded *loaded, struct packed *packed,
                                   const struct byte_range *range, const struct arrival *arrival);
 
-/* Takes range away, which may be in several segments or in the middle of one. *load: the last that
- * brought some of it, or -1. Logarithmic for each segment. */
+/* Takes range away, which may be in several segments or in the middle of one. *load becomes the
+ * number of the last load that brought some of it, or -1. Logarithmic for each segment. */
 enum loaded_result vbs_loaded_remove(struct loaded *loaded, struct packed *packed,
                                      const struct byte_range *range, int64_t *load);
 
 /*
- * *arrival: of what comes last of range. For a reader that waits until then, and whom all later
- * readers follow: segments that it reads become one, which is there from then on, so that
- * each is looked at once however many readers there are.
+ * Finds the arrival of the byte of range that comes last. The reader waits until then, and all
+ * later readers run after it: the segments that it reads are therefore joined into one with that
+ * arrival, so that each segment is visited once however many readers there are.
  */
 enum loaded_result vbs_loaded_read(struct packed *packed, const struct byte_range *range,
                                    struct arrival *arrival);

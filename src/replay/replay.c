@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 #define STEPS_BETWEEN_CANCEL_CHECKS 65536
-/* Part of a latency bound that sums of times, added up in different orders, may differ by. */
+/* Share of a latency bound by which sums of times may differ when they are added in another order.
+ */
 #define ROUNDING 1e-9
 
 static enum vbs_status refuse_missing_layer(struct vbs_ctx *ctx, const struct sim *sim,
@@ -36,11 +37,9 @@ static enum vbs_status refuse_missing_row(struct vbs_ctx *ctx, const struct sim 
                         "step %" PRId64 " of %" PRId64 ": the schedule has no algorithm %d", number,
                         schedule->n_steps, step->algorithm);
     if (vbs_profile_batch_index(sim->profile, step->batch) < 0)
-        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no batch %d", step->batch);
-    else
-        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no row with algorithm '%s'",
-                       schedule->algorithms[step->algorithm]);
-    return vbs_sim_refuse(ctx, sim, step);
+        return vbs_sim_refuse(ctx, sim, step, "the profile has no batch %d", step->batch);
+    return vbs_sim_refuse(ctx, sim, step, "the profile has no row with algorithm '%s'",
+                          schedule->algorithms[step->algorithm]);
 }
 
 /* The row that a step runs, or null. */
@@ -71,23 +70,19 @@ static enum vbs_status check_order(struct vbs_ctx *ctx, const struct sim *sim,
     const struct tensor *tensor = &sim->tensors[step->layer];
     int64_t done = done_before + step->batch;
 
-    if (done > sim->schedule->request) {
-        (void)vbs_fail(ctx, VBS_INVALID,
-                       "runs past the request; the layer has finished %" PRId64 " of %" PRId64
-                       " samples",
-                       done_before, sim->schedule->request);
-        return vbs_sim_refuse(ctx, sim, step);
-    }
+    if (done > sim->schedule->request)
+        return vbs_sim_refuse(ctx, sim, step,
+                              "runs past the request; the layer has finished %" PRId64
+                              " of %" PRId64 " samples",
+                              done_before, sim->schedule->request);
     for (int i = 0; i < tensor->n_inputs; i++) {
         int input = tensor->inputs[i];
 
-        if (sim->tensors[input].done >= done)
-            continue;
-        (void)vbs_fail(ctx, VBS_INVALID,
-                       "reads up to sample %" PRId64
-                       " of layer %d '%s', which has finished %" PRId64,
-                       done, input, sim->profile->layers[input].name, sim->tensors[input].done);
-        return vbs_sim_refuse(ctx, sim, step);
+        if (sim->tensors[input].done < done)
+            return vbs_sim_refuse(
+                ctx, sim, step,
+                "reads up to sample %" PRId64 " of layer %d '%s', which has finished %" PRId64,
+                done, input, sim->profile->layers[input].name, sim->tensors[input].done);
     }
     return VBS_OK;
 }
@@ -226,18 +221,17 @@ struct special {
     int64_t done; /* in slices: what the step's slice has finished */
 };
 
-static enum vbs_status refuse_parts(struct vbs_ctx *ctx, const struct sim *sim,
-                                    const struct vbs_step *step, const struct vbs_profile_row *row)
+static enum vbs_status refuse_slices(struct vbs_ctx *ctx, const struct sim *sim,
+                                     const struct vbs_step *step, const struct vbs_profile_row *row)
 {
     const char *algorithm = sim->profile->algorithms[row->algorithm];
 
     if (row->n_slices > 1)
-        (void)vbs_fail(ctx, VBS_INVALID, "the layer runs whole or in %d parts with algorithm '%s'",
-                       row->n_slices, algorithm);
-    else
-        (void)vbs_fail(ctx, VBS_INVALID, "the layer cannot be taken in parts with algorithm '%s'",
-                       algorithm);
-    return vbs_sim_refuse(ctx, sim, step);
+        return vbs_sim_refuse(ctx, sim, step,
+                              "the layer runs whole or in %d slices with algorithm '%s'",
+                              row->n_slices, algorithm);
+    return vbs_sim_refuse(ctx, sim, step, "the layer cannot run in slices with algorithm '%s'",
+                          algorithm);
 }
 
 static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
@@ -252,7 +246,7 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
     special->share = slice.share;
     special->in_slices = step->n_slices > 1 || sim->tensors[step->layer].divided;
     if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->n_slices))
-        return refuse_parts(ctx, sim, step, row);
+        return refuse_slices(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to) {
         special->weights = slice.weights;
         status =

@@ -6,6 +6,7 @@
 #include "vbslab/units.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 /* The readers of every tensor. A layer that names an input twice is its reader twice, which changes
@@ -126,25 +127,29 @@ void vbs_sim_clear(struct sim *sim)
 }
 
 enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
-                               const struct vbs_step *step)
+                               const struct vbs_step *step, const char *format, ...)
 {
-    char where[VBS_DETAIL_SIZE], batch[32] = "", part[40] = "", op[16] = "";
+    char where[VBS_DETAIL_SIZE], batch[32] = "", slice[40] = "", op[16] = "";
+    enum vbs_status status;
+    va_list args;
 
     if (step->op == VBS_STEP_COMPUTE)
         snprintf(batch, sizeof batch, " at batch %d", step->batch);
     else
-        snprintf(op, sizeof op, "%s of ", vbs_step_word((enum vbs_step_op)step->op));
+        snprintf(op, sizeof op, "%s of ", step->op == VBS_STEP_EVICT ? "eviction" : "load");
     if (step->n_slices > 1)
-        snprintf(part, sizeof part, ", part %d of %d", step->slice, step->n_slices);
+        snprintf(slice, sizeof slice, ", slice %d of %d", step->slice, step->n_slices);
     snprintf(where, sizeof where, "step %" PRId64 " of %" PRId64 ", %slayer %d '%s'%s%s",
              (int64_t)(step - sim->schedule->steps) + 1, sim->schedule->n_steps, op, step->layer,
-             sim->profile->layers[step->layer].name, batch, part);
-    return vbs_fail_within(ctx, VBS_INVALID, where);
+             sim->profile->layers[step->layer].name, batch, slice);
+    va_start(args, format);
+    status = vbs_vfail_at(ctx, VBS_INVALID, where, format, args);
+    va_end(args);
+    return status;
 }
 
 enum vbs_status vbs_sim_refuse_overflow(struct vbs_ctx *ctx, const struct sim *sim,
                                         const struct vbs_step *step)
 {
-    (void)vbs_fail(ctx, VBS_INVALID, "needs more than %" PRId64 " bytes", VBS_MAX_BYTES);
-    return vbs_sim_refuse(ctx, sim, step);
+    return vbs_sim_refuse(ctx, sim, step, "needs more than %" PRId64 " bytes", VBS_MAX_BYTES);
 }

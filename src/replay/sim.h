@@ -15,9 +15,9 @@
 
 /* A layer that runs in slices. Its arrays are in the arena. */
 struct division {
-    int parts;
+    int n_slices;
     int capacity;
-    int64_t *done;    /* [parts] samples that each slice has finished */
+    int64_t *done;    /* [n_slices] samples that each slice has finished */
     int64_t furthest; /* the most of them: so many samples have their output in memory */
     int n_last;       /* slices that have finished the fewest */
 };
@@ -71,21 +71,24 @@ enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
                              const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 void vbs_sim_clear(struct sim *sim);
 
-/* VBS_INVALID for a step of a layer that exists, after the detail said what is wrong with it. */
+/* Returns VBS_INVALID for a step of a layer that exists. The detail names step and layer, and then
+ * says, as formatted, what is wrong with the step. */
 enum vbs_status vbs_sim_refuse(struct vbs_ctx *ctx, const struct sim *sim,
-                               const struct vbs_step *step) VBS_MUST_CHECK;
+                               const struct vbs_step *step, const char *format, ...)
+    VBS_PRINTF(4, 5);
 
-/* Likewise that it needs more bytes than there are. */
+/* The same for a step during which the bytes in memory exceed VBS_MAX_BYTES. */
 enum vbs_status vbs_sim_refuse_overflow(struct vbs_ctx *ctx, const struct sim *sim,
                                         const struct vbs_step *step) VBS_MUST_CHECK;
 
-/* What a step takes of its layer, and of weight_bytes of packed weights. */
+/* The slice of its layer that a step computes or moves. */
 struct slice {
-    struct byte_range weights;
-    double share; /* of the layer's time */
+    struct byte_range weights; /* its bytes of the layer's packed weights */
+    double share;              /* of the layer's time */
 };
 
-/* slices.c. A number or a division of the step that cannot be is VBS_INVALID. */
+/* slices.c. Finds the step's slice of a layer whose packed weights take weight_bytes. VBS_INVALID:
+ * the layer has no slice of that number, or cannot be divided into so many slices. */
 enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
                               const struct vbs_step *step, int64_t weight_bytes,
                               struct slice *slice) VBS_MUST_CHECK;
@@ -95,8 +98,8 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
 enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struct vbs_step *step,
                                int64_t *done) VBS_MUST_CHECK;
 
-/* Moves that slice on by the step's batch, and the layer where it was the last; returns how many of
- * these samples have no output in memory yet. */
+/* Adds the step's batch to the samples that its slice has finished, and to those of the layer where
+ * no other slice is behind. Returns for how many of these samples no slice has written output. */
 int64_t vbs_sim_move_slice(struct sim *sim, const struct vbs_step *step);
 
 /* transfer.c. Runs a load or an evict. */
@@ -104,13 +107,14 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
                                  struct vbs_replay *replay,
                                  struct vbs_replay_step *record) VBS_MUST_CHECK;
 
-/* How the weights that a compute step reads came. */
+/* Finds when the bytes of packed weights that a compute step reads are in memory, and which load
+ * brought the last of them. VBS_INVALID: some of them are not loaded. */
 enum vbs_status vbs_sim_read_weights(struct vbs_ctx *ctx, struct sim *sim,
                                      const struct vbs_step *step, int format,
                                      const struct byte_range *weights,
                                      struct arrival *arrival) VBS_MUST_CHECK;
 
-/* What was resident must be there again. */
+/* VBS_INVALID: after the last step some of the resident weights are not in memory. */
 enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim) VBS_MUST_CHECK;
 
 #endif

@@ -18,19 +18,18 @@ static enum vbs_status check_number(struct vbs_ctx *ctx, const struct sim *sim,
             ? step->slice == 0 || step->slice == 1
             : step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 && step->slice <= step->n_slices)
         return VBS_OK;
-    (void)vbs_fail(ctx, VBS_INVALID, "there is no part %d of %d", step->slice, step->n_slices);
-    return vbs_sim_refuse(ctx, sim, step);
+    return vbs_sim_refuse(ctx, sim, step, "there is no slice %d of %d", step->slice,
+                          step->n_slices);
 }
 
-/* The slices would not all have something in them. */
+/* Refuses a division in which some slice has no channel or no byte of weights. */
 static enum vbs_status refuse_empty(struct vbs_ctx *ctx, const struct sim *sim,
                                     const struct vbs_step *step, int64_t weight_bytes)
 {
-    (void)vbs_fail(ctx, VBS_INVALID,
-                   "nothing is left for some part: the layer has %d channels and %" PRId64
-                   " bytes of weights",
-                   sim->profile->layers[step->layer].channels, weight_bytes);
-    return vbs_sim_refuse(ctx, sim, step);
+    return vbs_sim_refuse(ctx, sim, step,
+                          "some slice would be empty: the layer has %d channels and %" PRId64
+                          " bytes of weights",
+                          sim->profile->layers[step->layer].channels, weight_bytes);
 }
 
 enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
@@ -38,19 +37,19 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
                               struct slice *slice)
 {
     int64_t channels = sim->profile->layers[step->layer].channels, first, end;
-    /* A slice is made of these; where nothing is known, there are as many as slices. */
-    int64_t pieces = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->n_slices;
+    /* Units that are not divided: channels, or else bytes, or else one for each slice. */
+    int64_t units = channels > 0 ? channels : weight_bytes > 0 ? weight_bytes : step->n_slices;
     enum vbs_status status = check_number(ctx, sim, step);
 
     *slice = (struct slice){.weights = {0, weight_bytes}, .share = 1};
     if (status != VBS_OK || step->n_slices <= 1)
         return status;
-    if (step->n_slices > pieces)
+    if (step->n_slices > units)
         return refuse_empty(ctx, sim, step, weight_bytes);
-    first = portion(pieces, step->slice - 1, step->n_slices);
-    end = portion(pieces, step->slice, step->n_slices);
-    slice->weights.from = portion(weight_bytes, first, pieces);
-    slice->weights.to = portion(weight_bytes, end, pieces);
+    first = portion(units, step->slice - 1, step->n_slices);
+    end = portion(units, step->slice, step->n_slices);
+    slice->weights.from = portion(weight_bytes, first, units);
+    slice->weights.to = portion(weight_bytes, end, units);
     slice->share =
         channels > 0 ? (double)(end - first) / (double)channels : 1 / (double)step->n_slices;
     if (weight_bytes > 0 && slice->weights.from == slice->weights.to)
@@ -58,8 +57,9 @@ enum vbs_status vbs_sim_slice(struct vbs_ctx *ctx, const struct sim *sim,
     return VBS_OK;
 }
 
-/* All slices as far as the layer; false when memory is out. */
-static bool begin_division(struct sim *sim, struct tensor *layer, int parts)
+/* Divides the layer into slices that have finished as many samples as it has. False: memory is out.
+ */
+static bool begin_division(struct sim *sim, struct tensor *layer, int n_slices)
 {
     struct division *division = layer->division;
 
@@ -69,8 +69,8 @@ static bool begin_division(struct sim *sim, struct tensor *layer, int parts)
             return false;
         layer->division = division;
     }
-    if (division->capacity < parts) {
-        int capacity = parts > 2 * division->capacity ? parts : 2 * division->capacity;
+    if (division->capacity < n_slices) {
+        int capacity = n_slices > 2 * division->capacity ? n_slices : 2 * division->capacity;
         int64_t *done = vbs_arena_alloc(&sim->arena, (size_t)capacity, sizeof *done);
 
         if (!done)
@@ -78,10 +78,10 @@ static bool begin_division(struct sim *sim, struct tensor *layer, int parts)
         division->done = done;
         division->capacity = capacity;
     }
-    division->parts = division->n_last = parts;
+    division->n_slices = division->n_last = n_slices;
     division->furthest = layer->done;
-    for (int p = 0; p < parts; p++)
-        division->done[p] = layer->done;
+    for (int i = 0; i < n_slices; i++)
+        division->done[i] = layer->done;
     return true;
 }
 
@@ -89,15 +89,14 @@ enum vbs_status vbs_sim_divide(struct vbs_ctx *ctx, struct sim *sim, const struc
                                int64_t *done)
 {
     struct tensor *layer = &sim->tensors[step->layer];
-    int parts = step->n_slices > 1 ? step->n_slices : 1;
+    int n_slices = step->n_slices > 1 ? step->n_slices : 1;
 
-    if (layer->divided && layer->division->parts != parts) {
-        (void)vbs_fail(ctx, VBS_INVALID,
-                       "the layer is taken in %d part%s while, of %d, one is ahead of another",
-                       parts, parts == 1 ? "" : "s", layer->division->parts);
-        return vbs_sim_refuse(ctx, sim, step);
+    if (layer->divided && layer->division->n_slices != n_slices) {
+        return vbs_sim_refuse(
+            ctx, sim, step, "the layer runs %s while one of its %d slices is ahead of another",
+            n_slices == 1 ? "whole" : "in another number of slices", layer->division->n_slices);
     }
-    if (!layer->divided && !begin_division(sim, layer, parts))
+    if (!layer->divided && !begin_division(sim, layer, n_slices))
         return vbs_no_memory(ctx);
     *done = layer->division->done[step->slice - 1];
     return VBS_OK;
@@ -111,12 +110,12 @@ static void find_last(struct tensor *layer)
 
     layer->done = division->done[0];
     division->n_last = 0;
-    for (int p = 0; p < division->parts; p++) {
-        if (division->done[p] < layer->done) {
-            layer->done = division->done[p];
+    for (int i = 0; i < division->n_slices; i++) {
+        if (division->done[i] < layer->done) {
+            layer->done = division->done[i];
             division->n_last = 0;
         }
-        if (division->done[p] == layer->done)
+        if (division->done[i] == layer->done)
             division->n_last++;
     }
 }

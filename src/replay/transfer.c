@@ -6,13 +6,6 @@
 
 #include <inttypes.h>
 
-static enum vbs_status refuse(struct vbs_ctx *ctx, const struct sim *sim,
-                              const struct vbs_step *step, const char *why)
-{
-    (void)vbs_fail(ctx, VBS_INVALID, "%s", why);
-    return vbs_sim_refuse(ctx, sim, step);
-}
-
 /* What a transfer moves: its slice of the packed weights, which must be as large as it says. */
 static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
                                   const struct vbs_step *step, struct packed **packed,
@@ -22,19 +15,17 @@ static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
     int64_t bytes;
 
     *packed = vbs_loaded_packed(&sim->loaded, step->layer, step->format);
-    if (!*packed) {
-        (void)vbs_fail(ctx, VBS_INVALID, "the profile has no weights of form %d", step->format);
-        return vbs_sim_refuse(ctx, sim, step);
-    }
+    if (!*packed)
+        return vbs_sim_refuse(ctx, sim, step, "the profile has no weights in packed format %d",
+                              step->format);
     status = vbs_sim_slice(ctx, sim, step, (*packed)->bytes, slice);
     if (status != VBS_OK)
         return status;
     bytes = slice->weights.to - slice->weights.from;
     if (step->bytes == bytes)
         return VBS_OK;
-    (void)vbs_fail(ctx, VBS_INVALID, "says %" PRId64 " bytes, the profile %" PRId64, step->bytes,
-                   bytes);
-    return vbs_sim_refuse(ctx, sim, step);
+    return vbs_sim_refuse(ctx, sim, step, "says %" PRId64 " bytes, the profile %" PRId64,
+                          step->bytes, bytes);
 }
 
 /* How long a copy takes. */
@@ -44,15 +35,14 @@ static enum vbs_status time_copy(struct vbs_ctx *ctx, const struct sim *sim,
     const struct vbs_link *link = &sim->link;
 
     if (!link->source)
-        return refuse(ctx, sim, step, "the schedule does not say where weights are copied from");
-    if (!(link->bytes_per_us > 0)) {
-        (void)vbs_fail(ctx, VBS_INVALID, "nothing can be copied from '%s': 0 bytes per us",
-                       link->source);
-        return vbs_sim_refuse(ctx, sim, step);
-    }
+        return vbs_sim_refuse(ctx, sim, step,
+                              "the schedule does not say where weights are copied from");
+    if (!(link->bytes_per_us > 0))
+        return vbs_sim_refuse(ctx, sim, step, "nothing can be copied from '%s': 0 bytes per us",
+                              link->source);
     *time_us = link->latency_us + (double)step->bytes / link->bytes_per_us;
     if (!(*time_us >= 0 && *time_us <= VBS_MAX_TIME_US))
-        return refuse(ctx, sim, step, "the copy would take for ever");
+        return vbs_sim_refuse(ctx, sim, step, "the copy would take for ever");
     return VBS_OK;
 }
 
@@ -61,11 +51,12 @@ static enum vbs_status result_status(struct vbs_ctx *ctx, const struct sim *sim,
 {
     switch (result) {
     case LOADED_TWICE:
-        return refuse(ctx, sim, step, "weights are loaded that are there");
+        return vbs_sim_refuse(ctx, sim, step, "weights are loaded that are already in memory");
     case LOADED_MISSING:
-        return refuse(ctx, sim, step,
-                      step->op == VBS_STEP_EVICT ? "weights are dropped that are not there"
-                                                 : "its weights are not all there");
+        return vbs_sim_refuse(ctx, sim, step,
+                              step->op == VBS_STEP_EVICT
+                                  ? "weights are evicted that are not in memory"
+                                  : "its weights are not all in memory");
     case LOADED_TOO_MUCH:
         return vbs_sim_refuse_overflow(ctx, sim, step);
     case LOADED_NO_MEMORY:
@@ -83,7 +74,7 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct v
 
     if (step->resident) {
         if (step != sim->schedule->steps + sim->n_residents)
-            return refuse(ctx, sim, step, "a resident load stands behind other steps");
+            return vbs_sim_refuse(ctx, sim, step, "a resident load stands behind other steps");
         if (!vbs_add(replay->resident_bytes, step->bytes, &replay->resident_bytes))
             return vbs_sim_refuse_overflow(ctx, sim, step);
         sim->n_residents++;
@@ -110,7 +101,7 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
     enum vbs_status status;
 
     if (!sim->counts_weights)
-        return refuse(ctx, sim, step, "the schedule leaves weights outside its budget");
+        return vbs_sim_refuse(ctx, sim, step, "the schedule leaves weights outside its budget");
     status = find_slice(ctx, sim, step, &packed, &slice);
     if (status != VBS_OK)
         return status;
@@ -165,8 +156,8 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
         if (status != VBS_OK)
             return status;
         if (vbs_loaded_read(packed, &slice.weights, &arrival) != LOADED_DONE)
-            return refuse(ctx, sim, step,
-                          "weights that are resident are not there after the last step");
+            return vbs_sim_refuse(ctx, sim, step,
+                                  "resident weights are not in memory after the last step");
     }
     return VBS_OK;
 }

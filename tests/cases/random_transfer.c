@@ -115,14 +115,14 @@ struct bytes {
 struct walk {
     gsl_rng *rng;
     const struct vbs_profile *profile;
-    int request, max_parts;
+    int request, max_slices;
     struct brute_progress progress;
     struct bytes loaded, residents;
     struct vbs_step steps[ROOM];
     int n_steps;
 };
 
-static int n_there(const struct walk *walk, int layer, int form, const struct brute_part *range)
+static int n_there(const struct walk *walk, int layer, int form, const struct brute_slice *range)
 {
     int n = 0;
 
@@ -131,7 +131,7 @@ static int n_there(const struct walk *walk, int layer, int form, const struct br
     return n;
 }
 
-/* Into so many parts the layer's weights can be divided at most. */
+/* Into so many slices the layer's weights can be divided at most. */
 static int pieces_of(const struct walk *walk, int layer, int form)
 {
     int channels = walk->profile->layers[layer].channels;
@@ -139,12 +139,13 @@ static int pieces_of(const struct walk *walk, int layer, int form)
     return channels > 0 ? channels : (int)brute_transfer_weights(walk->profile, layer, form);
 }
 
-/* Loads or drops a part; nothing where it is, or is not, there in part. */
-static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form, int part,
-                     int parts, bool resident)
+/* Loads or evicts a slice; does nothing where some of its bytes are in memory already (load) or are
+ * missing (evict). */
+static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form, int slice,
+                     int slices, bool resident)
 {
     int64_t weights = brute_transfer_weights(walk->profile, layer, form);
-    struct brute_part range = brute_transfer_part(walk->profile, layer, weights, part, parts);
+    struct brute_slice range = brute_transfer_slice(walk->profile, layer, weights, slice, slices);
     int n = n_there(walk, layer, form, &range);
 
     if (n != (op == VBS_STEP_LOAD ? 0 : range.to - range.from) || walk->n_steps == ROOM)
@@ -157,19 +158,19 @@ static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form
         (struct vbs_step){.op = (uint8_t)op,
                           .layer = layer,
                           .format = (uint8_t)form,
-                          .slice = parts == 1 && random_once_in(walk->rng, 2) ? 0 : part,
-                          .n_slices = parts,
+                          .slice = slices == 1 && random_once_in(walk->rng, 2) ? 0 : slice,
+                          .n_slices = slices,
                           .resident = resident,
                           .bytes = range.to - range.from};
     if (walk->steps[walk->n_steps - 1].slice == 0)
         walk->steps[walk->n_steps - 1].n_slices = 0;
 }
 
-static int random_parts(const struct walk *walk, int layer, int form)
+static int random_slices(const struct walk *walk, int layer, int form)
 {
     int pieces = pieces_of(walk, layer, form);
 
-    return random_int(walk->rng, 1, pieces < walk->max_parts ? pieces : walk->max_parts);
+    return random_int(walk->rng, 1, pieces < walk->max_slices ? pieces : walk->max_slices);
 }
 
 static void random_transfer(struct walk *walk, enum vbs_step_op op, bool resident)
@@ -178,24 +179,24 @@ static void random_transfer(struct walk *walk, enum vbs_step_op op, bool residen
     int form = random_int(walk->rng, 0, 1);
 
     if (brute_transfer_weights(walk->profile, layer, form) > 0) {
-        int parts = random_parts(walk, layer, form);
+        int slices = random_slices(walk, layer, form);
 
-        transfer(walk, op, layer, form, random_int(walk->rng, 1, parts), parts, resident);
+        transfer(walk, op, layer, form, random_int(walk->rng, 1, slices), slices, resident);
     }
 }
 
-/* Loads what is missing of a range: in parts at random as far as they go, then piece by piece. */
-static void bring(struct walk *walk, int layer, int form, const struct brute_part *range)
+/* Loads what is missing of a range: in slices at random as far as they go, then piece by piece. */
+static void bring(struct walk *walk, int layer, int form, const struct brute_slice *range)
 {
     int64_t weights = brute_transfer_weights(walk->profile, layer, form);
-    int pieces = pieces_of(walk, layer, form), parts = random_parts(walk, layer, form);
+    int pieces = pieces_of(walk, layer, form), slices = random_slices(walk, layer, form);
 
-    for (int round = 0; round < 2; round++, parts = pieces)
-        for (int p = 1; p <= parts; p++) {
-            struct brute_part at = brute_transfer_part(walk->profile, layer, weights, p, parts);
+    for (int round = 0; round < 2; round++, slices = pieces)
+        for (int p = 1; p <= slices; p++) {
+            struct brute_slice at = brute_transfer_slice(walk->profile, layer, weights, p, slices);
 
             if (at.from < range->to && at.to > range->from)
-                transfer(walk, VBS_STEP_LOAD, layer, form, p, parts, false);
+                transfer(walk, VBS_STEP_LOAD, layer, form, p, slices, false);
         }
 }
 
@@ -209,48 +210,49 @@ static bool inputs_there(const struct walk *walk, int layer, int done)
     return done <= walk->request;
 }
 
-/* Steps of the layer may go on in another number of parts where none is ahead. */
+/* Steps of the layer may go on in another number of slices where none is ahead. */
 static void random_division(struct walk *walk, int layer)
 {
     const struct vbs_profile_layer *at = &walk->profile->layers[layer];
     int done = brute_progress_least(&walk->progress, layer);
-    int pieces = at->channels > 0 || at->weight_bytes > 0 ? pieces_of(walk, layer, 0) : BRUTE_PARTS;
+    int pieces =
+        at->channels > 0 || at->weight_bytes > 0 ? pieces_of(walk, layer, 0) : BRUTE_SLICES;
 
     if (brute_progress_most(&walk->progress, layer) > done)
         return;
-    pieces = pieces < BRUTE_PARTS ? pieces : BRUTE_PARTS;
-    walk->progress.parts[layer] = at->in_place ? 1 : random_int(walk->rng, 1, pieces);
-    for (int p = 0; p < BRUTE_PARTS; p++)
+    pieces = pieces < BRUTE_SLICES ? pieces : BRUTE_SLICES;
+    walk->progress.slices[layer] = at->in_place ? 1 : random_int(walk->rng, 1, pieces);
+    for (int p = 0; p < BRUTE_SLICES; p++)
         walk->progress.done[layer][p] = done;
 }
 
 static void random_compute(struct walk *walk)
 {
-    int layer = random_int(walk->rng, 1, walk->profile->n_layers), part, parts, batch, n_rows;
+    int layer = random_int(walk->rng, 1, walk->profile->n_layers), slice, slices, batch, n_rows;
     const struct vbs_profile_row *row;
-    struct brute_part range;
+    struct brute_slice range;
 
     random_division(walk, layer);
-    parts = walk->progress.parts[layer];
-    part = random_int(walk->rng, 1, parts);
+    slices = walk->progress.slices[layer];
+    slice = random_int(walk->rng, 1, slices);
     batch = walk->profile->batches[random_int(walk->rng, 0, walk->profile->n_batches - 1)];
     row = vbs_profile_rows(walk->profile, layer, vbs_profile_batch_index(walk->profile, batch),
                            &n_rows);
     row += random_int(walk->rng, 0, n_rows - 1);
-    if (!brute_divides(&walk->profile->layers[layer], row, parts) ||
-        !inputs_there(walk, layer, walk->progress.done[layer][part - 1] + batch))
+    if (!brute_divides(&walk->profile->layers[layer], row, slices) ||
+        !inputs_there(walk, layer, walk->progress.done[layer][slice - 1] + batch))
         return;
-    range = brute_transfer_part(walk->profile, layer, row->weight_bytes, part, parts);
+    range = brute_transfer_slice(walk->profile, layer, row->weight_bytes, slice, slices);
     if (row->weight_bytes > 0)
         bring(walk, layer, row->format, &range);
     if (walk->n_steps == ROOM)
         return;
-    walk->progress.done[layer][part - 1] += batch;
+    walk->progress.done[layer][slice - 1] += batch;
     walk->steps[walk->n_steps++] = (struct vbs_step){.layer = layer,
                                                      .batch = batch,
                                                      .algorithm = row->algorithm,
-                                                     .slice = parts > 1 ? part : 0,
-                                                     .n_slices = parts > 1 ? parts : 0};
+                                                     .slice = slices > 1 ? slice : 0,
+                                                     .n_slices = slices > 1 ? slices : 0};
 }
 
 static bool is_done(const struct walk *walk)
@@ -266,7 +268,7 @@ static void return_residents(struct walk *walk)
     for (int k = 1; k <= walk->profile->n_layers; k++)
         for (int form = 0; form < BRUTE_FORMS; form++)
             for (int b = 0; b < BRUTE_WEIGHTS; b++) {
-                const struct brute_part range = {b, b + 1, 0};
+                const struct brute_slice range = {b, b + 1, 0};
 
                 if (walk->residents.there[k][form][b] && !walk->loaded.there[k][form][b])
                     bring(walk, k, form, &range);
@@ -274,7 +276,7 @@ static void return_residents(struct walk *walk)
 }
 
 struct vbs_schedule *random_transfer_schedule(gsl_rng *rng, const struct vbs_profile *profile,
-                                              int request, enum vbs_io io, int max_parts)
+                                              int request, enum vbs_io io, int max_slices)
 {
     struct walk *walk = calloc(1, sizeof *walk);
     struct vbs_schedule *schedule = NULL;
@@ -284,7 +286,7 @@ struct vbs_schedule *random_transfer_schedule(gsl_rng *rng, const struct vbs_pro
     walk->rng = rng;
     walk->profile = profile;
     walk->request = request;
-    walk->max_parts = max_parts;
+    walk->max_slices = max_slices;
     walk->progress = brute_progress_start();
     for (int n = random_int(rng, 0, 5); n > 0; n--)
         random_transfer(walk, VBS_STEP_LOAD, true);

@@ -16,12 +16,12 @@
 struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_pieces);
 
 /*
- * A valid schedule of request samples with weights included: batches, parts, loads, drops and
- * residents at random. Loads and drops are parts of up to max_parts, or, where nothing else brings
- * what a step needs, single channels or bytes; steps are parts of up to 3 where they can. Copies
- * are left to the caller. Freed by vbs_schedule_free; null: memory is out.
+ * A valid schedule of request samples with weights included: batches, slices, loads, evicts and
+ * residents at random. Loads and evicts move slices of up to max_slices, or, where nothing else
+ * brings what a step needs, single channels or bytes; steps compute slices of up to 3 where they
+ * can. Copies are left to the caller. Freed by vbs_schedule_free; null: memory is out.
  */
 struct vbs_schedule *random_transfer_schedule(gsl_rng *rng, const struct vbs_profile *profile,
-                                              int request, enum vbs_io io, int max_parts);
+                                              int request, enum vbs_io io, int max_slices);
 
 #endif

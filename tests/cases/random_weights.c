@@ -116,24 +116,24 @@ struct vbs_profile *without_weights(const struct vbs_profile *profile)
 }
 
 /* What a row of layer may say. */
-static int random_parts(gsl_rng *rng, const struct vbs_profile_layer *layer)
+static int random_slices(gsl_rng *rng, const struct vbs_profile_layer *layer)
 {
-    int parts = random_once_in(rng, 3) ? 0 : random_int(rng, 0, 4);
+    int slices = random_once_in(rng, 3) ? 0 : random_int(rng, 0, 4);
 
-    if (parts > 1 && (layer->in_place || layer->channels % parts != 0))
+    if (slices > 1 && (layer->in_place || layer->channels % slices != 0))
         return random_int(rng, 0, 1);
-    return parts;
+    return slices;
 }
 
-static enum vbs_status copy_with_parts(struct vbs_ctx *ctx, gsl_rng *rng,
-                                       const struct vbs_profile *profile, int layer, bool alike,
-                                       struct vbs_profile_builder *builder)
+static enum vbs_status copy_with_slices(struct vbs_ctx *ctx, gsl_rng *rng,
+                                        const struct vbs_profile *profile, int layer, bool alike,
+                                        struct vbs_profile_builder *builder)
 {
     int usual[RANDOM_MAX_ALGORITHMS];
     enum vbs_status status = vbs_profile_builder_layer(ctx, builder, &profile->layers[layer]);
 
     for (int a = 0; a < RANDOM_MAX_ALGORITHMS; a++)
-        usual[a] = random_parts(rng, &profile->layers[layer]);
+        usual[a] = random_slices(rng, &profile->layers[layer]);
     for (int i = 0; status == VBS_OK && i < profile->n_batches; i++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, i, &n_rows);
@@ -142,7 +142,7 @@ static enum vbs_status copy_with_parts(struct vbs_ctx *ctx, gsl_rng *rng,
             struct vbs_profile_row row = rows[a];
 
             row.n_slices = !alike && random_once_in(rng, 6)
-                               ? random_parts(rng, &profile->layers[layer])
+                               ? random_slices(rng, &profile->layers[layer])
                                : usual[row.algorithm % RANDOM_MAX_ALGORITHMS];
             status = vbs_profile_builder_row(ctx, builder, layer, profile->batches[i],
                                              profile->algorithms[row.algorithm], &row);
@@ -151,7 +151,7 @@ static enum vbs_status copy_with_parts(struct vbs_ctx *ctx, gsl_rng *rng,
     return status;
 }
 
-static struct vbs_profile *with_parts(gsl_rng *rng, const struct vbs_profile *profile, bool alike)
+static struct vbs_profile *with_slices(gsl_rng *rng, const struct vbs_profile *profile, bool alike)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *made = NULL;
@@ -159,18 +159,18 @@ static struct vbs_profile *with_parts(gsl_rng *rng, const struct vbs_profile *pr
     enum vbs_status status = builder ? VBS_OK : VBS_NO_MEMORY;
 
     for (int k = 1; status == VBS_OK && k <= profile->n_layers; k++)
-        status = copy_with_parts(&ctx, rng, profile, k, alike, builder);
+        status = copy_with_slices(&ctx, rng, profile, k, alike, builder);
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&ctx, builder, &made);
     if (status != VBS_OK)
-        printf("# no profile with parts: %s\n", vbs_detail(&ctx));
+        printf("# no profile with slices: %s\n", vbs_detail(&ctx));
     vbs_profile_builder_free(builder);
     return made;
 }
 
-struct vbs_profile *say_parts(gsl_rng *rng, struct vbs_profile *profile, bool alike)
+struct vbs_profile *say_slices(gsl_rng *rng, struct vbs_profile *profile, bool alike)
 {
-    struct vbs_profile *said = profile ? with_parts(rng, profile, alike) : NULL;
+    struct vbs_profile *said = profile ? with_slices(rng, profile, alike) : NULL;
 
     vbs_profile_free(profile);
     return said;

@@ -15,10 +15,10 @@
 struct vbs_profile *random_weights_profile(gsl_rng *rng, enum random_graph graph, int max_layers,
                                            bool two_forms);
 
-/* profile, which it frees, with rows that say in how many parts they run: any number, none, or 2 to
- * 4 that were measured; alike: those of an algorithm say the same at all batches. Null as above,
+/* profile, which it frees, with rows that say in how many slices they run: any number, none, or 2
+ * to 4 that were measured; alike: those of an algorithm say the same at all batches. Null as above,
  * and where profile is. */
-struct vbs_profile *say_parts(gsl_rng *rng, struct vbs_profile *profile, bool alike);
+struct vbs_profile *say_slices(gsl_rng *rng, struct vbs_profile *profile, bool alike);
 
 /* profile without any weights; null as above. */
 struct vbs_profile *without_weights(const struct vbs_profile *profile);

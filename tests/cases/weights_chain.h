@@ -30,15 +30,15 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     {                                                                                              \
         .layer = (at), .batch = (samples), .algorithm = (by)                                       \
     }
-#define RUN_PART(at, samples, p, n)                                                                \
+#define RUN_SLICE(at, samples, p, n)                                                               \
     {                                                                                              \
         .layer = (at), .batch = (samples), .slice = (p), .n_slices = (n)                           \
     }
-#define LOAD_PART(at, p, n, size)                                                                  \
+#define LOAD_SLICE(at, p, n, size)                                                                 \
     {                                                                                              \
         .op = VBS_STEP_LOAD, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size)         \
     }
-#define DROP_PART(at, p, n, size)                                                                  \
+#define EVICT_SLICE(at, p, n, size)                                                                \
     {                                                                                              \
         .op = VBS_STEP_EVICT, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size)        \
     }
@@ -46,7 +46,7 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     {                                                                                              \
         .op = VBS_STEP_LOAD, .layer = (at), .bytes = (size)                                        \
     }
-#define DROP(at, size)                                                                             \
+#define EVICT(at, size)                                                                            \
     {                                                                                              \
         .op = VBS_STEP_EVICT, .layer = (at), .bytes = (size)                                       \
     }
@@ -58,7 +58,7 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     {                                                                                              \
         .op = VBS_STEP_LOAD, .layer = (at), .bytes = (size), .resident = true                      \
     }
-#define KEEP_PART(at, p, n, size)                                                                  \
+#define KEEP_SLICE(at, p, n, size)                                                                 \
     {                                                                                              \
         .op = VBS_STEP_LOAD, .layer = (at), .slice = (p), .n_slices = (n), .bytes = (size),        \
         .resident = true                                                                           \

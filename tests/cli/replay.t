@@ -147,7 +147,7 @@ judges 'a load that breaks the budget' 3 "schedule breaks its budget of 120 byte
 judges 'where' 3 "fits     no, first in step 2 of 5, load of layer 2 'L2', slice 1 of 2 by 10 bytes" \
     weighted.csv copied.json --memory 120
 judges 'weights that are not there' 1 \
-    "step 1 of 2, layer 1 'L1' at batch 1: its weights are not all there" weighted.csv bare.json
+    "step 1 of 2, layer 1 'L1' at batch 1: its weights are not all in memory" weighted.csv bare.json
 run weighted.csv copied.json --json
 [ $code -eq 0 ] && [ "$(member out compute_us)" = 12.0 ] && [ "$(member out copy_us)" = 19.0 ] &&
     [ "$(member out copied_bytes)" = 160 ] && [ "$(member out resident_bytes)" = 0 ] &&

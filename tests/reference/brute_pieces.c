@@ -11,7 +11,7 @@ int64_t brute_pieces_bytes(const struct brute_pieces *weights, unsigned pieces)
 }
 
 unsigned brute_pieces_in(const struct brute_pieces *weights, int layer, int form,
-                         const struct brute_part *range)
+                         const struct brute_slice *range)
 {
     unsigned pieces = 0;
 
@@ -22,12 +22,12 @@ unsigned brute_pieces_in(const struct brute_pieces *weights, int layer, int form
     return pieces;
 }
 
-int brute_most_parts(const struct brute_best *best, int layer, int64_t weights)
+int brute_most_slices(const struct brute_best *best, int layer, int64_t weights)
 {
     int channels = best->of.profile->layers[layer].channels;
-    int64_t most = channels > 0 ? channels : weights > 0 ? weights : BRUTE_PARTS;
+    int64_t most = channels > 0 ? channels : weights > 0 ? weights : BRUTE_SLICES;
 
-    return most < best->max_parts ? (int)most : best->max_parts;
+    return most < best->max_slices ? (int)most : best->max_slices;
 }
 
 static bool add_pieces(const struct brute_best *best, int layer, int form, int64_t bytes,
@@ -36,9 +36,9 @@ static bool add_pieces(const struct brute_best *best, int layer, int form, int64
     bool ends[BRUTE_WEIGHTS + 1] = {false};
     int from = 0;
 
-    for (int n = 1; n <= brute_most_parts(best, layer, bytes); n++)
+    for (int n = 1; n <= brute_most_slices(best, layer, bytes); n++)
         for (int p = 1; p <= n; p++)
-            ends[brute_transfer_part(best->of.profile, layer, bytes, p, n).to] = true;
+            ends[brute_transfer_slice(best->of.profile, layer, bytes, p, n).to] = true;
     for (int b = 1; b <= bytes; b++) {
         int i = weights->n_pieces;
 
@@ -48,7 +48,7 @@ static bool add_pieces(const struct brute_best *best, int layer, int form, int64
             return false;
         weights->layer[i] = layer;
         weights->form[i] = form;
-        weights->range[i] = (struct brute_part){.from = from, .to = b};
+        weights->range[i] = (struct brute_slice){.from = from, .to = b};
         weights->bytes[i] = b - from;
         weights->n_pieces++;
         from = b;
@@ -67,9 +67,9 @@ static bool is_known(const struct brute_pieces *weights, unsigned pieces)
 static bool add_ranges(const struct brute_best *best, int layer, int form, int64_t bytes,
                        struct brute_pieces *weights)
 {
-    for (int n = 1; n <= brute_most_parts(best, layer, bytes); n++)
+    for (int n = 1; n <= brute_most_slices(best, layer, bytes); n++)
         for (int p = 1; p <= n; p++) {
-            struct brute_part at = brute_transfer_part(best->of.profile, layer, bytes, p, n);
+            struct brute_slice at = brute_transfer_slice(best->of.profile, layer, bytes, p, n);
             struct brute_range range = {.step = {.op = VBS_STEP_LOAD,
                                                  .layer = layer,
                                                  .format = (uint8_t)form,

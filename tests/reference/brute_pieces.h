@@ -4,10 +4,10 @@
 
 #include "reference/brute_transfer.h"
 
-#define BRUTE_PIECES 8  /* what the ends of parts divide all forms of all weights into */
-#define BRUTE_RANGES 64 /* parts that can be loaded */
+#define BRUTE_PIECES 8  /* what the ends of slices divide all forms of all weights into */
+#define BRUTE_RANGES 64 /* slices that can be loaded */
 
-/* A part that can be loaded and dropped. */
+/* A slice that can be loaded and evicted. */
 struct brute_range {
     struct vbs_step step; /* its load */
     unsigned pieces;      /* bit mask */
@@ -18,11 +18,11 @@ struct brute_pieces {
     struct brute_range ranges[BRUTE_RANGES];
     int64_t bytes[BRUTE_PIECES];
     int layer[BRUTE_PIECES], form[BRUTE_PIECES];
-    struct brute_part range[BRUTE_PIECES];
+    struct brute_slice range[BRUTE_PIECES];
 };
 
-/* Into how many parts a form's weights, or a layer without, may be divided. */
-int brute_most_parts(const struct brute_best *best, int layer, int64_t weights);
+/* Into how many slices a form's weights, or a layer without, may be divided. */
+int brute_most_slices(const struct brute_best *best, int layer, int64_t weights);
 
 /* False: there are too many. */
 bool brute_pieces_list(const struct brute_best *best, struct brute_pieces *weights);
@@ -32,6 +32,6 @@ int64_t brute_pieces_bytes(const struct brute_pieces *weights, unsigned pieces);
 
 /* The pieces that a range of a form's weights has some byte of. */
 unsigned brute_pieces_in(const struct brute_pieces *weights, int layer, int form,
-                         const struct brute_part *range);
+                         const struct brute_slice *range);
 
 #endif

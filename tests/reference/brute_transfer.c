@@ -12,7 +12,7 @@ struct brute_progress brute_progress_start(void)
     struct brute_progress progress = {0};
 
     for (int k = 0; k <= BRUTE_LAYERS; k++)
-        progress.parts[k] = 1;
+        progress.slices[k] = 1;
     return progress;
 }
 
@@ -20,7 +20,7 @@ int brute_progress_least(const struct brute_progress *progress, int layer)
 {
     int least = progress->done[layer][0];
 
-    for (int p = 1; p < progress->parts[layer]; p++)
+    for (int p = 1; p < progress->slices[layer]; p++)
         least = progress->done[layer][p] < least ? progress->done[layer][p] : least;
     return least;
 }
@@ -29,7 +29,7 @@ int brute_progress_most(const struct brute_progress *progress, int layer)
 {
     int most = 0;
 
-    for (int p = 0; p < progress->parts[layer]; p++)
+    for (int p = 0; p < progress->slices[layer]; p++)
         most = progress->done[layer][p] > most ? progress->done[layer][p] : most;
     return most;
 }
@@ -56,7 +56,7 @@ static bool counts(const struct brute_request *of, int tensor)
     return of->io == VBS_IO_RESIDENT || (tensor > 0 && has_readers(of->profile, tensor));
 }
 
-/* A sample is written from the first part on, and finished when all parts of all readers are. */
+/* A sample is written from the first slice on, and finished when all slices of all readers are. */
 static bool is_written(const struct brute_progress *progress, int tensor, int sample)
 {
     return tensor == 0 || brute_progress_most(progress, tensor) > sample;
@@ -96,14 +96,14 @@ static int64_t taken_over(const struct brute_request *of, const struct brute_pro
 }
 
 int64_t brute_transfer_during(const struct brute_request *of, const struct brute_progress *progress,
-                              int layer, int part, int batch)
+                              int layer, int slice, int batch)
 {
     const struct vbs_profile_layer *at = &of->profile->layers[layer];
     struct brute_progress after = *progress;
     int64_t out_bytes = 0, bytes = brute_transfer_live(of, progress);
-    int first = progress->done[layer][part - 1];
+    int first = progress->done[layer][slice - 1];
 
-    after.done[layer][part - 1] += batch;
+    after.done[layer][slice - 1] += batch;
     for (int s = first; s < first + batch; s++) {
         if (!counts(of, layer) || !is_written(progress, layer, s))
             out_bytes += at->out_bytes;
@@ -118,26 +118,27 @@ int64_t brute_transfer_during(const struct brute_request *of, const struct brute
     return bytes + out_bytes;
 }
 
-struct brute_part brute_transfer_part(const struct vbs_profile *profile, int layer, int64_t weights,
-                                      int part, int parts)
+struct brute_slice brute_transfer_slice(const struct vbs_profile *profile, int layer,
+                                        int64_t weights, int slice, int slices)
 {
     int channels = profile->layers[layer].channels, bytes = (int)weights, first, end;
 
     if (channels == 0)
-        return (struct brute_part){(part - 1) * bytes / parts, part * bytes / parts, 1.0 / parts};
-    first = (part - 1) * channels / parts;
-    end = part * channels / parts;
-    return (struct brute_part){bytes * first / channels, bytes * end / channels,
-                               (double)(end - first) / channels};
+        return (struct brute_slice){(slice - 1) * bytes / slices, slice * bytes / slices,
+                                    1.0 / slices};
+    first = (slice - 1) * channels / slices;
+    end = slice * channels / slices;
+    return (struct brute_slice){bytes * first / channels, bytes * end / channels,
+                                (double)(end - first) / channels};
 }
 
 bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
-                   int parts)
+                   int slices)
 {
-    if (parts <= 1)
+    if (slices <= 1)
         return true;
     if (row->n_slices != 0)
-        return parts == row->n_slices;
+        return slices == row->n_slices;
     return !layer->in_place && 8 * row->weight_bytes <= 9 * layer->weight_bytes;
 }
 
@@ -182,14 +183,14 @@ struct simulation {
     bool *awaited; /* [n_steps][n_steps]: does a compute step read what a load brings? */
 };
 
-static struct brute_part part_of(const struct vbs_profile *profile, const struct vbs_step *step,
-                                 int form)
+static struct brute_slice part_of(const struct vbs_profile *profile, const struct vbs_step *step,
+                                  int form)
 {
     bool whole = step->n_slices <= 1;
 
-    return brute_transfer_part(profile, step->layer,
-                               brute_transfer_weights(profile, step->layer, form),
-                               whole ? 1 : step->slice, whole ? 1 : step->n_slices);
+    return brute_transfer_slice(profile, step->layer,
+                                brute_transfer_weights(profile, step->layer, form),
+                                whole ? 1 : step->slice, whole ? 1 : step->n_slices);
 }
 
 /* Memory by the list alone: samples, and every byte that has a holder. False where a step reads a
@@ -207,15 +208,15 @@ static bool count_memory(struct simulation *simulation)
         const struct vbs_step *step = &schedule->steps[i];
         const struct vbs_profile_row *row =
             step->op == VBS_STEP_COMPUTE ? brute_transfer_row(of.profile, step) : NULL;
-        int form = row ? row->format : step->format, part = step->n_slices > 1 ? step->slice : 1;
-        struct brute_part range = part_of(of.profile, step, form);
+        int form = row ? row->format : step->format, slice = step->n_slices > 1 ? step->slice : 1;
+        struct brute_slice range = part_of(of.profile, step, form);
         int64_t *bytes = holders.of[step->layer][form];
 
-        if (row && progress.parts[step->layer] != (step->n_slices > 1 ? step->n_slices : 1)) {
+        if (row && progress.slices[step->layer] != (step->n_slices > 1 ? step->n_slices : 1)) {
             int done = brute_progress_least(&progress, step->layer);
 
-            progress.parts[step->layer] = step->n_slices > 1 ? step->n_slices : 1;
-            for (int p = 0; p < BRUTE_PARTS; p++)
+            progress.slices[step->layer] = step->n_slices > 1 ? step->n_slices : 1;
+            for (int p = 0; p < BRUTE_SLICES; p++)
                 progress.done[step->layer][p] = done;
         }
         for (int b = range.from; b < range.to; b++) {
@@ -230,10 +231,10 @@ static bool count_memory(struct simulation *simulation)
         }
         simulation->events[i].memory_bytes =
             weights + (row ? row->ws_bytes + brute_transfer_during(&of, &progress, step->layer,
-                                                                   part, step->batch)
+                                                                   slice, step->batch)
                            : brute_transfer_live(&of, &progress));
         if (row)
-            progress.done[step->layer][part - 1] += step->batch;
+            progress.done[step->layer][slice - 1] += step->batch;
     }
     return true;
 }

@@ -12,19 +12,19 @@
 
 #define BRUTE_LAYERS  4
 #define BRUTE_REQUEST 3   /* samples */
-#define BRUTE_PARTS   3   /* of a layer that steps take in parts */
+#define BRUTE_SLICES  3   /* most slices that steps divide a layer into */
 #define BRUTE_WEIGHTS 256 /* bytes of one form; forms 0 and 1 only */
 #define BRUTE_FORMS   2
 
-/* How far the parts of each layer are. */
+/* How far the slices of each layer are. */
 struct brute_progress {
-    int parts[BRUTE_LAYERS + 1];
-    int done[BRUTE_LAYERS + 1][BRUTE_PARTS]; /* [layer][part - 1] */
+    int slices[BRUTE_LAYERS + 1];
+    int done[BRUTE_LAYERS + 1][BRUTE_SLICES]; /* [layer][slice - 1] */
 };
 
 /* All layers whole and at the start. */
 struct brute_progress brute_progress_start(void);
-/* Samples that all parts of a layer have done; that some part has done. */
+/* Samples that all slices of a layer have done; that some slice has done. */
 int brute_progress_least(const struct brute_progress *progress, int layer);
 int brute_progress_most(const struct brute_progress *progress, int layer);
 
@@ -35,23 +35,23 @@ struct brute_request {
     enum vbs_io io;
 };
 
-/* Bytes of all samples between steps; and during a step of a part, without scratch and weights. */
+/* Bytes of all samples between steps; and during a step of a slice, without scratch and weights. */
 int64_t brute_transfer_live(const struct brute_request *of, const struct brute_progress *progress);
 int64_t brute_transfer_during(const struct brute_request *of, const struct brute_progress *progress,
-                              int layer, int part, int batch);
+                              int layer, int slice, int batch);
 
-/* The bytes from..to - 1 of weights that a part is, and its share of the layer's time. */
-struct brute_part {
+/* The bytes from..to - 1 of weights that a slice is, and its share of the layer's time. */
+struct brute_slice {
     int from, to;
     double share;
 };
 
-struct brute_part brute_transfer_part(const struct vbs_profile *profile, int layer, int64_t weights,
-                                      int part, int parts);
+struct brute_slice brute_transfer_slice(const struct vbs_profile *profile, int layer,
+                                        int64_t weights, int slice, int slices);
 
-/* Whether a layer may run row in so many parts. */
+/* Whether a layer may run row in so many slices. */
 bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
-                   int parts);
+                   int slices);
 
 /* Weights of a form, 0: the layer has none. */
 int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form);
@@ -75,12 +75,12 @@ bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_s
  * The least time, from the start to the end of the last step on either clock, of all schedules with
  * weights included in memory_bytes: any order of steps and transfers, any batches and algorithms,
  * any residents. Loads, drops and, where bands or the layer has weights, steps of a layer are whole
- * or parts of 2 up to max_parts; different divisions of a layer may be mixed as far as schedule.h
+ * or slices of 2 up to max_slices; different divisions of a layer may be mixed as far as schedule.h
  * lets them. HUGE_VAL: no schedule. NAN: too much to search, which is more than 8 pieces that the
- * ends of parts divide all forms of all weights into, or more than 200000 lists of steps. Three
- * layers in two parts with a request of 2 take milliseconds, and seconds where there are two forms.
- * Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are such a schedule's, with
- * algorithms as in the profile.
+ * ends of slices divide all forms of all weights into, or more than 200000 lists of steps. Three
+ * layers in two slices with a request of 2 take milliseconds, and seconds where there are two
+ * forms. Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are such a schedule's,
+ * with algorithms as in the profile.
  */
 #define BRUTE_STEPS 256
 
@@ -88,7 +88,7 @@ struct brute_best {
     struct brute_request of;
     int64_t memory_bytes;
     struct vbs_link channel; /* bytes_per_us 0: nothing can be copied */
-    int max_parts;           /* 1..BRUTE_PARTS */
+    int max_slices;          /* 1..BRUTE_SLICES */
     bool bands;
 };
 

@@ -5,7 +5,7 @@
  * same place, one that is nowhere later is never worse, so that only such are kept; lists are
  * extended in the order of what they promise at least. Two kinds of lists are passed over, because
  * others do the same no later: where a drop could as well come a step later, and where something is
- * dropped that nobody read (a load less, or a resident less, does as well; with parts of 3 that is
+ * evicted that nobody read (a load less, or a resident less, does as well; with slices of 3 that is
  * said of residents only).
  */
 #include "reference/brute_transfer.h"
@@ -27,7 +27,7 @@ struct list {
     double clock_us, copy_us, ready_us[BRUTE_PIECES];
     double least_us; /* any schedule that begins so takes */
     struct vbs_step step;
-    unsigned unread; /* pieces that may not be dropped yet */
+    unsigned unread; /* pieces that may not be evicted yet */
     int before;      /* the list without that step, -1: the empty one */
     int next;        /* of the same place */
     size_t slot;
@@ -58,11 +58,11 @@ static uint64_t pack(const struct search *search, const struct brute_progress *p
     for (int k = 1; k <= search->best->of.profile->n_layers; k++) {
         bool level = brute_progress_least(progress, k) == brute_progress_most(progress, k);
 
-        place = place << 2 | (unsigned)(level ? 0 : progress->parts[k] - 1);
-        for (int p = 0; p < BRUTE_PARTS; p++)
-            place =
-                place << 2 |
-                (unsigned)(p < progress->parts[k] && (p == 0 || !level) ? progress->done[k][p] : 0);
+        place = place << 2 | (unsigned)(level ? 0 : progress->slices[k] - 1);
+        for (int p = 0; p < BRUTE_SLICES; p++)
+            place = place << 2 |
+                    (unsigned)(p < progress->slices[k] && (p == 0 || !level) ? progress->done[k][p]
+                                                                             : 0);
     }
     return place;
 }
@@ -72,9 +72,9 @@ static void unpack(const struct search *search, uint64_t place, struct brute_pro
 {
     *progress = brute_progress_start();
     for (int k = search->best->of.profile->n_layers; k >= 1; k--) {
-        for (int p = BRUTE_PARTS - 1; p >= 0; p--, place >>= 2)
+        for (int p = BRUTE_SLICES - 1; p >= 0; p--, place >>= 2)
             progress->done[k][p] = (int)(place & 3);
-        progress->parts[k] = (int)(place & 3) + 1;
+        progress->slices[k] = (int)(place & 3) + 1;
         place >>= 2;
     }
     *pieces = (unsigned)place;
@@ -108,9 +108,9 @@ static double promise_us(const struct search *search, const struct brute_progres
     double left_us = 0;
 
     for (int k = 1; k <= of->profile->n_layers; k++)
-        for (int p = 1; p <= progress->parts[k]; p++)
+        for (int p = 1; p <= progress->slices[k]; p++)
             left_us += search->sample_us[k] * (of->request - progress->done[k][p - 1]) *
-                       brute_transfer_part(of->profile, k, 0, p, progress->parts[k]).share;
+                       brute_transfer_slice(of->profile, k, 0, p, progress->slices[k]).share;
     return fmax(list->clock_us + left_us, list->copy_us);
 }
 
@@ -269,7 +269,7 @@ static void extend_by_transfers(struct search *search, int from,
             !fits(search, from,
                   live_bytes + brute_pieces_bytes(&search->weights, pieces | range->pieces)))
             continue;
-        if (best->max_parts <= 2)
+        if (best->max_slices <= 2)
             list.unread |= range->pieces;
         list.copy_us = fmax(list.copy_us, list.clock_us) + best->channel.latency_us +
                        (double)list.step.bytes / best->channel.bytes_per_us;
@@ -291,22 +291,22 @@ static bool inputs_there(const struct search *search, const struct brute_progres
     return done <= search->best->of.request;
 }
 
-/* One part of a layer on one row. */
+/* One slice of a layer on one row. */
 static void extend_by_row(struct search *search, int from, const struct brute_progress *progress,
                           unsigned pieces, const struct vbs_step *step,
                           const struct vbs_profile_row *row)
 {
     const struct brute_best *best = search->best;
     const struct vbs_profile *profile = best->of.profile;
-    struct brute_part range =
-        brute_transfer_part(profile, step->layer, row->weight_bytes, step->slice, step->n_slices);
+    struct brute_slice range =
+        brute_transfer_slice(profile, step->layer, row->weight_bytes, step->slice, step->n_slices);
     unsigned needed = brute_pieces_in(&search->weights, step->layer, row->format, &range);
     struct brute_progress after = *progress;
     struct list list = search->lists[from];
     double start_us = list.clock_us;
 
     if (!brute_divides(&profile->layers[step->layer], row, step->n_slices) ||
-        step->n_slices > brute_most_parts(search->best, step->layer, row->weight_bytes) ||
+        step->n_slices > brute_most_slices(search->best, step->layer, row->weight_bytes) ||
         (pieces & needed) != needed ||
         !fits(search, from,
               brute_transfer_during(&best->of, progress, step->layer, step->slice, step->batch) +
@@ -330,15 +330,16 @@ static void extend_by_layer(struct search *search, int from, const struct brute_
     const struct vbs_profile *profile = search->best->of.profile;
     int n_rows;
 
-    for (int part = 1; part <= progress->parts[layer]; part++)
+    for (int slice = 1; slice <= progress->slices[layer]; slice++)
         for (int b = 0; b < profile->n_batches; b++) {
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
             const struct vbs_step step = {.layer = layer,
                                           .batch = profile->batches[b],
-                                          .slice = part,
-                                          .n_slices = progress->parts[layer]};
+                                          .slice = slice,
+                                          .n_slices = progress->slices[layer]};
 
-            if (inputs_there(search, progress, layer, progress->done[layer][part - 1] + step.batch))
+            if (inputs_there(search, progress, layer,
+                             progress->done[layer][slice - 1] + step.batch))
                 for (int i = 0; i < n_rows; i++)
                     extend_by_row(search, from, progress, pieces, &step, &rows[i]);
         }
@@ -356,12 +357,12 @@ static void extend(struct search *search, int from)
         struct brute_progress divided = progress;
         bool may_divide = search->best->bands || profile->layers[k].weight_bytes > 0;
 
-        if (progress.parts[k] > 1) {
+        if (progress.slices[k] > 1) {
             extend_by_layer(search, from, &progress, pieces, k);
             continue;
         }
-        for (int n = 1; n <= (may_divide ? search->best->max_parts : 1); n++) {
-            divided.parts[k] = n;
+        for (int n = 1; n <= (may_divide ? search->best->max_slices : 1); n++) {
+            divided.slices[k] = n;
             for (int p = 0; p < n; p++)
                 divided.done[k][p] = progress.done[k][0];
             extend_by_layer(search, from, &divided, pieces, k);
@@ -431,7 +432,7 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
     return false;
 }
 
-/* Loads that bring just the pieces that are wanted; false: no parts are these. */
+/* Loads that bring just the pieces that are wanted; false: no slices bring just these. */
 static bool bring(const struct search *search, unsigned wanted, struct vbs_step *loads, int *n)
 {
     unsigned lowest = wanted & ~(wanted - 1);

@@ -87,11 +87,13 @@ struct trial {
 static enum vbs_status try_path(struct trial *t, const char *path)
 {
     static const struct vbs_step STEPS[] = {LOAD(1, 100 * SCALE), RUN(1, 1), RUN(2, 1),
-                                            LOAD(3, 60 * SCALE),  RUN(3, 1), DROP(1, 100 * SCALE)};
+                                            LOAD(3, 60 * SCALE),  RUN(3, 1), EVICT(1, 100 * SCALE)};
     struct vbs_schedule schedule = weights_schedule(1, STEPS, COUNT(STEPS));
     struct vbs_network *network = exec_fake_network(t->profile);
-    struct vbs_exec_options options = {
-        .weights_path = path, .progress = {&t->watch, watch}, .memory_bytes = 1 << 20};
+    struct vbs_exec_options options = {.struct_size = sizeof options,
+                                       .weights_path = path,
+                                       .progress = {&t->watch, watch},
+                                       .memory_bytes = 1 << 20};
     struct vbs_ctx ctx = {.cancel = &t->watch.stop};
     struct vbs_exec_report report;
     struct vbs_exec *exec = NULL;

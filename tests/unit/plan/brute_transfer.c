@@ -59,7 +59,7 @@ static void test_by_hand(void)
     struct brute_best best = {.of = {profile, 1, VBS_IO_EXTERNAL},
                               .memory_bytes = 190,
                               .channel = {"given", 1, 10},
-                              .max_parts = 1};
+                              .max_slices = 1};
     struct vbs_step steps[BRUTE_STEPS];
     int n_steps;
 
@@ -74,9 +74,9 @@ static void test_by_hand(void)
     best.memory_bytes = 113;
     ok(isinf(brute_transfer_best(&best, steps, &n_steps)),
        "a byte less than the first step needs is too little");
-    best.max_parts = 2;
+    best.max_slices = 2;
     ok(isfinite(brute_transfer_best(&best, steps, &n_steps)), "  unless it is taken in parts");
-    best.max_parts = 1;
+    best.max_slices = 1;
     best.memory_bytes = 190;
     best.channel.bytes_per_us = 0;
     is_near(brute_transfer_best(&best, steps, &n_steps), 15, 0, "residents need no copies");
@@ -94,8 +94,8 @@ struct tally {
 static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *tally)
 {
     struct brute_best best = *as;
-    struct vbs_schedule *schedule =
-        random_transfer_schedule(rng, best.of.profile, best.of.request, best.of.io, best.max_parts);
+    struct vbs_schedule *schedule = random_transfer_schedule(rng, best.of.profile, best.of.request,
+                                                             best.of.io, best.max_slices);
     struct vbs_replay *replay = NULL;
     double best_us;
     bool beaten;
@@ -137,7 +137,7 @@ static bool agrees_with_lattice(const struct brute_best *as)
         weights += brute_transfer_weights(profile, k, 0);
     }
     best.channel.bytes_per_us = 0;
-    best.max_parts = 1;
+    best.max_slices = 1;
     best_us = brute_transfer_best(&best, NULL, NULL);
     lattice = brute_lattice_new(&problem);
     optimum_us = brute_optimum_us(lattice, best.memory_bytes - weights);
@@ -153,7 +153,7 @@ static void try_network(gsl_rng *rng, const struct vbs_profile *profile, struct 
                random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL},
         .memory_bytes = random_int(rng, 5, 40),
         .channel = {"given", random_int(rng, 0, 2), random_int(rng, 1, 8) / 4.0},
-        .max_parts = random_int(rng, 1, 2),
+        .max_slices = random_int(rng, 1, 2),
         .bands = random_once_in(rng, 4)};
     double time_us, more_us;
     int n_steps = 0;
@@ -168,12 +168,12 @@ static void try_network(gsl_rng *rng, const struct vbs_profile *profile, struct 
     tally->slower_with_more += more_us > time_us + 1e-9;
     best.memory_bytes--;
     tally->not_lattice += !agrees_with_lattice(&best);
-    if (best.max_parts == 1) {
-        best.max_parts = 2;
+    if (best.max_slices == 1) {
+        best.max_slices = 2;
         tally->slower_in_parts += brute_transfer_best(&best, NULL, NULL) > time_us + 1e-9;
     }
     best.bands = true;
-    best.max_parts = 2;
+    best.max_slices = 2;
     for (int i = 0; i < 2; i++)
         tally->beaten += is_beaten(rng, &best, tally);
 }
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
         struct vbs_profile *profile = random_transfer_profile(rng, 3, 2);
 
         if (i % 3 == 2)
-            profile = say_parts(rng, profile, false);
+            profile = say_slices(rng, profile, false);
         if (profile)
             try_network(rng, profile, &tally);
         vbs_profile_free(profile);

@@ -53,7 +53,7 @@ static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
         (struct subject){.profile = random_weights_profile(
                              rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), max_layers, true)};
     if (random_once_in(rng, 3))
-        subject->profile = say_parts(rng, subject->profile, false);
+        subject->profile = say_slices(rng, subject->profile, false);
     if (!subject->profile)
         return false;
     subject->problem =

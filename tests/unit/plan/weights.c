@@ -218,7 +218,7 @@ static void test_relations(enum random_graph graph, bool with_latency, bool said
 
         subject->number = i;
         if (said)
-            profile = say_parts(rng, profile, false);
+            profile = say_slices(rng, profile, false);
         if (!profile)
             continue;
         problem = random_problem(rng, profile);

@@ -143,7 +143,7 @@ static void try_budget(const struct vbs_problem *problem, const struct solvers *
     struct brute_best best = {.of = {problem->profile, (int)problem->request, problem->io},
                               .memory_bytes = memory_bytes,
                               .channel = problem->copy,
-                              .max_parts = MAX_PARTS,
+                              .max_slices = MAX_PARTS,
                               .bands = true};
     double best_us = brute_transfer_best(&best, NULL, NULL), bound_us = 0;
 
@@ -192,7 +192,7 @@ static void test_problems(int n, unsigned long seed, bool said)
         struct vbs_profile *profile = random_transfer_profile(rng, MAX_LAYERS, MAX_PARTS);
 
         if (said)
-            profile = say_parts(rng, profile, false);
+            profile = say_slices(rng, profile, false);
         if (profile)
             try_problem(rng, profile, &tally);
         vbs_profile_free(profile);

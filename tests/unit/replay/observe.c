@@ -31,12 +31,12 @@ static enum vbs_status observe(struct vbs_ctx *ctx, void *self,
     return VBS_OK;
 }
 
-static const struct vbs_step STEPS[] = {KEEP_PART(3, 1, 2, 30),
+static const struct vbs_step STEPS[] = {KEEP_SLICE(3, 1, 2, 30),
                                         LOAD(1, 100),
-                                        LOAD_PART(3, 2, 2, 30),
-                                        RUN_PART(1, 1, 1, 2),
-                                        RUN_PART(1, 1, 2, 2),
-                                        DROP(1, 100),
+                                        LOAD_SLICE(3, 2, 2, 30),
+                                        RUN_SLICE(1, 1, 1, 2),
+                                        RUN_SLICE(1, 1, 2, 2),
+                                        EVICT(1, 100),
                                         RUN(2, 1),
                                         RUN(3, 1)};
 

@@ -15,7 +15,7 @@
 
 /* What the random schedules had in them, so that none of it is missing. */
 struct met {
-    int loads, drops, residents, parts, stalls, beside;
+    int loads, evictions, residents, slices, stalls, beside;
 };
 
 static bool near(double a, double b)
@@ -60,17 +60,17 @@ static double longest_chunk_us(const struct vbs_profile *profile,
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         const struct vbs_step *step = &schedule->steps[i];
-        int parts = step->n_slices > 1 ? step->n_slices : 1, done;
+        int slices = step->n_slices > 1 ? step->n_slices : 1, done;
         bool level = true;
 
         if (step->op != VBS_STEP_COMPUTE)
             continue;
         done = brute_progress_least(&progress, step->layer);
-        if (progress.parts[step->layer] != parts)
-            for (int p = 0; p < parts; p++)
+        if (progress.slices[step->layer] != slices)
+            for (int p = 0; p < slices; p++)
                 progress.done[step->layer][p] = done;
-        progress.parts[step->layer] = parts;
-        progress.done[step->layer][parts > 1 ? step->slice - 1 : 0] += step->batch;
+        progress.slices[step->layer] = slices;
+        progress.done[step->layer][slices > 1 ? step->slice - 1 : 0] += step->batch;
         done = brute_progress_least(&progress, 1);
         for (int k = 1; k <= profile->n_layers; k++)
             level = level && brute_progress_least(&progress, k) == done &&
@@ -90,9 +90,9 @@ static void note(const struct vbs_schedule *schedule, const struct vbs_replay *r
         const struct vbs_step *step = &schedule->steps[i];
 
         met->loads += step->op == VBS_STEP_LOAD && !step->resident;
-        met->drops += step->op == VBS_STEP_EVICT;
+        met->evictions += step->op == VBS_STEP_EVICT;
         met->residents += step->resident;
-        met->parts += step->op == VBS_STEP_COMPUTE && step->n_slices > 1;
+        met->slices += step->op == VBS_STEP_COMPUTE && step->n_slices > 1;
     }
     met->stalls += replay->time_us > replay->compute_us + 1e-6;
     met->beside += replay->time_us < replay->compute_us + replay->copy_us - 1e-6;
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
         struct vbs_profile *profile = random_transfer_profile(rng, BRUTE_LAYERS, 4);
 
         if (i % 3 == 2)
-            profile = say_parts(rng, profile, true);
+            profile = say_slices(rng, profile, true);
         n_refused += !profile;
         for (int n = 0; profile && n < N_SCHEDULES; n++)
             n_wrong += !schedule_agrees(rng, profile, &met);
@@ -153,9 +153,10 @@ int main(int argc, char **argv)
     is_int(n_refused, 0, "random networks are profiles");
     ok(n_wrong == 0, "%d random schedules agree with the definition, event by event",
        N_PROFILES * N_SCHEDULES);
-    ok(met.loads > 10000 && met.drops > 3000 && met.residents > 1000 && met.parts > 3000 &&
+    ok(met.loads > 10000 && met.evictions > 3000 && met.residents > 1000 && met.slices > 3000 &&
            met.stalls > 1000 && met.beside > 1000,
-       "%d loads, %d drops, %d residents, %d steps in parts; %d waited, %d copied beside computing",
-       met.loads, met.drops, met.residents, met.parts, met.stalls, met.beside);
+       "%d loads, %d evictions, %d residents, %d steps in slices; %d waited, %d copied beside "
+       "computing",
+       met.loads, met.evictions, met.residents, met.slices, met.stalls, met.beside);
     return done_testing();
 }

@@ -1,4 +1,5 @@
-/* Replay with weights inside the budget: two clocks, parts, forms, residents, counted by hand. */
+/* Replay with weights inside the budget: two clocks, slices, packed formats, residents, counted by
+ * hand. */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 
@@ -57,12 +58,12 @@ static void check_steps(const char *name, const struct vbs_schedule *schedule,
 
 static void test_clocks(const struct vbs_profile *profile)
 {
-    static const struct vbs_step AHEAD[] = {LOAD(1, 100), LOAD(3, 60), RUN(1, 1),
-                                            DROP(1, 100), RUN(2, 1),   RUN(3, 1)};
-    static const struct vbs_step BEHIND[] = {LOAD(1, 100), RUN(1, 1), DROP(1, 100),
+    static const struct vbs_step AHEAD[] = {LOAD(1, 100),  LOAD(3, 60), RUN(1, 1),
+                                            EVICT(1, 100), RUN(2, 1),   RUN(3, 1)};
+    static const struct vbs_step BEHIND[] = {LOAD(1, 100), RUN(1, 1), EVICT(1, 100),
                                              LOAD(3, 60),  RUN(2, 1), RUN(3, 1)};
     static const struct vbs_step LAST[] = {LOAD(1, 100), RUN(1, 1), RUN(2, 1),
-                                           LOAD(3, 60),  RUN(3, 1), DROP(3, 60)};
+                                           LOAD(3, 60),  RUN(3, 1), EVICT(3, 60)};
 
     CASE("a step starts when its weights are there; the next copy runs beside it", profile, 1,
          AHEAD, {0, 11, 100}, {11, 18, 160}, {11, 16, 174}, {16, 16, 70}, {16, 19, 90},
@@ -75,9 +76,9 @@ static void test_clocks(const struct vbs_profile *profile)
 
 static void test_totals(const struct vbs_profile *profile)
 {
-    static const struct vbs_step STEPS[] = {KEEP_PART(3, 1, 2, 30),
+    static const struct vbs_step STEPS[] = {KEEP_SLICE(3, 1, 2, 30),
                                             LOAD(1, 100),
-                                            LOAD_PART(3, 2, 2, 30),
+                                            LOAD_SLICE(3, 2, 2, 30),
                                             RUN(1, 1),
                                             RUN(2, 1),
                                             RUN(3, 1)};
@@ -103,12 +104,12 @@ static void test_totals(const struct vbs_profile *profile)
 /* A load can be what breaks the budget, and copies what ends last. */
 static void test_limits(const struct vbs_profile *profile)
 {
-    static const struct vbs_step STEPS[] = {KEEP(1, 100), RUN(1, 1), LOAD(3, 60), DROP(1, 100),
-                                            RUN(2, 1),    RUN(3, 1), DROP(3, 60), LOAD(1, 100)};
+    static const struct vbs_step STEPS[] = {KEEP(1, 100), RUN(1, 1), LOAD(3, 60),  EVICT(1, 100),
+                                            RUN(2, 1),    RUN(3, 1), EVICT(3, 60), LOAD(1, 100)};
     struct vbs_schedule schedule = weights_schedule(1, STEPS, COUNT(STEPS));
     struct vbs_replay *replay = NULL;
 
-    CASE("a resident is dropped and loaded again", profile, 1, STEPS, {0, 0, 100}, {0, 5, 114},
+    CASE("a resident is evicted and loaded again", profile, 1, STEPS, {0, 0, 100}, {0, 5, 114},
          {5, 12, 170}, {5, 5, 70}, {5, 8, 90}, {12, 19, 85}, {19, 19, 0}, {19, 30, 100});
     schedule.latency_us = 19;
     is_int(vbs_replay_run(NULL, profile, &schedule, 169, true, &replay), VBS_OK, "  judged");
@@ -124,38 +125,38 @@ static void test_limits(const struct vbs_profile *profile)
 
 static void test_parts(const struct vbs_profile *profile)
 {
-    static const struct vbs_step SAME[] = {LOAD_PART(1, 1, 2, 50),
-                                           LOAD_PART(1, 2, 2, 50),
-                                           RUN_PART(1, 1, 1, 2),
-                                           DROP_PART(1, 1, 2, 50),
-                                           RUN_PART(1, 1, 2, 2),
+    static const struct vbs_step SAME[] = {LOAD_SLICE(1, 1, 2, 50),
+                                           LOAD_SLICE(1, 2, 2, 50),
+                                           RUN_SLICE(1, 1, 1, 2),
+                                           EVICT_SLICE(1, 1, 2, 50),
+                                           RUN_SLICE(1, 1, 2, 2),
                                            LOAD(3, 60),
                                            RUN(2, 1),
                                            RUN(3, 1)};
-    static const struct vbs_step FINER[] = {LOAD_PART(1, 1, 4, 25),
-                                            LOAD_PART(1, 2, 4, 25),
-                                            LOAD_PART(1, 3, 4, 25),
-                                            LOAD_PART(1, 4, 4, 25),
-                                            RUN_PART(1, 1, 1, 2),
-                                            RUN_PART(1, 1, 2, 2),
-                                            DROP(1, 100),
+    static const struct vbs_step FINER[] = {LOAD_SLICE(1, 1, 4, 25),
+                                            LOAD_SLICE(1, 2, 4, 25),
+                                            LOAD_SLICE(1, 3, 4, 25),
+                                            LOAD_SLICE(1, 4, 4, 25),
+                                            RUN_SLICE(1, 1, 1, 2),
+                                            RUN_SLICE(1, 1, 2, 2),
+                                            EVICT(1, 100),
                                             KEEP(3, 60),
                                             RUN(2, 1),
                                             RUN(3, 1)};
     static const struct vbs_step COARSER[] = {LOAD(1, 100),
-                                              RUN_PART(1, 1, 1, 2),
-                                              DROP_PART(1, 1, 2, 50),
-                                              RUN_PART(1, 1, 2, 2),
-                                              DROP_PART(1, 2, 2, 50),
+                                              RUN_SLICE(1, 1, 1, 2),
+                                              EVICT_SLICE(1, 1, 2, 50),
+                                              RUN_SLICE(1, 1, 2, 2),
+                                              EVICT_SLICE(1, 2, 2, 50),
                                               LOAD(3, 60),
                                               RUN(2, 1),
                                               RUN(3, 1)};
     struct vbs_step finer[COUNT(FINER)];
 
-    CASE("parts are loaded and run one after another; the output is whole from the first on",
+    CASE("slices are loaded and run one after another; the output is whole from the first on",
          profile, 1, SAME, {0, 6, 50}, {6, 12, 100}, {6, 8.5, 114}, {8.5, 8.5, 60}, {12, 14.5, 64},
          {14.5, 21.5, 120}, {14.5, 17.5, 140}, {21.5, 28.5, 135});
-    CASE("a whole load serves steps in parts, and is dropped in parts", profile, 1, COARSER,
+    CASE("a whole load serves steps in slices, and is evicted in slices", profile, 1, COARSER,
          {0, 11, 100}, {11, 13.5, 114}, {13.5, 13.5, 60}, {13.5, 16, 64}, {16, 16, 10},
          {16, 23, 70}, {16, 19, 90}, {23, 30, 85});
     finer[0] = FINER[7]; /* the resident comes first */
@@ -169,32 +170,32 @@ static void test_parts(const struct vbs_profile *profile)
 static void test_uneven_parts(const struct vbs_profile *profile)
 {
     static const struct vbs_step CHANNELS[] = {KEEP(3, 60),
-                                               LOAD_PART(1, 1, 3, 25),
-                                               LOAD_PART(1, 2, 3, 25),
-                                               RUN_PART(1, 1, 1, 3),
-                                               LOAD_PART(1, 3, 3, 50),
-                                               RUN_PART(1, 1, 2, 3),
-                                               RUN_PART(1, 1, 3, 3),
+                                               LOAD_SLICE(1, 1, 3, 25),
+                                               LOAD_SLICE(1, 2, 3, 25),
+                                               RUN_SLICE(1, 1, 1, 3),
+                                               LOAD_SLICE(1, 3, 3, 50),
+                                               RUN_SLICE(1, 1, 2, 3),
+                                               RUN_SLICE(1, 1, 3, 3),
                                                RUN(2, 1),
                                                RUN(3, 1)};
     static const struct vbs_step BYTES[] = {KEEP(1, 100),
                                             RUN(1, 1),
                                             RUN(2, 1),
-                                            LOAD_PART(3, 1, 7, 8),
-                                            LOAD_PART(3, 2, 7, 9),
-                                            LOAD_PART(3, 3, 7, 8),
-                                            LOAD_PART(3, 4, 7, 9),
-                                            LOAD_PART(3, 5, 7, 8),
-                                            LOAD_PART(3, 6, 7, 9),
-                                            LOAD_PART(3, 7, 7, 9),
-                                            RUN_PART(3, 1, 4, 4),
-                                            RUN_PART(3, 1, 1, 4),
-                                            RUN_PART(3, 1, 2, 4),
-                                            RUN_PART(3, 1, 3, 4)};
+                                            LOAD_SLICE(3, 1, 7, 8),
+                                            LOAD_SLICE(3, 2, 7, 9),
+                                            LOAD_SLICE(3, 3, 7, 8),
+                                            LOAD_SLICE(3, 4, 7, 9),
+                                            LOAD_SLICE(3, 5, 7, 8),
+                                            LOAD_SLICE(3, 6, 7, 9),
+                                            LOAD_SLICE(3, 7, 7, 9),
+                                            RUN_SLICE(3, 1, 4, 4),
+                                            RUN_SLICE(3, 1, 1, 4),
+                                            RUN_SLICE(3, 1, 2, 4),
+                                            RUN_SLICE(3, 1, 3, 4)};
     struct vbs_schedule schedule = weights_schedule(1, BYTES, COUNT(BYTES));
     struct vbs_replay *replay;
 
-    CASE("channels go to the parts whole, and with them bytes and time", profile, 1, CHANNELS,
+    CASE("channels go to the slices whole, and with them bytes and time", profile, 1, CHANNELS,
          {0, 0, 60}, {0, 3.5, 85}, {3.5, 7, 110}, {3.5, 4.75, 124}, {7, 13, 170}, {7, 8.25, 174},
          {13, 15.5, 174}, {15.5, 18.5, 190}, {18.5, 25.5, 185});
     replay = replay_steps("without channels bytes are divided", profile, &schedule);
@@ -203,26 +204,26 @@ static void test_uneven_parts(const struct vbs_profile *profile)
     is_int(replay->copied_bytes, 60, "without channels bytes are divided");
     is_near(replay->steps[11].end_us - replay->steps[11].start_us, 1.75, 1e-12,
             "  and the time evenly");
-    ok(replay->steps[10].start_us == replay->steps[9].end_us, "  parts run in any order");
+    ok(replay->steps[10].start_us == replay->steps[9].end_us, "  slices run in any order");
     vbs_replay_free(replay);
 }
 
-/* A part may be ahead by several steps; what it wrote, and what the others still read, stays. */
+/* A slice may be ahead by several steps; what it wrote, and what the others still read, stays. */
 static void test_progress_of_parts(const struct vbs_profile *profile)
 {
     static const struct vbs_step STEPS[] = {KEEP(1, 100),
                                             KEEP(3, 60),
-                                            RUN_PART(1, 1, 1, 2),
-                                            RUN_PART(1, 1, 1, 2),
-                                            RUN_PART(1, 2, 2, 2),
-                                            RUN_PART(2, 2, 3, 3),
-                                            RUN_PART(2, 1, 1, 3),
-                                            RUN_PART(2, 2, 2, 3),
-                                            RUN_PART(2, 1, 1, 3),
+                                            RUN_SLICE(1, 1, 1, 2),
+                                            RUN_SLICE(1, 1, 1, 2),
+                                            RUN_SLICE(1, 2, 2, 2),
+                                            RUN_SLICE(2, 2, 3, 3),
+                                            RUN_SLICE(2, 1, 1, 3),
+                                            RUN_SLICE(2, 2, 2, 3),
+                                            RUN_SLICE(2, 1, 1, 3),
                                             RUN(3, 1),
                                             RUN(3, 1)};
     struct vbs_schedule schedule = weights_schedule(2, STEPS, COUNT(STEPS));
-    struct vbs_replay *replay = replay_steps("parts ahead", profile, &schedule);
+    struct vbs_replay *replay = replay_steps("slices ahead", profile, &schedule);
     static const int64_t LIVE[] = {0, 0, 4, 14, 28, 20, 60, 60, 50, 40, 20};
     static const int64_t ADDED[] = {0, 0, 10, 10, 0, 40, 0, 0, 0, 5, 5};
     static const int64_t DONE[] = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1};
@@ -237,10 +238,10 @@ static void test_progress_of_parts(const struct vbs_profile *profile)
         done = done && replay->steps[i].done_before == DONE[i];
         chunk = chunk && replay->steps[i].chunk == CHUNK[i];
     }
-    ok(live, "inputs stay until the last part has read them");
-    ok(added, "outputs come with the part that is furthest");
-    ok(done, "every part goes through the samples for itself");
-    ok(chunk, "nothing ends while a part is under way");
+    ok(live, "inputs stay until the last slice has read them");
+    ok(added, "outputs come with the slice that is furthest");
+    ok(done, "every slice goes through the samples for itself");
+    ok(chunk, "nothing ends while a slice is under way");
     is_int(replay->steps[schedule.n_steps - 1].after_bytes, 0, "and nothing is left");
     vbs_replay_free(replay);
 }
@@ -250,11 +251,11 @@ static void test_chunks(const struct vbs_profile *profile)
     static const struct vbs_step STEPS[] = {KEEP(1, 100), RUN(1, 1), RUN(2, 1), LOAD(3, 60),
                                             RUN(3, 1),    RUN(1, 1), RUN(2, 1), RUN(3, 1)};
     static const struct vbs_step AHEAD[] = {
-        KEEP(1, 100),         KEEP(3, 60),          RUN(1, 1), RUN(2, 1), RUN(3, 1),
-        RUN_PART(1, 1, 1, 2), RUN_PART(1, 1, 2, 2), RUN(2, 1), RUN(3, 1)};
+        KEEP(1, 100),          KEEP(3, 60),           RUN(1, 1), RUN(2, 1), RUN(3, 1),
+        RUN_SLICE(1, 1, 1, 2), RUN_SLICE(1, 1, 2, 2), RUN(2, 1), RUN(3, 1)};
     static const struct vbs_step OVER[] = {
-        KEEP(1, 100), KEEP(3, 60),          RUN(1, 1), RUN(2, 1), RUN_PART(1, 1, 1, 2),
-        RUN(3, 1),    RUN_PART(1, 1, 2, 2), RUN(2, 1), RUN(3, 1)};
+        KEEP(1, 100), KEEP(3, 60),           RUN(1, 1), RUN(2, 1), RUN_SLICE(1, 1, 1, 2),
+        RUN(3, 1),    RUN_SLICE(1, 1, 2, 2), RUN(2, 1), RUN(3, 1)};
     struct vbs_schedule schedule = weights_schedule(2, STEPS, COUNT(STEPS));
     struct vbs_replay *replay = replay_steps("a stall", profile, &schedule);
 
@@ -265,17 +266,17 @@ static void test_chunks(const struct vbs_profile *profile)
            "a chunk waits for its weights, the next does not");
     vbs_replay_free(replay);
     schedule = weights_schedule(2, AHEAD, COUNT(AHEAD));
-    replay = replay_steps("chunks of parts", profile, &schedule);
+    replay = replay_steps("chunks of slices", profile, &schedule);
     if (replay)
         ok(replay->latency_us == 15 && replay->steps[5].chunk == 2 &&
                replay->steps[5].wait_us == 2.5,
-           "a chunk may be taken in parts");
+           "a chunk may run in slices");
     vbs_replay_free(replay);
     schedule = weights_schedule(2, OVER, COUNT(OVER));
     replay = replay_steps("one chunk", profile, &schedule);
     if (replay)
         ok(replay->latency_us == 30 && replay->steps[8].chunk == 1,
-           "a part that is ahead keeps the chunk going");
+           "a slice that is ahead keeps the chunk going");
     vbs_replay_free(replay);
 }
 
@@ -290,24 +291,24 @@ static void test_forms(const struct vbs_profile *profile)
     both[0] = BOTH[4];
     memcpy(both + 1, BOTH, 4 * sizeof *both);
     memcpy(both + 5, BOTH + 5, 2 * sizeof *both);
-    CASE("each form is a copy of its own", profile, 2, both, {0, 0, 60}, {0, 11, 160},
+    CASE("each packed format is a copy of its own", profile, 2, both, {0, 0, 60}, {0, 11, 160},
          {11, 23, 270}, {23, 28, 284}, {28, 33, 294}, {33, 39, 330}, {39, 53, 320});
 }
 
-/* Steps of another number of parts may follow where none is ahead; also with weights excluded. */
+/* Steps of another number of slices may follow where none is ahead; also with weights excluded. */
 static void test_excluded(const struct vbs_profile *profile)
 {
     static const struct vbs_step STEPS[] = {
-        RUN_PART(1, 1, 2, 2), RUN_PART(1, 1, 1, 2), RUN_PART(1, 1, 1, 3), RUN_PART(1, 1, 2, 3),
-        RUN_PART(1, 1, 3, 3), RUN_PART(2, 2, 1, 1), RUN_PART(3, 1, 1, 1), RUN(3, 1)};
+        RUN_SLICE(1, 1, 2, 2), RUN_SLICE(1, 1, 1, 2), RUN_SLICE(1, 1, 1, 3), RUN_SLICE(1, 1, 2, 3),
+        RUN_SLICE(1, 1, 3, 3), RUN_SLICE(2, 2, 1, 1), RUN_SLICE(3, 1, 1, 1), RUN(3, 1)};
     struct vbs_schedule schedule = weights_schedule(2, STEPS, COUNT(STEPS));
     struct vbs_replay *replay;
 
     schedule.weights = VBS_WEIGHTS_EXCLUDED;
-    replay = replay_steps("parts without weights", profile, &schedule);
+    replay = replay_steps("slices without weights", profile, &schedule);
     if (!replay)
         return;
-    is_near(replay->time_us, 30, 1e-12, "parts are taken with weights excluded as well");
+    is_near(replay->time_us, 30, 1e-12, "slices are taken with weights excluded as well");
     ok(replay->steps[4].weight_bytes == 0 && replay->peak_bytes == 60 && replay->copy_us == 0 &&
            replay->compute_us == replay->time_us,
        "  which then count nowhere");
@@ -336,7 +337,7 @@ static void test_channels(const struct vbs_profile *profile)
     vbs_replay_free(replay);
 }
 
-/* Loads from the last part to the first, with holes and back again, at length. */
+/* Loads from the last slice to the first, with holes and back again, at length. */
 static void test_many_parts(const struct vbs_profile *profile)
 {
     enum { N = 60 };
@@ -349,20 +350,20 @@ static void test_many_parts(const struct vbs_profile *profile)
     steps[n++] = (struct vbs_step)RUN(1, 1);
     steps[n++] = (struct vbs_step)RUN(2, 1);
     for (int p = N; p >= 1; p--)
-        steps[n++] = (struct vbs_step)LOAD_PART(3, p, N, 1);
+        steps[n++] = (struct vbs_step)LOAD_SLICE(3, p, N, 1);
     steps[n++] = (struct vbs_step)RUN(3, 1);
     for (int p = 2; p <= N; p += 2)
-        steps[n++] = (struct vbs_step)DROP_PART(3, p, N, 1);
+        steps[n++] = (struct vbs_step)EVICT_SLICE(3, p, N, 1);
     for (int p = 2; p <= N; p += 2)
-        steps[n++] = (struct vbs_step)LOAD_PART(3, p, N, 1);
+        steps[n++] = (struct vbs_step)LOAD_SLICE(3, p, N, 1);
     steps[n++] = (struct vbs_step)RUN(1, 1);
     steps[n++] = (struct vbs_step)RUN(2, 1);
     steps[n++] = (struct vbs_step)RUN(3, 1);
     schedule = weights_schedule(2, steps, n);
-    replay = replay_steps("many parts", profile, &schedule);
+    replay = replay_steps("many slices", profile, &schedule);
     if (!replay)
         return;
-    is_int(replay->copied_bytes, 90, "parts come and go in any order");
+    is_int(replay->copied_bytes, 90, "slices come and go in any order");
     /* 5 + 3 us, 60 copies of 1.1 us, 7 us, 30 copies, 7 us: the second round computes beside */
     is_near(replay->time_us, 8 + 66 + 7 + 33 + 7, 1e-9, "  and steps wait for the last of them");
     vbs_replay_free(replay);

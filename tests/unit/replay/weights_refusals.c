@@ -1,4 +1,4 @@
-/* Schedules with weights included, or parts, that the replay refuses, and what it says. */
+/* Schedules with weights included, or slices, that the replay refuses, and what it says. */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 
@@ -29,105 +29,107 @@ static const struct refusal REFUSALS[] = {
     {"weights that were never loaded",
      1,
      {RUN(1, 1)},
-     "step 1 of 1, layer 1 'L1' at batch 1: its weights are not all there"},
-    {"weights of which a part is missing",
+     "step 1 of 1, layer 1 'L1' at batch 1: its weights are not all in memory"},
+    {"weights of which a slice is missing",
      2,
-     {LOAD_PART(1, 1, 2, 50), RUN(1, 1)},
-     "step 2 of 2, layer 1 'L1' at batch 1: its weights are not all there"},
-    {"the wrong part",
+     {LOAD_SLICE(1, 1, 2, 50), RUN(1, 1)},
+     "step 2 of 2, layer 1 'L1' at batch 1: its weights are not all in memory"},
+    {"the wrong slice",
      2,
-     {LOAD_PART(1, 1, 2, 50), RUN_PART(1, 1, 2, 2)},
-     "step 2 of 2, layer 1 'L1' at batch 1, part 2 of 2: its weights are not all there"},
-    {"weights of another form",
+     {LOAD_SLICE(1, 1, 2, 50), RUN_SLICE(1, 1, 2, 2)},
+     "step 2 of 2, layer 1 'L1' at batch 1, slice 2 of 2: its weights are not all in memory"},
+    {"weights of another packed format",
      2,
      {LOAD(1, 100), RUN_BY(1, 1, WIDE)},
-     "step 2 of 2, layer 1 'L1' at batch 1: its weights are not all there"},
-    {"weights that were dropped",
+     "step 2 of 2, layer 1 'L1' at batch 1: its weights are not all in memory"},
+    {"weights that were evicted",
      3,
-     {LOAD(1, 100), DROP_PART(1, 2, 2, 50), RUN(1, 1)},
-     "step 3 of 3, layer 1 'L1' at batch 1: its weights are not all there"},
-    {"a hole between two parts",
+     {LOAD(1, 100), EVICT_SLICE(1, 2, 2, 50), RUN(1, 1)},
+     "step 3 of 3, layer 1 'L1' at batch 1: its weights are not all in memory"},
+    {"a hole between two slices",
      3,
-     {LOAD_PART(1, 1, 4, 25), LOAD_PART(1, 3, 4, 25), RUN_PART(1, 1, 1, 2)},
-     "step 3 of 3, layer 1 'L1' at batch 1, part 1 of 2: its weights are not all there"},
+     {LOAD_SLICE(1, 1, 4, 25), LOAD_SLICE(1, 3, 4, 25), RUN_SLICE(1, 1, 1, 2)},
+     "step 3 of 3, layer 1 'L1' at batch 1, slice 1 of 2: its weights are not all in memory"},
     {"a second load",
      2,
      {LOAD(1, 100), LOAD(1, 100)},
-     "step 2 of 2, load of layer 1 'L1': weights are loaded that are there"},
+     "step 2 of 2, load of layer 1 'L1': weights are loaded that are already in memory"},
     {"a load that overlaps",
      2,
-     {LOAD_PART(1, 2, 4, 25), LOAD_PART(1, 1, 2, 50)},
-     "step 2 of 2, load of layer 1 'L1', part 1 of 2: weights are loaded that are there"},
+     {LOAD_SLICE(1, 2, 4, 25), LOAD_SLICE(1, 1, 2, 50)},
+     "step 2 of 2, load of layer 1 'L1', slice 1 of 2: weights are loaded that are already in "
+     "memory"},
     {"a load inside what is there",
      2,
-     {KEEP(1, 100), LOAD_PART(1, 2, 4, 25)},
-     "step 2 of 2, load of layer 1 'L1', part 2 of 4: weights are loaded that are there"},
-    {"a drop of nothing",
+     {KEEP(1, 100), LOAD_SLICE(1, 2, 4, 25)},
+     "step 2 of 2, load of layer 1 'L1', slice 2 of 4: weights are loaded that are already in "
+     "memory"},
+    {"an eviction of nothing",
      1,
-     {DROP(1, 100)},
-     "step 1 of 1, drop of layer 1 'L1': weights are dropped that are not there"},
-    {"a drop of more than there is",
+     {EVICT(1, 100)},
+     "step 1 of 1, eviction of layer 1 'L1': weights are evicted that are not in memory"},
+    {"an eviction of more than is loaded",
      2,
-     {LOAD_PART(1, 1, 2, 50), DROP(1, 100)},
-     "step 2 of 2, drop of layer 1 'L1': weights are dropped that are not there"},
+     {LOAD_SLICE(1, 1, 2, 50), EVICT(1, 100)},
+     "step 2 of 2, eviction of layer 1 'L1': weights are evicted that are not in memory"},
     {"another size than the profile's",
      1,
      {LOAD(1, 99)},
      "step 1 of 1, load of layer 1 'L1': says 99 bytes, the profile 100"},
-    {"another size of a part",
+    {"another size of a slice",
      1,
-     {LOAD_PART(1, 2, 3, 33)},
-     "step 1 of 1, load of layer 1 'L1', part 2 of 3: says 33 bytes, the profile 25"},
-    {"another size of a drop",
+     {LOAD_SLICE(1, 2, 3, 33)},
+     "step 1 of 1, load of layer 1 'L1', slice 2 of 3: says 33 bytes, the profile 25"},
+    {"another size of an eviction",
      2,
-     {LOAD(1, 100), DROP_PART(1, 2, 2, 51)},
-     "step 2 of 2, drop of layer 1 'L1', part 2 of 2: says 51 bytes, the profile 50"},
-    {"more parts than channels",
+     {LOAD(1, 100), EVICT_SLICE(1, 2, 2, 51)},
+     "step 2 of 2, eviction of layer 1 'L1', slice 2 of 2: says 51 bytes, the profile 50"},
+    {"more slices than channels",
      1,
-     {LOAD_PART(1, 2, 5, 25)},
-     "step 1 of 1, load of layer 1 'L1', part 2 of 5: nothing is left for some part: the layer has "
+     {LOAD_SLICE(1, 2, 5, 25)},
+     "step 1 of 1, load of layer 1 'L1', slice 2 of 5: some slice would be empty: the layer has "
      "4 "
      "channels and 100 bytes of weights"},
-    {"more parts than bytes",
+    {"more slices than bytes",
      1,
-     {LOAD_PART(3, 61, 61, 1)},
-     "step 1 of 1, load of layer 3 'L3', part 61 of 61: nothing is left for some part: the layer "
+     {LOAD_SLICE(3, 61, 61, 1)},
+     "step 1 of 1, load of layer 3 'L3', slice 61 of 61: some slice would be empty: the layer "
      "has 0 "
      "channels and 60 bytes of weights"},
-    {"a step on a part that is empty",
+    {"a step on a slice that is empty",
      3,
-     {KEEP(1, 100), RUN(1, 1), RUN_PART(2, 1, 1, 4)},
-     "step 3 of 3, layer 2 'L2' at batch 1, part 1 of 4: nothing is left for some part: the layer "
+     {KEEP(1, 100), RUN(1, 1), RUN_SLICE(2, 1, 1, 4)},
+     "step 3 of 3, layer 2 'L2' at batch 1, slice 1 of 4: some slice would be empty: the layer "
      "has 3 "
      "channels and 0 bytes of weights"},
-    {"part 0",
+    {"slice 0",
      1,
-     {LOAD_PART(1, 0, 2, 50)},
-     "step 1 of 1, load of layer 1 'L1', part 0 of 2: there is no part 0 of 2"},
-    {"a part behind the last",
+     {LOAD_SLICE(1, 0, 2, 50)},
+     "step 1 of 1, load of layer 1 'L1', slice 0 of 2: there is no slice 0 of 2"},
+    {"a slice behind the last",
      1,
-     {LOAD_PART(1, 3, 2, 50)},
-     "step 1 of 1, load of layer 1 'L1', part 3 of 2: there is no part 3 of 2"},
-    {"more parts than any layer may have",
+     {LOAD_SLICE(1, 3, 2, 50)},
+     "step 1 of 1, load of layer 1 'L1', slice 3 of 2: there is no slice 3 of 2"},
+    {"more slices than any layer may have",
      1,
-     {LOAD_PART(1, 1, VBS_MAX_PARTS + 1, 50)},
-     "step 1 of 1, load of layer 1 'L1', part 1 of 1048577: there is no part 1 of 1048577"},
-    {"a negative number of parts",
+     {LOAD_SLICE(1, 1, VBS_MAX_PARTS + 1, 50)},
+     "step 1 of 1, load of layer 1 'L1', slice 1 of 1048577: there is no slice 1 of 1048577"},
+    {"a negative number of slices",
      1,
-     {LOAD_PART(1, 1, -2, 50)},
-     "step 1 of 1, load of layer 1 'L1': there is no part 1 of -2"},
-    {"a step on a part that is not",
+     {LOAD_SLICE(1, 1, -2, 50)},
+     "step 1 of 1, load of layer 1 'L1': there is no slice 1 of -2"},
+    {"a step on a slice that is not",
      2,
-     {KEEP(1, 100), RUN_PART(1, 1, 3, 2)},
-     "step 2 of 2, layer 1 'L1' at batch 1, part 3 of 2: there is no part 3 of 2"},
-    {"a form that is not",
+     {KEEP(1, 100), RUN_SLICE(1, 1, 3, 2)},
+     "step 2 of 2, layer 1 'L1' at batch 1, slice 3 of 2: there is no slice 3 of 2"},
+    {"a packed format that the profile does not have",
      1,
      {LOAD_FORM(1, 3, 100)},
-     "step 1 of 1, load of layer 1 'L1': the profile has no weights of form 3"},
+     "step 1 of 1, load of layer 1 'L1': the profile has no weights in packed format 3"},
     {"a layer without weights",
      1,
      {LOAD(2, 10)},
-     "step 1 of 1, load of layer 2 'L2': the profile has no weights of form 0"},
+     "step 1 of 1, load of layer 2 'L2': the profile has no weights in packed format 0"},
     {"a layer that is not", 1, {LOAD(4, 10)}, "step 1 of 1: the profile has no layer 4"},
     {"an operation that is not",
      1,
@@ -145,36 +147,36 @@ static const struct refusal REFUSALS[] = {
      2,
      {LOAD_FORM(1, FAR, 400),
       {.layer = 1, .batch = 1, .algorithm = FAR, .slice = 1, .n_slices = 2}},
-     "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer cannot be taken in parts with "
+     "step 2 of 2, layer 1 'L1' at batch 1, slice 1 of 2: the layer cannot run in slices with "
      "algorithm 'far'"},
-    {"another number of parts while one is ahead",
+    {"another number of slices while one is ahead",
      3,
-     {KEEP(1, 100), RUN_PART(1, 1, 1, 2), RUN_PART(1, 1, 2, 4)},
-     "step 3 of 3, layer 1 'L1' at batch 1, part 2 of 4: the layer is taken in 4 parts while, of "
-     "2, one is ahead of another"},
-    {"the whole while a part is ahead",
+     {KEEP(1, 100), RUN_SLICE(1, 1, 1, 2), RUN_SLICE(1, 1, 2, 4)},
+     "step 3 of 3, layer 1 'L1' at batch 1, slice 2 of 4: the layer runs in another number of "
+     "slices while one of its 2 slices is ahead of another"},
+    {"the whole while a slice is ahead",
      3,
-     {KEEP(1, 100), RUN_PART(1, 1, 1, 2), RUN(1, 1)},
-     "step 3 of 3, layer 1 'L1' at batch 1: the layer is taken in 1 part while, of 2, one is "
+     {KEEP(1, 100), RUN_SLICE(1, 1, 1, 2), RUN(1, 1)},
+     "step 3 of 3, layer 1 'L1' at batch 1: the layer runs whole while one of its 2 slices is "
      "ahead of another"},
-    {"a part that runs past the request",
+    {"a slice that runs past the request",
      4,
-     {KEEP(1, 100), RUN_PART(1, 2, 1, 2), RUN_PART(1, 1, 2, 2), RUN_PART(1, 1, 1, 2)},
-     "step 4 of 4, layer 1 'L1' at batch 1, part 1 of 2: runs past the request; the layer has "
+     {KEEP(1, 100), RUN_SLICE(1, 2, 1, 2), RUN_SLICE(1, 1, 2, 2), RUN_SLICE(1, 1, 1, 2)},
+     "step 4 of 4, layer 1 'L1' at batch 1, slice 1 of 2: runs past the request; the layer has "
      "finished 2 of 2 samples"},
-    {"samples that one part has not done",
+    {"samples that one slice has not done",
      4,
-     {KEEP(1, 100), RUN_PART(1, 2, 1, 2), RUN_PART(1, 1, 2, 2), RUN(2, 2)},
+     {KEEP(1, 100), RUN_SLICE(1, 2, 1, 2), RUN_SLICE(1, 1, 2, 2), RUN(2, 2)},
      "step 4 of 4, layer 2 'L2' at batch 2: reads up to sample 2 of layer 1 'L1', which has "
      "finished 1"},
-    {"a part that is not finished",
+    {"a slice that is not finished",
      5,
-     {KEEP(1, 100), KEEP(3, 60), RUN(1, 2), RUN_PART(2, 2, 1, 2), RUN_PART(2, 1, 2, 2)},
+     {KEEP(1, 100), KEEP(3, 60), RUN(1, 2), RUN_SLICE(2, 2, 1, 2), RUN_SLICE(2, 1, 2, 2)},
      "after the last step layer 2 'L2' has finished 1 of 2 samples"},
     {"residents that are gone",
      6,
-     {KEEP(1, 100), KEEP(3, 60), RUN(1, 2), DROP_PART(1, 4, 4, 25), RUN(2, 2), RUN(3, 2)},
-     "step 1 of 6, load of layer 1 'L1': weights that are resident are not there after the last "
+     {KEEP(1, 100), KEEP(3, 60), RUN(1, 2), EVICT_SLICE(1, 4, 4, 25), RUN(2, 2), RUN(3, 2)},
+     "step 1 of 6, load of layer 1 'L1': resident weights are not in memory after the last "
      "step"},
 };
 
@@ -190,13 +192,13 @@ static void test_refusals(const struct vbs_profile *profile)
 static void test_other_refusals(const struct vbs_profile *profile)
 {
     static const struct vbs_step ONE[] = {LOAD(1, 100)};
-    static const struct vbs_step PARTS[] = {KEEP(1, 100), RUN(1, 1), RUN_PART(2, 1, 1, 3)};
+    static const struct vbs_step SLICES[] = {KEEP(1, 100), RUN(1, 1), RUN_SLICE(2, 1, 1, 3)};
     struct vbs_profile *in_place = weights_chain(3, true);
-    struct vbs_schedule schedule = weights_schedule(1, PARTS, COUNT(PARTS));
+    struct vbs_schedule schedule = weights_schedule(1, SLICES, COUNT(SLICES));
 
-    check_refusal(in_place, &schedule, "a layer in place is not taken in parts",
-                  "step 3 of 3, layer 2 'L2' at batch 1, part 1 of 3: the layer cannot be taken in "
-                  "parts with algorithm 'default'");
+    check_refusal(in_place, &schedule, "a layer in place does not run in slices",
+                  "step 3 of 3, layer 2 'L2' at batch 1, slice 1 of 3: the layer cannot run in "
+                  "slices with algorithm 'default'");
     schedule = weights_schedule(1, ONE, 1);
     schedule.copy.source = NULL;
     check_refusal(profile, &schedule, "a load from nowhere",
@@ -218,14 +220,14 @@ static void test_other_refusals(const struct vbs_profile *profile)
     vbs_profile_free(in_place);
 }
 
-/* Rows that say in how many parts they run. */
+/* Rows that say in how many slices they run. */
 static void test_parts_that_rows_say(void)
 {
     static const char TEXT[] =
         "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
         "in_place,channels,packed_bytes,form,parts\n"
         "1,L1,conv,0,1,default,4,1,1,1,8,0,8,8,0,1\n1,L1,conv,0,1,wide,4,1,1,1,8,0,8,8,0,4\n";
-    static const struct vbs_step NEVER[] = {KEEP(1, 8), RUN_PART(1, 1, 1, 2)};
+    static const struct vbs_step NEVER[] = {KEEP(1, 8), RUN_SLICE(1, 1, 1, 2)};
     static const struct vbs_step OTHER[] = {
         KEEP(1, 8), {.layer = 1, .batch = 1, .algorithm = WIDE, .slice = 1, .n_slices = 2}};
     static const struct vbs_step EMPTY[] = {
@@ -235,19 +237,19 @@ static void test_parts_that_rows_say(void)
     struct vbs_ctx ctx = {0};
 
     if (!ok(vbs_profile_parse_csv(&ctx, "said", TEXT, sizeof TEXT - 1, &profile) == VBS_OK,
-            "rows say their parts: %s", ctx.detail))
+            "rows say their slices: %s", ctx.detail))
         return;
-    check_refusal(profile, &schedule, "parts of what never runs so",
-                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer cannot be taken in "
-                  "parts with algorithm 'default'");
+    check_refusal(profile, &schedule, "slices of what never runs so",
+                  "step 2 of 2, layer 1 'L1' at batch 1, slice 1 of 2: the layer cannot run in "
+                  "slices with algorithm 'default'");
     schedule = weights_schedule(1, OTHER, 2);
-    check_refusal(profile, &schedule, "other parts than it was measured in",
-                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 2: the layer runs whole or in 4 "
-                  "parts with algorithm 'wide'");
+    check_refusal(profile, &schedule, "other slices than it was measured in",
+                  "step 2 of 2, layer 1 'L1' at batch 1, slice 1 of 2: the layer runs whole or in "
+                  "4 slices with algorithm 'wide'");
     schedule = weights_schedule(1, EMPTY, 2);
-    check_refusal(profile, &schedule, "more parts than channels",
-                  "step 2 of 2, layer 1 'L1' at batch 1, part 1 of 9: nothing is left for some "
-                  "part: the layer has 8 channels and 8 bytes of weights");
+    check_refusal(profile, &schedule, "more slices than channels",
+                  "step 2 of 2, layer 1 'L1' at batch 1, slice 1 of 9: some slice would be empty: "
+                  "the layer has 8 channels and 8 bytes of weights");
     vbs_profile_free(profile);
 }
 
