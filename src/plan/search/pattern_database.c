@@ -5,44 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum vbs_status build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                             int64_t *const *layer_to_go,
-                             const struct vbs_pattern_database *databases, int n_databases,
-                             const struct vbs_search_limits *limits,
+static enum vbs_status build(struct vbs_ctx *ctx, const struct vbs_pattern_request *request,
                              struct vbs_pattern_database *database, enum vbs_found *found)
 {
-    struct vbs_lattice lattice = *all;
+    struct vbs_lattice lattice = *request->all;
     struct vbs_heuristic heuristic;
     enum vbs_status status =
-        vbs_order_ideals_project(ctx, all->ideals, database->layers, &database->ideals);
+        vbs_order_ideals_project(ctx, request->all->ideals, database->layers, &database->ideals);
 
     lattice.ideals = &database->ideals;
     if (status == VBS_OK)
-        status = vbs_heuristic_init(ctx, &heuristic, &lattice, database->layers, layer_to_go,
-                                    databases, n_databases);
+        status = vbs_heuristic_init(ctx, &heuristic, &lattice, database->layers,
+                                    request->layer_to_go, request->databases, request->n_databases);
     if (status != VBS_OK)
         return status;
-    status = vbs_search_run(ctx, &heuristic, NULL, NULL, limits, &database->search, found);
+    status =
+        vbs_search_run(ctx, &heuristic, NULL, NULL, &request->limits, &database->search, found);
     vbs_heuristic_clear(&heuristic);
     return status;
 }
 
-enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                                           const uint64_t *layers, int64_t *const *layer_to_go,
-                                           const struct vbs_pattern_database *databases,
-                                           int n_databases, const struct vbs_search_limits *limits,
+enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx,
+                                           const struct vbs_pattern_request *request,
                                            struct vbs_pattern_database *database,
                                            enum vbs_found *found)
 {
-    size_t bytes = (size_t)all->ideals->n_words * sizeof *layers;
+    size_t bytes = (size_t)request->all->ideals->n_words * sizeof *request->layers;
     enum vbs_status status;
 
     *database = (struct vbs_pattern_database){.layers = malloc(bytes)};
     *found = VBS_FOUND_OUT;
     if (!database->layers)
         return vbs_no_memory(ctx);
-    memcpy(database->layers, layers, bytes);
-    status = build(ctx, all, layer_to_go, databases, n_databases, limits, database, found);
+    memcpy(database->layers, request->layers, bytes);
+    status = build(ctx, request, database, found);
     if (status != VBS_OK || *found != VBS_FOUND)
         vbs_pattern_database_clear(database);
     return status;

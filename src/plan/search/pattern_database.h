@@ -14,12 +14,19 @@ struct vbs_pattern_database {
     struct vbs_state_search search; /* of the projection */
 };
 
-/* Builds the pattern of some layers, led by patterns of fewer (any may be given). limits are for
- * the time of its layers alone. Cleared unless *found is VBS_FOUND. */
-enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx, const struct vbs_lattice *all,
-                                           const uint64_t *layers, int64_t *const *layer_to_go,
-                                           const struct vbs_pattern_database *databases,
-                                           int n_databases, const struct vbs_search_limits *limits,
+/* Which pattern to build. All that it points to is borrowed. */
+struct vbs_pattern_request {
+    const struct vbs_lattice *all;                /* of the whole problem */
+    const uint64_t *layers;                       /* of the pattern */
+    int64_t *const *layer_to_go;                  /* [n_layers] as vbs_task_to_go gives them */
+    const struct vbs_pattern_database *databases; /* [n_databases] of fewer layers: they lead */
+    int n_databases;                              /* any of that problem and budget */
+    struct vbs_search_limits limits;              /* for the time of the pattern's layers alone */
+};
+
+/* Builds the pattern that request describes. Cleared unless *found is VBS_FOUND. */
+enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx,
+                                           const struct vbs_pattern_request *request,
                                            struct vbs_pattern_database *database,
                                            enum vbs_found *found) VBS_MUST_CHECK;
 void vbs_pattern_database_clear(struct vbs_pattern_database *database);

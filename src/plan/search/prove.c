@@ -272,10 +272,14 @@ static enum vbs_status search_pair(struct prover *at, int g, int h,
 {
     const struct group *a = &at->groups[g], *b = &at->groups[h];
     int64_t rest = groups_ticks(at) - a->start_ticks - b->start_ticks;
-    struct vbs_search_limits limits = {.below_ticks = ceiling(at) - rest,
-                                       .max_states = at->max_states,
-                                       .until = at->limits->until};
     uint64_t *layers = calloc((size_t)at->lattice.ideals->n_words, sizeof *layers);
+    struct vbs_pattern_request request = {.all = &at->lattice,
+                                          .layers = layers,
+                                          .layer_to_go = at->layer_to_go,
+                                          .databases = at->others,
+                                          .limits = {.below_ticks = ceiling(at) - rest,
+                                                     .max_states = at->max_states,
+                                                     .until = at->limits->until}};
     struct vbs_pattern_database database;
     enum vbs_found found;
     enum vbs_status status;
@@ -284,8 +288,8 @@ static enum vbs_status search_pair(struct prover *at, int g, int h,
         return vbs_no_memory(at->ctx);
     join_layers(at, layers, a->layers);
     join_layers(at, layers, b->layers);
-    status = vbs_pattern_database_build(at->ctx, &at->lattice, layers, at->layer_to_go, at->others,
-                                        gather_databases(at), &limits, &database, &found);
+    request.n_databases = gather_databases(at);
+    status = vbs_pattern_database_build(at->ctx, &request, &database, &found);
     free(layers);
     if (status != VBS_OK)
         return status;

@@ -53,8 +53,8 @@ static void check(struct subject *subject, enum property property, bool holds)
 static void check_order(struct subject *subject)
 {
     const struct vbs_order_ideals *ideals = &subject->states.ideals;
-    bool rises = ideals->n_done[0] == 0 &&
-                 ideals->n_done[ideals->n - 1] == subject->states.task.n_layers;
+    bool rises =
+        ideals->n_done[0] == 0 && ideals->n_done[ideals->n - 1] == subject->states.task.n_layers;
 
     for (int p = 0; p < ideals->n; p++)
         rises = rises && ideals->n_done[p] == __builtin_popcountll(ideals->done[p]) &&
@@ -214,21 +214,26 @@ static bool add_pattern(struct subject *subject, uint64_t layers, int64_t below_
                         struct databases *databases)
 {
     struct lattice_states *states = &subject->states;
-    struct vbs_search_limits limits = {
-        .below_ticks = below_ticks - alone_ticks(states, states->all_layers & ~layers),
-        .max_states = 1000000,
-        .until = HUGE_VAL};
+    struct vbs_pattern_request request = {
+        .all = &states->lattice,
+        .layers = &layers,
+        .layer_to_go = states->to_go,
+        .databases = databases->list,
+        .n_databases = databases->n,
+        .limits = {.below_ticks = below_ticks - alone_ticks(states, states->all_layers & ~layers),
+                   .max_states = 1000000,
+                   .until = HUGE_VAL}};
     enum vbs_found found;
     enum vbs_status status =
-        vbs_pattern_database_build(NULL, &states->lattice, &layers, states->to_go, databases->list,
-                                   databases->n, &limits, &databases->list[databases->n], &found);
+        vbs_pattern_database_build(NULL, &request, &databases->list[databases->n], &found);
 
     databases->n += status == VBS_OK && found == VBS_FOUND;
     return status == VBS_OK && found != VBS_FOUND_OUT;
 }
 
 /* Two patterns of disjoint sets, then now and then one of both in their place. */
-static bool build_patterns(struct subject *subject, int64_t below_ticks, struct databases *databases)
+static bool build_patterns(struct subject *subject, int64_t below_ticks,
+                           struct databases *databases)
 {
     uint64_t first = random_layers(subject, subject->states.all_layers);
     uint64_t second = random_layers(subject, subject->states.all_layers & ~first);
