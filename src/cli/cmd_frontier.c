@@ -180,9 +180,9 @@ static void print_head(const struct curve *curve)
 static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
 {
     static const struct cli_column COLUMNS[] = {
-        {"bytes", true}, {"memory", true}, {"ms/sample", true}, {"samples/s", true}};
+        {"bytes", true}, {"memory", true}, {"time/sample", true}, {"samples/s", true}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 4};
-    char bytes[24];
+    char bytes[24], time[32];
     enum vbs_status status;
 
     for (int i = 0; i < curve->frontier->n_points; i++) {
@@ -191,7 +191,8 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
         cli_table_add(&table, "%lld", (long long)numbers.memory_bytes);
         cli_table_add(&table, "%s", vbs_format_bytes(numbers.memory_bytes, bytes, sizeof bytes));
         if (numbers.feasible)
-            cli_table_add(&table, "%.4f", numbers.per_sample_us / 1e3);
+            cli_table_add(&table, "%s",
+                          cli_format_exact_time(numbers.per_sample_us, time, sizeof time));
         else
             cli_table_add(&table, "no plan");
         if (numbers.feasible && numbers.samples_per_s > 0)

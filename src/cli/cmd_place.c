@@ -5,20 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What was found, for people: the rows go to standard output. */
-static void report(struct cli *cli, const struct vbs_place_result *result)
+/* What was found, for people: the rows go to standard output. VBS_INTERRUPTED where a longer search
+ * may find more. */
+static enum vbs_status report(struct cli *cli, const struct vbs_place_result *result)
 {
     double above = (double)(result->height_bytes - result->load_bytes);
     char height[48], load[48];
-
-    if (result->interrupted)
-        cli_warn(cli, "interrupted: the lowest offsets found until then");
 
     cli_note(cli, "%s high%s, %.2f%% above the load of %s",
              vbs_format_exact(result->height_bytes, height, sizeof height),
              result->bound_bytes == result->height_bytes ? ", the least possible" : "",
              result->load_bytes ? 100 * above / (double)result->load_bytes : 0.0,
              vbs_format_exact(result->load_bytes, load, sizeof load));
+    if (!result->interrupted)
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, VBS_INTERRUPTED,
+                    "interrupted; the offsets are the lowest found so far, at most %.2f%% higher "
+                    "than the lowest possible",
+                    result->bound_bytes > 0
+                        ? 100 * (double)(result->height_bytes - result->bound_bytes) /
+                              (double)result->bound_bytes
+                        : 0.0);
 }
 
 static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity,
@@ -46,7 +53,7 @@ static enum vbs_status place(struct cli *cli, const char *path, int64_t capacity
     if (status == VBS_OK)
         status = vbs_place_csv_write(&cli->ctx, csv, result, "-");
     if (status == VBS_OK)
-        report(cli, result);
+        status = report(cli, result);
     vbs_place_free(result);
     vbs_place_csv_free(csv);
     return status;

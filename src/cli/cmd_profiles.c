@@ -367,9 +367,10 @@ static void add_best(struct cli_table *table, const struct vbs_profile *profile,
 {
     const struct vbs_profile_row *best = fastest(profile, layer, batch_index);
     double per_sample_us = best->time_us / profile->batches[batch_index];
+    char time[32];
 
     *total_us += per_sample_us;
-    cli_table_add(table, "%.1f", per_sample_us);
+    cli_table_add(table, "%s", cli_format_time(per_sample_us, time, sizeof time));
     cli_table_add(table, "%s", profile->algorithms[best->algorithm]);
     if (with_scratch)
         add_bytes(table, best->ws_bytes);
@@ -404,6 +405,7 @@ static void add_totals(struct cli_table *table, const struct vbs_profile *profil
                        const double totals_us[2], int n_shown)
 {
     int64_t weight_bytes = 0;
+    char time[32];
 
     for (int id = 1; id <= profile->n_layers; id++)
         weight_bytes += profile->layers[id].weight_bytes;
@@ -413,7 +415,7 @@ static void add_totals(struct cli_table *table, const struct vbs_profile *profil
         cli_table_add(table, "%s", "");
     add_bytes(table, weight_bytes);
     for (int i = 0; i < n_shown; i++) {
-        cli_table_add(table, "%.1f", totals_us[i]);
+        cli_table_add(table, "%s", cli_format_time(totals_us[i], time, sizeof time));
         cli_table_add(table, "%s", "");
     }
     cli_table_add(table, "%s", "");
@@ -427,23 +429,23 @@ static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *pro
     double totals_us[2] = {0, 0};
     char heading[40];
     const struct cli_column one[] = {
-        {"id", true},      {"name", false},      {"kind", false},
-        {"from", false},   {"out", true},        {"weights", true},
-        {"us at 1", true}, {"algorithm", false}, {"scratch", true},
+        {"id", true},        {"name", false},      {"kind", false},
+        {"from", false},     {"out", true},        {"weights", true},
+        {"time at 1", true}, {"algorithm", false}, {"scratch", true},
     };
     const struct cli_column two[] = {
-        {"id", true},    {"name", false},      {"kind", false},   {"from", false},
-        {"out", true},   {"weights", true},    {"us at 1", true}, {"algorithm", false},
+        {"id", true},    {"name", false},      {"kind", false},     {"from", false},
+        {"out", true},   {"weights", true},    {"time at 1", true}, {"algorithm", false},
         {heading, true}, {"algorithm", false}, {"scratch", true},
     };
     struct cli_table table = {.columns = last ? two : one,
                               .n_columns =
                                   last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
-    snprintf(heading, sizeof heading, "us at %d", profile->batches[last]);
+    snprintf(heading, sizeof heading, "time at %d", profile->batches[last]);
     cli_flow_begin(cli);
     print_head(profile, id);
-    printf("out, us: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
+    printf("out, time: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
            profile->batches[last]);
     cli_flow_end(cli);
     for (int layer = 1; layer <= profile->n_layers; layer++) {

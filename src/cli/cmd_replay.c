@@ -462,6 +462,10 @@ static enum vbs_status judge(struct cli *cli, const char *const *values,
         bounded.latency_us = limits->latency_us;
     if (status == VBS_OK)
         status = vbs_replay_run(&cli->ctx, profile, &bounded, limits->memory_bytes, true, &replay);
+    if (status == VBS_INVALID)
+        status = cli_fail_origin(cli, status, profile, schedule);
+    if (status == VBS_OK)
+        cli_warn_origin(cli, profile, schedule);
     if (status == VBS_OK)
         status =
             report(cli, values,
@@ -477,10 +481,6 @@ static enum vbs_status replay_file(struct cli *cli, const char *const *values,
     struct vbs_schedule *schedule = NULL;
     enum vbs_status status = vbs_schedule_read_json(&cli->ctx, path, &schedule);
 
-    if (status == VBS_OK && schedule->model[0] && profile->provenance.model[0] &&
-        strcmp(schedule->model, profile->provenance.model) != 0)
-        cli_warn(cli, "the schedule is for '%s', the profile of '%s'", schedule->model,
-                 profile->provenance.model);
     if (status == VBS_OK)
         status = judge(cli, values, profile, schedule, limits);
     vbs_schedule_free(schedule);

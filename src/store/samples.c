@@ -5,6 +5,7 @@
 #include "store/sql.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -15,24 +16,20 @@ struct vbs_store_samples {
     sqlite3_stmt *stmt;
     struct vbs_sample_source source;
     double *times_us;
-    int capacity;
+    int64_t capacity;
 };
 
-static enum vbs_status keep(struct vbs_ctx *ctx, struct vbs_store_samples *samples, int n,
-                            double time_us)
+/* Makes time_us the sample after the n that were read before. */
+static enum vbs_status append_time(struct vbs_ctx *ctx, struct vbs_store_samples *samples, int n,
+                                   double time_us)
 {
-    if (n == samples->capacity) {
-        int capacity = n > INT_MAX / 2 ? INT_MAX : n > 0 ? 2 * n : 64;
-        double *times_us =
-            n < INT_MAX ? realloc(samples->times_us, (size_t)capacity * sizeof *times_us) : NULL;
+    enum vbs_status status = n < INT_MAX ? vbs_grow(ctx, &samples->times_us, &samples->capacity,
+                                                    (int64_t)n + 1, sizeof time_us)
+                                         : vbs_no_memory(ctx);
 
-        if (!times_us)
-            return vbs_no_memory(ctx);
-        samples->times_us = times_us;
-        samples->capacity = capacity;
-    }
-    samples->times_us[n] = time_us;
-    return VBS_OK;
+    if (status == VBS_OK)
+        samples->times_us[n] = time_us;
+    return status;
 }
 
 static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, int batch,
@@ -48,7 +45,7 @@ static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, in
     while (status == VBS_OK && row) {
         status = vbs_sql_step(ctx, samples->store, stmt, &row);
         if (status == VBS_OK && row)
-            status = keep(ctx, samples, n++, sqlite3_column_double(stmt, 0));
+            status = append_time(ctx, samples, n++, sqlite3_column_double(stmt, 0));
     }
     sqlite3_reset(stmt); /* lets go of the store */
     if (status != VBS_OK)

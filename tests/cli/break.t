@@ -150,6 +150,43 @@ code=$?
     { [ ! -s out ] || grep -q 'planner optimal' out; }
 report $? "SIGINT ends a search, which gives its best schedule so far"
 
+# ends_at_key SAYING WHAT COMMAND...: on a terminal, Ctrl-C once the progress bar says SAYING, by
+# when there is a result. What the command prints goes to the file "found".
+ends_at_key()
+{
+    saying=$1 what=$2
+    shift 2
+    rm -f keys
+    mkfifo keys
+    : >out
+    TERM=xterm script -qec "env --default-signal=INT '$VBSLAB' $* >found; echo code \$?" /dev/null <keys >out 2>&1 &
+    pid=$!
+    exec 4>keys
+    for _ in $(seq 1200); do
+        grep -q "$saying" out && break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.05
+    done
+    printf '\003' >&4
+    wait $pid
+    exec 4>&-
+    tr -d '\r' <out | grep -q '^code 130$' && grep -q "interrupted; $what" out
+}
+
+if command -v script >/dev/null; then
+    ends_at_key 'search, gap' 'the schedule is the best so far, at most [0-9.]*% longer' \
+        plan "$ROOT/db/profiles/resnet-50-a.csv" --planner optimal --memory 20MiB --time-limit 600 &&
+        grep -q 'planner optimal' found
+    report $? "Ctrl-C on a terminal ends plan, which prints the best schedule and its gap"
+    ends_at_key 'searching for offsets' 'the offsets are the lowest found so far, at most [0-9.]*% higher' \
+        place "$ROOT/tests/data/placement/J.1048576.csv" --time-limit 600 &&
+        [ "$(wc -l <found)" -eq "$(wc -l <"$ROOT/tests/data/placement/J.1048576.csv")" ]
+    report $? "and place, which prints the lowest offsets"
+else
+    skip "Ctrl-C on a terminal in plan" "there is no script(1)"
+    skip "Ctrl-C on a terminal in place" "there is no script(1)"
+fi
+
 # Waiting for input ends too.
 mkfifo input
 env --default-signal=INT "$VBSLAB" plan - --planner fbs --memory 7 <input >out 2>err &

@@ -162,6 +162,26 @@ run weighted.csv copied.json --trace -
     [ "$(sed -n 6p out)" = '5,2,L2,1,default,0,19,26,10,5,0,175,0,0,1,26,compute,1,1,160' ]
 report $? 'a trace with loads'
 
+# --- a schedule that was planned from another profile ---
+
+{ echo '# backend: onednn'; echo '# device: the first machine'; echo '# threads: 2'; cat example.csv; } >first.csv
+sed -e 's/first machine/second machine/' -e '$s/,default,[0-9.]*,/,default,9,/' first.csv >second.csv
+sed 's/,default,/,winograd,/' second.csv >third.csv
+"$VBSLAB" plan first.csv --planner dp-vbs --memory 7 --request 2 --json first.json >out 2>err
+hash=$(sed -n 's/.*"profile": "\([0-9a-f]*\)".*/\1/p' first.json)
+origin="the schedule was planned from another profile: $hash, onednn on the first machine, threads 2"
+run first.csv first.json
+[ ${#hash} -eq 32 ] && [ $code -eq 0 ] && [ ! -s err ]
+report $? 'the profile that a schedule was planned from says nothing of it'
+run second.csv first.json
+[ $code -eq 0 ] && [ "$(cat err)" = "vbslab: replay: warning: $origin" ] && grep -q '^  fits     yes' out
+report $? 'another profile is said to be another, with the device of the first'
+run second.csv first.json --quiet
+[ $code -eq 0 ] && [ ! -s err ]
+report $? 'and not with --quiet'
+refuses 'a row that another profile does not have' 1 \
+    "the profile has no row with algorithm 'default'; $origin" third.csv first.json
+
 # --- what it refuses ---
 
 refuses 'a trace that cannot be written' 1 'no/trace.csv' example.csv good.json --trace no/trace.csv

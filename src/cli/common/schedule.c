@@ -354,8 +354,6 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
         compute_us += uses[k].time_us;
         n_loads += uses[k].n_loads;
     }
-    if (schedule->solver.interrupted)
-        cli_warn(cli, "interrupted: this is the best schedule that was found by then");
     cli_flow_begin(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
@@ -364,4 +362,59 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
     free(uses);
     return status;
+}
+
+/* ---- The profile that it was planned from ---- */
+
+#define SHOWN_DEVICE 80 /* characters of a device's name in a message */
+
+static bool has_other_origin(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
+{
+    char hash[VBS_PROFILE_HASH_SIZE];
+
+    if (!schedule->provenance.profile || !schedule->provenance.profile[0])
+        return false;
+    vbs_profile_hash(profile, hash);
+    return strcmp(schedule->provenance.profile, hash) != 0;
+}
+
+/* "the schedule was planned from another profile: 6f5c..., onednn on AMD EPYC, threads 2" */
+static void describe_origin(const struct vbs_schedule *schedule, char *line, size_t size)
+{
+    const char *backend = schedule->provenance.backend, *device = schedule->provenance.device;
+    char threads[32] = "";
+
+    if (schedule->provenance.threads > 0)
+        snprintf(threads, sizeof threads, ", threads %d", schedule->provenance.threads);
+    snprintf(line, size, "the schedule was planned from another profile: %.*s, %.20s on %.*s%s",
+             VBS_PROFILE_HASH_SIZE - 1, schedule->provenance.profile,
+             backend && backend[0] ? backend : "backend unknown", SHOWN_DEVICE,
+             device && device[0] ? device : "a device that is not named", threads);
+}
+
+void cli_warn_origin(struct cli *cli, const struct vbs_profile *profile,
+                     const struct vbs_schedule *schedule)
+{
+    const char *model = profile->provenance.model;
+    char line[320];
+
+    if (schedule->model[0] && model[0] && strcmp(schedule->model, model) != 0) {
+        cli_warn(cli, "the schedule is for '%s', the profile of '%s'", schedule->model, model);
+    } else if (has_other_origin(profile, schedule)) {
+        describe_origin(schedule, line, sizeof line);
+        cli_warn(cli, "%s", line);
+    }
+}
+
+enum vbs_status cli_fail_origin(struct cli *cli, enum vbs_status status,
+                                const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule)
+{
+    char detail[VBS_DETAIL_SIZE], line[320];
+
+    if (!has_other_origin(profile, schedule))
+        return status;
+    snprintf(detail, sizeof detail, "%s", vbs_detail(&cli->ctx));
+    describe_origin(schedule, line, sizeof line);
+    return vbs_fail(&cli->ctx, status, "%s; %s", detail, line);
 }

@@ -1,4 +1,4 @@
-/* A schedule as people read it. */
+/* A schedule as people read it, and the profile that it was planned from. */
 #ifndef VBS_CLI_COMMON_SCHEDULE_H
 #define VBS_CLI_COMMON_SCHEDULE_H
 
@@ -7,5 +7,16 @@
 /* Prints what a schedule predicts and what it does with each layer, to standard output. */
 enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *profile,
                                    const struct vbs_schedule *schedule) VBS_MUST_CHECK;
+
+/* Warns on standard error where the schedule names another model than the profile, or was planned
+ * from another profile, whose content hash and device it then says. */
+void cli_warn_origin(struct cli *cli, const struct vbs_profile *profile,
+                     const struct vbs_schedule *schedule);
+
+/* Of a schedule that the profile refused: adds to the detail of that failure that the schedule was
+ * planned from another profile, where it was. Returns status. */
+enum vbs_status cli_fail_origin(struct cli *cli, enum vbs_status status,
+                                const struct vbs_profile *profile,
+                                const struct vbs_schedule *schedule);
 
 #endif

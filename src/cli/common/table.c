@@ -1,6 +1,7 @@
 #include "cli/common/table.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 #include <limits.h>
@@ -25,17 +26,8 @@ static int width_of(const char *text)
 
 static bool reserve_cell(struct cli_table *table)
 {
-    int capacity = table->capacity ? 2 * table->capacity : 64;
-    char **cells;
-
-    if (table->n_cells < table->capacity)
-        return true;
-    cells = realloc(table->cells, (size_t)capacity * sizeof *cells);
-    if (!cells)
-        return false;
-    table->cells = cells;
-    table->capacity = capacity;
-    return true;
+    return vbs_grow(NULL, &table->cells, &table->capacity, (int64_t)table->n_cells + 1,
+                    sizeof *table->cells) == VBS_OK;
 }
 
 /* Text as it may reach a terminal; null when memory is out. */
@@ -236,7 +228,8 @@ static void clear_cells(struct cli_table *table)
         free(table->cells[i]);
     free(table->cells);
     table->cells = NULL;
-    table->n_cells = table->capacity = 0;
+    table->n_cells = 0;
+    table->capacity = 0;
 }
 
 enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)

@@ -18,7 +18,8 @@ struct cli_table {
     /* Bit i: column i is left out first where a terminal is too narrow: others say it too. */
     unsigned spare;
     char **cells; /* row by row */
-    int n_cells, capacity;
+    int n_cells;
+    int64_t capacity;
     bool failed; /* memory ran out; every later call does nothing */
 };
 

@@ -33,9 +33,11 @@ static enum vbs_status make_executor(struct run_job *job)
     struct vbs_exec_options options = exec_options(job);
     struct vbs_ctx *ctx = &job->cli->ctx;
     char detail[VBS_DETAIL_SIZE];
-    enum vbs_status status =
-        vbs_exec_place(ctx, job->profile, job->schedule, &options, &job->placement);
+    enum vbs_status status;
 
+    options.progress = cli_progress(job->cli);
+    status = vbs_exec_place(ctx, job->profile, job->schedule, &options, &job->placement);
+    cli_progress_end(job->cli);
     if (status != VBS_OK)
         return status;
     options.progress = cli_progress(job->cli);
@@ -86,10 +88,6 @@ static enum vbs_status read_schedule(struct run_job *job, const char *path)
     job->memory_bytes = job->schedule->memory_bytes;
     if (memory)
         status = vbs_parse_bytes(ctx, memory, &job->memory_bytes);
-    if (job->schedule->model[0] && job->profile->provenance.model[0] &&
-        strcmp(job->schedule->model, job->profile->provenance.model) != 0)
-        cli_warn(job->cli, "the schedule is for '%s', the profile of '%s'", job->schedule->model,
-                 job->profile->provenance.model);
     return status;
 }
 
@@ -132,6 +130,10 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
         status = check_weights(job);
     if (status == VBS_OK)
         status = judge_schedule(job);
+    if (status == VBS_INVALID && job->schedule)
+        status = cli_fail_origin(job->cli, status, job->profile, job->schedule);
+    if (status == VBS_OK)
+        cli_warn_origin(job->cli, job->profile, job->schedule);
     if (status == VBS_OK)
         status = run_take_data(job);
     if (status == VBS_OK)

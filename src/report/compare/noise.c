@@ -28,6 +28,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/grow.h"
 #include "report/compare/clocks.h"
 #include "report/compare/judge.h"
 #include "vbslab/measure.h"
@@ -75,7 +76,7 @@ struct vbs_noise {
     size_t *touched;         /* [n_rows] rows whose count is not 0 */
     const struct vbs_mix *last;
     double *scratch; /* of capacity samples */
-    int capacity;
+    int64_t capacity;
     bool from_samples, from_rows; /* which kinds of intervals were used */
     gsl_rng rng;
     struct vbs_arena arena;
@@ -226,14 +227,8 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise
                                &times_us, n);
     if (status != VBS_OK || *n == 0)
         return status;
-    if (*n > noise->capacity) {
-        double *scratch = realloc(noise->scratch, (size_t)*n * sizeof *scratch);
-
-        if (!scratch)
-            return vbs_no_memory(ctx);
-        noise->scratch = scratch;
-        noise->capacity = *n;
-    }
+    if ((status = vbs_grow(ctx, &noise->scratch, &noise->capacity, *n, sizeof *noise->scratch)))
+        return status;
     memcpy(noise->scratch, times_us, (size_t)*n * sizeof *times_us);
     gsl_sort(noise->scratch, 1, (size_t)*n);
     if (!are_of_row(noise->scratch, *n, place->row))
