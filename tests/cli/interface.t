@@ -80,8 +80,9 @@ plan_to by-id.json 3 --planner dp-vbs --memory 8MiB
 plan_to by-name.json squeezenet-v1.0 --planner dp-vbs --memory 8MiB
 "$VBSLAB" profiles export 3 three.csv && plan_to by-file.json three.csv --planner dp-vbs --memory 8MiB
 "$VBSLAB" plan - --planner dp-vbs --memory 8MiB --json - <three.csv >by-pipe.json
-cmp -s by-id.json by-name.json && cmp -s by-id.json by-file.json && cmp -s by-id.json by-pipe.json &&
-    [ -s by-id.json ]
+# A file has no number in the store; everything else is the same.
+cmp -s by-id.json by-name.json && grep -q '"profile_id": 3, ' by-id.json &&
+    sed 's/"profile_id": 3, //' by-id.json | cmp -s - by-file.json && cmp -s by-file.json by-pipe.json
 report $? "a profile by id, by name (the newest), as a file and from standard input"
 "$VBSLAB" profiles export 3 - | "$VBSLAB" --db pipe.sqlite profiles import - >out 2>err
 code=$?
