@@ -1,5 +1,5 @@
 #!/bin/sh
-# rooms.sh [BUILD] - the rules of the house (ARCHITECTURE.md): rooms include only rooms below them, a
+# rooms.sh [BUILD] - the rules of the house (ARCHITECTURE.md): rooms include only rooms that stand before them in its table, a
 # sub-room has one internal header for all others, no circle of calls between files or rooms, no two
 # types with one tag. The calls are read from the objects of a finished build. Exit code 1 and one
 # line for each breach.
@@ -24,7 +24,7 @@ for room in $order; do
     above=${above# }
     for other in $above; do
         git grep --untracked -nE "#include \"($other/|vbslab/$other\.h)" -- "src/$room" >&2 &&
-            complain "src/$room includes the room $other above it"
+            complain "src/$room includes the room $other, which stands behind it"
     done
 done
 

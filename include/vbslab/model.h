@@ -51,7 +51,8 @@ extern "C" {
  * constant, with numpy's broadcasting of the shapes (aligned at the last dimension). REDUCE
  * operators fold the dimensions of `axes`. MOVE operators change where values stand and nothing
  * else. All others are of class OTHER. The first VBS_N_TEXT_OPS operators are those of model texts;
- * all of them can come from ONNX. Each computes what the ONNX operator of that name defines, with
+ * all of them can come from ONNX. New ones go to the end, because hashes of networks hold their
+ * numbers. Each computes what the ONNX operator of that name defines, with
  * the attributes of union vbs_attributes.
  */
 #define VBS_OP_LIST(X)                                                                             \
