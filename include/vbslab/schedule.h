@@ -2,30 +2,33 @@
  * vbslab/schedule.h - schedules: a list of steps, each one layer on one batch, or a transfer of
  * weights.
  *
- * The one output of every planner and the one input of replay and executor. Immutable data; JSON
- * form "vbslab-schedule-1" in docs/formats.md.
+ * A schedule is the output of every planner and the input of the replay and the executor. Its JSON
+ * format, "vbslab-schedule-1", is in docs/formats.md.
  *
  * Two clocks. With weights included, computing and copying each take their steps in the order of
  * the list, side by side:
  *   compute  starts when the compute step before it has ended and the weights that it reads are
- *            there;
- *   load     starts when the load before it has ended and so has every compute step before it in
- *            the list: that is where its memory comes from. It takes what the channel says;
- *   drop     happens when the compute steps before it in the list have ended, and takes no time.
- * So a load that stands before a compute step runs beside it, unless the step reads those weights.
- * Memory does not depend on the clocks: loaded bytes count from the load's place in the list to the
- * drop's. A load with `resident` is there from the request before: such loads stand before all
- * other steps and take no time, and what they loaded must be there at the end too (dropped and
- * loaded again in between, if that is of use).
+ *            loaded;
+ *   load     starts when the load before it and every compute step before it in the list have
+ *            ended, because these steps free its memory. It takes the time that the link needs for
+ *            its bytes;
+ *   evict    happens when the compute steps before it in the list have ended, and takes no time.
+ * A load that stands before a compute step therefore runs beside it, unless the step reads the
+ * weights of the load. Memory does not depend on the clocks: loaded bytes count from the position
+ * of the load in the list to the position of the evict step. A load with `resident` stands for
+ * weights that the request before left in memory. Such loads stand before all other steps and take
+ * no time, and their weights must be in memory at the end too; in between they may be evicted and
+ * loaded again.
  *
- * Parts. Part p of n (1 <= p <= n) of a layer with C channels is the channels floor((p-1) C/n) to
- * floor(p C/n) - 1, and of W bytes of weights the bytes floor(W c/C) from its first channel c on;
- * where C is not known (0), the bytes floor((p-1) W/n) to floor(p W/n) - 1. A step on a part reads
- * that part of the weights and takes that share of the time (1/n where C is not known); weights may
- * be loaded in other parts than steps are taken. Every part of a layer goes through the samples for
- * itself; a sample is done when all parts have done it. The inputs stay until then, and the whole
- * output is there from the first part on. The number of parts of a layer may change where none is
- * ahead of another. A layer without weights may be taken in parts likewise (bands of rows).
+ * Slices. Slice p of n (1 <= p <= n) of a layer with C channels has the channels floor((p-1) C/n)
+ * to floor(p C/n) - 1. Of W bytes of weights, the slice whose first channel is c begins at byte
+ * floor(W c/C); where C is not known (0), slice p has the bytes floor((p-1) W/n) to floor(p W/n)
+ * - 1. A step on a slice reads the weights of the slice and takes its share of the time (1/n where
+ * C is not known). Loads may divide the weights of a layer into other slices than its steps. Every
+ * slice of a layer takes the samples in order, independently of the others, and a sample is done
+ * when all slices have done it. Its inputs stay in memory until then, and its whole output takes
+ * memory from the first slice on. The number of slices of a layer may change where no slice is
+ * ahead of another. A layer without weights may run in slices too: bands of rows.
  *
  * Threads: a schedule is immutable and may be shared by any number of threads.
  */
@@ -62,7 +65,7 @@ enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word,
 
 enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_EVICT };
 
-/* "compute", "load", "drop"; never null. */
+/* The word in files: "compute", "load", and "drop" for an evict step; never null. */
 const char *vbs_step_word(enum vbs_step_op op);
 
 struct vbs_step {
@@ -70,11 +73,11 @@ struct vbs_step {
     int batch;      /* compute: samples, >= 1; else 0 */
     int algorithm;  /* compute: index into the schedule's algorithms; else 0 */
     int slice;      /* 1..n_slices */
-    int n_slices;   /* 0: the whole, as 1 of 1 */
+    int n_slices;   /* 0: the whole layer, as 1 of 1 */
     uint8_t op;     /* enum vbs_step_op */
-    uint8_t format; /* load, drop: of the packed weights, as in the profile's rows */
-    bool resident;  /* load: there from the request before */
-    int64_t bytes;  /* load, drop: of the part */
+    uint8_t format; /* load, evict: of the packed weights, as in the rows of the profile */
+    bool resident;  /* load: in memory from the request before */
+    int64_t bytes;  /* load, evict: of the slice */
 };
 
 struct vbs_schedule {
@@ -84,7 +87,7 @@ struct vbs_schedule {
     int64_t memory_bytes; /* the budget it was planned for */
     enum vbs_io io;
     enum vbs_weights weights;
-    struct vbs_link copy; /* weights included: what it was planned for; else {0} */
+    struct vbs_link copy; /* weights included: the link it was planned for; else {0} */
     int64_t weight_bytes; /* of all layers, whatever the packing: with weights excluded they are
                              outside the budget; 0: none, or not known */
     double latency_us;    /* the bound it was planned for, 0: none */
@@ -94,8 +97,8 @@ struct vbs_schedule {
         int64_t reserved_bytes; /* by the rule of the planner: >= peak_bytes */
         double latency_us;      /* longest wait of a sample, as struct vbs_problem defines it */
         /* Weights included: */
-        double copy_us;         /* that loads take, residents' not counted */
-        int64_t copied_bytes;   /* likewise */
+        double copy_us;         /* time of all loads that are not resident */
+        int64_t copied_bytes;   /* of the same loads */
         int64_t resident_bytes; /* of all resident loads */
     } predicted;
     struct {
@@ -103,8 +106,9 @@ struct vbs_schedule {
         double gap_percent; /* 100 (predicted - bound) / bound; 0 when the bound is 0 */
     } bound;
     struct {
-        int64_t peak_bytes; /* that planning held at most (vbs_solver_peak_bytes); 0: not known */
-        bool interrupted;   /* the search was ended by its caller: the best schedule so far */
+        int64_t
+            peak_bytes;   /* the most that the solver held (vbs_solver_peak_bytes); 0: not known */
+        bool interrupted; /* the caller ended the search: this is the best schedule so far */
     } solver;
     /* The profile that it was planned on; texts are null and numbers 0 where they are not known. */
     struct {
@@ -124,11 +128,14 @@ struct vbs_schedule {
 
 void vbs_schedule_free(struct vbs_schedule *schedule);
 
-/* A copy of everything in *draft, texts and arrays too. */
+/* Copies *draft with its texts and arrays; *schedule is freed by vbs_schedule_free. VBS_NO_MEMORY.
+ * O(steps). */
 enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule *draft,
                                   struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
-/* JSON ("-": standard streams). Files are untrusted: VBS_FORMAT names the member that is wrong. */
+/* Read or write JSON at a path; "-" is standard input or output. Text is untrusted: VBS_FORMAT
+ * names the member that is wrong. A schedule that was read is freed by vbs_schedule_free. VBS_IO,
+ * VBS_USAGE, VBS_NO_MEMORY. O(length of the text). */
 enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
                                        struct vbs_schedule **schedule) VBS_MUST_CHECK;
 enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,

@@ -1,5 +1,5 @@
 /*
- * Why there is no plan. Inside the plan room.
+ * Infeasibility reports. Internal to src/plan.
  */
 #ifndef VBS_PLAN_EXPLAIN_EXPLAIN_H
 #define VBS_PLAN_EXPLAIN_EXPLAIN_H
@@ -14,8 +14,8 @@ struct vbs_opened_planner {
     const struct vbs_planner *const *others; /* all planners, null after the last */
 };
 
-/* VBS_INFEASIBLE, and a detail that names the least budget and the layer that binds there; or what
- * else went wrong on the way. O(a plan). */
+/* Fails with VBS_INFEASIBLE and a detail that names the least budget and the layer with the largest
+ * step there; or with another error of planning. It takes as long as a plan. */
 enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     int64_t memory_bytes) VBS_MUST_CHECK;
 

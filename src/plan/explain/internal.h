@@ -4,24 +4,24 @@
 
 #include "plan/explain/explain.h"
 
-/* The infeasibility's latencies. */
+/* Fills the latencies of the report. VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
-/* What a copy of a profile does without. */
+/* The data of a profile that are 0 in its copy. */
 struct vbs_without {
-    int ws_of_layer; /* the workspaces of this layer; 0: of none */
-    bool times;      /* all of them 0: what fits does not depend on them */
-    bool bytes;      /* all of them 0: what is in time does not depend on them */
+    int ws_of_layer; /* the workspaces of this layer; 0: of no layer */
+    bool times;      /* all times: feasibility in a budget does not depend on them */
+    bool bytes;      /* all bytes: feasibility within a latency does not depend on them */
 };
 
 enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                     const struct vbs_without *without,
                                     struct vbs_profile **copy) VBS_MUST_CHECK;
 
-/* Whether planner is to be asked what it could do in the place of opened's: not optimal, which
- * searches long, and not where answers would take long. timed: on a profile with times and bytes.
- */
+/* Whether an explanation runs planner in the place of that of opened: not optimal, which searches
+ * long, and no planner where it would take long (VBS_EXPLAIN_EFFORT). timed: on a profile with both
+ * times and bytes. */
 bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
                       bool timed);
 

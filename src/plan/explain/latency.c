@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NEAR 1e-9 /* what the search leaves, as a part of the latency */
+#define NEAR 1e-9 /* relative tolerance of the search for a latency */
 
 /* Adds to chunk_ticks[c], c = 1..request, the least time in which layer runs c samples. Batch 1 is
  * the first, so that every layer_ticks[c] is set. */

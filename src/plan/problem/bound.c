@@ -1,14 +1,15 @@
 /*
  * The lower bound: each layer runs its r samples in some batches, one after the other, and every
- * sample of the request that is not in the step keeps something alive meanwhile: before the layer
- * at least the least of all positions that it can have there, behind it likewise (positions.h).
- * With that much memory gone the least time of one layer is a shortest path over its progress
- * 0..r; the sum over the layers bounds every schedule. With resident io, where waiting inputs fill
- * the memory, this is several times nearer than each layer's fastest batches taken alone.
+ * sample of the request that is not in the step keeps some tensors alive meanwhile: a sample before
+ * the layer at least the least bytes of all order ideals without the layer, a sample behind it the
+ * least bytes of all those with it (order_ideals.h). In the memory that is left, the least time of
+ * one layer is a shortest path over its progress 0..r, and the sum over the layers bounds every
+ * schedule. With resident io, where waiting inputs fill the memory, this bound is several times
+ * tighter than the sum of each layer's fastest batches.
  *
- * Weights included, two more bounds hold both clocks together: stay_bound_us and late_bound_us.
+ * With weights included, two more bounds relate both clocks: stay_bound_us and late_bound_us.
  *
- * Sums are in ticks, less what rounding to them can make, so that the bound never exceeds a plan.
+ * Sums are in ticks, less the largest rounding error of ticks, so that no plan is below the bound.
  */
 #include "plan/problem/task.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Budgets to try, ascending, each once. */
+/* Budgets to try. After vbs_budget_list_sort they ascend, and each occurs once. */
 struct vbs_budget_list {
     int n;
     int64_t capacity;
@@ -17,8 +17,8 @@ struct vbs_budget_list {
 
 enum vbs_status vbs_budget_list_add(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
                                     int64_t bytes) VBS_MUST_CHECK;
-/* 16 in each octave between the ends, round ones: multiples of a 16th of a power of two, which all
- * even MiB below 64 are; and both ends. */
+/* Adds both ends and the round budgets between them: 16 in each octave, the multiples of a 16th of
+ * a power of two. Every even number of MiB below 64 is one of them. */
 enum vbs_status vbs_budget_list_add_grid(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
                                          int64_t from_bytes, int64_t to_bytes) VBS_MUST_CHECK;
 void vbs_budget_list_sort(struct vbs_budget_list *budgets);

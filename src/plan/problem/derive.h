@@ -10,13 +10,14 @@ struct vbs_derivation {
     void *self;
     /* Changes a layer, which is a copy; null: layers stay as they are. */
     void (*layer)(void *self, struct vbs_profile_layer *layer);
-    /* Adds to builder what stands for the rows of layer at batch, if anything. */
+    /* Adds the rows of layer at batch to builder; it may add none. */
     enum vbs_status (*rows)(struct vbs_ctx *ctx, void *self, struct vbs_profile_builder *builder,
                             int layer, int batch);
     int n_batches;
-    const int *batches; /* that the new profile is to have */
+    const int *batches; /* of the new profile */
 };
 
+/* Makes *derived, freed by vbs_profile_free. Errors are those of the builder and of rows. */
 enum vbs_status vbs_profile_derive(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_derivation *derivation,
                                    struct vbs_profile **derived) VBS_MUST_CHECK;

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 
-/* Without a list of positions: a sample may keep nothing but what the step itself reads. */
+/* Without a list of order ideals: a sample may keep only the tensors that the step itself reads. */
 static struct vbs_floor plain_floor(const struct vbs_task *task, int layer)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];

@@ -2,8 +2,8 @@
  * Walking the lattice of progress: memory of each step as docs/accounting.md defines it.
  *
  * For planners only; the replay has its own. A walk starts at the state in which no layer has done
- * any sample; steps must be possible (their inputs exist), which is the caller's care. Weights are
- * not counted here: timeline.h.
+ * any sample; steps must be possible (their inputs exist), which the caller ensures. Weights are
+ * not counted here: timeline.h counts them.
  */
 #ifndef VBS_PLAN_PROBLEM_LATTICE_H
 #define VBS_PLAN_PROBLEM_LATTICE_H
@@ -16,27 +16,27 @@ struct vbs_walk {
     int64_t live_bytes;             /* of all samples kept inside the budget */
     int64_t done;                   /* sum of progress[1..n] */
     int furthest;                   /* largest of progress[1..n] */
-    struct vbs_division *divisions; /* [0..n], null until a layer is taken in parts */
-    int n_divided;                  /* layers of which some parts are ahead of others */
+    struct vbs_division *divisions; /* [0..n], null until a layer runs in slices */
+    int n_divided;                  /* layers of which some slices are ahead of others */
 };
 
-/* How far the parts of a layer are. */
+/* Progress of the slices of one layer. */
 struct vbs_division {
     int n_slices;
-    int begun;    /* samples that some part has done */
-    int n_behind; /* parts that have done no more than the layer */
-    int *done;    /* [parts] */
+    int begun;    /* samples that at least one slice has done */
+    int n_behind; /* slices that have done no more samples than the layer */
+    int *done;    /* [n_slices] samples that each slice has done */
 };
 
 enum vbs_status vbs_walk_init(struct vbs_ctx *ctx, struct vbs_walk *walk,
                               const struct vbs_task *task) VBS_MUST_CHECK;
 void vbs_walk_clear(struct vbs_walk *walk);
 
-/* Takes the step (layer, batch) and returns its memory without workspace. O(inputs x readers). */
+/* Makes the step (layer, batch) and returns its bytes without workspace. O(inputs x readers). */
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
 
-/* The same for part (1..parts) of a layer; *bytes is its memory. O(inputs x readers), and a
- * scan of the parts when the last of them comes up. */
+/* The same for a step on one slice of a layer; *bytes are its bytes without workspace.
+ * VBS_NO_MEMORY. O(inputs x readers); O(slices) more when the last slice catches up. */
 enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
                                const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;
 

@@ -148,7 +148,7 @@ static enum vbs_status list_all(const struct vbs_task *task, struct listing *lis
     return status;
 }
 
-/* Room for n positions; moves come later. */
+/* Allocates n ideals without moves. */
 static enum vbs_status init(struct vbs_ctx *ctx, struct vbs_order_ideals *ideals, int n,
                             int n_words)
 {

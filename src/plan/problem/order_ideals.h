@@ -1,15 +1,17 @@
 /*
- * Positions: how far one sample can be in the network, and what it keeps alive there.
+ * Order ideals (downsets): the sets of layers that one sample can have finished, and the bytes that
+ * it keeps alive then.
  *
- * A sample has finished a set of layers that holds, with each layer, all that it reads (an ideal of
- * the DAG). Samples pass every layer in order, so that a state of the lattice is a
- * descending chain of r such sets, and the live bytes of the state are the sum over its samples:
- * sample s keeps tensor t alive while t is among its finished layers (or the input) and some reader
- * is not. A state is an array of r positions; a chain network of n layers has n + 1 positions.
+ * A set of finished layers contains, with each layer, all layers whose outputs this layer reads: it
+ * is an order ideal of the DAG. Every layer takes the samples in their order. A state of the
+ * lattice is therefore a descending chain of r ideals, one for each sample of the request, and the
+ * live bytes of the state are the sum over its samples. A sample keeps tensor t alive while layer t
+ * is finished (or t is the input) and some reader of t is not. A state is an array of r ideals, by
+ * index. A chain of n layers has n + 1 ideals.
  *
- * A projection looks at some layers only: positions that agree in them become one, with the least
- * bytes of all, so that what the projection allows is never less than what the network does
- * (pattern databases of heuristic search).
+ * A projection regards some layers only: ideals that agree in these layers become one, with the
+ * least bytes of all of them. Every schedule of the network is therefore a schedule of the
+ * projection (pattern databases of heuristic search).
  */
 #ifndef VBS_PLAN_PROBLEM_ORDER_IDEALS_H
 #define VBS_PLAN_PROBLEM_ORDER_IDEALS_H
@@ -18,36 +20,36 @@
 
 #include <stdbool.h>
 
-/* A sample at a position passes layer. */
+/* The step of one sample that finishes a layer leads from one ideal to another. */
 struct vbs_move {
     int layer;
-    int to;
-    int64_t base_bytes;  /* alive during the step for this sample, its output left out */
-    int64_t place_bytes; /* of which the output of an in-place layer may take the place */
+    int to;              /* ideal */
+    int64_t base_bytes;  /* live during the step for this sample, without its output */
+    int64_t place_bytes; /* of them, those that the output of an in-place layer may overwrite */
 };
 
 struct vbs_order_ideals {
-    int n;               /* rising by the number of layers done; 0: none, n - 1: all */
+    int n;               /* ascending by the number of layers done; ideal 0: none, n - 1: all */
     int n_words;         /* 64-bit words of a set of layers */
-    int64_t *live_bytes; /* [n] that one sample keeps there */
+    int64_t *live_bytes; /* [n] that one sample keeps alive */
     uint64_t *done;      /* [n][n_words] bit k - 1: layer k is done */
     int *n_done;         /* [n] layers done */
     int *first_move;     /* [n + 1] */
     struct vbs_move *moves;
-    int *projected; /* [n_original] of a projection: each of all positions; else null */
+    int *projected; /* [n_original] of a projection: the image of each original ideal; else null */
     int n_original;
     struct vbs_arena arena;
 };
 
-/* More than these positions are not listed: networks with many parallel branches. */
+/* Networks with many parallel branches have more ideals than this; they are not listed. */
 #define VBS_MAX_ORDER_IDEALS 20000
 
-/* All positions of the task's network; *listed is false, and positions empty, where there are more
- * than VBS_MAX_ORDER_IDEALS. O(positions x (layers + edges)). */
+/* Lists all ideals of the task's network. *listed is false, and *ideals is empty, where there are
+ * more than VBS_MAX_ORDER_IDEALS. VBS_NO_MEMORY, VBS_INTERRUPTED. O(ideals x (layers + edges)). */
 enum vbs_status vbs_order_ideals_list(struct vbs_ctx *ctx, const struct vbs_task *task,
                                       struct vbs_order_ideals *ideals, bool *listed) VBS_MUST_CHECK;
 
-/* The projection onto the layers of a set (n_words as those of all). */
+/* Projects all onto a set of layers, which has all->n_words words. VBS_NO_MEMORY. */
 enum vbs_status vbs_order_ideals_project(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
                                          const uint64_t *layers,
                                          struct vbs_order_ideals *projection) VBS_MUST_CHECK;
@@ -69,7 +71,7 @@ static inline bool vbs_order_ideal_has(const struct vbs_order_ideals *ideals, in
     return vbs_layers_have(ideals->done + (size_t)ideal * (size_t)ideals->n_words, layer);
 }
 
-/* The move of layer from position, or null. */
+/* The move that finishes layer, from an ideal; null where a layer that it reads is not done. */
 static inline const struct vbs_move *vbs_order_ideal_move(const struct vbs_order_ideals *ideals,
                                                           int ideal, int layer)
 {

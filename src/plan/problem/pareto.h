@@ -1,6 +1,6 @@
 /*
- * Answers: what a planner that solves for all budgets at once keeps of its solution, one schedule
- * for every budget at which the least time falls.
+ * Pareto sets: the result of a planner that solves for all budgets at once, one schedule for every
+ * budget at which the least time falls.
  */
 #ifndef VBS_PLAN_PROBLEM_PARETO_H
 #define VBS_PLAN_PROBLEM_PARETO_H
@@ -8,7 +8,7 @@
 #include "plan/problem/planner.h"
 
 struct vbs_pareto_plan {
-    int64_t bytes; /* from this budget on */
+    int64_t bytes; /* the least budget of the plan */
     double time_us;
     int64_t n_steps;
     const struct vbs_step *steps;
@@ -18,19 +18,20 @@ struct vbs_pareto_set {
     const struct vbs_task *task;
     int n;
     int64_t capacity;
-    struct vbs_pareto_plan *list; /* bytes rise, times fall strictly */
+    struct vbs_pareto_plan *list; /* bytes ascend, times descend strictly */
     struct vbs_arena arena;
-    size_t solving_bytes; /* what a solve took at most beside the answers */
+    size_t solving_bytes; /* the largest memory that a solve held, without the plans */
     bool interrupted;     /* more schedules would have been tried */
 };
 
-/* Offers a schedule for budgets from bytes on; steps are copied. It is kept when it is faster than
- * those that need no more, by more than VBS_TIME_NOISE: ticks tell times apart that, added up as
- * people see them, are equal or even the other way round by the last bit, and a larger budget must
- * not plan slower. Those that it beats are dropped. */
+/* Offers a schedule for budgets from bytes on; steps are copied. It is kept when it is faster, by
+ * more than VBS_TIME_NOISE, than every plan of the set that needs no more bytes. The margin is
+ * there because ticks can order two times that are equal, or ordered the other way, as sums of
+ * microseconds, and a larger budget must not lead to a slower plan. Plans that the new one
+ * dominates are removed. VBS_NO_MEMORY. */
 enum vbs_status vbs_pareto_offer(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto, int64_t bytes,
                                  const struct vbs_step_list *steps) VBS_MUST_CHECK;
-/* The same for a schedule whose time is known to be another than the sum of its steps. */
+/* The same for a schedule whose time is not the sum of the times of its steps. */
 enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_set *pareto,
                                        int64_t bytes, double time_us,
                                        const struct vbs_step_list *steps) VBS_MUST_CHECK;

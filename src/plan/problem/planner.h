@@ -9,19 +9,19 @@
 
 #include "plan/problem/steps.h"
 
-/* What a planner gives back for a budget. */
+/* The schedule of a planner for one budget. */
 struct vbs_draft {
     struct vbs_step_list steps;
-    int64_t reserved_bytes; /* what they need by the planner's own accounting */
-    double bound_us;        /* a lower bound that the planner proved on its way, 0: none */
+    int64_t reserved_bytes; /* bytes of the steps by the planner's own rule */
+    double bound_us;        /* a lower bound of the time that the planner proved, 0: none */
     bool interrupted;       /* the search was ended by the caller */
 };
 
-/* Between which budgets the least one lies for which a planner has a schedule. */
+/* Bounds of the least budget for which a planner has a schedule. */
 struct vbs_bracket {
-    int64_t low_bytes;  /* no smaller budget has one */
-    int64_t high_bytes; /* this one has */
-    int layer;          /* whose step takes most in the schedule for high_bytes */
+    int64_t low_bytes;  /* no smaller budget has a schedule */
+    int64_t high_bytes; /* this budget has a schedule */
+    int layer;          /* of the largest step in the schedule for high_bytes */
 };
 
 struct vbs_planner {
@@ -30,8 +30,8 @@ struct vbs_planner {
     const char *source; /* the paper and its section, or "vbslab" */
     const char *cost;   /* growth of the time that planning takes, for people */
     bool transfers;     /* loads and evicts weights itself: for weights included only */
-    /* Searches long for a fast schedule, but not for any schedule at all: it is not asked what it
-     * could do in the place of another planner. */
+    /* It finds some schedule quickly and a fast one slowly: explanations do not run it in the place
+     * of another planner. */
     bool searches_long;
     bool may_slow_down; /* a larger budget may lead to a schedule that takes longer */
     /* *self is freed by close. */
@@ -42,13 +42,14 @@ struct vbs_planner {
                             struct vbs_draft *draft);
     /* The least feasible budget, INT64_MAX: none. */
     int64_t (*least_bytes)(const void *self);
-    /* Finds the least budget more or less, long before open has ended on a long network; null: open
-     * is quick. Without regard to a latency or to weights. */
+    /* Bounds the least budget, in much less time than open takes on a long network; null: open is
+     * quick. It ignores the latency and the weights. */
     enum vbs_status (*bracket)(struct vbs_ctx *ctx, const struct vbs_task *task,
                                struct vbs_bracket *bracket);
-    /* Bytes held at most. */
+    /* The largest memory that the planner held so far. */
     size_t (*peak_bytes)(const void *self);
-    /* Budgets at which the plan may change, in any order, repeats allowed; malloc'd. */
+    /* Budgets at which the plan may change, in any order, some of them repeated. The caller frees
+     * *bytes. */
     enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
     void (*close)(void *self);
 };

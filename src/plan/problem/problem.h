@@ -5,7 +5,7 @@
  *   task.h          the problem with what is computed once for all planners
  *   steps.h         lists of steps
  *   planner.h       what a planner is
- *   order_ideals.h  how far one sample can be in the network, and the bytes that it keeps alive
+ *   order_ideals.h  sets of layers that one sample can have finished, and its live bytes
  *   lattice.h       memory of a schedule step by step, weights left out
  *   slices.h        slices of layers and weights
  *   timeline.h      memory and both clocks of a whole schedule

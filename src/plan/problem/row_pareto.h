@@ -1,6 +1,6 @@
 /*
- * Stairs: the least time of a layer at a batch as a step function of the bytes that are left for
- * its workspace, and with weights included also for what the step must have of them.
+ * Pareto sets of rows: the least time of a layer at a batch as a step function of the bytes that
+ * are left for its workspace and, with weights included, for the weights that the step reads.
  */
 #ifndef VBS_PLAN_PROBLEM_ROW_PARETO_H
 #define VBS_PLAN_PROBLEM_ROW_PARETO_H
@@ -11,7 +11,7 @@ struct vbs_row_point {
     int64_t ws_bytes, ticks;
 };
 
-/* Of all layers and batches: bytes rise, ticks fall. */
+/* The sets of all layers and batches. In each, bytes ascend and ticks descend. */
 struct vbs_row_pareto {
     int n_batches;
     int *first;                   /* [n_layers * n_batches + 1] */

@@ -6,7 +6,7 @@
 
 #include "plan/problem/task.h"
 
-/* Steps in the making; algorithm is an index into the profile's algorithms. */
+/* Steps of a schedule in the making; algorithm is an index into the profile's algorithms. */
 struct vbs_step_list {
     struct vbs_step *steps;
     int64_t n_steps, capacity;

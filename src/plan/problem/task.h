@@ -10,30 +10,31 @@
 
 #include <stdbool.h>
 
-/* Times closer than this, relatively, are equal: sums of the same numbers in another order. */
+/* Times whose relative difference is smaller count as equal: they may be sums of the same numbers
+ * in another order. */
 #define VBS_TIME_NOISE 1e-12
 
-/* The least that one sample keeps alive, whatever the order of the layers: before a layer, during
- * its step (its output left out) and after it. */
+/* The least bytes that one sample keeps alive before a layer, during its step (without its output)
+ * and after it, whatever the order of the layers. */
 struct vbs_floor {
     int64_t before_bytes, base_bytes, after_bytes;
-    int64_t place_bytes; /* the most that an in-place output may take the place of */
+    int64_t place_bytes; /* the most bytes that an in-place output may overwrite */
 };
 
-/* What bounds the searches of a solver: seconds of the clock, or states that they expand. */
+/* The limit of the searches of a solver, in seconds or in expanded states. */
 struct vbs_search_clock {
     bool counts_nodes;
     int64_t n_nodes;
     double from, until;              /* of the plan under way, in seconds or nodes */
-    int64_t best_ticks, bound_ticks; /* of the search under way, as far as known */
+    int64_t best_ticks, bound_ticks; /* of the search under way */
     double reported_s;               /* when progress was reported last */
     bool interrupted;                /* a search was ended by the caller */
 };
 
 /*
  * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
- * on their order: 1 microsecond is 2^tick_shift ticks, chosen so that the dearest schedule fits in
- * 62 bits.
+ * on their order. A microsecond has 2^tick_shift ticks, as many as let the slowest schedule fit
+ * into 62 bits.
  */
 struct vbs_task {
     struct vbs_problem problem;
@@ -60,18 +61,20 @@ struct vbs_task {
     struct vbs_arena arena;
 };
 
+/* Computes all of *task; the profile is borrowed. vbs_task_clear frees it.
+ * VBS_USAGE, VBS_NO_MEMORY. */
 enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem) VBS_MUST_CHECK;
 void vbs_task_clear(struct vbs_task *task);
 
-/* True when task->cut_until_s is over. */
+/* True when the clock has reached task->cut_until_s. */
 bool vbs_task_is_late(const struct vbs_task *task);
 
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
 double vbs_task_us(const struct vbs_task *task, int64_t ticks);
 
-/* By how much the ticks of a whole schedule can differ from its time: half a tick a step. Far below
- * the last bit unless some row takes ages. */
+/* The most ticks by which the sum of a whole schedule can differ from its time: half a tick for
+ * each step. This is far below the last bit of the time unless some row is extremely slow. */
 static inline int64_t vbs_task_slack_ticks(const struct vbs_task *task)
 {
     return (int64_t)task->n_layers * task->request;
@@ -89,8 +92,8 @@ static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
     return task->problem.io == VBS_IO_RESIDENT || (tensor != 0 && task->last_reader[tensor] != 0);
 }
 
-/* What a step adds for its output, per sample or in all: the output, less what an in-place layer
- * takes the place of. */
+/* Bytes that a step adds for its output, per sample or in all: those of the output, less those that
+ * an in-place layer overwrites. */
 static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
 {
     return out_bytes > place_bytes ? out_bytes - place_bytes : 0;
@@ -109,19 +112,19 @@ static inline bool vbs_task_reads_input(const struct vbs_task *task, int layer)
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step);
 
-/* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when
- * none does or the profile has no such batch. */
+/* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when no
+ * row fits or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes);
 
-/* Fill task->stairs and task->floors; parts of vbs_task_init. */
+/* Fill task->row_pareto and task->floors; vbs_task_init calls them. */
 enum vbs_status vbs_task_row_pareto(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
 enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_MUST_CHECK;
 
 #define VBS_NEVER_TICKS (INT64_MAX / 4) /* the goal cannot be reached */
 
-/* togo[x], x = 0..goal: ticks that layer takes at least within memory_bytes from x samples done to
- * goal, which is at most the request. O(goal x batches). */
+/* Sets togo[x], x = 0..goal, to the least ticks that layer takes within memory_bytes from x done
+ * samples to goal, which is at most the request. O(goal x batches). */
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
 

@@ -1,6 +1,6 @@
 /*
- * The clock of a search: seconds, or the states that were expanded, so that a plan may be the same
- * on every machine. Every `until` of the sub-room is a moment of this clock.
+ * The clock of a search counts seconds or expanded states. With states the plan is the same on
+ * every machine. Every `until` of the sub-room is a moment of this clock.
  */
 #ifndef VBS_PLAN_SEARCH_CLOCK_H
 #define VBS_PLAN_SEARCH_CLOCK_H
@@ -9,7 +9,7 @@
 
 double vbs_search_now(const struct vbs_task *task);
 
-/* Counts a state that is expanded. */
+/* Counts one expanded state. */
 static inline void vbs_search_count(const struct vbs_task *task)
 {
     if (task->clock)

@@ -16,10 +16,10 @@ struct vbs_lattice {
 struct vbs_edge {
     int layer, first, batch;
     int64_t ticks;
-    const uint16_t *to; /* the state behind it, until the next call */
+    const uint16_t *to; /* the state after it, valid until visit returns */
 };
 
-/* Calls visit for each step that fits. to is scratch for request positions. Stops at the first
+/* Calls visit for each step that fits. to is scratch memory for one state. Stops at the first
  * status that is not VBS_OK and returns it. */
 enum vbs_status vbs_lattice_expand(
     const struct vbs_lattice *lattice, const uint16_t *from, uint16_t *to,

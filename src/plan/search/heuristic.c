@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* maps[part][p]: the position of the part's pattern that position p of the lattice belongs to. */
+/* maps[d][i]: the ideal of database d to which ideal i of the lattice is projected. */
 static enum vbs_status add_database(struct vbs_ctx *ctx, struct vbs_heuristic *heuristic,
                                     const struct vbs_pattern_database *database)
 {

@@ -1,6 +1,7 @@
 /*
- * Guides: a lower bound for every state of a lattice, put together from disjoint patterns
- * (pattern.h) and, for each other layer, its own least time.
+ * The heuristic of a search: a lower bound of the time from every state of a lattice to the goal.
+ * It is the sum over pattern databases of disjoint sets of layers (pattern_database.h) and, for
+ * each other layer, its own least time.
  */
 #ifndef VBS_PLAN_SEARCH_HEURISTIC_H
 #define VBS_PLAN_SEARCH_HEURISTIC_H
@@ -9,19 +10,20 @@
 
 struct vbs_pattern_database;
 
-/* Patterns are of the same problem and budget. */
+/* The databases are of the same problem and budget as the lattice. */
 struct vbs_heuristic {
     const struct vbs_lattice *lattice;
     int64_t *const *layer_to_go; /* [n_layers] as vbs_task_to_go gives them */
     int n_databases;
-    const struct vbs_pattern_database **databases; /* [n_parts] */
-    int **maps;                                    /* [n_parts][positions of the lattice] */
-    int *database_of;  /* [n_layers + 1] -1: alone, -2: not in the lattice */
+    const struct vbs_pattern_database **databases; /* [n_databases] */
+    int **maps;                                    /* [n_databases][ideals of the lattice] */
+    int *database_of;  /* [n_layers + 1] -1: in none, -2: not in the lattice */
     uint16_t *scratch; /* [request] */
     struct vbs_arena arena;
 };
 
-/* layers: those of the lattice; patterns that have others are left out. */
+/* layers is the set of layers of the lattice. Databases with other layers are ignored; the others
+ * are borrowed. VBS_NO_MEMORY. */
 enum vbs_status vbs_heuristic_init(struct vbs_ctx *ctx, struct vbs_heuristic *heuristic,
                                    const struct vbs_lattice *lattice, const uint64_t *layers,
                                    int64_t *const *layer_to_go,
@@ -29,11 +31,12 @@ enum vbs_status vbs_heuristic_init(struct vbs_ctx *ctx, struct vbs_heuristic *he
                                    int n_databases) VBS_MUST_CHECK;
 void vbs_heuristic_clear(struct vbs_heuristic *heuristic);
 
-/* Ticks that the layers of one pattern still take at least. */
+/* The least ticks that the layers of one database still take from state. */
 int64_t vbs_heuristic_database_ticks(const struct vbs_heuristic *heuristic, int which,
                                      const uint16_t *state);
 
-/* Ticks that all layers of the lattice still take at least, up to VBS_NEVER_TICKS. */
+/* A lower bound of the ticks that all layers of the lattice still take from state, at most
+ * VBS_NEVER_TICKS. */
 int64_t vbs_heuristic_ticks(const struct vbs_heuristic *heuristic, const uint16_t *state);
 
 #endif

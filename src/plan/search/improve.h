@@ -12,14 +12,16 @@ struct vbs_improve_limits {
     double until;   /* of vbs_search_now */
 };
 
-/* steps is a whole schedule in the lattice of all positions; algorithms are neither read nor set:
- * each step counts with the fastest that fits. *improved tells whether it was replaced. Pieces grow
- * from a few steps while they bring something and fit into max_states. */
+/* steps is a whole schedule in the lattice of all ideals. Algorithms are neither read nor set: each
+ * step counts with the fastest algorithm that fits. *improved tells whether steps was replaced. A
+ * window begins with a few steps and grows as long as larger windows lead to better schedules and
+ * their searches stay within max_states. VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_improve(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
                             const uint64_t *all_layers, const struct vbs_improve_limits *limits,
                             struct vbs_step_list *steps, bool *improved) VBS_MUST_CHECK;
 
-/* The states of the path of steps, as above; the caller clears *states, after a failure too. */
+/* Finds the states on the path of such a schedule. The caller clears *states, after a failure too.
+ */
 enum vbs_status vbs_path_states(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
                                 struct vbs_step_list *steps,
                                 struct vbs_states *states) VBS_MUST_CHECK;

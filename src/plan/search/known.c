@@ -147,7 +147,7 @@ enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *
     return status;
 }
 
-/* Lowers least_bytes of a part below that of its cuttings while there is a schedule. */
+/* Lowers least_bytes of a chunk below that of its cuttings while there is a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                      const struct vbs_order_ideals *ideals, double limit)
 {

@@ -119,7 +119,7 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
     return status;
 }
 
-/* The task of a part: the same network and ticks, fewer samples, no latency. */
+/* The task of a chunk: the same network and ticks, fewer samples, no latency. */
 static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search_clock *clock,
                                   int request)
 {
@@ -135,7 +135,7 @@ static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search
     return chunk;
 }
 
-/* One part for the request; or, where chunks are bounded, one for each size of a chunk. */
+/* One struct vbs_chunk for the request; or, where the latency is bounded, one for each size. */
 static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     const struct vbs_task *task = optimal->task;
@@ -222,7 +222,7 @@ static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *s
 {
     enum vbs_status status = VBS_OK;
 
-    /* The two parts of a sum may be sums themselves: the first is the smaller problem. */
+    /* Both terms of a sum may be sums themselves: the first is the smaller problem. */
     while (status == VBS_OK && b > 0) {
         int first = sequence->first[b];
 

@@ -1,17 +1,18 @@
 /*
- * Branch and bound by patterns that grow together.
+ * Branch and bound with additive pattern databases that are merged step by step.
  *
- * Every layer begins as a group of its own, with the bound of vbs_task_to_go. Two groups that
- * hinder each other most are merged: the lattice of the layers of both is searched, led by the
- * bounds of the two, leaving out every state from which, with the bounds of all other groups, no
- * schedule better than the best known one can come. So states are few as long as the bounds are
- * near. The sum of the groups is the lower bound; when one group has all layers its search is
- * exact, and when a search finds no schedule the best known one is proven to be the optimum. In
- * between, beams around the best schedule, led by the same bounds, and shortest ways between two
- * states of it (improve.h) look for better ones.
+ * Every layer begins as a group of its own, with the bound of vbs_task_to_go. The two groups that
+ * hinder each other most are merged: a search covers the lattice of the layers of both, with the
+ * bounds of the two groups as its heuristic. It prunes every state from which, with the bounds of
+ * all other groups, no schedule better than the best known one can follow. States are therefore few
+ * as long as the bounds are tight. The sum of the bounds of the groups is the lower bound. When one
+ * group has all layers its search is exact, and when a search finds no schedule the best known one
+ * is proven to be the optimum. Between merges, two methods look for better schedules: beam searches
+ * around the best schedule with the same bounds, and shortest paths between two of its states
+ * (improve.h).
  *
- * Searches that would take more than max_states are put off until nothing else is left to do; then
- * max_states grows. Physical limit: states of the lattice of k layers of a chain, C(k + r, r).
+ * Searches that would expand more than max_states are postponed until no other search is left; then
+ * max_states grows. Limit: states of the lattice of k layers of a chain, C(k + r, r).
  */
 #include "plan/search/prove.h"
 #include "plan/search/clock.h"
@@ -26,12 +27,13 @@
 
 #define FIRST_MAX_STATES 20000
 #define MAX_SEARCH_BYTES ((size_t)1 << 30)
-/* A merge must close this part of the gap, or the groups stay small for better ones. */
+/* A merge must close at least this fraction (1/WORTHWHILE) of the gap; else the groups stay small
+ * for better merges. */
 #define WORTHWHILE 1000
 #define FIRST_BEAM 64
-/* Of the time left, how much goes into finding out which layers hinder each other. */
+/* The share of the time left in which the search finds out which layers hinder each other. */
 #define PAIR_SHARE 0.2
-/* Of the time left, how much goes into a better schedule at once. */
+/* The share of the time left that goes into a better schedule at the start. */
 #define IMPROVE_SHARE 0.2
 #define N_SEEDS       12
 
@@ -51,8 +53,9 @@ struct prover {
     uint64_t *all_layers;
     int n_groups;
     struct group *groups; /* [n_layers] at first */
-    float *hindrance; /* [n_layers][n_layers] by group: ticks that two cost more than each alone */
-    unsigned char *failed;               /* [n_layers][n_layers] by group: 1: put off */
+    float *hindrance;     /* [n_layers][n_layers] by group: ticks of two together less those of each
+                             alone */
+    unsigned char *failed;               /* [n_layers][n_layers] by group: 1: postponed */
     struct vbs_pattern_database *others; /* [n_layers] scratch */
     int max_states, most_states;
     int beam_width;
@@ -72,7 +75,7 @@ static bool is_over(const struct prover *at)
            vbs_search_now(task) > at->limits->until;
 }
 
-/* What a schedule must stay below to be of interest. */
+/* Schedules that take as many ticks or more do not count. */
 static int64_t ceiling(const struct prover *at)
 {
     return at->proof->best_ticks < at->limits->below_ticks ? at->proof->best_ticks
@@ -135,7 +138,7 @@ static void note_bytes(struct prover *at, size_t bytes)
         at->proof->peak_bytes = bytes;
 }
 
-/* Copies the patterns of all groups side by side; returns their number. */
+/* Copies the pattern databases of all groups into one array; returns their number. */
 static int gather_databases(struct prover *at)
 {
     int n = 0;
@@ -146,7 +149,7 @@ static int gather_databases(struct prover *at)
     return n;
 }
 
-/* Improves a schedule piece by piece and takes it over when it is better than the best known. */
+/* Improves a schedule window by window, and keeps it when it is better than the best known one. */
 static enum vbs_status improve(struct prover *at, const struct vbs_step *from, int64_t n,
                                double until)
 {
@@ -266,7 +269,8 @@ static void join_layers(const struct prover *at, uint64_t *to, const uint64_t *f
 }
 
 /* Finds out what a pair of groups takes together; *together is VBS_NEVER_TICKS when the proof is
- * complete by that, -1 when the search was put off. The pattern is kept where keep is not null. */
+ * complete by that, -1 when the search was postponed. The database is kept where keep is not null.
+ */
 static enum vbs_status search_pair(struct prover *at, int g, int h,
                                    struct vbs_pattern_database *keep, int64_t *together)
 {
@@ -378,7 +382,7 @@ static bool choose_pair(const struct prover *at, int *g, int *h)
     return most > 0;
 }
 
-/* Puts the pattern in the place of group g and the last group in that of h. */
+/* Replaces group g by the merged group, and group h by the last group. */
 static void replace(struct prover *at, int g, int h, const struct vbs_pattern_database *database)
 {
     int n = at->lattice.task->n_layers, last = at->n_groups - 1;

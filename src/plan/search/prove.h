@@ -1,5 +1,6 @@
 /*
- * The optimum at one budget: search in the lattice, proof, and where time is out a proven gap.
+ * The optimum at one budget: a search in the lattice that ends with a proof or, at its time limit,
+ * with a proven gap.
  */
 #ifndef VBS_PLAN_SEARCH_PROVE_H
 #define VBS_PLAN_SEARCH_PROVE_H
@@ -7,26 +8,27 @@
 #include "plan/problem/problem.h"
 
 struct vbs_proof {
-    int64_t best_ticks;  /* of steps; VBS_NEVER_TICKS: none is known */
-    int64_t bound_ticks; /* no schedule takes less; VBS_NEVER_TICKS: there is none */
+    int64_t best_ticks;  /* of steps; VBS_NEVER_TICKS: no schedule is known */
+    int64_t bound_ticks; /* no schedule takes less; VBS_NEVER_TICKS: no schedule exists */
     struct vbs_step_list steps;
     size_t peak_bytes; /* of the search */
 };
 
-/* How long to search. */
+/* Where the search ends. */
 struct vbs_prove_limits {
-    int first_states; /* of the searches of the first round; 0: a good many, for few layers all */
-    double until;     /* of vbs_search_now */
-    int64_t below_ticks; /* schedules that take this or more are of no interest */
-    /* Schedules for this and smaller budgets that may be near the optimum too; null: none. */
+    int first_states;    /* limit of each search of the first round; 0: the default, which suits few
+                            layers */
+    double until;        /* of vbs_search_now */
+    int64_t below_ticks; /* schedules that take as long or longer do not count */
+    /* Schedules for this and smaller budgets from which the search may start; null: none. */
     const struct vbs_pareto_set *seeds;
 };
 
 /*
- * Improves *proof, which has the best steps known so far (or none, with VBS_NEVER_TICKS) and a
- * bound (0 at least), until both meet or time is out. positions are those of the task; null where
- * they could not be listed: then only each layer's own bound is used. The caller clears
- * proof->steps.
+ * Improves *proof until its schedule meets its bound or the search reaches a limit. At the
+ * beginning *proof has the best steps known so far (or none, with VBS_NEVER_TICKS) and a bound of
+ * at least 0. ideals are those of the task; null where they could not be listed: then each layer's
+ * own bound is the only one in use. The caller clears proof->steps. VBS_NO_MEMORY, VBS_INTERRUPTED.
  */
 enum vbs_status vbs_prove(struct vbs_ctx *ctx, const struct vbs_task *task,
                           const struct vbs_order_ideals *ideals, int64_t memory_bytes,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sweep under way. */
+/* A search under way. */
 struct state_search {
     struct vbs_ctx *ctx;
     const struct vbs_heuristic *heuristic;
@@ -14,11 +14,11 @@ struct state_search {
     const struct vbs_search_limits *limits;
     const uint16_t *goal; /* null: all done */
     int capacity;
-    int64_t *estimate;    /* [capacity] ticks to go by the guide */
+    int64_t *estimate;    /* [capacity] ticks to the goal by the heuristic */
     int32_t *next;        /* [capacity] of the same progress */
     int32_t *by_progress; /* [last_progress + 1] first state, -1: none; the start has progress 0 */
     int last_progress;
-    int64_t *database_ticks; /* [guide->n_parts] of the state at hand */
+    int64_t *database_ticks; /* [n_databases] of the state at hand */
     uint16_t *scratch;       /* [2 * request] */
     int from, progress;      /* of the state at hand */
     int64_t best;
@@ -49,7 +49,8 @@ static enum vbs_status keep_up(struct state_search *at)
     return VBS_OK;
 }
 
-/* The guide's estimate behind an edge: only what the layer belongs to changes. */
+/* The estimate of the heuristic after an edge: only the bound of the database, or of the layer,
+ * that the step belongs to changes. */
 static int64_t estimate_behind(const struct state_search *at, const struct vbs_edge *edge)
 {
     int which = at->heuristic->database_of[edge->layer];
@@ -238,7 +239,7 @@ static enum vbs_status search_backward(struct state_search *at, bool *done)
     return status;
 }
 
-/* Layers done by all samples of a state together; null: the last position throughout. */
+/* Layers done, summed over the samples of a state; null: the state in which all are done. */
 static int progress_of(const struct vbs_lattice *lattice, const uint16_t *state)
 {
     int progress = 0;

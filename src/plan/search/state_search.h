@@ -1,11 +1,12 @@
 /*
- * Sweeps: all states of a lattice between two of them from which a schedule below a limit may come.
+ * State searches: all states of a lattice between a start and a goal that may lie on a schedule
+ * below a time limit.
  *
- * States are taken by their progress (samples done, summed over the layers): every step adds to it,
- * so that a state's least time from the start is final when its turn comes. A second sweep, back
- * from the goal, leaves in each state the least time to go. States whose time so far and the
- * guide's bound together reach the limit are left out, so that there are few while the limit is
- * near.
+ * The search expands states in the order of their progress (samples done, summed over the layers).
+ * Every step adds to the progress, so that the least time from the start to a state is final when
+ * the state is expanded. A second pass, back from the goal, leaves in each state the least time to
+ * the goal. States whose time from the start and whose heuristic bound together reach the limit are
+ * pruned, so that states are few while the limit is tight.
  */
 #ifndef VBS_PLAN_SEARCH_STATE_SEARCH_H
 #define VBS_PLAN_SEARCH_STATE_SEARCH_H
@@ -16,19 +17,19 @@
 struct vbs_state_search {
     struct vbs_states states; /* the start is state 0 */
     int64_t *togo;       /* [states.n] ticks to the goal; VBS_NEVER_TICKS: not below the limit */
-    int64_t start_ticks; /* of the start; a bound where nothing was found */
+    int64_t start_ticks; /* of the start; a lower bound where no path was found */
     int goal;            /* state */
 };
 
 struct vbs_search_limits {
-    int64_t below_ticks; /* paths that take this or more are left out */
-    int max_states;      /* more: the sweep gives up */
+    int64_t below_ticks; /* paths that take as many or more are pruned */
+    int max_states;      /* with more, the search ends as VBS_FOUND_OUT */
     double until;        /* of vbs_search_now */
     /*
-     * A beam: of states with the same progress only beam_width are followed, those of kept and
-     * then those that promise most; 0: all. What is found then is a schedule, but nothing is
-     * proven. kept has the states of a known path, so that not all the beam ends where memory is
-     * full and no step fits.
+     * Beam search: of the states with the same progress only beam_width are expanded, first those
+     * in kept and then those with the least bounds; 0: all. The result is then a schedule without
+     * any proof. kept has the states of a known path, so that the beam cannot end altogether in
+     * states from which no step fits.
      */
     int beam_width;
     const struct vbs_states *kept;
@@ -37,11 +38,12 @@ struct vbs_search_limits {
 enum vbs_found {
     VBS_FOUND,
     VBS_FOUND_NONE, /* no path takes less than below_ticks (in the beam) */
-    VBS_FOUND_OUT,  /* of states or time: nothing is known */
+    VBS_FOUND_OUT,  /* the states or the time ran out: nothing is known */
 };
 
-/* From start to goal (null: no sample begun, all samples done) in the guide's lattice. Cleared
- * unless *found is VBS_FOUND, but for start_ticks. O(states x steps out of a state). */
+/* Searches from start to goal in the lattice of the heuristic; null: no sample begun, all samples
+ * done. *search is cleared, except for start_ticks, unless *found is VBS_FOUND. VBS_NO_MEMORY,
+ * VBS_INTERRUPTED. O(states x steps out of a state). */
 enum vbs_status vbs_search_run(struct vbs_ctx *ctx, const struct vbs_heuristic *heuristic,
                                const uint16_t *start, const uint16_t *goal,
                                const struct vbs_search_limits *limits,
@@ -54,7 +56,7 @@ enum vbs_status vbs_search_emit(struct vbs_ctx *ctx, const struct vbs_lattice *l
                                 const struct vbs_state_search *search,
                                 struct vbs_step_list *steps) VBS_MUST_CHECK;
 
-/* Memory that it holds. */
+/* Bytes that a search holds. */
 size_t vbs_search_bytes(const struct vbs_state_search *search);
 
 #endif

@@ -72,7 +72,7 @@ static enum vbs_status grow(struct vbs_ctx *ctx, struct vbs_states *states)
     return VBS_OK;
 }
 
-/* The words of a state; those behind its last position stay 0. */
+/* The words of a state; the bits behind its last ideal stay 0. */
 static const uint64_t *fill_probe(const struct vbs_states *states, const uint16_t *ideals)
 {
     memcpy(states->probe, ideals, (size_t)states->n_samples * sizeof *ideals);

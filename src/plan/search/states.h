@@ -1,6 +1,7 @@
 /*
- * A set of states of the lattice: each an array of positions, one per sample, found by hashing.
- * Indices count up from 0 and stay valid; users keep further data in arrays beside it.
+ * A set of states of the lattice: each an array of order ideals, one per sample, found by hashing.
+ * Indices count up from 0 and stay valid, so that users can keep further data of
+ * each state in arrays of their own.
  */
 #ifndef VBS_PLAN_SEARCH_STATES_H
 #define VBS_PLAN_SEARCH_STATES_H
@@ -16,7 +17,7 @@ struct vbs_states {
     int n, capacity;
     uint64_t *keys;  /* [capacity][n_words] */
     int32_t *table;  /* [2 * capacity], -1: free */
-    uint64_t *probe; /* [n_words] of the state that is looked up */
+    uint64_t *probe; /* [n_words] of the state to find */
 };
 
 enum vbs_status vbs_states_init(struct vbs_ctx *ctx, struct vbs_states *states,
@@ -26,8 +27,8 @@ void vbs_states_clear(struct vbs_states *states);
 /* Index of the state, or -1. */
 int vbs_states_find(const struct vbs_states *states, const uint16_t *ideals);
 
-/* The same, and adds it when it was not there: then *index is the former n. Grows when n is
- * capacity, and capacity afterwards is what arrays beside must have. */
+/* The same, and adds the state when it is not in the set: then *index is the former n. The set
+ * grows when n has reached capacity; the arrays of its users must then get the new capacity too. */
 enum vbs_status vbs_states_add(struct vbs_ctx *ctx, struct vbs_states *states,
                                const uint16_t *ideals, int *index) VBS_MUST_CHECK;
 
@@ -36,7 +37,7 @@ static inline const uint16_t *vbs_states_at(const struct vbs_states *states, int
     return (const uint16_t *)(states->keys + (size_t)index * (size_t)states->n_words);
 }
 
-/* Bytes that capacity states take here. */
+/* Bytes that the set holds. */
 size_t vbs_states_bytes(const struct vbs_states *states);
 
 #endif

@@ -1,19 +1,20 @@
 /*
  * mmcnn: Algorithm 1 of MMCNN in a form that can be executed. The request runs sample by sample
  * (batch 1). A segment is the layers after one weighted layer up to and including the next; within
- * the limit L, what its largest step leaves decides how the weights of its last layer come in:
+ * the limit L, the bytes free beside its largest step decide how the w bytes of weights of its last
+ * layer are loaded:
  *
- *   w / free <= 5   in cn = ceil(w / free) parts, the first of them loaded from the segment's head
- * on otherwise       in k = ceil(w / (L - step)) parts, none before the layer itself
+ *   w / free <= 5   in cn = ceil(w / free) slices, the first of them from the head of the segment
+ * on otherwise       in k = ceil(w / (L - step)) slices, none before the layer itself
  *
- * Unlike the paper's tables (mmcnn.h), which divide bytes, parts are whole output channels, so that
- * their number is the least whose largest part fits; the input that a part reads stays, and so does
- * the output, for nothing but weights leaves the budget. A part that is done is dropped, and where
- * memory allows the next one is loaded while it is computed.
+ * The tables of the paper (mmcnn.h) divide bytes. Here slices are whole output channels, and their
+ * number is the least of which the largest slice fits. The input and the output of a slice stay in
+ * memory, because weights alone leave the budget. A slice is evicted when it is done, and where
+ * memory allows, the next one is loaded while it is computed.
  *
- * The plan changes with L wherever a number of parts does. Such limits are tried one by one (up to
- * 8 parts all of them, then in steps of a quarter), with a grid between, and a budget has the best
- * plan of all that need no more. O(limits x steps).
+ * The plan changes with L wherever a number of slices does. The planner tries these limits one by
+ * one (all of them up to 8 slices, then in steps of a quarter), and a grid between them. A budget
+ * gets the best of all plans that need no more. O(limits x steps).
  */
 #include "plan/weights/weights.h"
 #include "plan/weights/trial.h"
@@ -22,7 +23,7 @@
 
 #include <stdlib.h>
 
-#define MOST_PREFETCHED_PARTS 5
+#define MOST_PREFETCHED_SLICES 5
 
 struct mmcnn {
     struct vbs_ctx *ctx;
@@ -32,7 +33,7 @@ struct mmcnn {
     struct vbs_slicing cutting;
     int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
     const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
-    bool *prefetched;                   /* [0..n] likewise: the first part from the head on */
+    bool *prefetched;                   /* [0..n] likewise: the first slice from the head on */
 };
 
 /* The rule for the segment head..layer, whose last layer has weights. False: it cannot be. */
@@ -49,8 +50,8 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         largest = bytes > largest ? bytes : largest;
     }
     free_bytes = limit_bytes - largest;
-    fifth_bytes = row->weight_bytes / MOST_PREFETCHED_PARTS +
-                  (row->weight_bytes % MOST_PREFETCHED_PARTS != 0);
+    fifth_bytes = row->weight_bytes / MOST_PREFETCHED_SLICES +
+                  (row->weight_bytes % MOST_PREFETCHED_SLICES != 0);
     mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
     if (mmcnn->prefetched[layer])
         n_slices = vbs_row_slices_within(l, row, free_bytes);
@@ -81,7 +82,7 @@ static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     return true;
 }
 
-/* earliest[v]: the segment's head for the first part of a layer that is prefetched, else the
+/* earliest[v]: the segment's head for the first slice of a layer that is prefetched, else the
  * layer's own first step. */
 static void find_earliest(const struct mmcnn *mmcnn, const struct vbs_stream *stream, int *earliest)
 {
@@ -139,7 +140,7 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     return status;
 }
 
-/* Limits at which a row of layer goes into fewer parts: beside its own step, or beside the largest
+/* Limits at which a row of layer goes into fewer slices: beside its own step, or beside the largest
  * of its segment, segment_bytes. */
 static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segment_bytes,
                                   const struct vbs_profile_row *row, struct vbs_budget_list *limits)

@@ -1,4 +1,6 @@
-/* Free bytes of each slot, taken in spans: a segment tree. Inside the plan room. */
+/* A segment tree over the free bytes of slots: the minimum of a range, and subtraction from a
+ * range.
+ */
 #ifndef VBS_PLAN_WEIGHTS_RANGE_MIN_TREE_H
 #define VBS_PLAN_WEIGHTS_RANGE_MIN_TREE_H
 
@@ -8,21 +10,22 @@
 
 struct vbs_range_min_tree {
     int n, width;   /* slots; leaves, a power of two */
-    int64_t *least; /* [2 width] of a node's slots, what its ancestors took left out */
-    int64_t *taken; /* [2 width] from all slots of a node */
+    int64_t *least; /* [2 width] minimum over the slots of a node, without the takings of its
+                       ancestors */
+    int64_t *taken; /* [2 width] bytes taken from all slots of a node */
 };
 
-/* bytes[0..n-1] at the beginning. O(n). */
+/* The slots begin with bytes[0..n-1]. VBS_NO_MEMORY. O(n). */
 enum vbs_status vbs_range_min_tree_init(struct vbs_ctx *ctx, struct vbs_range_min_tree *tree,
                                         const int64_t *bytes, int n) VBS_MUST_CHECK;
 void vbs_range_min_tree_clear(struct vbs_range_min_tree *tree);
 
-/* The least of slots first..last; INT64_MAX where there are none. O(log n). */
+/* The minimum of slots first..last; INT64_MAX where the range is empty. O(log n). */
 int64_t vbs_range_min_tree_least(const struct vbs_range_min_tree *tree, int first, int last);
-/* Takes bytes from each of them. O(log n). */
+/* Subtracts bytes from each of slots first..last. O(log n). */
 void vbs_range_min_tree_subtract(struct vbs_range_min_tree *tree, int first, int last,
                                  int64_t bytes);
-/* All of it. O(n log n). */
+/* Copies all slots to bytes[0..n-1]. O(n log n). */
 void vbs_range_min_tree_values(const struct vbs_range_min_tree *tree, int64_t *bytes);
 
 #endif

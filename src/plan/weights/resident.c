@@ -1,14 +1,15 @@
 /*
- * All weights resident: any planner of activations, in what the weights leave of the budget.
+ * All weights resident: any planner of activations, in the part of the budget that the weights
+ * leave.
  *
- * A layer's algorithms, on the batches up to the request, may want their weights packed in
- * different forms, larger ones mostly for faster kernels (Winograd), so that what the weights leave
- * depends on which algorithms may be used. Policies allow more and more of them: first the lightest
- * forms that serve every batch, then also the forms that save most time per byte, at last all that
- * are the fastest at some batch, so that without a limit of memory nothing is lost. The planner
- * solves the problem once for each policy, on the rows that it allows, and a budget gets the best
- * of their plans. With one form for each layer there is one policy, and the plan is the planner's
- * for the budget less the weights.
+ * The algorithms of a layer, on the batches up to the request, may need their weights in different
+ * packed formats, larger ones mostly for faster kernels (Winograd), so that the memory beside the
+ * weights depends on the set of allowed algorithms. Policies allow more and more of them: first the
+ * lightest formats that serve every batch, then also the formats that save most time per byte, and
+ * finally all formats that are the fastest at some batch, so that with unlimited memory no time is
+ * lost. The planner solves the problem once for each policy, on the rows that the policy allows,
+ * and a budget gets the best of their plans. With one format for each layer there is one policy,
+ * and the plan is that of the planner for the budget less the weights.
  */
 #include "plan/weights/weights.h"
 #include "plan/problem/problem.h"
@@ -18,12 +19,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define N_STEPS      4             /* from the lightest to the fastest, one form a layer */
+#define N_STEPS      4             /* from the lightest to the fastest, one format a layer */
 #define MAX_POLICIES (N_STEPS + 2) /* each is solved */
 
-/* Which forms of each layer are allowed, as bits, and what they take. */
+/* The allowed formats of each layer, as bits, and their bytes. */
 struct policy {
-    uint64_t *forms; /* [0..n] */
+    uint64_t *formats; /* [0..n] */
     int64_t weight_bytes;
     struct vbs_profile *profile;
     struct vbs_task task;
@@ -40,19 +41,19 @@ struct resident {
     struct vbs_arena arena;
 };
 
-/* What is known of the forms of one layer. */
-struct forms {
+/* The packed formats of one layer. */
+struct formats {
     int64_t bytes[VBS_MAX_FORMATS];  /* -1: not there */
     double best_us[VBS_MAX_FORMATS]; /* least time per sample */
     int n_batches[VBS_MAX_FORMATS];  /* that have a row with it */
 };
 
-static void survey(const struct vbs_task *task, int layer, struct forms *forms)
+static void survey(const struct vbs_task *task, int layer, struct formats *formats)
 {
     for (int f = 0; f < VBS_MAX_FORMATS; f++) {
-        forms->bytes[f] = -1;
-        forms->best_us[f] = HUGE_VAL;
-        forms->n_batches[f] = 0;
+        formats->bytes[f] = -1;
+        formats->best_us[f] = HUGE_VAL;
+        formats->n_batches[f] = 0;
     }
     for (int i = 0; i < task->n_batches; i++) {
         uint64_t seen = 0;
@@ -63,22 +64,22 @@ static void survey(const struct vbs_task *task, int layer, struct forms *forms)
             int f = rows[a].format;
             double us = rows[a].time_us / task->profile->batches[i];
 
-            forms->bytes[f] = rows[a].weight_bytes;
-            forms->best_us[f] = fmin(forms->best_us[f], us);
-            forms->n_batches[f] += !(seen >> f & 1);
+            formats->bytes[f] = rows[a].weight_bytes;
+            formats->best_us[f] = fmin(formats->best_us[f], us);
+            formats->n_batches[f] += !(seen >> f & 1);
             seen |= (uint64_t)1 << f;
         }
     }
 }
 
-/* True when every batch of layer has a row with one of the forms. */
-static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
+/* True when every batch of layer has a row with one of the formats. */
+static bool covers(const struct vbs_task *task, int layer, uint64_t formats)
 {
     for (int i = 0; i < task->n_batches; i++) {
         int n_rows, a = 0;
         const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, i, &n_rows);
 
-        while (a < n_rows && !(forms >> rows[a].format & 1))
+        while (a < n_rows && !(formats >> rows[a].format & 1))
             a++;
         if (a == n_rows)
             return false;
@@ -87,55 +88,55 @@ static bool covers(const struct vbs_task *task, int layer, uint64_t forms)
 }
 
 /* Lighter; of equal ones, the faster. */
-static bool is_before(const struct forms *forms, int a, int b)
+static bool is_before(const struct formats *formats, int a, int b)
 {
-    return forms->bytes[a] < forms->bytes[b] ||
-           (forms->bytes[a] == forms->bytes[b] && forms->best_us[a] < forms->best_us[b]);
+    return formats->bytes[a] < formats->bytes[b] ||
+           (formats->bytes[a] == formats->bytes[b] && formats->best_us[a] < formats->best_us[b]);
 }
 
-/* The lightest form that serves every batch; where none does, light ones until all are served. */
-static uint64_t lightest(const struct vbs_task *task, int layer, const struct forms *forms)
+/* The lightest format that serves every batch; where none does, light ones until all are served. */
+static uint64_t lightest(const struct vbs_task *task, int layer, const struct formats *formats)
 {
     uint64_t chosen = 0;
     int best = -1;
 
     for (int f = 0; f < VBS_MAX_FORMATS; f++)
-        if (forms->n_batches[f] == task->n_batches && (best < 0 || is_before(forms, f, best)))
+        if (formats->n_batches[f] == task->n_batches && (best < 0 || is_before(formats, f, best)))
             best = f;
     if (best >= 0)
         return (uint64_t)1 << best;
     while (!covers(task, layer, chosen)) {
         best = -1;
         for (int f = 0; f < VBS_MAX_FORMATS; f++)
-            if (forms->bytes[f] >= 0 && !(chosen >> f & 1) &&
-                (best < 0 || is_before(forms, f, best)))
+            if (formats->bytes[f] >= 0 && !(chosen >> f & 1) &&
+                (best < 0 || is_before(formats, f, best)))
                 best = f;
         chosen |= (uint64_t)1 << best;
     }
     return chosen;
 }
 
-static int64_t bytes_of(const struct forms *forms, uint64_t chosen)
+static int64_t bytes_of(const struct formats *formats, uint64_t chosen)
 {
     int64_t bytes = 0;
 
     for (int f = 0; f < VBS_MAX_FORMATS; f++)
         if (chosen >> f & 1)
-            bytes += forms->bytes[f];
+            bytes += formats->bytes[f];
     return bytes;
 }
 
-static double best_us(const struct forms *forms, uint64_t chosen)
+static double best_us(const struct formats *formats, uint64_t chosen)
 {
     double best = HUGE_VAL;
 
     for (int f = 0; f < VBS_MAX_FORMATS; f++)
         if (chosen >> f & 1)
-            best = fmin(best, forms->best_us[f]);
+            best = fmin(best, formats->best_us[f]);
     return best;
 }
 
-/* A change from the light forms of a layer to faster ones. */
+/* A change from the light formats of a layer to faster ones. */
 struct policy_change {
     int layer;
     uint64_t light, fast;
@@ -145,22 +146,22 @@ struct policy_change {
 
 static struct policy_change change_of(const struct vbs_task *task, int layer)
 {
-    struct forms forms;
+    struct formats formats;
     struct policy_change change = {.layer = layer};
     int fast = 0;
 
-    survey(task, layer, &forms);
-    change.light = lightest(task, layer, &forms);
+    survey(task, layer, &formats);
+    change.light = lightest(task, layer, &formats);
     for (int f = 1; f < VBS_MAX_FORMATS; f++)
-        if (forms.best_us[f] < forms.best_us[fast])
+        if (formats.best_us[f] < formats.best_us[fast])
             fast = f;
     change.fast = (uint64_t)1 << fast;
-    if (forms.n_batches[fast] < task->n_batches)
+    if (formats.n_batches[fast] < task->n_batches)
         change.fast |= change.light;
-    change.light_bytes = bytes_of(&forms, change.light);
-    change.fast_bytes = bytes_of(&forms, change.fast);
+    change.light_bytes = bytes_of(&formats, change.light);
+    change.fast_bytes = bytes_of(&formats, change.fast);
     if (change.fast_bytes > change.light_bytes)
-        change.worth = (best_us(&forms, change.light) - forms.best_us[fast]) /
+        change.worth = (best_us(&formats, change.light) - formats.best_us[fast]) /
                        (double)(change.fast_bytes - change.light_bytes);
     return change;
 }
@@ -182,18 +183,18 @@ static enum vbs_status add_policy(struct vbs_ctx *ctx, struct resident *resident
     int n = resident->task->n_layers;
 
     *policy = (struct policy){
-        .forms = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->forms)};
-    if (!policy->forms)
+        .formats = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->formats)};
+    if (!policy->formats)
         return vbs_no_memory(ctx);
     for (int c = 0; c < n; c++) {
-        policy->forms[changes[c].layer] = c < n_fast ? changes[c].fast : changes[c].light;
+        policy->formats[changes[c].layer] = c < n_fast ? changes[c].fast : changes[c].light;
         policy->weight_bytes += c < n_fast ? changes[c].fast_bytes : changes[c].light_bytes;
     }
     resident->n_policies++;
     return VBS_OK;
 }
 
-/* The forms of the rows that are the fastest at some batch. */
+/* The formats of the rows that are the fastest at some batch. */
 static uint64_t fastest(const struct vbs_task *task, int layer)
 {
     uint64_t chosen = 0;
@@ -220,16 +221,16 @@ static enum vbs_status add_fastest(struct vbs_ctx *ctx, struct resident *residen
     bool adds = false;
 
     *policy = (struct policy){
-        .forms = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->forms)};
-    if (!policy->forms)
+        .formats = vbs_arena_alloc(&resident->arena, (size_t)n + 1, sizeof *policy->formats)};
+    if (!policy->formats)
         return vbs_no_memory(ctx);
     for (int k = 1; k <= n; k++) {
-        struct forms forms;
+        struct formats formats;
 
-        survey(resident->task, k, &forms);
-        policy->forms[k] = fastest(resident->task, k);
-        policy->weight_bytes += bytes_of(&forms, policy->forms[k]);
-        adds = adds || (policy->forms[k] & ~latest->forms[k]) != 0;
+        survey(resident->task, k, &formats);
+        policy->formats[k] = fastest(resident->task, k);
+        policy->weight_bytes += bytes_of(&formats, policy->formats[k]);
+        adds = adds || (policy->formats[k] & ~latest->formats[k]) != 0;
     }
     resident->n_policies += adds;
     return VBS_OK;
@@ -276,7 +277,7 @@ static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
     enum vbs_status status = VBS_OK;
 
     for (int a = 0; status == VBS_OK && a < n_rows; a++)
-        if (filter->policy->forms[layer] >> rows[a].format & 1)
+        if (filter->policy->formats[layer] >> rows[a].format & 1)
             status =
                 vbs_profile_builder_row(ctx, builder, layer, batch,
                                         filter->profile->algorithms[rows[a].algorithm], &rows[a]);
@@ -360,7 +361,7 @@ static enum vbs_status resident_open(struct vbs_ctx *ctx, const struct vbs_task 
     return VBS_OK;
 }
 
-/* Loads each form that the steps read, before all of them. */
+/* Loads each format that the steps read, before all of them. */
 static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *resident,
                                   const struct policy *policy, const struct vbs_step_list *steps,
                                   struct vbs_draft *draft)

@@ -30,7 +30,7 @@ struct stream_builder {
     struct vbs_ctx *ctx;
     const struct vbs_slicing *cutting;
     struct vbs_stream *stream;
-    int *first_block; /* at layer * n_forms + form: its first piece, and 1; 0: none yet */
+    int *first_block; /* at layer * n_formats + format: its first block, plus 1; 0: none yet */
     int64_t blocks_capacity, visits_capacity;
 };
 
@@ -46,7 +46,7 @@ static int slices_of(const struct stream_builder *making, int layer, int format)
     return n_slices > 1 ? n_slices : 1;
 }
 
-/* The pieces of a row's weights, made when they are first met. */
+/* The blocks of a row's weights, made at their first use. */
 static enum vbs_status find_blocks(struct stream_builder *making, int layer,
                                    const struct vbs_profile_row *row, int *first)
 {
@@ -97,8 +97,8 @@ static enum vbs_status add_visits(struct stream_builder *making, int slot, int f
     return VBS_OK;
 }
 
-/* In how many parts steps on a row are taken: as its weights are cut, or as it was measured where
- * each of those parts is so many whole pieces. */
+/* The number of slices in which steps on a row run: that of its weights, or that of its measurement
+ * where each slice of the measurement consists of whole blocks. */
 static int slices_of_step(const struct stream_builder *making, int layer,
                           const struct vbs_profile_row *row)
 {
@@ -111,7 +111,7 @@ static int slices_of_step(const struct stream_builder *making, int layer,
     return row->n_slices > 1 && blocks % row->n_slices == 0 ? row->n_slices : 1;
 }
 
-/* Step on a part (parts > 1), or on the whole, with the pieces that it reads. */
+/* Adds a step on a slice (n_slices > 1), or on the whole layer, with the blocks that it reads. */
 static enum vbs_status add_slot(struct stream_builder *making, const struct vbs_step *step,
                                 const struct vbs_profile_row *row, int slice, int n_slices)
 {
@@ -132,7 +132,7 @@ static enum vbs_status add_slot(struct stream_builder *making, const struct vbs_
     return add_visits(making, slot, first + (slice - 1) * each, each);
 }
 
-/* Steps from..to-1, of one layer and row form: part by part where they can be taken so. */
+/* Adds steps from..to-1, of one layer and format: slice by slice where the layer divides. */
 static enum vbs_status add_run(struct stream_builder *making, const struct vbs_step *steps,
                                int64_t from, int64_t to, int n_slices)
 {
@@ -145,7 +145,7 @@ static enum vbs_status add_run(struct stream_builder *making, const struct vbs_s
     return status;
 }
 
-/* The end of the run of steps that begins at from: the same layer and form, in as many parts. */
+/* The end of the run of steps that begins at from: the same layer, format and number of slices. */
 static int64_t run_end(const struct stream_builder *making, const struct vbs_step *steps,
                        int64_t n_steps, int64_t from, int n_slices)
 {
@@ -207,7 +207,7 @@ static enum vbs_status measure_steps(struct stream_builder *making)
     return status;
 }
 
-/* Links the visits of each piece in a ring, and finds the least budget. */
+/* Links the visits of each block in a ring, and finds the least budget. */
 static enum vbs_status link_visits(struct stream_builder *making)
 {
     struct vbs_stream *stream = making->stream;
@@ -242,7 +242,7 @@ static enum vbs_status link_visits(struct stream_builder *making)
     return VBS_OK;
 }
 
-/* Steps between visit v and the next of its piece, over the end of the request where need be. */
+/* Steps between visit v and the next of its block, across the end of the request if necessary. */
 static int gap_length(const struct vbs_stream *stream, int v)
 {
     int from = stream->visits[v].slot, to = stream->visits[stream->visits[v].next].slot;

@@ -1,5 +1,5 @@
 /*
- * The transfers of a stream within a budget: what is kept, and where loads stand.
+ * The transfers of a stream within a budget: which gaps are kept, and where loads stand.
  */
 #include "plan/weights/stream.h"
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots where room is shortest, one in each stretch of them, and what is left there: most gaps that
- * cannot be kept fail at one of these, which needs no search. */
+/* The slots with the fewest free bytes, one in each stretch of slots. Most gaps that cannot be kept
+ * fail at one of them, without a search. */
 #define N_TIGHT 8
 
 struct tight {
@@ -97,7 +97,7 @@ static void keep_gap(struct loading *loading, struct vbs_range_min_tree *tree, i
     loading->kept[v] = true;
 }
 
-/* Room beside the pieces that each step reads, then gaps kept, shortest first. */
+/* Finds the free bytes beside the blocks that each step reads; then keeps gaps, shortest first. */
 static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
 {
     const struct vbs_stream *stream = loading->stream;
@@ -208,7 +208,9 @@ static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_l
     return status;
 }
 
-/* Before each step what is no longer of use is dropped, then what is placed there is loaded. */
+/* Before each step, evicts the blocks that are no longer kept, then adds the loads that stand
+ * there.
+ */
 static enum vbs_status emit_all(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_stream *stream = loading->stream;

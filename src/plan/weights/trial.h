@@ -1,5 +1,6 @@
 /*
- * Collecting schedules with transfers: for whom budgets are tried one after the other.
+ * Trials: planners with transfers try one budget after the other and offer each schedule to a
+ * Pareto set.
  */
 #ifndef VBS_PLAN_WEIGHTS_TRIAL_H
 #define VBS_PLAN_WEIGHTS_TRIAL_H
@@ -7,8 +8,9 @@
 #include "plan/problem/problem.h"
 #include "plan/weights/stream.h"
 
-/* Plans stream within memory_bytes and offers what comes out, from its exact peak on, unless it is
- * beaten or answers too late. What is infeasible is passed over. Errors as vbs_stream_plan. */
+/* Plans stream within memory_bytes and offers the schedule, from its exact peak on, unless it is
+ * dominated or exceeds the latency. An infeasible budget is not an error. Errors otherwise as of
+ * vbs_stream_plan. */
 enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *stream,
                                  const struct vbs_stream_rule *rule, int64_t memory_bytes,
                                  struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
@@ -18,9 +20,10 @@ enum vbs_status vbs_trial_offer(struct vbs_ctx *ctx, int64_t bytes,
                                 const struct vbs_step_list *steps,
                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
-/* The row of layer at batch with the least time of computing and then copying its weights, among
- * those that fit with a part's weights: base_bytes + ws + weights / parts <= memory_bytes, parts
- * being as many as the row allows where divides, else 1. Null when none fits. */
+/* The row of layer at batch for which computing and then copying its weights takes least time,
+ * among the rows that fit with the weights of one slice: base_bytes + ws + weights / slices <=
+ * memory_bytes. slices is the largest number that the row allows where divides, else 1. Null when
+ * no row fits. */
 const struct vbs_profile_row *vbs_trial_row(const struct vbs_task *task, int layer, int batch,
                                             int64_t base_bytes, int64_t memory_bytes, bool divides);
 

@@ -1,10 +1,10 @@
 /*
- * vdnn: whole layers, the weights of the next weighted layer prefetched, finished ones dropped
+ * vdnn: whole layers, the weights of the next weighted layer prefetched, finished ones evicted
  * (Rhu et al., "vDNN", MICRO 2016, as MMCNN 2.3 and 4.2 use it). Every layer runs one batch, the
- * request in chunks of it and a remainder; of all batches the fastest that fits. A load may stand
- * no earlier than the step of the weighted layer before it, and stands as early from there on as
- * memory allows; where nothing can be prefetched the least budget is the largest layer with its
- * weights.
+ * request in chunks of it and a remainder; of all batches it takes the fastest that fits. A load
+ * may stand no earlier than the step of the weighted layer before it, and stands as early from
+ * there on as memory allows; where nothing can be prefetched the least budget is the largest layer
+ * with its weights.
  *
  * Budgets are tried one by one: those at which some row of a layer fits, alone or beside the next
  * layer's weights, and a grid between. A budget has the best plan of all that need no more.

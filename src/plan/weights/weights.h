@@ -7,8 +7,9 @@
 
 #include "plan/problem/problem.h"
 
-/* Runs the planner task->resident in the memory that all weights, resident, leave. Not a planner of
- * its own for people: solver.c puts it in front of planners that do not transfer weights. */
+/* Keeps all weights resident and runs the planner task->resident in the memory that is left. It is
+ * not in the table of planners: solver.c puts it in front of planners that do not transfer weights.
+ */
 extern const struct vbs_planner vbs_planner_resident;
 
 extern const struct vbs_planner vbs_planner_mmcnn;

@@ -1,7 +1,7 @@
 /*
- * Positions and their projections, and the bounds of layers and patterns (what leads the search of
- * optimal), on small random networks against the lattice of brute_force.h, state by state.
- * Arguments: number of profiles per kind of graph, seed.
+ * Order ideals and their projections, and the lower bounds of layers and of pattern databases (the
+ * heuristic of the planner optimal), on small random networks against the lattice of brute_force.h,
+ * state by state. Arguments: number of profiles per kind of graph, seed.
  */
 #include "reference/brute_force.h"
 #include "reference/lattice_states.h"
@@ -16,15 +16,15 @@
 #define N_PATTERNS 3
 
 #define PROPERTY_LIST(X)                                                                           \
-    X(HAD, "what is asked for is had")                                                             \
-    X(ORDER, "positions rise by the layers done, from none to all")                                \
+    X(HAD, "order ideals and databases are found")                                                 \
+    X(ORDER, "order ideals ascend by the layers done, from none to all")                           \
     X(LIVE, "live bytes of a state are the sum over its samples")                                  \
     X(STEP, "bytes of a step likewise, in-place outputs too")                                      \
-    X(NO_STEP, "no position has a move that the network does not allow")                           \
+    X(NO_STEP, "no order ideal has a move that the network does not allow")                        \
     X(PROJECTED, "a projection has every move of its members and takes no more than any")          \
-    X(FLOOR, "what each layer takes at least is together at most what is still to take")           \
-    X(GUIDE, "disjoint patterns and the other layers likewise")                                    \
-    X(CEILING, "so on every way below the limit where patterns leave out what is not")
+    X(FLOOR, "the least times of all layers together are at most the time that is left")           \
+    X(HEURISTIC, "disjoint pattern databases and the other layers likewise")                       \
+    X(CEILING, "so on every path below the limit where pattern databases prune the others")
 
 enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};
@@ -127,7 +127,7 @@ static uint64_t random_layers(struct subject *subject, uint64_t of)
     return gsl_rng_get(subject->trial.rng) & of;
 }
 
-/* What a position can do and takes, its class can do and takes no more. */
+/* The class of an order ideal has all of its moves and takes no more bytes. */
 static bool is_member(const struct vbs_order_ideals *all, const struct vbs_order_ideals *some,
                       const uint64_t *layers, int p)
 {
@@ -231,7 +231,7 @@ static bool add_pattern(struct subject *subject, uint64_t layers, int64_t below_
     return status == VBS_OK && found != VBS_FOUND_OUT;
 }
 
-/* Two patterns of disjoint sets, then now and then one of both in their place. */
+/* Two databases of disjoint sets; sometimes one of both sets replaces them. */
 static bool build_patterns(struct subject *subject, int64_t below_ticks,
                            struct databases *databases)
 {
@@ -256,7 +256,7 @@ static bool build_patterns(struct subject *subject, int64_t below_ticks,
     return had;
 }
 
-static void check_guide(struct subject *subject, int64_t below_ticks, enum property property)
+static void check_heuristic(struct subject *subject, int64_t below_ticks, enum property property)
 {
     const struct lattice_states *states = &subject->states;
     int done[STATES_MAX_LAYERS + 1];
@@ -312,10 +312,10 @@ static void check_problem(struct subject *subject)
     least = states->ticks[0];
     if (least == STATES_NEVER)
         return;
-    check_guide(subject, VBS_NEVER_TICKS, GUIDE);
-    check_guide(subject,
-                least + 1 + (int64_t)(gsl_rng_uniform(subject->trial.rng) * (double)least / 2),
-                CEILING);
+    check_heuristic(subject, VBS_NEVER_TICKS, HEURISTIC);
+    check_heuristic(subject,
+                    least + 1 + (int64_t)(gsl_rng_uniform(subject->trial.rng) * (double)least / 2),
+                    CEILING);
 }
 
 static void check_profile(void *self, const struct vbs_profile *profile)

@@ -26,7 +26,7 @@
     X(BELOW, "where only less is of interest the bound tells that there is nothing")               \
     X(ANYTIME, "wherever time ends the optimum is between bound and best")                         \
     X(NO_WORSE, "and the best is no worse than what was known before")                             \
-    X(PLAIN, "so without positions")
+    X(PLAIN, "so without order ideals")
 
 enum property { TALLY_ENUM(PROPERTY_LIST, N_PROPERTIES) };
 static const char *const PROPERTY_TEXTS[] = {TALLY_TEXTS(PROPERTY_LIST)};

@@ -17,7 +17,7 @@
 
 #define PROPERTY_LIST(X)                                                                           \
     X(HAD, "what is asked for is had")                                                             \
-    X(SWEEP, "a sweep between two states finds the least time, and nothing below it")              \
+    X(SEARCH, "a search between two states finds the least time, and nothing below it")            \
     X(STEPS, "and steps that take it")                                                             \
     X(TO_GO, "and what is to go from each state that it keeps on a way below the limit")           \
     X(OUT, "where it may hold few states it finds the same or says that it is out of them")        \
@@ -68,7 +68,7 @@ static int64_t walk(const struct lattice_states *states, const struct vbs_step_l
 
 /* ---- Sweeps ---- */
 
-/* A sweep from one state to another. */
+/* A search from one state to another. */
 struct trip {
     int from, to;  /* codes */
     int64_t least; /* STATES_NEVER: no way */
@@ -91,11 +91,12 @@ static enum vbs_status run(struct lattice_states *states, struct trip *trip)
     lattice_states_aim(states, to);
     if (!lattice_states_place(states, from, start) || !lattice_states_place(states, to, goal))
         return VBS_INVALID;
-    status = vbs_heuristic_init(NULL, &heuristic, &states->lattice, &states->all_layers, states->to_go,
-                                NULL, 0);
+    status = vbs_heuristic_init(NULL, &heuristic, &states->lattice, &states->all_layers,
+                                states->to_go, NULL, 0);
     if (status != VBS_OK)
         return status;
-    status = vbs_search_run(NULL, &heuristic, start, goal, &trip->limits, &trip->search, &trip->found);
+    status =
+        vbs_search_run(NULL, &heuristic, start, goal, &trip->limits, &trip->search, &trip->found);
     vbs_heuristic_clear(&heuristic);
     if (status == VBS_OK && trip->found == VBS_FOUND)
         status = vbs_search_emit(NULL, &states->lattice, &trip->search, &trip->steps);
@@ -159,7 +160,7 @@ static void check_trip(struct subject *subject, int from, int to)
     status = run(&subject->states, &trip);
     check(subject, HAD, status == VBS_OK && trip.found != VBS_FOUND_OUT);
     is_below = trip.least < trip.limits.below_ticks;
-    check(subject, SWEEP,
+    check(subject, SEARCH,
           is_below ? trip.found == VBS_FOUND && trip.search.start_ticks == trip.least
                    : trip.found == VBS_FOUND_NONE);
     if (trip.found == VBS_FOUND) {
@@ -186,7 +187,7 @@ static int choose_state(struct subject *subject)
     return code;
 }
 
-static void check_sweeps(struct subject *subject)
+static void check_searches(struct subject *subject)
 {
     struct lattice_states *states = &subject->states;
     int a, b;
@@ -313,7 +314,7 @@ static void check_profile(void *self, const struct vbs_profile *profile)
         if (!opened)
             continue;
         check_schedule(subject);
-        check_sweeps(subject);
+        check_searches(subject);
         lattice_states_close(&subject->states);
     }
 }
