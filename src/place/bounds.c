@@ -1,7 +1,7 @@
-/*
- * Bounds of offsets and what follows from them: see place_bounds.h.
- */
+/* Bounds of offsets, and the conclusions that are drawn from them (bounds.h). */
 #include "place/bounds.h"
+
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -9,16 +9,13 @@
 
 static bool set(struct placing_bounds *bounds, int64_t *at, int64_t value)
 {
-    if (bounds->n_changes == bounds->changes_size) {
-        size_t size = 2 * bounds->changes_size + 1024;
-        struct bounds_change *grown = realloc(bounds->changes, size * sizeof *grown);
+    int64_t needed = (int64_t)bounds->n_changes + 1;
 
-        if (!grown) {
-            bounds->no_memory = true;
-            return false;
-        }
-        bounds->changes = grown;
-        bounds->changes_size = size;
+    if (needed > bounds->max_changes &&
+        vbs_grow(bounds->placing->ctx, &bounds->changes, &bounds->max_changes, needed,
+                 sizeof *bounds->changes) != VBS_OK) {
+        bounds->no_memory = true;
+        return false;
     }
     bounds->changes[bounds->n_changes++] = (struct bounds_change){at, *at};
     *at = value;

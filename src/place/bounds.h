@@ -51,8 +51,9 @@ struct placing_bounds {
     bool *changed;                    /* [sections], is in to_check */
     int64_t *begins, *ends;           /* [most members of a section] */
     int *sorted;                      /* likewise */
-    struct bounds_change *changes;
-    size_t n_changes, changes_size;
+    struct bounds_change *changes;    /* [max_changes] */
+    size_t n_changes;
+    int64_t max_changes;
 };
 
 /* Bounds of a component, to be reset before use; null when memory is out. */

@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "vbslab/place.h"
 
@@ -42,11 +43,14 @@ struct vbs_place_csv {
     int n_columns;
     int at[N_COLUMNS]; /* in the file, or -1 */
     char **fields;     /* [n_columns * (1 + rows)], the header first */
-    size_t n_fields, fields_size;
+    size_t n_fields;
+    int64_t max_fields;
     struct vbs_place_item *items;
-    size_t n_items, items_size;
+    size_t n_items;
+    int64_t max_items;
     struct vbs_place_rect *rects;
-    size_t n_rects, rects_size;
+    size_t n_rects;
+    int64_t max_rects;
     const char **names; /* [n_items] */
     struct vbs_place_problem problem;
 };
@@ -65,30 +69,14 @@ struct place_reader {
 
 #define FAIL(reader, ...) vbs_place_scan_fail(&(reader)->scan, __VA_ARGS__)
 
-/* ---- growing ---- */
-
-static bool grow(void **data, size_t need, size_t *size, size_t each)
-{
-    size_t more = 2 * need + 64;
-    void *grown;
-
-    if (need <= *size)
-        return true;
-    grown = realloc(*data, more * each);
-    if (!grown)
-        return false;
-    *data = grown;
-    *size = more;
-    return true;
-}
-
 static enum vbs_status keep_fields(struct place_reader *reader)
 {
     struct vbs_place_csv *csv = reader->csv;
+    enum vbs_status status = vbs_grow(reader->scan.ctx, &csv->fields, &csv->max_fields,
+                                      (int64_t)csv->n_fields + csv->n_columns, sizeof *csv->fields);
 
-    if (!grow((void **)&csv->fields, csv->n_fields + (size_t)csv->n_columns, &csv->fields_size,
-              sizeof *csv->fields))
-        return vbs_no_memory(reader->scan.ctx);
+    if (status != VBS_OK)
+        return status;
     memcpy(csv->fields + csv->n_fields, reader->scan.fields,
            (size_t)csv->n_columns * sizeof *csv->fields);
     csv->n_fields += (size_t)csv->n_columns;
@@ -99,9 +87,11 @@ static enum vbs_status add_rect(struct place_reader *reader, int64_t lower, int6
                                 int64_t offset, int64_t size)
 {
     struct vbs_place_csv *csv = reader->csv;
+    enum vbs_status status = vbs_grow(reader->scan.ctx, &csv->rects, &csv->max_rects,
+                                      (int64_t)csv->n_rects + 1, sizeof *csv->rects);
 
-    if (!grow((void **)&csv->rects, csv->n_rects + 1, &csv->rects_size, sizeof *csv->rects))
-        return vbs_no_memory(reader->scan.ctx);
+    if (status != VBS_OK)
+        return status;
     csv->rects[csv->n_rects++] = (struct vbs_place_rect){lower, upper, offset, size};
     return VBS_OK;
 }
@@ -300,8 +290,10 @@ static enum vbs_status read_row(struct place_reader *reader)
         return status;
     if (csv->n_rects > (size_t)VBS_MAX_PLACE_RECTS)
         return FAIL(reader, "more than %lld gaps", (long long)VBS_MAX_PLACE_RECTS);
-    if (!grow((void **)&csv->items, csv->n_items + 1, &csv->items_size, sizeof *csv->items))
-        return vbs_no_memory(reader->scan.ctx);
+    status = vbs_grow(reader->scan.ctx, &csv->items, &csv->max_items, (int64_t)csv->n_items + 1,
+                      sizeof *csv->items);
+    if (status != VBS_OK)
+        return status;
     item.n_rects = (int64_t)csv->n_rects - item.first_rect;
     csv->items[csv->n_items++] = item;
     return VBS_OK;

@@ -177,7 +177,8 @@ static bool turn_back(struct placing_orient *orient)
     return false;
 }
 
-static void take(struct placing_orient *orient)
+/* The least offsets, which no hole forbids, become the best of the component. */
+static void record_offsets(struct placing_orient *orient)
 {
     const struct placing_bounds *bounds = orient->bounds;
     int64_t height = 0;
@@ -188,8 +189,10 @@ static void take(struct placing_orient *orient)
     vbs_placing_take(orient->component, bounds->least, height, VBS_PLACE_SEARCH);
 }
 
-/* Up to so many failures; then all decisions are taken back. */
-static enum placing_answer run(struct placing_orient *orient, double n_fails, int64_t last_step)
+/* Searches until n_fails decisions have failed or last_step is reached; then all decisions are
+ * taken back. */
+static enum placing_answer search_until(struct placing_orient *orient, double n_fails,
+                                        int64_t last_step)
 {
     struct bounds_mark begin = vbs_bounds_mark(orient->bounds);
     enum placing_answer answer = PLACING_UNKNOWN;
@@ -201,7 +204,7 @@ static enum placing_answer run(struct placing_orient *orient, double n_fails, in
         int chosen = choose_pair(orient->bounds);
 
         if (chosen < 0) {
-            take(orient);
+            record_offsets(orient);
             answer = PLACING_FOUND;
         } else if (!decide(orient, chosen)) {
             fails++;
@@ -233,7 +236,7 @@ enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_compo
          *answer == PLACING_UNKNOWN && !vbs_bounds_gave_up(orient->bounds) &&
          placing->n_steps < last_step;
          n_fails *= MORE_FAILS)
-        *answer = run(orient, n_fails, last_step);
+        *answer = search_until(orient, n_fails, last_step);
     return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
 }
 
@@ -311,7 +314,7 @@ static void relax_once(struct placing_orient *orient, int64_t target, int64_t la
         orient->share = orient->share < LEAST_SHARE ? 0.5 : orient->share * 0.7;
         orient->n_free *= 1.1;
     } else {
-        enum placing_answer answer = run(orient, RELAX_FAILS, last_step);
+        enum placing_answer answer = search_until(orient, RELAX_FAILS, last_step);
 
         if (answer == PLACING_FOUND)
             orient->share = orient->share * 1.5 < 1 ? orient->share * 1.5 : 1;

@@ -17,6 +17,7 @@
 #include "place/internal.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +60,17 @@ struct placing_stack {
     int memo_bits;
     uint64_t *memo; /* [1 << memo_bits], hashes of states that failed */
     int64_t target, last_step;
-    unsigned turn; /* ways to rank tried so far */
+    unsigned n_rankings; /* rankings tried so far */
 
     struct change *changes;
-    size_t n_changes, changes_size;
+    size_t n_changes;
+    int64_t max_changes;
     int *lists; /* items of the problems under way */
-    size_t n_lists, lists_size;
+    size_t n_lists;
+    int64_t max_lists;
     struct choice *choices;
-    size_t n_choices, choices_size;
+    size_t n_choices;
+    int64_t max_choices;
     bool no_memory;
 };
 
@@ -88,27 +92,20 @@ bool vbs_placing_stack_suits(const struct placing *placing,
     return true;
 }
 
-/* ---- room that grows ---- */
+/* ---- arrays that grow ---- */
 
-static bool grow(struct placing_stack *stack, void **data, size_t need, size_t *size, size_t each)
+/* True when `needed` items fit; else memory is out, which the search as a whole reports. */
+static bool grow(struct placing_stack *stack, void *array, int64_t *capacity, size_t needed,
+                 size_t item_size)
 {
-    size_t more = 2 * need + 64;
-    void *grown;
-
-    if (need <= *size)
-        return true;
-    grown = realloc(*data, more * each);
-    if (!grown) {
+    if ((int64_t)needed > *capacity &&
+        vbs_grow(stack->placing->ctx, array, capacity, (int64_t)needed, item_size) != VBS_OK)
         stack->no_memory = true;
-        return false;
-    }
-    *data = grown;
-    *size = more;
-    return true;
+    return (int64_t)needed <= *capacity;
 }
 
 #define GROW(stack, array, count)                                                                  \
-    grow(stack, (void **)&(stack)->array, (stack)->n_##array + (count), &(stack)->array##_size,    \
+    grow(stack, &(stack)->array, &(stack)->max_##array, (stack)->n_##array + (count),              \
          sizeof *(stack)->array)
 
 /* ---- changes that can be undone ---- */
@@ -260,7 +257,8 @@ static int by_offset(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* What may come next, best first: nothing that leaves room below itself for another. */
+/* Lists the items that may come next, best first. An item below which another one would fit is left
+ * out. */
 static bool list_choices(struct placing_stack *stack, const struct job *job, int64_t offset,
                          int rank)
 {
@@ -353,7 +351,8 @@ static enum placing_answer solve(struct placing_stack *stack, const struct job *
 
 /* ---- ranks ---- */
 
-/* What is best first: T the largest sum beside it, C sections, W steps, A area, S size. */
+/* Keys in order of weight: T the largest sum of a section of the item, C the number of its
+ * sections, W its steps, A its area, S its size. */
 static const char *const RANKS[] = {"TCA", "TWA", "TAW", "WAT", "CTA", "CAT", "ATW", "SWT"};
 
 #define N_RANKS ((int)(sizeof RANKS / sizeof RANKS[0]))
@@ -435,7 +434,7 @@ static enum vbs_status allocate(struct placing_stack *stack)
                : VBS_NO_MEMORY;
 }
 
-static enum vbs_status start(struct placing *placing, struct placing_component *component)
+static enum vbs_status start_search(struct placing *placing, struct placing_component *component)
 {
     struct placing_stack *stack = calloc(1, sizeof *stack);
 
@@ -469,7 +468,8 @@ void vbs_placing_stack_free(struct placing_stack *stack)
     free(stack);
 }
 
-static void take(struct placing_stack *stack, struct placing_component *component)
+/* The offsets that were found become the best of the component. */
+static void record_offsets(struct placing_stack *stack, struct placing_component *component)
 {
     int64_t height = 0;
 
@@ -479,8 +479,9 @@ static void take(struct placing_stack *stack, struct placing_component *componen
     vbs_placing_take(component, stack->offsets, height, VBS_PLACE_SEARCH);
 }
 
-/* With one way to rank. */
-static enum placing_answer run(struct placing_stack *stack, struct placing_component *component)
+/* Searches with the ranks as they are set, from no item placed. */
+static enum placing_answer search_ranked(struct placing_stack *stack,
+                                         struct placing_component *component)
 {
     struct job job = {.n = component->n, .upper = stack->sections.n};
     enum placing_answer answer;
@@ -493,12 +494,12 @@ static enum placing_answer run(struct placing_stack *stack, struct placing_compo
         stack->lists[stack->n_lists++] = i;
     answer = solve_pieces(stack, &job, 0, 0);
     if (answer == PLACING_FOUND)
-        take(stack, component);
+        record_offsets(stack, component);
     undo(stack, 0);
     return answer;
 }
 
-/* Steps for one way to rank: enough to place all items twice. */
+/* Steps of searching for one ranking: enough to place all items twice. */
 static int64_t least_steps(const struct placing_component *component)
 {
     return 2 * component->n * (2 + component->n / 8);
@@ -507,7 +508,7 @@ static int64_t least_steps(const struct placing_component *component)
 enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_component *component,
                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
 {
-    enum vbs_status status = component->stack ? VBS_OK : start(placing, component);
+    enum vbs_status status = component->stack ? VBS_OK : start_search(placing, component);
     struct placing_stack *stack = component->stack;
     int64_t last_step = placing->n_steps + n_steps, each = n_steps / 4;
 
@@ -519,12 +520,12 @@ enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_compon
     for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over &&
                     placing->n_steps < last_step;
          r++) {
-        unsigned turn = stack->turn++ % (2 * N_RANKS);
+        unsigned ranking = stack->n_rankings++ % (2 * N_RANKS);
 
-        /* Every other time with some noise. */
-        set_ranks(stack, RANKS[turn % N_RANKS], turn < N_RANKS ? 0 : 0.5);
+        /* All rankings without noise, then all with some. */
+        set_ranks(stack, RANKS[ranking % N_RANKS], ranking < N_RANKS ? 0 : 0.5);
         stack->last_step = placing->n_steps + each;
-        *answer = run(stack, component);
+        *answer = search_ranked(stack, component);
         if (stack->no_memory)
             return vbs_no_memory(placing->ctx);
     }

@@ -51,9 +51,10 @@ struct vbs_exec_checked {
     struct vbs_exec_checked_step *steps; /* [schedule->n_steps] */
     int n_kernels, max_kernels;
     struct vbs_exec_kernel *kernels;
-    int n_packed, max_packed;
-    struct vbs_exec_packed *packed;
-    bool *is_read;   /* [n_layers + 1] some layer reads the tensor */
+    int n_packed;
+    int64_t max_packed;
+    struct vbs_exec_packed *packed; /* [max_packed] */
+    bool *is_read;                  /* [n_layers + 1] some layer reads the tensor */
     bool *shares;    /* [n_layers + 1] the layer is in place, and every step is the last reader of
                         all samples of the first input that it reads: output and input can be one */
     int n_residents; /* resident loads, with which the schedule begins */

@@ -1,12 +1,12 @@
 #include "exec/check/tables.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_BUCKETS 256
-#define FIRST_PACKED  64
 
 static int count_formats(const struct vbs_profile *profile)
 {
@@ -48,15 +48,11 @@ void vbs_exec_tables_clear(struct vbs_exec_tables *tables)
 static enum vbs_status add_packed(struct vbs_ctx *ctx, struct vbs_exec_checked *checked,
                                   const struct vbs_exec_packed *packed)
 {
-    if (checked->n_packed == checked->max_packed) {
-        int max = checked->max_packed ? 2 * checked->max_packed : FIRST_PACKED;
-        struct vbs_exec_packed *grown = realloc(checked->packed, (size_t)max * sizeof *grown);
+    enum vbs_status status = vbs_grow(ctx, &checked->packed, &checked->max_packed,
+                                      checked->n_packed + 1, sizeof *checked->packed);
 
-        if (!grown)
-            return vbs_no_memory(ctx);
-        checked->packed = grown;
-        checked->max_packed = max;
-    }
+    if (status != VBS_OK)
+        return status;
     checked->packed[checked->n_packed++] = *packed;
     return VBS_OK;
 }

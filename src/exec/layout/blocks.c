@@ -1,6 +1,7 @@
 #include "exec/layout/blocks.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 #include "vbslab/place.h"
 
 #include <inttypes.h>
@@ -22,7 +23,8 @@ struct loaded_run {
 /* Which bytes of one layer's packed weights are in the arena: runs apart from each other,
  * ascending. */
 struct loaded_runs {
-    int n, max;
+    int n;
+    int64_t max;
     struct loaded_run *runs;
 };
 
@@ -94,15 +96,11 @@ static int find_run(const struct loaded_runs *loaded, int64_t byte)
 static enum vbs_status insert(struct blocking *p, struct loaded_runs *loaded, int at,
                               const struct loaded_run *run)
 {
-    if (loaded->n == loaded->max) {
-        int max = loaded->max ? 2 * loaded->max : 8;
-        struct loaded_run *runs = realloc(loaded->runs, (size_t)max * sizeof *runs);
+    enum vbs_status status =
+        vbs_grow(p->ctx, &loaded->runs, &loaded->max, loaded->n + 1, sizeof *loaded->runs);
 
-        if (!runs)
-            return vbs_no_memory(p->ctx);
-        loaded->runs = runs;
-        loaded->max = max;
-    }
+    if (status != VBS_OK)
+        return status;
     memmove(&loaded->runs[at + 1], &loaded->runs[at], (size_t)(loaded->n - at) * sizeof *run);
     p->n_looks += (loaded->n - at) / 16;
     loaded->runs[at] = *run;
@@ -115,21 +113,16 @@ static enum vbs_status end_block(struct blocking *p, const struct loaded_run *ru
                                  const struct vbs_exec_range *range, int64_t death)
 {
     struct vbs_exec_blocks *out = p->out;
+    enum vbs_status status;
 
     if (range->packed_from >= range->packed_to)
         return VBS_OK;
-    if (out->n_blocks == out->max_blocks) {
-        int max = out->max_blocks ? 2 * out->max_blocks : 64;
-        struct vbs_exec_block *blocks;
-
-        if (max > VBS_MAX_PLACE_RECTS)
-            return refuse_many(p);
-        blocks = realloc(out->blocks, (size_t)max * sizeof *blocks);
-        if (!blocks)
-            return vbs_no_memory(p->ctx);
-        out->blocks = blocks;
-        out->max_blocks = max;
-    }
+    if (out->n_blocks >= VBS_MAX_PLACE_RECTS)
+        return refuse_many(p);
+    status =
+        vbs_grow(p->ctx, &out->blocks, &out->max_blocks, out->n_blocks + 1, sizeof *out->blocks);
+    if (status != VBS_OK)
+        return status;
     out->blocks[out->n_blocks++] = (struct vbs_exec_block){.load = run->load,
                                                            .birth = run->birth,
                                                            .packed = p->packed_of[run->load],

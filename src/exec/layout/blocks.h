@@ -38,8 +38,9 @@ struct vbs_exec_blocks {
     int *item_of; /* [n_loads] */
     int n_items;
     struct vbs_exec_block_item *items;
-    int n_blocks, max_blocks;
-    struct vbs_exec_block *blocks; /* by item */
+    int n_blocks;
+    int64_t max_blocks;
+    struct vbs_exec_block *blocks; /* [max_blocks], by item */
     struct vbs_arena arena;
 };
 

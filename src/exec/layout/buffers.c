@@ -1,6 +1,7 @@
 #include "exec/layout/buffers.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -32,19 +33,13 @@ static int64_t alignment_of(int64_t bytes)
 static enum vbs_status add_item(struct making *m, int64_t alignment)
 {
     struct vbs_exec_buffers *out = m->out;
+    enum vbs_status status;
 
-    if (out->n_items == out->max_items) {
-        int max = out->max_items ? 2 * out->max_items : 256;
-        struct vbs_place_item *items;
-
-        if (max > VBS_MAX_PLACE_ITEMS)
-            return refuse_many(m);
-        items = realloc(out->items, (size_t)max * sizeof *items);
-        if (!items)
-            return vbs_no_memory(m->ctx);
-        out->items = items;
-        out->max_items = max;
-    }
+    if (out->n_items >= VBS_MAX_PLACE_ITEMS)
+        return refuse_many(m);
+    status = vbs_grow(m->ctx, &out->items, &out->max_items, out->n_items + 1, sizeof *out->items);
+    if (status != VBS_OK)
+        return status;
     out->items[out->n_items++] =
         (struct vbs_place_item){.first_rect = out->n_rects, .alignment = alignment};
     return VBS_OK;
@@ -55,21 +50,15 @@ static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, 
                                 int64_t bytes)
 {
     struct vbs_exec_buffers *out = m->out;
+    enum vbs_status status;
 
     if (bytes <= 0)
         return VBS_OK;
-    if (out->n_rects == out->max_rects) {
-        int max = out->max_rects ? 2 * out->max_rects : 256;
-        struct vbs_place_rect *rects;
-
-        if (max > VBS_MAX_PLACE_RECTS)
-            return refuse_many(m);
-        rects = realloc(out->rects, (size_t)max * sizeof *rects);
-        if (!rects)
-            return vbs_no_memory(m->ctx);
-        out->rects = rects;
-        out->max_rects = max;
-    }
+    if (out->n_rects >= VBS_MAX_PLACE_RECTS)
+        return refuse_many(m);
+    status = vbs_grow(m->ctx, &out->rects, &out->max_rects, out->n_rects + 1, sizeof *out->rects);
+    if (status != VBS_OK)
+        return status;
     out->rects[out->n_rects++] =
         (struct vbs_place_rect){.lower = birth, .upper = death, .offset = offset, .size = bytes};
     out->items[out->n_items - 1].n_rects++;

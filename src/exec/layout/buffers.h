@@ -21,13 +21,13 @@ struct vbs_exec_own {
 };
 
 struct vbs_exec_buffers {
-    int n_items, max_items;
-    struct vbs_place_item *items;
-    int n_rects, max_rects;
-    struct vbs_place_rect *rects;
-    int first_block_item;     /* items of groups come before */
-    struct vbs_exec_own *own; /* [n_steps] */
-    int first_block_rect;     /* from here on one for each of vbs_exec_blocks */
+    int n_items, n_rects;
+    int64_t max_items, max_rects;
+    struct vbs_place_item *items; /* [max_items] */
+    struct vbs_place_rect *rects; /* [max_rects] */
+    int first_block_item;         /* items of groups come before */
+    struct vbs_exec_own *own;     /* [n_steps] */
+    int first_block_rect;         /* from here on one for each of vbs_exec_blocks */
     int n_block_rects;
 };
 

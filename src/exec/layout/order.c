@@ -1,6 +1,7 @@
 #include "exec/layout/order.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
@@ -27,15 +28,8 @@ struct ordering {
 
 bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move *move)
 {
-    if (moves->n == moves->max) {
-        int max = moves->max ? 2 * moves->max : 64;
-        struct vbs_exec_move *grown = realloc(moves->moves, (size_t)max * sizeof *grown);
-
-        if (!grown)
-            return false;
-        moves->moves = grown;
-        moves->max = max;
-    }
+    if (vbs_grow(NULL, &moves->moves, &moves->max, moves->n + 1, sizeof *moves->moves) != VBS_OK)
+        return false;
     moves->moves[moves->n++] = *move;
     return true;
 }
@@ -50,7 +44,7 @@ static void swap(struct ordering *o, int a, int b)
     o->fragments[b] = kept;
 }
 
-/* Piece i, a moving one, has come where it is to be. */
+/* Fragment i, a moving one, has come where it is to be. */
 static void arrive(struct ordering *o, int i)
 {
     swap(o, i, --o->n_moving);

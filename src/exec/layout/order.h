@@ -20,8 +20,9 @@ struct vbs_exec_move {
 };
 
 struct vbs_exec_moves {
-    int n, max;
-    struct vbs_exec_move *moves; /* free() */
+    int n;
+    int64_t max;
+    struct vbs_exec_move *moves; /* [max], from malloc; the holder of the struct frees it */
 };
 
 /* False: memory is out. */

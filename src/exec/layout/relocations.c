@@ -1,21 +1,15 @@
 #include "exec/layout/relocations.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 
 bool vbs_exec_layout_add(struct vbs_exec_layout *layout, int item, int64_t step, int64_t base)
 {
-    if (layout->n_relocations == layout->max_relocations) {
-        int max = layout->max_relocations ? 2 * layout->max_relocations : 256;
-        struct vbs_exec_relocation *relocations =
-            realloc(layout->relocations, (size_t)max * sizeof *relocations);
-
-        if (!relocations)
-            return false;
-        layout->relocations = relocations;
-        layout->max_relocations = max;
-    }
+    if (vbs_grow(NULL, &layout->relocations, &layout->max_relocations, layout->n_relocations + 1,
+                 sizeof *layout->relocations) != VBS_OK)
+        return false;
     layout->relocations[layout->n_relocations++] = (struct vbs_exec_relocation){item, step, base};
     return true;
 }

@@ -14,9 +14,10 @@ struct vbs_exec_relocation {
 
 struct vbs_exec_layout {
     int n_items;
-    int n_relocations, max_relocations;
-    struct vbs_exec_relocation
-        *relocations;            /* by item and step; each item has one from step 0 on */
+    int n_relocations;
+    int64_t max_relocations;
+    /* [max_relocations], by item and step; each item has one from step 0 on */
+    struct vbs_exec_relocation *relocations;
     int *first_relocation;       /* [n_items + 1] */
     struct vbs_exec_moves moves; /* by step, in their order */
     int64_t height_bytes;
