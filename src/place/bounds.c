@@ -7,12 +7,12 @@
 
 /* ---- changes that can be undone ---- */
 
-static bool set(struct placing_bounds *bounds, int64_t *at, int64_t value)
+static bool set(struct place_bounds *bounds, int64_t *at, int64_t value)
 {
     int64_t needed = (int64_t)bounds->n_changes + 1;
 
     if (needed > bounds->max_changes &&
-        vbs_grow(bounds->placing->ctx, &bounds->changes, &bounds->max_changes, needed,
+        vbs_grow(bounds->search->ctx, &bounds->changes, &bounds->max_changes, needed,
                  sizeof *bounds->changes) != VBS_OK) {
         bounds->no_memory = true;
         return false;
@@ -22,12 +22,12 @@ static bool set(struct placing_bounds *bounds, int64_t *at, int64_t value)
     return true;
 }
 
-struct bounds_mark vbs_bounds_mark(const struct placing_bounds *bounds)
+struct bounds_mark vbs_bounds_mark(const struct place_bounds *bounds)
 {
     return (struct bounds_mark){bounds->n_changes, bounds->n_open};
 }
 
-void vbs_bounds_undo(struct placing_bounds *bounds, struct bounds_mark mark)
+void vbs_bounds_undo(struct place_bounds *bounds, struct bounds_mark mark)
 {
     while (bounds->n_changes > mark.n_changes) {
         struct bounds_change *change = &bounds->changes[--bounds->n_changes];
@@ -39,7 +39,7 @@ void vbs_bounds_undo(struct placing_bounds *bounds, struct bounds_mark mark)
 
 /* ---- propagation ---- */
 
-static void enqueue(struct placing_bounds *bounds, int item)
+static void enqueue(struct place_bounds *bounds, int item)
 {
     int end = bounds->first_queue + bounds->n_queue;
 
@@ -50,7 +50,7 @@ static void enqueue(struct placing_bounds *bounds, int item)
     bounds->n_queue++;
 }
 
-static int dequeue(struct placing_bounds *bounds)
+static int dequeue(struct place_bounds *bounds)
 {
     int item = bounds->queue[bounds->first_queue];
 
@@ -60,16 +60,16 @@ static int dequeue(struct placing_bounds *bounds)
     return item;
 }
 
-static bool raise_least(struct placing_bounds *bounds, int item, int64_t least)
+static bool raise_least(struct place_bounds *bounds, int item, int64_t least)
 {
     if (least <= bounds->least[item])
         return true;
-    least = vbs_placing_align(least, bounds->items[item].align);
+    least = vbs_place_align(least, bounds->items[item].align);
     enqueue(bounds, item);
     return least <= bounds->most[item] && set(bounds, &bounds->least[item], least);
 }
 
-static bool lower_most(struct placing_bounds *bounds, int item, int64_t most)
+static bool lower_most(struct place_bounds *bounds, int item, int64_t most)
 {
     if (most >= bounds->most[item])
         return true;
@@ -80,7 +80,7 @@ static bool lower_most(struct placing_bounds *bounds, int item, int64_t most)
     return most >= bounds->least[item] && set(bounds, &bounds->most[item], most);
 }
 
-const struct placing_arc *vbs_bounds_hole(const struct bounds_pair *pair)
+const struct place_arc *vbs_bounds_hole(const struct bounds_pair *pair)
 {
     for (int h = 0; h < pair->n_holes; h++)
         if (pair->holes[h].low >= pair->low && pair->holes[h].high <= pair->high)
@@ -88,7 +88,7 @@ const struct placing_arc *vbs_bounds_hole(const struct bounds_pair *pair)
     return NULL;
 }
 
-static void close_pair(struct placing_bounds *bounds, struct bounds_pair *pair)
+static void close_pair(struct place_bounds *bounds, struct bounds_pair *pair)
 {
     int last = bounds->open[--bounds->n_open];
 
@@ -99,7 +99,7 @@ static void close_pair(struct placing_bounds *bounds, struct bounds_pair *pair)
 }
 
 /* Between offsets and the distance of one pair, both ways. */
-static bool propagate_pair(struct placing_bounds *bounds, struct bounds_pair *pair)
+static bool propagate_pair(struct place_bounds *bounds, struct bounds_pair *pair)
 {
     int64_t low = bounds->least[pair->i] - bounds->most[pair->j];
     int64_t high = bounds->most[pair->i] - bounds->least[pair->j];
@@ -125,10 +125,9 @@ static bool propagate_pair(struct placing_bounds *bounds, struct bounds_pair *pa
 
 /* Whether a section's rectangles have room: any of them between the least begin and the most end
  * that they have. */
-static bool check_section(struct placing_bounds *bounds, int section)
+static bool check_section(struct place_bounds *bounds, int section)
 {
-    const struct placing_member *members =
-        &bounds->sections.members[bounds->sections.first[section]];
+    const struct place_member *members = &bounds->sections.members[bounds->sections.first[section]];
     int n = (int)(bounds->sections.first[section + 1] - bounds->sections.first[section]);
     int *sorted = bounds->sorted;
     int64_t total = 0;
@@ -163,7 +162,7 @@ static bool check_section(struct placing_bounds *bounds, int section)
     return true;
 }
 
-static bool propagate_item(struct placing_bounds *bounds, int item)
+static bool propagate_item(struct place_bounds *bounds, int item)
 {
     for (int p = bounds->first_pair[item]; p < bounds->first_pair[item + 1]; p++) {
         struct bounds_pair *pair = &bounds->pairs[bounds->pairs_of[p]];
@@ -182,17 +181,17 @@ static bool propagate_item(struct placing_bounds *bounds, int item)
 }
 
 /* Pairs until nothing changes, then the sections concerned: they are dearer, and move nothing. */
-static bool propagate_all(struct placing_bounds *bounds)
+static bool propagate_all(struct place_bounds *bounds)
 {
     while (bounds->n_queue > 0) {
         int item = dequeue(bounds);
 
-        vbs_placing_step(bounds->placing,
-                         1 + (bounds->first_pair[item + 1] - bounds->first_pair[item]) / 16);
-        if (bounds->placing->over || !propagate_item(bounds, item))
+        vbs_place_step(bounds->search,
+                       1 + (bounds->first_pair[item + 1] - bounds->first_pair[item]) / 16);
+        if (bounds->search->over || !propagate_item(bounds, item))
             return false;
     }
-    vbs_placing_step(bounds->placing, 1 + bounds->n_to_check / 2);
+    vbs_place_step(bounds->search, 1 + bounds->n_to_check / 2);
     while (bounds->n_to_check > 0) {
         int section = bounds->to_check[--bounds->n_to_check];
 
@@ -203,7 +202,7 @@ static bool propagate_all(struct placing_bounds *bounds)
     return true;
 }
 
-bool vbs_bounds_propagate(struct placing_bounds *bounds)
+bool vbs_bounds_propagate(struct place_bounds *bounds)
 {
     if (propagate_all(bounds))
         return true;
@@ -214,8 +213,8 @@ bool vbs_bounds_propagate(struct placing_bounds *bounds)
     return false;
 }
 
-bool vbs_bounds_decide(struct placing_bounds *bounds, struct bounds_pair *pair,
-                       const struct placing_arc *hole, bool above)
+bool vbs_bounds_decide(struct place_bounds *bounds, struct bounds_pair *pair,
+                       const struct place_arc *hole, bool above)
 {
     enqueue(bounds, pair->i);
     return above ? set(bounds, &pair->low, hole->high) : set(bounds, &pair->high, hole->low);
@@ -223,34 +222,34 @@ bool vbs_bounds_decide(struct placing_bounds *bounds, struct bounds_pair *pair,
 
 /* ---- made and reset ---- */
 
-static int n_holes_of(const struct placing *placing, int64_t arc, int64_t end)
+static int n_holes_of(const struct place_search *search, int64_t arc, int64_t end)
 {
     int n = 1;
 
-    while (arc + n < end && placing->arcs[arc + n].other == placing->arcs[arc].other)
+    while (arc + n < end && search->arcs[arc + n].other == search->arcs[arc].other)
         n++;
     return n;
 }
 
 /* Counts the pairs, or writes them where there is room: arcs to an earlier item come first. */
-static void add_pairs(struct placing_bounds *bounds)
+static void add_pairs(struct place_bounds *bounds)
 {
-    const struct placing *placing = bounds->placing;
-    int first = (int)(bounds->items - placing->items);
+    const struct place_search *search = bounds->search;
+    int first = (int)(bounds->items - search->items);
 
     bounds->n_pairs = 0;
     for (int i = 0; i < bounds->n; i++) {
-        int64_t a = placing->first_arc[first + i], end = placing->first_arc[first + i + 1];
+        int64_t a = search->first_arc[first + i], end = search->first_arc[first + i + 1];
 
-        while (a < end && placing->arcs[a].other < first + i) {
-            int n_holes = n_holes_of(placing, a, end);
+        while (a < end && search->arcs[a].other < first + i) {
+            int n_holes = n_holes_of(search, a, end);
 
             if (bounds->pairs)
                 bounds->pairs[bounds->n_pairs] =
                     (struct bounds_pair){.i = i,
-                                         .j = placing->arcs[a].other - first,
+                                         .j = search->arcs[a].other - first,
                                          .n_holes = n_holes,
-                                         .holes = &placing->arcs[a],
+                                         .holes = &search->arcs[a],
                                          .weight = 1};
             bounds->n_pairs++;
             a += n_holes;
@@ -258,7 +257,7 @@ static void add_pairs(struct placing_bounds *bounds)
     }
 }
 
-static void list_pairs_of_items(struct placing_bounds *bounds)
+static void list_pairs_of_items(struct place_bounds *bounds)
 {
     for (int p = 0; p < bounds->n_pairs; p++) {
         bounds->first_pair[bounds->pairs[p].i + 1]++;
@@ -275,12 +274,12 @@ static void list_pairs_of_items(struct placing_bounds *bounds)
     bounds->first_pair[0] = 0;
 }
 
-static bool allocate(struct placing_bounds *bounds, const struct placing_component *component)
+static bool allocate(struct place_bounds *bounds, const struct place_component *component)
 {
     struct vbs_arena *arena = &bounds->arena;
     size_t n = (size_t)bounds->n, n_pairs, most = 0;
 
-    if (vbs_placing_sections(bounds->placing, component, arena, &bounds->sections) != VBS_OK)
+    if (vbs_place_sections(bounds->search, component, arena, &bounds->sections) != VBS_OK)
         return false;
     for (int s = 0; s < bounds->sections.n; s++) {
         size_t members = (size_t)(bounds->sections.first[s + 1] - bounds->sections.first[s]);
@@ -308,15 +307,15 @@ static bool allocate(struct placing_bounds *bounds, const struct placing_compone
            bounds->changed && bounds->to_check && bounds->begins && bounds->ends && bounds->sorted;
 }
 
-struct placing_bounds *vbs_bounds_new(struct placing *placing,
-                                      const struct placing_component *component)
+struct place_bounds *vbs_bounds_new(struct place_search *search,
+                                    const struct place_component *component)
 {
-    struct placing_bounds *bounds = calloc(1, sizeof *bounds);
+    struct place_bounds *bounds = calloc(1, sizeof *bounds);
 
     if (!bounds)
         return NULL;
-    bounds->placing = placing;
-    bounds->items = &placing->items[component->first];
+    bounds->search = search;
+    bounds->items = &search->items[component->first];
     bounds->n = component->n;
     if (!allocate(bounds, component)) {
         vbs_bounds_free(bounds);
@@ -327,7 +326,7 @@ struct placing_bounds *vbs_bounds_new(struct placing *placing,
     return bounds;
 }
 
-void vbs_bounds_free(struct placing_bounds *bounds)
+void vbs_bounds_free(struct place_bounds *bounds)
 {
     if (!bounds)
         return;
@@ -336,7 +335,7 @@ void vbs_bounds_free(struct placing_bounds *bounds)
     free(bounds);
 }
 
-bool vbs_bounds_reset(struct placing_bounds *bounds, int64_t target)
+bool vbs_bounds_reset(struct place_bounds *bounds, int64_t target)
 {
     bool fits = true;
 
@@ -351,7 +350,7 @@ bool vbs_bounds_reset(struct placing_bounds *bounds, int64_t target)
         bounds->open[p] = p;
     }
     for (int i = 0; i < bounds->n; i++) {
-        const struct placing_item *item = &bounds->items[i];
+        const struct place_item *item = &bounds->items[i];
 
         bounds->least[i] = item->fixed >= 0 ? item->fixed : 0;
         bounds->most[i] = target - item->height;

@@ -16,10 +16,10 @@
 struct bounds_pair {
     int i, j;
     int n_holes;
-    const struct placing_arc *holes; /* of offset(i) - offset(j), ascending */
-    int64_t low, high;               /* of the same */
-    double weight;                   /* 1 + failures */
-    int place;                       /* in open */
+    const struct place_arc *holes; /* of offset(i) - offset(j), ascending */
+    int64_t low, high;             /* of the same */
+    double weight;                 /* 1 + failures */
+    int place;                     /* in open */
 };
 
 struct bounds_change {
@@ -32,11 +32,11 @@ struct bounds_mark {
     int n_open;
 };
 
-struct placing_bounds {
-    struct placing *placing;
-    const struct placing_item *items; /* [n], the component's */
+struct place_bounds {
+    struct place_search *search;
+    const struct place_item *items; /* [n], the component's */
     struct vbs_arena arena;
-    struct placing_sections sections;
+    struct place_sections sections;
     int n, n_pairs;
     struct bounds_pair *pairs;
     int *first_pair, *pairs_of; /* of each item: pairs_of[first_pair[i] .. first_pair[i + 1]) */
@@ -57,30 +57,30 @@ struct placing_bounds {
 };
 
 /* Bounds of a component, to be reset before use; null when memory is out. */
-struct placing_bounds *vbs_bounds_new(struct placing *placing,
-                                      const struct placing_component *component);
-void vbs_bounds_free(struct placing_bounds *bounds);
+struct place_bounds *vbs_bounds_new(struct place_search *search,
+                                    const struct place_component *component);
+void vbs_bounds_free(struct place_bounds *bounds);
 
 /* Nothing is known but that all ends at target at most. False: some item alone is too high. */
-bool vbs_bounds_reset(struct placing_bounds *bounds, int64_t target);
+bool vbs_bounds_reset(struct place_bounds *bounds, int64_t target);
 
 /* All that follows. False: contradiction; or, to be looked at, a limit or memory. */
-bool vbs_bounds_propagate(struct placing_bounds *bounds);
+bool vbs_bounds_propagate(struct place_bounds *bounds);
 
-struct bounds_mark vbs_bounds_mark(const struct placing_bounds *bounds);
-void vbs_bounds_undo(struct placing_bounds *bounds, struct bounds_mark mark);
+struct bounds_mark vbs_bounds_mark(const struct place_bounds *bounds);
+void vbs_bounds_undo(struct place_bounds *bounds, struct bounds_mark mark);
 
 /* Puts a pair's distance above or below a hole; false: memory. */
-bool vbs_bounds_decide(struct placing_bounds *bounds, struct bounds_pair *pair,
-                       const struct placing_arc *hole, bool above);
+bool vbs_bounds_decide(struct place_bounds *bounds, struct bounds_pair *pair,
+                       const struct place_arc *hole, bool above);
 
 /* The first hole inside the pair's interval, or null. */
-const struct placing_arc *vbs_bounds_hole(const struct bounds_pair *pair);
+const struct place_arc *vbs_bounds_hole(const struct bounds_pair *pair);
 
 /* Whether propagation or deciding failed for want of time or memory. */
-static inline bool vbs_bounds_gave_up(const struct placing_bounds *bounds)
+static inline bool vbs_bounds_gave_up(const struct place_bounds *bounds)
 {
-    return bounds->placing->over || bounds->no_memory;
+    return bounds->search->over || bounds->no_memory;
 }
 
 #endif

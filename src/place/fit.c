@@ -25,8 +25,8 @@ struct rank {
 };
 
 struct fit {
-    struct placing *placing;
-    struct placing_component *component;
+    struct place_search *search;
+    struct place_component *component;
     struct rank *ranks; /* [n], the order of items */
     int *placed_order;  /* [n_placed] items */
     int n_placed;
@@ -37,16 +37,16 @@ struct fit {
     struct vbs_arena arena;
 };
 
-static enum vbs_status start_fit(struct fit *fit, struct placing *placing,
-                                 struct placing_component *component)
+static enum vbs_status start_fit(struct fit *fit, struct place_search *search,
+                                 struct place_component *component)
 {
     size_t n = (size_t)component->n;
     int64_t degree = 0;
 
-    *fit = (struct fit){.placing = placing, .component = component};
+    *fit = (struct fit){.search = search, .component = component};
     for (int i = component->first; i < component->first + component->n; i++)
-        if (placing->first_arc[i + 1] - placing->first_arc[i] > degree)
-            degree = placing->first_arc[i + 1] - placing->first_arc[i];
+        if (search->first_arc[i + 1] - search->first_arc[i] > degree)
+            degree = search->first_arc[i + 1] - search->first_arc[i];
     fit->ranks = vbs_arena_alloc(&fit->arena, n, sizeof *fit->ranks);
     fit->placed_order = vbs_arena_alloc(&fit->arena, n, sizeof *fit->placed_order);
     fit->placed = vbs_arena_alloc(&fit->arena, n, sizeof *fit->placed);
@@ -57,7 +57,7 @@ static enum vbs_status start_fit(struct fit *fit, struct placing *placing,
         fit->blocked)
         return VBS_OK;
     vbs_arena_clear(&fit->arena);
-    return vbs_no_memory(placing->ctx);
+    return vbs_no_memory(search->ctx);
 }
 
 /* Shell's, by low: lists are short. */
@@ -79,13 +79,13 @@ static void sort_spans(struct span *spans, int64_t n)
 /* Where an item can not begin, for those placed; sorted. */
 static int64_t find_blocked(struct fit *fit, int item)
 {
-    const struct placing *placing = fit->placing;
+    const struct place_search *search = fit->search;
     int first = fit->component->first;
     int64_t n = 0;
 
-    for (int64_t a = placing->first_arc[first + item]; a < placing->first_arc[first + item + 1];
+    for (int64_t a = search->first_arc[first + item]; a < search->first_arc[first + item + 1];
          a++) {
-        const struct placing_arc *arc = &placing->arcs[a];
+        const struct place_arc *arc = &search->arcs[a];
         int other = arc->other - first;
 
         if (fit->placed[other])
@@ -97,18 +97,18 @@ static int64_t find_blocked(struct fit *fit, int item)
 }
 
 /* The lowest offset at which the item fits. */
-static int64_t lowest_offset(const struct fit *fit, const struct placing_item *item, int64_t n)
+static int64_t lowest_offset(const struct fit *fit, const struct place_item *item, int64_t n)
 {
     int64_t at = 0;
 
     for (int64_t b = 0; b < n && at > fit->blocked[b].low; b++)
         if (fit->blocked[b].high > at)
-            at = vbs_placing_align(fit->blocked[b].high, item->align);
+            at = vbs_place_align(fit->blocked[b].high, item->align);
     return at;
 }
 
 /* Where it fits most tightly below the target, or the lowest. */
-static int64_t tightest_offset(const struct fit *fit, const struct placing_item *item, int64_t n,
+static int64_t tightest_offset(const struct fit *fit, const struct place_item *item, int64_t n,
                                int64_t target)
 {
     int64_t at = 0, best = -1, best_room = INT64_MAX;
@@ -121,7 +121,7 @@ static int64_t tightest_offset(const struct fit *fit, const struct placing_item 
             best = at;
         }
         if (b < n && fit->blocked[b].high > at)
-            at = vbs_placing_align(fit->blocked[b].high, item->align);
+            at = vbs_place_align(fit->blocked[b].high, item->align);
     }
     return best >= 0 ? best : lowest_offset(fit, item, n);
 }
@@ -129,7 +129,7 @@ static int64_t tightest_offset(const struct fit *fit, const struct placing_item 
 /* Where an item goes, beside those placed. */
 static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
 {
-    const struct placing_item *item = &fit->placing->items[fit->component->first + i];
+    const struct place_item *item = &fit->search->items[fit->component->first + i];
     int64_t n_blocked;
 
     if (item->fixed >= 0)
@@ -143,7 +143,7 @@ static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
  * a limit ended it, which those that must be placed ignore. */
 static bool place_all(struct fit *fit, int64_t target, bool tight, bool must)
 {
-    struct placing *placing = fit->placing;
+    struct place_search *search = fit->search;
     int keep = 0;
 
     while (keep < fit->n_placed && fit->ranks[keep].item == fit->placed_order[keep])
@@ -155,12 +155,12 @@ static bool place_all(struct fit *fit, int64_t target, bool tight, bool must)
         int64_t top;
 
         fit->offsets[i] = choose_offset(fit, i, target, tight);
-        top = fit->offsets[i] + placing->items[item].height;
+        top = fit->offsets[i] + search->items[item].height;
         fit->heights[k + 1] = top > fit->heights[k] ? top : fit->heights[k];
         fit->placed[i] = true;
         fit->placed_order[fit->n_placed++] = i;
-        if (!vbs_placing_step(placing,
-                              1 + (placing->first_arc[item + 1] - placing->first_arc[item]) / 8) &&
+        if (!vbs_place_step(search,
+                            1 + (search->first_arc[item + 1] - search->first_arc[item]) / 8) &&
             !must)
             return false;
     }
@@ -178,42 +178,42 @@ static int by_weight(const void *a, const void *b)
 
 /* ---- fixed orders ---- */
 
-static double by_size(const struct placing *placing, int i)
+static double by_size(const struct place_search *search, int i)
 {
-    return (double)placing->items[i].height;
+    return (double)search->items[i].height;
 }
 
-static double by_area(const struct placing *placing, int i)
+static double by_area(const struct place_search *search, int i)
 {
-    return placing->items[i].area;
+    return search->items[i].area;
 }
 
-static double by_box(const struct placing *placing, int i)
+static double by_box(const struct place_search *search, int i)
 {
-    return (double)placing->items[i].height * placing->items[i].life;
+    return (double)search->items[i].height * search->items[i].life;
 }
 
-static double by_life(const struct placing *placing, int i)
+static double by_life(const struct place_search *search, int i)
 {
-    return placing->items[i].life;
+    return search->items[i].life;
 }
 
-static double by_start(const struct placing *placing, int i)
+static double by_start(const struct place_search *search, int i)
 {
-    return -(double)placing->items[i].lower;
+    return -(double)search->items[i].lower;
 }
 
 /* Bytes of all that it shares a step with. */
-static double by_crowd(const struct placing *placing, int i)
+static double by_crowd(const struct place_search *search, int i)
 {
     double sum = 0;
 
-    for (int64_t a = placing->first_arc[i]; a < placing->first_arc[i + 1]; a++)
-        sum += (double)placing->items[placing->arcs[a].other].height;
+    for (int64_t a = search->first_arc[i]; a < search->first_arc[i + 1]; a++)
+        sum += (double)search->items[search->arcs[a].other].height;
     return sum;
 }
 
-typedef double weight_of(const struct placing *placing, int i);
+typedef double weight_of(const struct place_search *search, int i);
 
 static weight_of *const ORDERS[] = {by_area, by_size, by_box, by_crowd, by_life, by_start};
 
@@ -222,24 +222,24 @@ static weight_of *const ORDERS[] = {by_area, by_size, by_box, by_crowd, by_life,
 /* Fixed items come first, whatever their weight. noise: 0, or how far weights vary. */
 static void set_order(struct fit *fit, weight_of *weight, double noise)
 {
-    const struct placing *placing = fit->placing;
+    const struct place_search *search = fit->search;
 
     for (int i = 0; i < fit->component->n; i++) {
-        double value = weight(placing, fit->component->first + i);
+        double value = weight(search, fit->component->first + i);
 
         if (noise > 0)
-            value *= 1 + noise * (double)vbs_placing_random(fit->placing, 1024) / 1024;
+            value *= 1 + noise * (double)vbs_place_random(fit->search, 1024) / 1024;
         fit->ranks[i] = (struct rank){
-            placing->items[fit->component->first + i].fixed >= 0 ? HUGE_VAL : value, i};
+            search->items[fit->component->first + i].fixed >= 0 ? HUGE_VAL : value, i};
     }
     qsort(fit->ranks, (size_t)fit->component->n, sizeof *fit->ranks, by_weight);
 }
 
-enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_component *component,
-                                   int64_t target)
+enum vbs_status vbs_place_greedy(struct place_search *search, struct place_component *component,
+                                 int64_t target)
 {
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, placing, component);
+    enum vbs_status status = start_fit(&fit, search, component);
 
     if (status != VBS_OK)
         return status;
@@ -249,8 +249,8 @@ enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_compo
             fit.placed[fit.placed_order[--fit.n_placed]] = false;
         place_all(&fit, target, pass % 2, true);
         if (fit.heights[component->n] < component->height)
-            vbs_placing_take(component, fit.offsets, fit.heights[component->n], VBS_PLACE_GREEDY);
-        if (placing->over)
+            vbs_place_record(component, fit.offsets, fit.heights[component->n], VBS_PLACE_GREEDY);
+        if (search->over)
             break;
     }
     component->greedy_height = component->height;
@@ -263,7 +263,7 @@ enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_compo
 /* More weight for what ends above the target; weights are about places in the order. */
 static void blame(struct fit *fit, int64_t target)
 {
-    const struct placing_item *items = &fit->placing->items[fit->component->first];
+    const struct place_item *items = &fit->search->items[fit->component->first];
     double n = fit->component->n;
 
     for (int k = 0; k < fit->component->n; k++) {
@@ -271,7 +271,7 @@ static void blame(struct fit *fit, int64_t target)
 
         if (fit->offsets[i] + items[i].height > target)
             fit->ranks[k].weight +=
-                n * (0.02 + 0.3 * (double)vbs_placing_random(fit->placing, 1024) / 1024);
+                n * (0.02 + 0.3 * (double)vbs_place_random(fit->search, 1024) / 1024);
     }
     qsort(fit->ranks, (size_t)fit->component->n, sizeof *fit->ranks, by_weight);
 }
@@ -279,14 +279,14 @@ static void blame(struct fit *fit, int64_t target)
 /* From one order until the target, a limit or no more progress. */
 static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
 {
-    struct placing_component *component = fit->component;
+    struct place_component *component = fit->component;
     int64_t best = INT64_MAX;
     int n = component->n;
 
     for (int k = 0; k < n; k++)
         if (fit->ranks[k].weight < HUGE_VAL)
             fit->ranks[k].weight = n - k;
-    for (int stale = 0; stale < MAX_STALE && fit->placing->n_steps < last_step; stale++) {
+    for (int stale = 0; stale < MAX_STALE && fit->search->n_steps < last_step; stale++) {
         if (!place_all(fit, target, false, false))
             return;
         if (fit->heights[n] < best) {
@@ -294,29 +294,29 @@ static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
             stale = 0;
         }
         if (best < component->height)
-            vbs_placing_take(component, fit->offsets, best, VBS_PLACE_REPAIR);
+            vbs_place_record(component, fit->offsets, best, VBS_PLACE_REPAIR);
         if (best <= target)
             return;
         blame(fit, target);
     }
 }
 
-enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_component *component,
-                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
+enum vbs_status vbs_place_repair(struct place_search *search, struct place_component *component,
+                                 int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    int64_t last_step = placing->n_steps + n_steps;
+    int64_t last_step = search->n_steps + n_steps;
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, placing, component);
+    enum vbs_status status = start_fit(&fit, search, component);
 
     if (status != VBS_OK)
         return status;
-    while (component->height > target && !placing->over && placing->n_steps < last_step) {
+    while (component->height > target && !search->over && search->n_steps < last_step) {
         unsigned try = component->n_tries++;
 
         set_order(&fit, ORDERS[try % 3], try < 3 ? 0 : 2);
         repair_once(&fit, target, last_step);
     }
-    *answer = component->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
+    *answer = component->height <= target ? PLACE_FOUND : PLACE_UNKNOWN;
     vbs_arena_clear(&fit.arena);
     return VBS_OK;
 }

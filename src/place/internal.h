@@ -17,12 +17,12 @@
 #include <stddef.h>
 
 /* offset(item) - offset(other) is not in the open interval (low, high). */
-struct placing_arc {
+struct place_arc {
     int other;
     int64_t low, high;
 };
 
-struct placing_item {
+struct place_item {
     int origin;       /* in the problem */
     int lower, upper; /* of all its rectangles; places in the list of steps */
     int first_rect, n_rects;
@@ -34,13 +34,13 @@ struct placing_item {
 };
 
 /* In an item's order of rectangles, the problem's. */
-struct placing_rect {
+struct place_rect {
     int lower, upper;
     int64_t offset, size;
 };
 
 /* A connected component: items that share steps, directly or through others. */
-struct placing_component {
+struct place_component {
     int first, n; /* items [first, first + n) */
     int64_t load;
     int64_t low;    /* no placement of the component is lower */
@@ -49,20 +49,20 @@ struct placing_component {
     enum vbs_place_method method; /* that found offsets */
     int64_t *offsets;             /* [n] */
     unsigned n_tries;             /* searches so far: they begin differently */
-    struct placing_orient *orient;
-    struct placing_stack *stack;
+    struct place_orient *orient;
+    struct place_stack *stack;
 };
 
-struct placing {
+struct place_search {
     struct vbs_ctx *ctx;
     struct vbs_arena arena; /* what lives as long as this */
     int64_t unit;           /* bytes */
     int n_items, n_rects, n_components;
-    struct placing_item *items;
-    struct placing_rect *rects;
+    struct place_item *items;
+    struct place_rect *rects;
     int64_t *first_arc; /* [n_items + 1] */
-    struct placing_arc *arcs;
-    struct placing_component *components;
+    struct place_arc *arcs;
+    struct place_component *components;
 
     /* The limits. */
     double start_s, end_s;
@@ -74,65 +74,64 @@ struct placing {
     uint64_t random;
 };
 
-enum placing_answer {
-    PLACING_UNKNOWN, /* within the steps given */
-    PLACING_FOUND,   /* component->offsets is no higher than the target now */
-    PLACING_REFUTED, /* there is no placement that low */
+enum place_answer {
+    PLACE_UNKNOWN, /* within the steps given */
+    PLACE_FOUND,   /* component->offsets is no higher than the target now */
+    PLACE_REFUTED, /* there is no placement that low */
 };
 
 /* ---- prepare.c, pairs.c ---- */
 
-/* Checks the problem and fills *placing, which is {0} but for ctx; VBS_USAGE, VBS_UNSUPPORTED,
+/* Checks the problem and fills *search, which is {0} but for ctx; VBS_USAGE, VBS_UNSUPPORTED,
  * VBS_NO_MEMORY, VBS_INTERRUPTED. To be cleared in any case. */
-enum vbs_status vbs_placing_prepare(struct placing *placing,
-                                    const struct vbs_place_problem *problem) VBS_MUST_CHECK;
-void vbs_placing_clear(struct placing *placing);
+enum vbs_status vbs_place_prepare(struct place_search *search,
+                                  const struct vbs_place_problem *problem) VBS_MUST_CHECK;
+void vbs_place_clear(struct place_search *search);
 
 /* Fills the arcs, from items and rectangles. */
-enum vbs_status vbs_placing_pairs(struct placing *placing) VBS_MUST_CHECK;
+enum vbs_status vbs_place_pairs(struct place_search *search) VBS_MUST_CHECK;
 
-/* What messages call an item of the problem; text has PLACING_NAME bytes. */
-#define PLACING_NAME 64
-const char *vbs_placing_name(const struct vbs_place_problem *problem, int64_t item, char *text);
+/* What messages call an item of the problem; text has PLACE_NAME bytes. */
+#define PLACE_NAME 64
+const char *vbs_place_name(const struct vbs_place_problem *problem, int64_t item, char *text);
 
 /* ---- sections.c ---- */
 
-struct placing_member {
+struct place_member {
     int item; /* of the component */
     int64_t offset, size;
 };
 
 /* Steps at which much lives: at each other step only a part of what lives at one of these. */
-struct placing_sections {
+struct place_sections {
     int n;
     int64_t *first; /* [n + 1], of members */
-    struct placing_member *members;
+    struct place_member *members;
     int *lower, *upper; /* [items of the component]: it lives in none but sections [lower, upper) */
 };
 
 /* VBS_NO_MEMORY. Lives in arena. */
-enum vbs_status vbs_placing_sections(const struct placing *placing,
-                                     const struct placing_component *component,
-                                     struct vbs_arena *arena,
-                                     struct placing_sections *sections) VBS_MUST_CHECK;
+enum vbs_status vbs_place_sections(const struct place_search *search,
+                                   const struct place_component *component, struct vbs_arena *arena,
+                                   struct place_sections *sections) VBS_MUST_CHECK;
 
 /* ---- limits.c ---- */
 
 /* The clock starts now. */
-void vbs_placing_set_limits(struct placing *placing, const struct vbs_place_options *options);
+void vbs_place_set_limits(struct place_search *search, const struct vbs_place_options *options);
 
 /* Counts steps; false once a limit is reached. */
-bool vbs_placing_step(struct placing *placing, int64_t n_steps);
+bool vbs_place_step(struct place_search *search, int64_t n_steps);
 
 /* A number below n, which is above 0. */
-uint64_t vbs_placing_random(struct placing *placing, uint64_t n);
+uint64_t vbs_place_random(struct place_search *search, uint64_t n);
 
 /* Takes offsets as the best of the component; they are no higher than height, which is lower than
  * before. */
-void vbs_placing_take(struct placing_component *component, const int64_t *offsets, int64_t height,
+void vbs_place_record(struct place_component *component, const int64_t *offsets, int64_t height,
                       enum vbs_place_method method);
 
-static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
+static inline int64_t vbs_place_align(int64_t offset, int64_t align)
 {
     return align == 1 ? offset : (offset + align - 1) / align * align;
 }
@@ -140,34 +139,34 @@ static inline int64_t vbs_placing_align(int64_t offset, int64_t align)
 /* ---- fit.c: orders, each item as low as it fits ---- */
 
 /* The best of the fixed orders into the component; the first is tried whatever the limits. */
-enum vbs_status vbs_placing_greedy(struct placing *placing, struct placing_component *component,
-                                   int64_t target) VBS_MUST_CHECK;
+enum vbs_status vbs_place_greedy(struct place_search *search, struct place_component *component,
+                                 int64_t target) VBS_MUST_CHECK;
 
 /* Squeaky wheel: what ends above the target moves to the front of the order. */
-enum vbs_status vbs_placing_repair(struct placing *placing, struct placing_component *component,
-                                   int64_t target, int64_t n_steps,
-                                   enum placing_answer *answer) VBS_MUST_CHECK;
+enum vbs_status vbs_place_repair(struct place_search *search, struct place_component *component,
+                                 int64_t target, int64_t n_steps,
+                                 enum place_answer *answer) VBS_MUST_CHECK;
 
 /* ---- stack.c: bottom up, for components of plain items that are not fixed ---- */
 
-bool vbs_placing_stack_suits(const struct placing *placing,
-                             const struct placing_component *component);
-enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_component *component,
-                                  int64_t target, int64_t n_steps,
-                                  enum placing_answer *answer) VBS_MUST_CHECK;
-void vbs_placing_stack_free(struct placing_stack *stack);
+bool vbs_place_stack_suits(const struct place_search *search,
+                           const struct place_component *component);
+enum vbs_status vbs_place_stack(struct place_search *search, struct place_component *component,
+                                int64_t target, int64_t n_steps,
+                                enum place_answer *answer) VBS_MUST_CHECK;
+void vbs_place_stack_free(struct place_stack *stack);
 
 /* ---- orient.c: which of two lies above ---- */
 
-bool vbs_placing_orient_suits(const struct placing *placing,
-                              const struct placing_component *component);
-enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_component *component,
-                                   int64_t target, int64_t n_steps,
-                                   enum placing_answer *answer) VBS_MUST_CHECK;
+bool vbs_place_orient_suits(const struct place_search *search,
+                            const struct place_component *component);
+enum vbs_status vbs_place_orient(struct place_search *search, struct place_component *component,
+                                 int64_t target, int64_t n_steps,
+                                 enum place_answer *answer) VBS_MUST_CHECK;
 /* From the best placement, much of which stays; never refutes. */
-enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_component *component,
-                                  int64_t target, int64_t n_steps,
-                                  enum placing_answer *answer) VBS_MUST_CHECK;
-void vbs_placing_orient_free(struct placing_orient *orient);
+enum vbs_status vbs_place_relax(struct place_search *search, struct place_component *component,
+                                int64_t target, int64_t n_steps,
+                                enum place_answer *answer) VBS_MUST_CHECK;
+void vbs_place_orient_free(struct place_orient *orient);
 
 #endif

@@ -11,58 +11,58 @@
 #define LOOK_STEPS 2000 /* between looks at the clock */
 #define REPORT_S   0.1  /* between reports of progress */
 
-static void report(struct placing *placing, double now_s)
+static void report(struct place_search *search, double now_s)
 {
-    double whole_s = placing->end_s - placing->start_s;
-    bool ends = placing->end_s < HUGE_VAL && whole_s > 0;
+    double whole_s = search->end_s - search->start_s;
+    bool ends = search->end_s < HUGE_VAL && whole_s > 0;
 
-    if (!placing->progress.report || now_s < placing->report_s)
+    if (!search->progress.report || now_s < search->report_s)
         return;
-    placing->report_s = now_s + REPORT_S;
-    placing->progress.report(placing->progress.self,
-                             ends ? fmin((now_s - placing->start_s) / whole_s, 1) : 0,
-                             ends ? fmax(placing->end_s - now_s, 0) : -1, "searching for offsets");
+    search->report_s = now_s + REPORT_S;
+    search->progress.report(search->progress.self,
+                            ends ? fmin((now_s - search->start_s) / whole_s, 1) : 0,
+                            ends ? fmax(search->end_s - now_s, 0) : -1, "searching for offsets");
 }
 
-bool vbs_placing_step(struct placing *placing, int64_t n_steps)
+bool vbs_place_step(struct place_search *search, int64_t n_steps)
 {
     double now_s;
 
-    placing->n_steps += n_steps;
-    if (placing->n_steps < placing->next_look)
-        return !placing->over;
-    placing->next_look = placing->n_steps + LOOK_STEPS;
+    search->n_steps += n_steps;
+    if (search->n_steps < search->next_look)
+        return !search->over;
+    search->next_look = search->n_steps + LOOK_STEPS;
     now_s = vbs_clock_s();
-    report(placing, now_s);
-    if ((placing->step_limit > 0 && placing->n_steps >= placing->step_limit) ||
-        now_s >= placing->end_s || vbs_cancelled(placing->ctx))
-        placing->over = true;
-    return !placing->over;
+    report(search, now_s);
+    if ((search->step_limit > 0 && search->n_steps >= search->step_limit) ||
+        now_s >= search->end_s || vbs_cancelled(search->ctx))
+        search->over = true;
+    return !search->over;
 }
 
 /* splitmix64 (Steele, Lea, Flood, 2014). */
-uint64_t vbs_placing_random(struct placing *placing, uint64_t n)
+uint64_t vbs_place_random(struct place_search *search, uint64_t n)
 {
-    uint64_t value = placing->random += 0x9e3779b97f4a7c15u;
+    uint64_t value = search->random += 0x9e3779b97f4a7c15u;
 
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
     value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
     return (value ^ (value >> 31)) % n;
 }
 
-void vbs_placing_set_limits(struct placing *placing, const struct vbs_place_options *options)
+void vbs_place_set_limits(struct place_search *search, const struct vbs_place_options *options)
 {
     double limit_s = options->time_limit_s == 0 ? VBS_PLACE_TIME_S : options->time_limit_s;
 
-    placing->start_s = vbs_clock_s();
-    placing->end_s = limit_s < 0 ? HUGE_VAL : placing->start_s + limit_s;
-    placing->step_limit = options->step_limit;
-    placing->random = options->seed;
-    placing->progress = options->progress;
-    placing->report_s = placing->start_s + REPORT_S;
+    search->start_s = vbs_clock_s();
+    search->end_s = limit_s < 0 ? HUGE_VAL : search->start_s + limit_s;
+    search->step_limit = options->step_limit;
+    search->random = options->seed;
+    search->progress = options->progress;
+    search->report_s = search->start_s + REPORT_S;
 }
 
-void vbs_placing_take(struct placing_component *component, const int64_t *offsets, int64_t height,
+void vbs_place_record(struct place_component *component, const int64_t *offsets, int64_t height,
                       enum vbs_place_method method)
 {
     memcpy(component->offsets, offsets, (size_t)component->n * sizeof *offsets);

@@ -29,15 +29,15 @@
 
 struct decision {
     int pair;
-    const struct placing_arc *hole;
+    const struct place_arc *hole;
     bool above;
     struct bounds_mark before;
 };
 
-struct placing_orient {
-    struct placing *placing;
-    struct placing_component *component;
-    struct placing_bounds *bounds;
+struct place_orient {
+    struct place_search *search;
+    struct place_component *component;
+    struct place_bounds *bounds;
     struct decision *decisions; /* [pairs and their holes] */
     int n_decisions;
     unsigned n_runs;
@@ -49,43 +49,43 @@ struct placing_orient {
     double share;  /* how much of the way to the target next time */
 };
 
-bool vbs_placing_orient_suits(const struct placing *placing,
-                              const struct placing_component *component)
+bool vbs_place_orient_suits(const struct place_search *search,
+                            const struct place_component *component)
 {
-    return component->n <= MAX_ITEMS && placing->first_arc[component->first + component->n] -
-                                                placing->first_arc[component->first] <=
+    return component->n <= MAX_ITEMS && search->first_arc[component->first + component->n] -
+                                                search->first_arc[component->first] <=
                                             MAX_ARCS;
 }
 
-static enum vbs_status start(struct placing *placing, struct placing_component *component)
+static enum vbs_status start(struct place_search *search, struct place_component *component)
 {
-    struct placing_orient *orient;
+    struct place_orient *orient;
     size_t n = (size_t)component->n;
-    size_t n_arcs = (size_t)(placing->first_arc[component->first + component->n] -
-                             placing->first_arc[component->first]);
+    size_t n_arcs = (size_t)(search->first_arc[component->first + component->n] -
+                             search->first_arc[component->first]);
 
     if (component->orient)
         return VBS_OK;
     orient = calloc(1, sizeof *orient);
     if (!orient)
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     component->orient = orient;
-    *orient = (struct placing_orient){.placing = placing,
-                                      .component = component,
-                                      .n_free = LEAST_FREE + (double)component->n / 8,
-                                      .share = 0.25};
+    *orient = (struct place_orient){.search = search,
+                                    .component = component,
+                                    .n_free = LEAST_FREE + (double)component->n / 8,
+                                    .share = 0.25};
     orient->decisions = calloc(n_arcs / 2 + 1, sizeof *orient->decisions);
     orient->free = calloc(n, sizeof *orient->free);
     orient->freed = calloc(n, sizeof *orient->freed);
-    orient->bounds = vbs_bounds_new(placing, component);
+    orient->bounds = vbs_bounds_new(search, component);
     if (orient->decisions && orient->free && orient->freed && orient->bounds)
         return VBS_OK;
-    vbs_placing_orient_free(orient);
+    vbs_place_orient_free(orient);
     component->orient = NULL;
-    return vbs_no_memory(placing->ctx);
+    return vbs_no_memory(search->ctx);
 }
 
-void vbs_placing_orient_free(struct placing_orient *orient)
+void vbs_place_orient_free(struct place_orient *orient)
 {
     if (!orient)
         return;
@@ -107,9 +107,9 @@ static bool in_hole(const struct bounds_pair *pair, int64_t distance)
 }
 
 /* The less, the sooner a pair is to be decided. */
-static double score_of(const struct placing_bounds *bounds, const struct bounds_pair *pair)
+static double score_of(const struct place_bounds *bounds, const struct bounds_pair *pair)
 {
-    const struct placing_arc *hole = vbs_bounds_hole(pair);
+    const struct place_arc *hole = vbs_bounds_hole(pair);
     double below = (double)(hole->low - pair->low), above = (double)(pair->high - hole->high);
     double least = below < above ? below : above, most = below < above ? above : below;
 
@@ -118,13 +118,13 @@ static double score_of(const struct placing_bounds *bounds, const struct bounds_
 }
 
 /* The pair to decide next; -1: the least offsets are a placement. */
-static int choose_pair(struct placing_bounds *bounds)
+static int choose_pair(struct place_bounds *bounds)
 {
     double best_score = HUGE_VAL;
     bool violated = false;
     int best = -1;
 
-    vbs_placing_step(bounds->placing, 1 + bounds->n_open / 64);
+    vbs_place_step(bounds->search, 1 + bounds->n_open / 64);
     for (int o = 0; o < bounds->n_open; o++) {
         const struct bounds_pair *pair = &bounds->pairs[bounds->open[o]];
         double score = score_of(bounds, pair);
@@ -138,8 +138,8 @@ static int choose_pair(struct placing_bounds *bounds)
     return violated ? best : -1;
 }
 
-static bool prefers_above(const struct placing_orient *orient, const struct bounds_pair *pair,
-                          const struct placing_arc *hole)
+static bool prefers_above(const struct place_orient *orient, const struct bounds_pair *pair,
+                          const struct place_arc *hole)
 {
     const int64_t *best = orient->component->offsets;
 
@@ -148,10 +148,10 @@ static bool prefers_above(const struct placing_orient *orient, const struct boun
     return pair->high - hole->high >= hole->low - pair->low;
 }
 
-static bool decide(struct placing_orient *orient, int chosen)
+static bool decide(struct place_orient *orient, int chosen)
 {
     struct bounds_pair *pair = &orient->bounds->pairs[chosen];
-    const struct placing_arc *hole = vbs_bounds_hole(pair);
+    const struct place_arc *hole = vbs_bounds_hole(pair);
     bool above = prefers_above(orient, pair, hole);
 
     orient->decisions[orient->n_decisions++] =
@@ -162,9 +162,9 @@ static bool decide(struct placing_orient *orient, int chosen)
 
 /* Takes back decisions up to one whose other side can be had; that follows from those before, and
  * is no decision any more. False: there is none. */
-static bool turn_back(struct placing_orient *orient)
+static bool turn_back(struct place_orient *orient)
 {
-    struct placing_bounds *bounds = orient->bounds;
+    struct place_bounds *bounds = orient->bounds;
 
     while (orient->n_decisions > 0 && !vbs_bounds_gave_up(bounds)) {
         const struct decision *last = &orient->decisions[--orient->n_decisions];
@@ -178,81 +178,81 @@ static bool turn_back(struct placing_orient *orient)
 }
 
 /* The least offsets, which no hole forbids, become the best of the component. */
-static void record_offsets(struct placing_orient *orient)
+static void record_offsets(struct place_orient *orient)
 {
-    const struct placing_bounds *bounds = orient->bounds;
+    const struct place_bounds *bounds = orient->bounds;
     int64_t height = 0;
 
     for (int i = 0; i < bounds->n; i++)
         if (bounds->least[i] + bounds->items[i].height > height)
             height = bounds->least[i] + bounds->items[i].height;
-    vbs_placing_take(orient->component, bounds->least, height, VBS_PLACE_SEARCH);
+    vbs_place_record(orient->component, bounds->least, height, VBS_PLACE_SEARCH);
 }
 
 /* Searches until n_fails decisions have failed or last_step is reached; then all decisions are
  * taken back. */
-static enum placing_answer search_until(struct placing_orient *orient, double n_fails,
-                                        int64_t last_step)
+static enum place_answer search_until(struct place_orient *orient, double n_fails,
+                                      int64_t last_step)
 {
     struct bounds_mark begin = vbs_bounds_mark(orient->bounds);
-    enum placing_answer answer = PLACING_UNKNOWN;
+    enum place_answer answer = PLACE_UNKNOWN;
 
     orient->n_runs++;
     orient->n_decisions = 0;
     for (double fails = 0;
-         answer == PLACING_UNKNOWN && fails < n_fails && orient->placing->n_steps < last_step;) {
+         answer == PLACE_UNKNOWN && fails < n_fails && orient->search->n_steps < last_step;) {
         int chosen = choose_pair(orient->bounds);
 
         if (chosen < 0) {
             record_offsets(orient);
-            answer = PLACING_FOUND;
+            answer = PLACE_FOUND;
         } else if (!decide(orient, chosen)) {
             fails++;
             if (!turn_back(orient))
-                answer = PLACING_REFUTED;
+                answer = PLACE_REFUTED;
         }
-        if (vbs_bounds_gave_up(orient->bounds) && answer != PLACING_FOUND)
+        if (vbs_bounds_gave_up(orient->bounds) && answer != PLACE_FOUND)
             break;
     }
-    if (vbs_bounds_gave_up(orient->bounds) && answer == PLACING_REFUTED)
-        answer = PLACING_UNKNOWN;
+    if (vbs_bounds_gave_up(orient->bounds) && answer == PLACE_REFUTED)
+        answer = PLACE_UNKNOWN;
     vbs_bounds_undo(orient->bounds, begin);
     return answer;
 }
 
-enum vbs_status vbs_placing_orient(struct placing *placing, struct placing_component *component,
-                                   int64_t target, int64_t n_steps, enum placing_answer *answer)
+enum vbs_status vbs_place_orient(struct place_search *search, struct place_component *component,
+                                 int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    enum vbs_status status = start(placing, component);
-    struct placing_orient *orient = component->orient;
-    int64_t last_step = placing->n_steps + n_steps;
+    enum vbs_status status = start(search, component);
+    struct place_orient *orient = component->orient;
+    int64_t last_step = search->n_steps + n_steps;
 
     if (status != VBS_OK)
         return status;
-    *answer = PLACING_UNKNOWN;
+    *answer = PLACE_UNKNOWN;
     if (!vbs_bounds_reset(orient->bounds, target) || !vbs_bounds_propagate(orient->bounds))
-        *answer = vbs_bounds_gave_up(orient->bounds) ? PLACING_UNKNOWN : PLACING_REFUTED;
+        *answer = vbs_bounds_gave_up(orient->bounds) ? PLACE_UNKNOWN : PLACE_REFUTED;
     for (double n_fails = FIRST_FAILS;
-         *answer == PLACING_UNKNOWN && !vbs_bounds_gave_up(orient->bounds) &&
-         placing->n_steps < last_step;
+         *answer == PLACE_UNKNOWN && !vbs_bounds_gave_up(orient->bounds) &&
+         search->n_steps < last_step;
          n_fails *= MORE_FAILS)
         *answer = search_until(orient, n_fails, last_step);
-    return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
+    return orient->bounds->no_memory ? vbs_no_memory(search->ctx) : VBS_OK;
 }
 
 /* ---- relaxing ---- */
 
-static void set_free(struct placing_orient *orient, int item, int *n)
+static void set_free(struct place_orient *orient, int item, int *n)
 {
     orient->free[item] = true;
     orient->freed[(*n)++] = item;
 }
 
 /* Frees what ends above goal, and from there on those that share steps, up to n_free more. */
-static void choose_free(struct placing_orient *orient, int64_t goal)
+static void choose_free(struct place_orient *orient, int64_t goal)
 {
-    const struct placing_bounds *bounds = orient->bounds;
-    struct placing *placing = orient->placing;
+    const struct place_bounds *bounds = orient->bounds;
+    struct place_search *search = orient->search;
     int n = 0, most;
 
     for (int i = 0; i < bounds->n; i++) {
@@ -268,16 +268,16 @@ static void choose_free(struct placing_orient *orient, int64_t goal)
             const struct bounds_pair *pair = &bounds->pairs[bounds->pairs_of[p]];
             int other = pair->i == item ? pair->j : pair->i;
 
-            if (!orient->free[other] && vbs_placing_random(placing, 3) > 0)
+            if (!orient->free[other] && vbs_place_random(search, 3) > 0)
                 set_free(orient, other, &n);
         }
     }
 }
 
 /* Pairs that are not free keep their sides of all holes. */
-static void keep_sides(struct placing_orient *orient)
+static void keep_sides(struct place_orient *orient)
 {
-    struct placing_bounds *bounds = orient->bounds;
+    struct place_bounds *bounds = orient->bounds;
     const int64_t *best = orient->component->offsets;
 
     for (int p = 0; p < bounds->n_pairs; p++) {
@@ -293,13 +293,13 @@ static void keep_sides(struct placing_orient *orient)
                 pair->high = pair->holes[h].low;
         }
     }
-    vbs_placing_step(orient->placing, 1 + bounds->n_pairs / 64);
+    vbs_place_step(orient->search, 1 + bounds->n_pairs / 64);
 }
 
 /* One set of free items; how it went decides the next. */
-static void relax_once(struct placing_orient *orient, int64_t target, int64_t last_step)
+static void relax_once(struct place_orient *orient, int64_t target, int64_t last_step)
 {
-    struct placing_component *component = orient->component;
+    struct place_component *component = orient->component;
     int64_t way = (int64_t)((double)(component->height - target) * orient->share);
     int64_t goal = component->height - (way > 1 ? way : 1);
     bool begun;
@@ -314,12 +314,12 @@ static void relax_once(struct placing_orient *orient, int64_t target, int64_t la
         orient->share = orient->share < LEAST_SHARE ? 0.5 : orient->share * 0.7;
         orient->n_free *= 1.1;
     } else {
-        enum placing_answer answer = search_until(orient, RELAX_FAILS, last_step);
+        enum place_answer answer = search_until(orient, RELAX_FAILS, last_step);
 
-        if (answer == PLACING_FOUND)
+        if (answer == PLACE_FOUND)
             orient->share = orient->share * 1.5 < 1 ? orient->share * 1.5 : 1;
         else
-            orient->n_free *= answer == PLACING_REFUTED ? 1.1 : 0.95;
+            orient->n_free *= answer == PLACE_REFUTED ? 1.1 : 0.95;
     }
     if (orient->n_free > component->n)
         orient->n_free = component->n / 2.0;
@@ -327,18 +327,18 @@ static void relax_once(struct placing_orient *orient, int64_t target, int64_t la
         orient->n_free = LEAST_FREE;
 }
 
-enum vbs_status vbs_placing_relax(struct placing *placing, struct placing_component *component,
-                                  int64_t target, int64_t n_steps, enum placing_answer *answer)
+enum vbs_status vbs_place_relax(struct place_search *search, struct place_component *component,
+                                int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    enum vbs_status status = start(placing, component);
-    struct placing_orient *orient = component->orient;
-    int64_t last_step = placing->n_steps + n_steps;
+    enum vbs_status status = start(search, component);
+    struct place_orient *orient = component->orient;
+    int64_t last_step = search->n_steps + n_steps;
 
     if (status != VBS_OK)
         return status;
     while (component->height > target && !vbs_bounds_gave_up(orient->bounds) &&
-           placing->n_steps < last_step)
+           search->n_steps < last_step)
         relax_once(orient, target, last_step);
-    *answer = component->height <= target ? PLACING_FOUND : PLACING_UNKNOWN;
-    return orient->bounds->no_memory ? vbs_no_memory(placing->ctx) : VBS_OK;
+    *answer = component->height <= target ? PLACE_FOUND : PLACE_UNKNOWN;
+    return orient->bounds->no_memory ? vbs_no_memory(search->ctx) : VBS_OK;
 }

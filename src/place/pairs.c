@@ -12,12 +12,12 @@
 #include <stdlib.h>
 
 struct sweep {
-    struct placing *placing;
+    struct place_search *search;
     const int *order;   /* rectangles by begin */
     const int *item_of; /* of each rectangle */
     int *live;          /* rectangles */
     int64_t *first;     /* [n_items + 1] of pairs, owned by the later item; then their ends */
-    struct placing_arc *pairs;
+    struct place_arc *pairs;
     int64_t n_pairs;
 };
 
@@ -37,13 +37,13 @@ static int by_lower(const void *a, const void *b)
 /* The later of two items owns their pair. */
 static void add_pair(struct sweep *sweep, int rect, int other)
 {
-    const struct placing_rect *x = &sweep->placing->rects[rect];
-    const struct placing_rect *y = &sweep->placing->rects[other];
+    const struct place_rect *x = &sweep->search->rects[rect];
+    const struct place_rect *y = &sweep->search->rects[other];
     int i = sweep->item_of[rect], j = sweep->item_of[other];
 
     sweep->n_pairs++;
     if (i < j) {
-        const struct placing_rect *swap = x;
+        const struct place_rect *swap = x;
         int item = i;
 
         x = y;
@@ -54,24 +54,24 @@ static void add_pair(struct sweep *sweep, int rect, int other)
     if (!sweep->pairs)
         sweep->first[i + 1]++;
     else
-        sweep->pairs[sweep->first[i]++] = (struct placing_arc){j, y->offset - x->offset - x->size,
-                                                               y->offset + y->size - x->offset};
+        sweep->pairs[sweep->first[i]++] =
+            (struct place_arc){j, y->offset - x->offset - x->size, y->offset + y->size - x->offset};
 }
 
 /* Counts the pairs of every item, or, where there is room for them, writes them. */
 static enum vbs_status walk(struct sweep *sweep)
 {
-    const struct placing *placing = sweep->placing;
+    const struct place_search *search = sweep->search;
     int n_live = 0;
 
     sweep->n_pairs = 0;
-    for (int k = 0; k < placing->n_rects; k++) {
+    for (int k = 0; k < search->n_rects; k++) {
         int rect = sweep->order[k];
 
         for (int l = 0; l < n_live;) {
             int other = sweep->live[l];
 
-            if (placing->rects[other].upper <= placing->rects[rect].lower) {
+            if (search->rects[other].upper <= search->rects[rect].lower) {
                 sweep->live[l] = sweep->live[--n_live];
                 continue;
             }
@@ -81,34 +81,34 @@ static enum vbs_status walk(struct sweep *sweep)
         }
         sweep->live[n_live++] = rect;
         if (sweep->n_pairs > VBS_MAX_PLACE_PAIRS)
-            return vbs_fail(placing->ctx, VBS_UNSUPPORTED,
+            return vbs_fail(search->ctx, VBS_UNSUPPORTED,
                             "more than %lld pairs of buffers share a step",
                             (long long)VBS_MAX_PLACE_PAIRS);
-        if (k % 1024 == 0 && vbs_cancelled(placing->ctx))
-            return vbs_fail(placing->ctx, VBS_INTERRUPTED, "interrupted");
+        if (k % 1024 == 0 && vbs_cancelled(search->ctx))
+            return vbs_fail(search->ctx, VBS_INTERRUPTED, "interrupted");
     }
     return VBS_OK;
 }
 
 static enum vbs_status start_sweep(struct sweep *sweep, struct vbs_arena *arena)
 {
-    const struct placing *placing = sweep->placing;
-    size_t n = (size_t)placing->n_rects + 1;
+    const struct place_search *search = sweep->search;
+    size_t n = (size_t)search->n_rects + 1;
     struct begin *begins = vbs_arena_alloc(arena, n, sizeof *begins);
     int *order = vbs_arena_alloc(arena, n, sizeof *order);
     int *item_of = vbs_arena_alloc(arena, n, sizeof *item_of);
 
     sweep->live = vbs_arena_alloc(arena, n, sizeof *sweep->live);
-    sweep->first = vbs_arena_alloc(arena, (size_t)placing->n_items + 1, sizeof *sweep->first);
+    sweep->first = vbs_arena_alloc(arena, (size_t)search->n_items + 1, sizeof *sweep->first);
     if (!begins || !order || !item_of || !sweep->live || !sweep->first)
-        return vbs_no_memory(placing->ctx);
-    for (int i = 0; i < placing->n_items; i++)
-        for (int r = 0; r < placing->items[i].n_rects; r++)
-            item_of[placing->items[i].first_rect + r] = i;
-    for (int r = 0; r < placing->n_rects; r++)
-        begins[r] = (struct begin){placing->rects[r].lower, r};
-    qsort(begins, (size_t)placing->n_rects, sizeof *begins, by_lower);
-    for (int r = 0; r < placing->n_rects; r++)
+        return vbs_no_memory(search->ctx);
+    for (int i = 0; i < search->n_items; i++)
+        for (int r = 0; r < search->items[i].n_rects; r++)
+            item_of[search->items[i].first_rect + r] = i;
+    for (int r = 0; r < search->n_rects; r++)
+        begins[r] = (struct begin){search->rects[r].lower, r};
+    qsort(begins, (size_t)search->n_rects, sizeof *begins, by_lower);
+    for (int r = 0; r < search->n_rects; r++)
         order[r] = begins[r].rect;
     sweep->order = order;
     sweep->item_of = item_of;
@@ -117,7 +117,7 @@ static enum vbs_status start_sweep(struct sweep *sweep, struct vbs_arena *arena)
 
 static int by_other(const void *a, const void *b)
 {
-    const struct placing_arc *x = a, *y = b;
+    const struct place_arc *x = a, *y = b;
 
     if (x->other != y->other)
         return x->other < y->other ? -1 : 1;
@@ -125,13 +125,13 @@ static int by_other(const void *a, const void *b)
 }
 
 /* Sorts pairs and joins those of the same items that overlap; returns how many remain. */
-static int64_t join(struct placing_arc *pairs, int64_t n)
+static int64_t join(struct place_arc *pairs, int64_t n)
 {
     int64_t kept = 0;
 
     qsort(pairs, (size_t)n, sizeof *pairs, by_other);
     for (int64_t p = 0; p < n; p++) {
-        struct placing_arc *last = &pairs[kept - (kept > 0)];
+        struct place_arc *last = &pairs[kept - (kept > 0)];
 
         if (kept == 0 || last->other != pairs[p].other || last->high <= pairs[p].low)
             pairs[kept++] = pairs[p];
@@ -142,64 +142,64 @@ static int64_t join(struct placing_arc *pairs, int64_t n)
 }
 
 /* Pairs become arcs of both their items. ends: where those of each item end, from first on. */
-static enum vbs_status make_arcs(struct placing *placing, const struct placing_arc *pairs,
+static enum vbs_status make_arcs(struct place_search *search, const struct place_arc *pairs,
                                  const int64_t *first, const int64_t *ends, int64_t *next)
 {
-    int64_t *starts = placing->first_arc;
+    int64_t *starts = search->first_arc;
 
-    for (int i = 0; i < placing->n_items; i++)
+    for (int i = 0; i < search->n_items; i++)
         for (int64_t p = first[i]; p < ends[i]; p++) {
             starts[i + 1]++;
             starts[pairs[p].other + 1]++;
         }
-    for (int i = 0; i < placing->n_items; i++) {
+    for (int i = 0; i < search->n_items; i++) {
         starts[i + 1] += starts[i];
         next[i] = starts[i];
     }
-    placing->arcs = vbs_arena_alloc(&placing->arena, (size_t)starts[placing->n_items] + 1,
-                                    sizeof *placing->arcs);
-    if (!placing->arcs)
-        return vbs_no_memory(placing->ctx);
-    for (int i = 0; i < placing->n_items; i++)
+    search->arcs =
+        vbs_arena_alloc(&search->arena, (size_t)starts[search->n_items] + 1, sizeof *search->arcs);
+    if (!search->arcs)
+        return vbs_no_memory(search->ctx);
+    for (int i = 0; i < search->n_items; i++)
         for (int64_t p = first[i]; p < ends[i]; p++) {
-            const struct placing_arc *pair = &pairs[p];
+            const struct place_arc *pair = &pairs[p];
 
-            placing->arcs[next[i]++] = *pair;
-            placing->arcs[next[pair->other]++] = (struct placing_arc){i, -pair->high, -pair->low};
+            search->arcs[next[i]++] = *pair;
+            search->arcs[next[pair->other]++] = (struct place_arc){i, -pair->high, -pair->low};
         }
     return VBS_OK;
 }
 
 static enum vbs_status pairs_of(struct sweep *sweep, struct vbs_arena *arena)
 {
-    struct placing *placing = sweep->placing;
+    struct place_search *search = sweep->search;
     int64_t *first = sweep->first, *starts, *next;
     enum vbs_status status;
 
     if ((status = start_sweep(sweep, arena)) || (status = walk(sweep)))
         return status;
     first = sweep->first;
-    starts = vbs_arena_alloc(arena, (size_t)placing->n_items + 1, sizeof *starts);
-    next = vbs_arena_alloc(arena, (size_t)placing->n_items + 1, sizeof *next);
+    starts = vbs_arena_alloc(arena, (size_t)search->n_items + 1, sizeof *starts);
+    next = vbs_arena_alloc(arena, (size_t)search->n_items + 1, sizeof *next);
     sweep->pairs = vbs_arena_alloc(arena, (size_t)sweep->n_pairs + 1, sizeof *sweep->pairs);
-    placing->first_arc =
-        vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *placing->first_arc);
-    if (!starts || !next || !sweep->pairs || !placing->first_arc)
-        return vbs_no_memory(placing->ctx);
-    for (int i = 0; i < placing->n_items; i++) {
+    search->first_arc =
+        vbs_arena_alloc(&search->arena, (size_t)search->n_items + 1, sizeof *search->first_arc);
+    if (!starts || !next || !sweep->pairs || !search->first_arc)
+        return vbs_no_memory(search->ctx);
+    for (int i = 0; i < search->n_items; i++) {
         first[i + 1] += first[i];
         starts[i] = first[i];
     }
     if ((status = walk(sweep)))
         return status;
-    for (int i = 0; i < placing->n_items; i++)
+    for (int i = 0; i < search->n_items; i++)
         first[i] = starts[i] + join(&sweep->pairs[starts[i]], first[i] - starts[i]);
-    return make_arcs(placing, sweep->pairs, starts, first, next);
+    return make_arcs(search, sweep->pairs, starts, first, next);
 }
 
-enum vbs_status vbs_placing_pairs(struct placing *placing)
+enum vbs_status vbs_place_pairs(struct place_search *search)
 {
-    struct sweep sweep = {.placing = placing};
+    struct sweep sweep = {.search = search};
     struct vbs_arena arena = {0};
     enum vbs_status status = pairs_of(&sweep, &arena);
 

@@ -23,42 +23,43 @@
 
 /* ---- searching ---- */
 
-typedef enum vbs_status search(struct placing *placing, struct placing_component *component,
-                               int64_t target, int64_t n_steps, enum placing_answer *answer);
+typedef enum vbs_status search_function(struct place_search *search,
+                                        struct place_component *component, int64_t target,
+                                        int64_t n_steps, enum place_answer *answer);
 
 /* The searches that suit a component, the most promising first; returns how many. */
-static int searches_for(const struct placing *placing, const struct placing_component *component,
-                        search *searches[4])
+static int searches_for(const struct place_search *search, const struct place_component *component,
+                        search_function *searches[4])
 {
-    bool orients = vbs_placing_orient_suits(placing, component);
+    bool orients = vbs_place_orient_suits(search, component);
     int n = 0;
 
-    if (vbs_placing_stack_suits(placing, component))
-        searches[n++] = vbs_placing_stack;
+    if (vbs_place_stack_suits(search, component))
+        searches[n++] = vbs_place_stack;
     else if (orients)
-        searches[n++] = vbs_placing_orient;
-    searches[n++] = vbs_placing_repair;
+        searches[n++] = vbs_place_orient;
+    searches[n++] = vbs_place_repair;
     if (orients)
-        searches[n++] = vbs_placing_relax;
-    if (orients && searches[0] != vbs_placing_orient)
-        searches[n++] = vbs_placing_orient;
+        searches[n++] = vbs_place_relax;
+    if (orients && searches[0] != vbs_place_orient)
+        searches[n++] = vbs_place_orient;
     return n;
 }
 
 /* Asks the searches in turn for a placement no higher than target, which is below the best. */
-static enum vbs_status ask(struct placing *placing, struct placing_component *component,
-                           int64_t target, int64_t n_steps, enum placing_answer *answer)
+static enum vbs_status ask(struct place_search *search, struct place_component *component,
+                           int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    search *searches[4];
-    int n = searches_for(placing, component, searches);
+    search_function *searches[4];
+    int n = searches_for(search, component, searches);
     enum vbs_status status = VBS_OK;
 
-    *answer = PLACING_UNKNOWN;
-    for (int s = 0; s < n && status == VBS_OK && *answer == PLACING_UNKNOWN && !placing->over; s++)
+    *answer = PLACE_UNKNOWN;
+    for (int s = 0; s < n && status == VBS_OK && *answer == PLACE_UNKNOWN && !search->over; s++)
         status =
-            searches[s](placing, component, target,
-                        searches[s] == vbs_placing_stack ? STACK_SHARE * n_steps : n_steps, answer);
-    if (*answer == PLACING_REFUTED)
+            searches[s](search, component, target,
+                        searches[s] == vbs_place_stack ? STACK_SHARE * n_steps : n_steps, answer);
+    if (*answer == PLACE_REFUTED)
         component->low = target + 1;
     return status;
 }
@@ -70,7 +71,7 @@ static int64_t higher(int64_t a, int64_t b)
 
 /* One round for a component that is to become as low as aim if it can: bisection, in which heights
  * that are not found count as too low for now, and refuted ones for good. */
-static enum vbs_status improve(struct placing *placing, struct placing_component *component,
+static enum vbs_status improve(struct place_search *search, struct place_component *component,
                                int64_t aim, int64_t n_steps, bool lowest)
 {
     int64_t hope = higher(aim, component->low); /* the lowest height that is not given up */
@@ -78,11 +79,11 @@ static enum vbs_status improve(struct placing *placing, struct placing_component
     bool aims = !lowest && aim >= component->low; /* what is above counts little */
     enum vbs_status status = VBS_OK;
 
-    for (int unknown = 0; unknown < MAX_UNKNOWN && status == VBS_OK && !placing->over;) {
-        enum placing_answer answer;
+    for (int unknown = 0; unknown < MAX_UNKNOWN && status == VBS_OK && !search->over;) {
+        enum place_answer answer;
 
-        status = ask(placing, component, target, n_steps, &answer);
-        if (answer == PLACING_UNKNOWN) {
+        status = ask(search, component, target, n_steps, &answer);
+        if (answer == PLACE_UNKNOWN) {
             unknown++;
             hope = target + 1;
             n_steps /= unknown > 1 ? 1 : aims ? 4 : 2;
@@ -92,50 +93,49 @@ static enum vbs_status improve(struct placing *placing, struct placing_component
             break;
         target = hope + (component->height - hope) / 2;
     }
-    if (status == VBS_OK && !placing->over && component->height - 1 > component->low &&
+    if (status == VBS_OK && !search->over && component->height - 1 > component->low &&
         component->height > aim) {
-        enum placing_answer answer;
+        enum place_answer answer;
 
-        status = ask(placing, component, component->height - 1, n_steps, &answer);
+        status = ask(search, component, component->height - 1, n_steps, &answer);
     }
     return status;
 }
 
 /* Below the bound of another component nothing is won. */
-static int64_t highest_low(const struct placing *placing)
+static int64_t highest_low(const struct place_search *search)
 {
     int64_t low = 0;
 
-    for (int p = 0; p < placing->n_components; p++)
-        if (placing->components[p].low > low)
-            low = placing->components[p].low;
+    for (int p = 0; p < search->n_components; p++)
+        if (search->components[p].low > low)
+            low = search->components[p].low;
     return low;
 }
 
-static int64_t steps_of_passes(const struct placing *placing,
-                               const struct placing_component *component)
+static int64_t steps_of_passes(const struct place_search *search,
+                               const struct place_component *component)
 {
     int64_t arcs =
-        placing->first_arc[component->first + component->n] - placing->first_arc[component->first];
+        search->first_arc[component->first + component->n] - search->first_arc[component->first];
 
     return FIRST_STEPS + FIRST_PASSES * (component->n + arcs / 8);
 }
 
 /* Until no component need be lower. decides: nothing is sought that is lower than now and above the
  * capacity. */
-static enum vbs_status search_all(struct placing *placing, int64_t capacity, bool lowest,
+static enum vbs_status search_all(struct place_search *search, int64_t capacity, bool lowest,
                                   bool decides)
 {
     enum vbs_status status = VBS_OK;
     bool open = true;
 
-    for (int64_t times = 1; open && !placing->over; times *= 2) {
+    for (int64_t times = 1; open && !search->over; times *= 2) {
         open = false;
-        for (int p = 0; p < placing->n_components && status == VBS_OK && !placing->over; p++) {
-            struct placing_component *component = &placing->components[p];
-            int64_t aim = highest_low(placing),
-                    n_steps = times * steps_of_passes(placing, component);
-            enum placing_answer answer;
+        for (int p = 0; p < search->n_components && status == VBS_OK && !search->over; p++) {
+            struct place_component *component = &search->components[p];
+            int64_t aim = highest_low(search), n_steps = times * steps_of_passes(search, component);
+            enum place_answer answer;
 
             if (decides && aim > capacity)
                 return VBS_OK;
@@ -143,8 +143,8 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
                 aim = capacity;
             if (component->height <= aim || component->height <= component->low)
                 continue;
-            status = decides ? ask(placing, component, aim, n_steps, &answer)
-                             : improve(placing, component, aim, n_steps, lowest);
+            status = decides ? ask(search, component, aim, n_steps, &answer)
+                             : improve(search, component, aim, n_steps, lowest);
             open = true;
         }
         if (status != VBS_OK)
@@ -153,51 +153,52 @@ static enum vbs_status search_all(struct placing *placing, int64_t capacity, boo
     return VBS_OK;
 }
 
-static enum vbs_status place_greedily(struct placing *placing, int64_t capacity, bool lowest)
+static enum vbs_status place_greedily(struct place_search *search, int64_t capacity, bool lowest)
 {
-    int64_t aim = highest_low(placing);
+    int64_t aim = highest_low(search);
 
     if (!lowest && aim < capacity)
         aim = capacity;
-    for (int p = 0; p < placing->n_components; p++) {
-        enum vbs_status status = vbs_placing_greedy(placing, &placing->components[p], aim);
+    for (int p = 0; p < search->n_components; p++) {
+        enum vbs_status status = vbs_place_greedy(search, &search->components[p], aim);
 
         if (status != VBS_OK)
             return status;
-        if (vbs_cancelled(placing->ctx))
-            return vbs_fail(placing->ctx, VBS_INTERRUPTED, "interrupted");
+        if (vbs_cancelled(search->ctx))
+            return vbs_fail(search->ctx, VBS_INTERRUPTED, "interrupted");
     }
     return VBS_OK;
 }
 
 /* ---- results ---- */
 
-static void write_offsets(const struct placing *placing, const struct vbs_place_problem *problem,
-                          int64_t *offsets)
+static void write_offsets(const struct place_search *search,
+                          const struct vbs_place_problem *problem, int64_t *offsets)
 {
     for (int64_t i = 0; i < problem->n_items; i++)
         offsets[i] = problem->items[i].fixed ? problem->items[i].fixed_offset : 0;
-    for (int p = 0; p < placing->n_components; p++) {
-        const struct placing_component *component = &placing->components[p];
+    for (int p = 0; p < search->n_components; p++) {
+        const struct place_component *component = &search->components[p];
 
         for (int i = 0; i < component->n; i++)
-            offsets[placing->items[component->first + i].origin] =
-                component->offsets[i] * placing->unit;
+            offsets[search->items[component->first + i].origin] =
+                component->offsets[i] * search->unit;
     }
 }
 
 /* Where the highest item of all ends so far. */
-static int64_t height_of(const struct placing *placing)
+static int64_t height_of(const struct place_search *search)
 {
     int64_t height = 0;
 
-    for (int p = 0; p < placing->n_components; p++)
-        if (placing->components[p].height > height)
-            height = placing->components[p].height;
+    for (int p = 0; p < search->n_components; p++)
+        if (search->components[p].height > height)
+            height = search->components[p].height;
     return height;
 }
 
-static enum vbs_status make_result(struct placing *placing, const struct vbs_place_problem *problem,
+static enum vbs_status make_result(struct place_search *search,
+                                   const struct vbs_place_problem *problem,
                                    struct vbs_place_result **result)
 {
     struct vbs_place_result *made = calloc(1, sizeof *made);
@@ -206,26 +207,26 @@ static enum vbs_status make_result(struct placing *placing, const struct vbs_pla
         made->offsets = calloc((size_t)problem->n_items + 1, sizeof *made->offsets);
     if (!made || !made->offsets) {
         vbs_place_free(made);
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     }
     made->n_items = problem->n_items;
-    made->bound_bytes = highest_low(placing) * placing->unit;
-    made->n_steps = placing->n_steps;
-    made->seconds = vbs_clock_s() - placing->start_s;
-    made->interrupted = vbs_cancelled(placing->ctx);
-    for (int p = 0; p < placing->n_components; p++) {
-        const struct placing_component *component = &placing->components[p];
+    made->bound_bytes = highest_low(search) * search->unit;
+    made->n_steps = search->n_steps;
+    made->seconds = vbs_clock_s() - search->start_s;
+    made->interrupted = vbs_cancelled(search->ctx);
+    for (int p = 0; p < search->n_components; p++) {
+        const struct place_component *component = &search->components[p];
 
-        if (component->load * placing->unit > made->load_bytes)
-            made->load_bytes = component->load * placing->unit;
-        if (component->height * placing->unit > made->height_bytes)
-            made->height_bytes = component->height * placing->unit;
-        if (component->greedy_height * placing->unit > made->greedy_height_bytes)
-            made->greedy_height_bytes = component->greedy_height * placing->unit;
+        if (component->load * search->unit > made->load_bytes)
+            made->load_bytes = component->load * search->unit;
+        if (component->height * search->unit > made->height_bytes)
+            made->height_bytes = component->height * search->unit;
+        if (component->greedy_height * search->unit > made->greedy_height_bytes)
+            made->greedy_height_bytes = component->greedy_height * search->unit;
         if (component->method > made->method)
             made->method = component->method;
     }
-    write_offsets(placing, problem, made->offsets);
+    write_offsets(search, problem, made->offsets);
     *result = made;
     return VBS_OK;
 }
@@ -249,20 +250,20 @@ static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_place_problem
 }
 
 /* The searches of all components too. */
-static void clear(struct placing *placing)
+static void clear(struct place_search *search)
 {
-    for (int p = 0; p < placing->n_components; p++) {
-        vbs_placing_orient_free(placing->components[p].orient);
-        vbs_placing_stack_free(placing->components[p].stack);
+    for (int p = 0; p < search->n_components; p++) {
+        vbs_place_orient_free(search->components[p].orient);
+        vbs_place_stack_free(search->components[p].stack);
     }
-    vbs_placing_clear(placing);
+    vbs_place_clear(search);
 }
 
 static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                              const struct vbs_place_options *options, bool lowest,
                              struct vbs_place_result **result)
 {
-    struct placing placing = {.ctx = ctx};
+    struct place_search search = {.ctx = ctx};
     struct vbs_place_options own;
     bool decides;
     enum vbs_status status = vbs_options_read(ctx, "vbs_place_options", options, &own, sizeof own);
@@ -270,17 +271,17 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
     if (status != VBS_OK)
         return status;
     decides = own.decides && !lowest;
-    vbs_placing_set_limits(&placing, &own);
-    if ((status = vbs_placing_prepare(&placing, problem)) == VBS_OK) {
-        int64_t capacity = problem->capacity / placing.unit;
+    vbs_place_set_limits(&search, &own);
+    if ((status = vbs_place_prepare(&search, problem)) == VBS_OK) {
+        int64_t capacity = problem->capacity / search.unit;
 
-        if ((status = place_greedily(&placing, capacity, lowest)) == VBS_OK &&
-            (status = search_all(&placing, capacity, lowest, decides)) == VBS_OK)
-            status = vbs_cancelled(ctx) && height_of(&placing) > capacity
+        if ((status = place_greedily(&search, capacity, lowest)) == VBS_OK &&
+            (status = search_all(&search, capacity, lowest, decides)) == VBS_OK)
+            status = vbs_cancelled(ctx) && height_of(&search) > capacity
                          ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
-                         : make_result(&placing, problem, result);
+                         : make_result(&search, problem, result);
     }
-    clear(&placing);
+    clear(&search);
     return status == VBS_OK ? judge(ctx, problem, *result) : status;
 }
 

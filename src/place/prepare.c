@@ -12,22 +12,22 @@
 /* Sums of heights and alignments stay below this, so that offsets never overflow. */
 #define MAX_SUM (INT64_MAX / 8)
 
-const char *vbs_placing_name(const struct vbs_place_problem *problem, int64_t item, char *text)
+const char *vbs_place_name(const struct vbs_place_problem *problem, int64_t item, char *text)
 {
     if (problem->names)
-        snprintf(text, PLACING_NAME, "'%.*s'", PLACING_NAME - 3, problem->names[item]);
+        snprintf(text, PLACE_NAME, "'%.*s'", PLACE_NAME - 3, problem->names[item]);
     else
-        snprintf(text, PLACING_NAME, "%lld", (long long)item);
+        snprintf(text, PLACE_NAME, "%lld", (long long)item);
     return text;
 }
 
-static enum vbs_status bad_item(struct placing *placing, const struct vbs_place_problem *problem,
-                                int64_t item, const char *why)
+static enum vbs_status bad_item(struct place_search *search,
+                                const struct vbs_place_problem *problem, int64_t item,
+                                const char *why)
 {
-    char name[PLACING_NAME];
+    char name[PLACE_NAME];
 
-    return vbs_fail(placing->ctx, VBS_USAGE, "item %s %s", vbs_placing_name(problem, item, name),
-                    why);
+    return vbs_fail(search->ctx, VBS_USAGE, "item %s %s", vbs_place_name(problem, item, name), why);
 }
 
 static bool is_power_of_two(int64_t value)
@@ -105,33 +105,33 @@ static int64_t height_of(const struct vbs_place_problem *problem, const struct v
     return height;
 }
 
-static enum vbs_status check(struct placing *placing, const struct vbs_place_problem *problem)
+static enum vbs_status check(struct place_search *search, const struct vbs_place_problem *problem)
 {
     struct vbs_place_rect *sorted;
     int64_t sum = 0;
 
     if (problem->n_items < 0 || problem->n_items > VBS_MAX_PLACE_ITEMS || problem->n_rects < 0 ||
         problem->n_rects > VBS_MAX_PLACE_RECTS || problem->capacity < 0)
-        return vbs_fail(placing->ctx, VBS_USAGE,
+        return vbs_fail(search->ctx, VBS_USAGE,
                         "a placement has up to %lld items, %lld rectangles and a capacity from 0",
                         (long long)VBS_MAX_PLACE_ITEMS, (long long)VBS_MAX_PLACE_RECTS);
-    sorted = vbs_arena_alloc(&placing->arena, VBS_MAX_PLACE_STACK, sizeof *sorted);
+    sorted = vbs_arena_alloc(&search->arena, VBS_MAX_PLACE_STACK, sizeof *sorted);
     if (!sorted)
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     for (int64_t i = 0; i < problem->n_items; i++) {
         const struct vbs_place_item *item = &problem->items[i];
         const char *fault = item_fault(problem, i, sorted);
         int64_t add;
 
         if (fault)
-            return bad_item(placing, problem, i, fault);
+            return bad_item(search, problem, i, fault);
         add = height_of(problem, item);
         if (add > MAX_SUM - sum || item->alignment > MAX_SUM - sum - add ||
             (item->fixed && item->fixed_offset > MAX_SUM - sum - add - item->alignment))
-            return bad_item(placing, problem, i, "makes the sum of all too large");
+            return bad_item(search, problem, i, "makes the sum of all too large");
         sum += add + item->alignment + (item->fixed ? item->fixed_offset : 0);
-        if (vbs_cancelled(placing->ctx))
-            return vbs_fail(placing->ctx, VBS_INTERRUPTED, "interrupted");
+        if (vbs_cancelled(search->ctx))
+            return vbs_fail(search->ctx, VBS_INTERRUPTED, "interrupted");
     }
     return VBS_OK;
 }
@@ -184,16 +184,16 @@ struct steps {
     int n;
 };
 
-static enum vbs_status collect_steps(struct placing *placing,
+static enum vbs_status collect_steps(struct place_search *search,
                                      const struct vbs_place_problem *problem, struct steps *steps)
 {
     size_t n = 0;
     int unique = 0;
 
     steps->at =
-        vbs_arena_alloc(&placing->arena, 2 * (size_t)problem->n_rects + 1, sizeof *steps->at);
+        vbs_arena_alloc(&search->arena, 2 * (size_t)problem->n_rects + 1, sizeof *steps->at);
     if (!steps->at)
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     for (int64_t r = 0; r < problem->n_rects; r++) {
         steps->at[n++] = problem->rects[r].lower;
         steps->at[n++] = problem->rects[r].upper;
@@ -222,109 +222,109 @@ static int place_of_step(const struct steps *steps, int64_t step)
 }
 
 /* One item with its rectangles, behind those that are there; nothing when it takes no bytes. */
-static void add_item(struct placing *placing, const struct vbs_place_problem *problem,
+static void add_item(struct place_search *search, const struct vbs_place_problem *problem,
                      const struct steps *steps, int64_t index)
 {
     const struct vbs_place_item *from = &problem->items[index];
-    struct placing_item *item = &placing->items[placing->n_items];
+    struct place_item *item = &search->items[search->n_items];
 
-    *item = (struct placing_item){.origin = (int)index,
-                                  .lower = INT32_MAX,
-                                  .first_rect = placing->n_rects,
-                                  .align = 1,
-                                  .fixed = from->fixed ? from->fixed_offset / placing->unit : -1};
-    if (from->alignment > placing->unit)
-        item->align = from->alignment / placing->unit;
+    *item = (struct place_item){.origin = (int)index,
+                                .lower = INT32_MAX,
+                                .first_rect = search->n_rects,
+                                .align = 1,
+                                .fixed = from->fixed ? from->fixed_offset / search->unit : -1};
+    if (from->alignment > search->unit)
+        item->align = from->alignment / search->unit;
     for (int64_t r = from->first_rect; r < from->first_rect + from->n_rects; r++) {
         const struct vbs_place_rect *rect = &problem->rects[r];
-        struct placing_rect *to = &placing->rects[placing->n_rects];
+        struct place_rect *to = &search->rects[search->n_rects];
 
         if (rect->size == 0)
             continue;
-        *to = (struct placing_rect){place_of_step(steps, rect->lower),
-                                    place_of_step(steps, rect->upper), rect->offset / placing->unit,
-                                    rect->size / placing->unit};
+        *to = (struct place_rect){place_of_step(steps, rect->lower),
+                                  place_of_step(steps, rect->upper), rect->offset / search->unit,
+                                  rect->size / search->unit};
         item->lower = to->lower < item->lower ? to->lower : item->lower;
         item->upper = to->upper > item->upper ? to->upper : item->upper;
         if (to->offset + to->size > item->height)
             item->height = to->offset + to->size;
         item->area += ((double)rect->upper - (double)rect->lower) * (double)to->size;
         item->n_rects++;
-        placing->n_rects++;
+        search->n_rects++;
     }
     if (item->n_rects == 0)
         return;
     item->life = (double)steps->at[item->upper] - (double)steps->at[item->lower];
-    placing->n_items++;
+    search->n_items++;
 }
 
 static int by_begin(const void *a, const void *b)
 {
-    const struct placing_item *x = a, *y = b;
+    const struct place_item *x = a, *y = b;
 
     if (x->lower != y->lower)
         return x->lower < y->lower ? -1 : 1;
     return (x->origin > y->origin) - (x->origin < y->origin);
 }
 
-static enum vbs_status add_items(struct placing *placing, const struct vbs_place_problem *problem,
-                                 const struct steps *steps)
+static enum vbs_status add_items(struct place_search *search,
+                                 const struct vbs_place_problem *problem, const struct steps *steps)
 {
-    placing->unit = unit_of(problem);
-    placing->items =
-        vbs_arena_alloc(&placing->arena, (size_t)problem->n_items + 1, sizeof *placing->items);
-    placing->rects =
-        vbs_arena_alloc(&placing->arena, (size_t)problem->n_rects + 1, sizeof *placing->rects);
-    if (!placing->items || !placing->rects)
-        return vbs_no_memory(placing->ctx);
+    search->unit = unit_of(problem);
+    search->items =
+        vbs_arena_alloc(&search->arena, (size_t)problem->n_items + 1, sizeof *search->items);
+    search->rects =
+        vbs_arena_alloc(&search->arena, (size_t)problem->n_rects + 1, sizeof *search->rects);
+    if (!search->items || !search->rects)
+        return vbs_no_memory(search->ctx);
     for (int64_t i = 0; i < problem->n_items; i++)
-        add_item(placing, problem, steps, i);
-    qsort(placing->items, (size_t)placing->n_items, sizeof *placing->items, by_begin);
+        add_item(search, problem, steps, i);
+    qsort(search->items, (size_t)search->n_items, sizeof *search->items, by_begin);
     return VBS_OK;
 }
 
 /* Cuts the items into components at steps that no item crosses. */
-static enum vbs_status cut_parts(struct placing *placing)
+static enum vbs_status cut_parts(struct place_search *search)
 {
     int64_t *offsets;
     int upper = -1;
 
-    placing->components =
-        vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *placing->components);
-    offsets = vbs_arena_alloc(&placing->arena, (size_t)placing->n_items + 1, sizeof *offsets);
-    if (!placing->components || !offsets)
-        return vbs_no_memory(placing->ctx);
-    for (int i = 0; i < placing->n_items; i++) {
-        if (placing->items[i].lower >= upper) {
-            placing->components[placing->n_components].first = i;
-            placing->components[placing->n_components++].offsets = offsets + i;
+    search->components =
+        vbs_arena_alloc(&search->arena, (size_t)search->n_items + 1, sizeof *search->components);
+    offsets = vbs_arena_alloc(&search->arena, (size_t)search->n_items + 1, sizeof *offsets);
+    if (!search->components || !offsets)
+        return vbs_no_memory(search->ctx);
+    for (int i = 0; i < search->n_items; i++) {
+        if (search->items[i].lower >= upper) {
+            search->components[search->n_components].first = i;
+            search->components[search->n_components++].offsets = offsets + i;
         }
-        placing->components[placing->n_components - 1].n++;
-        if (placing->items[i].upper > upper)
-            upper = placing->items[i].upper;
+        search->components[search->n_components - 1].n++;
+        if (search->items[i].upper > upper)
+            upper = search->items[i].upper;
     }
     return VBS_OK;
 }
 
 /* Of every component: the largest sum of what lives at one step, and what follows from it at once.
  */
-static enum vbs_status find_loads(struct placing *placing, const struct steps *steps)
+static enum vbs_status find_loads(struct place_search *search, const struct steps *steps)
 {
-    int64_t *change = vbs_arena_alloc(&placing->arena, (size_t)steps->n + 1, sizeof *change);
+    int64_t *change = vbs_arena_alloc(&search->arena, (size_t)steps->n + 1, sizeof *change);
     int64_t live = 0;
 
     if (!change)
-        return vbs_no_memory(placing->ctx);
-    for (int r = 0; r < placing->n_rects; r++) {
-        change[placing->rects[r].lower] += placing->rects[r].size;
-        change[placing->rects[r].upper] -= placing->rects[r].size;
+        return vbs_no_memory(search->ctx);
+    for (int r = 0; r < search->n_rects; r++) {
+        change[search->rects[r].lower] += search->rects[r].size;
+        change[search->rects[r].upper] -= search->rects[r].size;
     }
-    for (int p = 0; p < placing->n_components; p++) {
-        struct placing_component *component = &placing->components[p];
-        int first = placing->items[component->first].lower, last = steps->n;
+    for (int p = 0; p < search->n_components; p++) {
+        struct place_component *component = &search->components[p];
+        int first = search->items[component->first].lower, last = steps->n;
 
-        if (p + 1 < placing->n_components)
-            last = placing->items[component[1].first].lower;
+        if (p + 1 < search->n_components)
+            last = search->items[component[1].first].lower;
         component->height = component->greedy_height = INT64_MAX;
         for (int s = first; s < last; s++) {
             live += change[s];
@@ -332,7 +332,7 @@ static enum vbs_status find_loads(struct placing *placing, const struct steps *s
         }
         component->low = component->load;
         for (int i = component->first; i < component->first + component->n; i++) {
-            const struct placing_item *item = &placing->items[i];
+            const struct place_item *item = &search->items[i];
             int64_t top = item->height + (item->fixed > 0 ? item->fixed : 0);
 
             component->low = top > component->low ? top : component->low;
@@ -341,44 +341,45 @@ static enum vbs_status find_loads(struct placing *placing, const struct steps *s
     return VBS_OK;
 }
 
-static enum vbs_status check_fixed(struct placing *placing, const struct vbs_place_problem *problem)
+static enum vbs_status check_fixed(struct place_search *search,
+                                   const struct vbs_place_problem *problem)
 {
-    char name[PLACING_NAME], other[PLACING_NAME];
+    char name[PLACE_NAME], other[PLACE_NAME];
 
-    for (int i = 0; i < placing->n_items; i++) {
-        const struct placing_item *item = &placing->items[i];
+    for (int i = 0; i < search->n_items; i++) {
+        const struct place_item *item = &search->items[i];
 
         if (item->fixed < 0)
             continue;
-        for (int64_t a = placing->first_arc[i]; a < placing->first_arc[i + 1]; a++) {
-            const struct placing_arc *arc = &placing->arcs[a];
-            const struct placing_item *with = &placing->items[arc->other];
+        for (int64_t a = search->first_arc[i]; a < search->first_arc[i + 1]; a++) {
+            const struct place_arc *arc = &search->arcs[a];
+            const struct place_item *with = &search->items[arc->other];
             int64_t distance = item->fixed - with->fixed;
 
             if (with->fixed >= 0 && distance > arc->low && distance < arc->high)
-                return vbs_fail(placing->ctx, VBS_USAGE,
+                return vbs_fail(search->ctx, VBS_USAGE,
                                 "items %s and %s are fixed in each other's way",
-                                vbs_placing_name(problem, item->origin, name),
-                                vbs_placing_name(problem, with->origin, other));
+                                vbs_place_name(problem, item->origin, name),
+                                vbs_place_name(problem, with->origin, other));
         }
     }
     return VBS_OK;
 }
 
-enum vbs_status vbs_placing_prepare(struct placing *placing,
-                                    const struct vbs_place_problem *problem)
+enum vbs_status vbs_place_prepare(struct place_search *search,
+                                  const struct vbs_place_problem *problem)
 {
     struct steps steps = {0};
     enum vbs_status status;
 
-    if ((status = check(placing, problem)) || (status = collect_steps(placing, problem, &steps)) ||
-        (status = add_items(placing, problem, &steps)) || (status = cut_parts(placing)) ||
-        (status = find_loads(placing, &steps)) || (status = vbs_placing_pairs(placing)))
+    if ((status = check(search, problem)) || (status = collect_steps(search, problem, &steps)) ||
+        (status = add_items(search, problem, &steps)) || (status = cut_parts(search)) ||
+        (status = find_loads(search, &steps)) || (status = vbs_place_pairs(search)))
         return status;
-    return check_fixed(placing, problem);
+    return check_fixed(search, problem);
 }
 
-void vbs_placing_clear(struct placing *placing)
+void vbs_place_clear(struct place_search *search)
 {
-    vbs_arena_clear(&placing->arena);
+    vbs_arena_clear(&search->arena);
 }

@@ -13,14 +13,13 @@ struct marks {
     int *section; /* [n_steps + 1]: how many sections are before each step */
 };
 
-static const struct placing_rect *rects_of(const struct placing *placing,
-                                           const struct placing_component *component, int item,
-                                           int *n)
+static const struct place_rect *rects_of(const struct place_search *search,
+                                         const struct place_component *component, int item, int *n)
 {
-    const struct placing_item *of = &placing->items[component->first + item];
+    const struct place_item *of = &search->items[component->first + item];
 
     *n = of->n_rects;
-    return &placing->rects[of->first_rect];
+    return &search->rects[of->first_rect];
 }
 
 /* A section lies between a begin and the next end. */
@@ -41,12 +40,12 @@ static int find_sections(struct marks *marks)
     return n;
 }
 
-static void mark_rects(const struct placing *placing, const struct placing_component *component,
+static void mark_rects(const struct place_search *search, const struct place_component *component,
                        struct marks *marks)
 {
     for (int i = 0; i < component->n; i++) {
         int n;
-        const struct placing_rect *rects = rects_of(placing, component, i, &n);
+        const struct place_rect *rects = rects_of(search, component, i, &n);
 
         for (int r = 0; r < n; r++) {
             marks->begins[rects[r].lower - marks->base] = true;
@@ -56,12 +55,12 @@ static void mark_rects(const struct placing *placing, const struct placing_compo
 }
 
 /* Counts members of sections, or, once there is room for them, writes them. */
-static void add_members(const struct placing *placing, const struct placing_component *component,
-                        const struct marks *marks, struct placing_sections *sections)
+static void add_members(const struct place_search *search, const struct place_component *component,
+                        const struct marks *marks, struct place_sections *sections)
 {
     for (int i = 0; i < component->n; i++) {
         int n;
-        const struct placing_rect *rects = rects_of(placing, component, i, &n);
+        const struct place_rect *rects = rects_of(search, component, i, &n);
 
         for (int r = 0; r < n; r++) {
             int upper = marks->section[rects[r].upper - marks->base];
@@ -69,24 +68,24 @@ static void add_members(const struct placing *placing, const struct placing_comp
             for (int s = marks->section[rects[r].lower - marks->base]; s < upper; s++)
                 if (sections->members)
                     sections->members[sections->first[s]++] =
-                        (struct placing_member){i, rects[r].offset, rects[r].size};
+                        (struct place_member){i, rects[r].offset, rects[r].size};
                 else
                     sections->first[s + 1]++;
         }
     }
 }
 
-enum vbs_status vbs_placing_sections(const struct placing *placing,
-                                     const struct placing_component *component,
-                                     struct vbs_arena *arena, struct placing_sections *sections)
+enum vbs_status vbs_place_sections(const struct place_search *search,
+                                   const struct place_component *component, struct vbs_arena *arena,
+                                   struct place_sections *sections)
 {
-    struct marks marks = {.base = placing->items[component->first].lower};
+    struct marks marks = {.base = search->items[component->first].lower};
     size_t n_items = (size_t)component->n, n_steps;
 
-    *sections = (struct placing_sections){0};
+    *sections = (struct place_sections){0};
     for (int i = component->first; i < component->first + component->n; i++)
-        if (placing->items[i].upper - marks.base > marks.n_steps)
-            marks.n_steps = placing->items[i].upper - marks.base;
+        if (search->items[i].upper - marks.base > marks.n_steps)
+            marks.n_steps = search->items[i].upper - marks.base;
     n_steps = (size_t)marks.n_steps + 1;
     marks.begins = vbs_arena_alloc(arena, n_steps, sizeof *marks.begins);
     marks.ends = vbs_arena_alloc(arena, n_steps, sizeof *marks.ends);
@@ -96,23 +95,23 @@ enum vbs_status vbs_placing_sections(const struct placing *placing,
     sections->upper = vbs_arena_alloc(arena, n_items, sizeof *sections->upper);
     if (!marks.begins || !marks.ends || !marks.section || !sections->first || !sections->lower ||
         !sections->upper)
-        return vbs_no_memory(placing->ctx);
-    mark_rects(placing, component, &marks);
+        return vbs_no_memory(search->ctx);
+    mark_rects(search, component, &marks);
     sections->n = find_sections(&marks);
     for (int i = 0; i < component->n; i++) {
-        const struct placing_item *item = &placing->items[component->first + i];
+        const struct place_item *item = &search->items[component->first + i];
 
         sections->lower[i] = marks.section[item->lower - marks.base];
         sections->upper[i] = marks.section[item->upper - marks.base];
     }
-    add_members(placing, component, &marks, sections);
+    add_members(search, component, &marks, sections);
     for (int s = 0; s < sections->n; s++)
         sections->first[s + 1] += sections->first[s];
     sections->members =
         vbs_arena_alloc(arena, (size_t)sections->first[sections->n] + 1, sizeof *sections->members);
     if (!sections->members)
-        return vbs_no_memory(placing->ctx);
-    add_members(placing, component, &marks, sections);
+        return vbs_no_memory(search->ctx);
+    add_members(search, component, &marks, sections);
     for (int s = sections->n; s > 0; s--)
         sections->first[s] = sections->first[s - 1];
     sections->first[0] = 0;

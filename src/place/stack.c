@@ -42,11 +42,11 @@ struct choice {
     int rank, item;
 };
 
-struct placing_stack {
-    struct placing *placing;
-    const struct placing_component *component;
+struct place_stack {
+    struct place_search *search;
+    const struct place_component *component;
     struct vbs_arena arena;
-    struct placing_sections sections;
+    struct place_sections sections;
     int64_t *most;       /* [n], the largest sum of a section of the item */
     int *rank;           /* [n] */
     struct keyed *keyed; /* [n], by rank */
@@ -80,14 +80,14 @@ struct job {
     int n, lower, upper;
 };
 
-bool vbs_placing_stack_suits(const struct placing *placing,
-                             const struct placing_component *component)
+bool vbs_place_stack_suits(const struct place_search *search,
+                           const struct place_component *component)
 {
     if (component->n > MAX_ITEMS)
         return false;
     for (int i = component->first; i < component->first + component->n; i++)
-        if (placing->items[i].n_rects > 1 || placing->items[i].fixed >= 0 ||
-            placing->rects[placing->items[i].first_rect].offset > 0)
+        if (search->items[i].n_rects > 1 || search->items[i].fixed >= 0 ||
+            search->rects[search->items[i].first_rect].offset > 0)
             return false;
     return true;
 }
@@ -95,11 +95,11 @@ bool vbs_placing_stack_suits(const struct placing *placing,
 /* ---- arrays that grow ---- */
 
 /* True when `needed` items fit; else memory is out, which the search as a whole reports. */
-static bool grow(struct placing_stack *stack, void *array, int64_t *capacity, size_t needed,
+static bool grow(struct place_stack *stack, void *array, int64_t *capacity, size_t needed,
                  size_t item_size)
 {
     if ((int64_t)needed > *capacity &&
-        vbs_grow(stack->placing->ctx, array, capacity, (int64_t)needed, item_size) != VBS_OK)
+        vbs_grow(stack->search->ctx, array, capacity, (int64_t)needed, item_size) != VBS_OK)
         stack->no_memory = true;
     return (int64_t)needed <= *capacity;
 }
@@ -110,7 +110,7 @@ static bool grow(struct placing_stack *stack, void *array, int64_t *capacity, si
 
 /* ---- changes that can be undone ---- */
 
-static bool set(struct placing_stack *stack, int64_t *at, int64_t value)
+static bool set(struct place_stack *stack, int64_t *at, int64_t value)
 {
     if (!GROW(stack, changes, 1))
         return false;
@@ -119,12 +119,12 @@ static bool set(struct placing_stack *stack, int64_t *at, int64_t value)
     return true;
 }
 
-static int64_t height_of(const struct placing_stack *stack, int i)
+static int64_t height_of(const struct place_stack *stack, int i)
 {
-    return stack->placing->items[stack->component->first + i].height;
+    return stack->search->items[stack->component->first + i].height;
 }
 
-static void leave(struct placing_stack *stack, int i, bool placed)
+static void leave(struct place_stack *stack, int i, bool placed)
 {
     int64_t size = placed ? -height_of(stack, i) : height_of(stack, i);
 
@@ -135,7 +135,7 @@ static void leave(struct placing_stack *stack, int i, bool placed)
         stack->crossing[s] += placed ? -1 : 1;
 }
 
-static void undo(struct placing_stack *stack, size_t n_changes)
+static void undo(struct place_stack *stack, size_t n_changes)
 {
     while (stack->n_changes > n_changes) {
         struct change *change = &stack->changes[--stack->n_changes];
@@ -147,21 +147,21 @@ static void undo(struct placing_stack *stack, size_t n_changes)
     }
 }
 
-/* ---- placing one item ---- */
+/* ---- an offset for one item ---- */
 
 /* Raises least offsets above top; marks the sections of what was raised. False: one does not fit
  * any more. */
-static bool raise_others(struct placing_stack *stack, int i, int64_t top)
+static bool raise_others(struct place_stack *stack, int i, int64_t top)
 {
-    const struct placing *placing = stack->placing;
+    const struct place_search *search = stack->search;
     int first = stack->component->first;
 
-    for (int64_t a = placing->first_arc[first + i]; a < placing->first_arc[first + i + 1]; a++) {
-        int j = placing->arcs[a].other - first;
+    for (int64_t a = search->first_arc[first + i]; a < search->first_arc[first + i + 1]; a++) {
+        int j = search->arcs[a].other - first;
 
         if (stack->placed[j] || stack->least[j] >= top)
             continue;
-        if (!set(stack, &stack->least[j], vbs_placing_align(top, placing->items[first + j].align)))
+        if (!set(stack, &stack->least[j], vbs_place_align(top, search->items[first + j].align)))
             return false;
         if (stack->least[j] + height_of(stack, j) > stack->target)
             return false;
@@ -172,9 +172,9 @@ static bool raise_others(struct placing_stack *stack, int i, int64_t top)
 }
 
 /* No section's floor is below the least offset of what is left there. */
-static bool raise_floor(struct placing_stack *stack, int s)
+static bool raise_floor(struct place_stack *stack, int s)
 {
-    const struct placing_sections *sections = &stack->sections;
+    const struct place_sections *sections = &stack->sections;
     int64_t least = INT64_MAX;
 
     for (int64_t m = sections->first[s]; m < sections->first[s + 1]; m++) {
@@ -189,7 +189,7 @@ static bool raise_floor(struct placing_stack *stack, int s)
 }
 
 /* Places an item at its least offset. False: then some section, item or memory is exhausted. */
-static bool put(struct placing_stack *stack, const struct job *job, int i)
+static bool put(struct place_stack *stack, const struct job *job, int i)
 {
     int64_t offset = stack->least[i], top = offset + height_of(stack, i);
 
@@ -227,14 +227,14 @@ static uint64_t mix(uint64_t value)
 
 /* Whether an item can come next, behind one of that offset and rank; else only once it is raised.
  */
-static bool is_open(const struct placing_stack *stack, int i, int64_t offset, int rank)
+static bool is_open(const struct place_stack *stack, int i, int64_t offset, int rank)
 {
     return stack->least[i] > offset || (stack->least[i] == offset && stack->rank[i] >= rank);
 }
 
 /* Of all that decides how a job ends. Where two hashes are equal, the states are taken for the
  * same; they are not in one of 2^46 looks at the memo. */
-static uint64_t hash_of(const struct placing_stack *stack, const struct job *job, int64_t offset,
+static uint64_t hash_of(const struct place_stack *stack, const struct job *job, int64_t offset,
                         int rank)
 {
     uint64_t hash = 0x9e3779b97f4a7c15u;
@@ -259,8 +259,7 @@ static int by_offset(const void *a, const void *b)
 
 /* Lists the items that may come next, best first. An item below which another one would fit is left
  * out. */
-static bool list_choices(struct placing_stack *stack, const struct job *job, int64_t offset,
-                         int rank)
+static bool list_choices(struct place_stack *stack, const struct job *job, int64_t offset, int rank)
 {
     const int *items = stack->lists + job->first;
     size_t first = stack->n_choices;
@@ -279,22 +278,22 @@ static bool list_choices(struct placing_stack *stack, const struct job *job, int
     return true;
 }
 
-static enum placing_answer solve(struct placing_stack *stack, const struct job *job, int64_t offset,
-                                 int rank);
+static enum place_answer solve(struct place_stack *stack, const struct job *job, int64_t offset,
+                               int rank);
 
 /* Solves what is left of a job, in pieces that share no section. */
-static enum placing_answer solve_pieces(struct placing_stack *stack, const struct job *job,
-                                        int64_t offset, int rank)
+static enum place_answer solve_pieces(struct place_stack *stack, const struct job *job,
+                                      int64_t offset, int rank)
 {
-    enum placing_answer answer = PLACING_FOUND;
+    enum place_answer answer = PLACE_FOUND;
     size_t n_lists = stack->n_lists;
     struct job piece = {.lower = job->lower};
 
-    for (int s = job->lower; s < job->upper && answer == PLACING_FOUND; s++) {
+    for (int s = job->lower; s < job->upper && answer == PLACE_FOUND; s++) {
         if (s + 1 < job->upper && stack->crossing[s] > 0)
             continue;
         if (!GROW(stack, lists, (size_t)job->n))
-            return PLACING_UNKNOWN;
+            return PLACE_UNKNOWN;
         piece.first = stack->n_lists;
         piece.upper = s + 1;
         for (int k = 0; k < job->n; k++) {
@@ -313,38 +312,38 @@ static enum placing_answer solve_pieces(struct placing_stack *stack, const struc
     return answer;
 }
 
-static enum placing_answer try_choice(struct placing_stack *stack, const struct job *job, int i)
+static enum place_answer try_choice(struct place_stack *stack, const struct job *job, int i)
 {
-    enum placing_answer answer = PLACING_REFUTED;
+    enum place_answer answer = PLACE_REFUTED;
     size_t n_changes = stack->n_changes;
 
     if (put(stack, job, i))
         answer = solve_pieces(stack, job, stack->least[i], stack->rank[i]);
     if (stack->no_memory)
-        answer = PLACING_UNKNOWN;
-    if (answer != PLACING_FOUND)
+        answer = PLACE_UNKNOWN;
+    if (answer != PLACE_FOUND)
         undo(stack, n_changes);
     return answer;
 }
 
-/* On PLACING_FOUND all items of the job are placed, else as before. */
-static enum placing_answer solve(struct placing_stack *stack, const struct job *job, int64_t offset,
-                                 int rank)
+/* On PLACE_FOUND all items of the job are placed, else as before. */
+static enum place_answer solve(struct place_stack *stack, const struct job *job, int64_t offset,
+                               int rank)
 {
     size_t first = stack->n_choices;
     uint64_t hash = hash_of(stack, job, offset, rank);
     uint64_t *known = &stack->memo[hash >> (64 - stack->memo_bits)];
-    enum placing_answer answer = PLACING_REFUTED;
+    enum place_answer answer = PLACE_REFUTED;
 
     if (*known == hash)
-        return PLACING_REFUTED;
-    if (!vbs_placing_step(stack->placing, 2 + job->n / 8) ||
-        stack->placing->n_steps > stack->last_step || !list_choices(stack, job, offset, rank))
-        return PLACING_UNKNOWN;
-    for (size_t c = first; c < stack->n_choices && answer == PLACING_REFUTED; c++)
+        return PLACE_REFUTED;
+    if (!vbs_place_step(stack->search, 2 + job->n / 8) ||
+        stack->search->n_steps > stack->last_step || !list_choices(stack, job, offset, rank))
+        return PLACE_UNKNOWN;
+    for (size_t c = first; c < stack->n_choices && answer == PLACE_REFUTED; c++)
         answer = try_choice(stack, job, stack->choices[c].item);
     stack->n_choices = first;
-    if (answer == PLACING_REFUTED)
+    if (answer == PLACE_REFUTED)
         *known = hash;
     return answer;
 }
@@ -357,9 +356,9 @@ static const char *const RANKS[] = {"TCA", "TWA", "TAW", "WAT", "CTA", "CAT", "A
 
 #define N_RANKS ((int)(sizeof RANKS / sizeof RANKS[0]))
 
-static double key_of(const struct placing_stack *stack, int i, char key)
+static double key_of(const struct place_stack *stack, int i, char key)
 {
-    const struct placing_item *item = &stack->placing->items[stack->component->first + i];
+    const struct place_item *item = &stack->search->items[stack->component->first + i];
 
     switch (key) {
     case 'T':
@@ -386,13 +385,13 @@ static int by_keys(const void *a, const void *b)
 }
 
 /* noise: how far the keys vary, or 0. */
-static void set_ranks(struct placing_stack *stack, const char *keys, double noise)
+static void set_ranks(struct place_stack *stack, const char *keys, double noise)
 {
     int n = stack->component->n;
 
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
-            double random = noise > 0 ? (double)vbs_placing_random(stack->placing, 1024) / 1024 : 0;
+            double random = noise > 0 ? (double)vbs_place_random(stack->search, 1024) / 1024 : 0;
 
             stack->keyed[i].keys[k] = key_of(stack, i, keys[k]) * (1 + noise * random);
         }
@@ -405,12 +404,12 @@ static void set_ranks(struct placing_stack *stack, const char *keys, double nois
 
 /* ---- the search as a whole ---- */
 
-static enum vbs_status allocate(struct placing_stack *stack)
+static enum vbs_status allocate(struct place_stack *stack)
 {
     struct vbs_arena *arena = &stack->arena;
     size_t n = (size_t)stack->component->n, n_sections;
 
-    if (vbs_placing_sections(stack->placing, stack->component, arena, &stack->sections) != VBS_OK)
+    if (vbs_place_sections(stack->search, stack->component, arena, &stack->sections) != VBS_OK)
         return VBS_NO_MEMORY;
     n_sections = (size_t)stack->sections.n;
     stack->most = vbs_arena_alloc(arena, n, sizeof *stack->most);
@@ -434,19 +433,19 @@ static enum vbs_status allocate(struct placing_stack *stack)
                : VBS_NO_MEMORY;
 }
 
-static enum vbs_status start_search(struct placing *placing, struct placing_component *component)
+static enum vbs_status start_search(struct place_search *search, struct place_component *component)
 {
-    struct placing_stack *stack = calloc(1, sizeof *stack);
+    struct place_stack *stack = calloc(1, sizeof *stack);
 
     if (!stack)
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     component->stack = stack;
-    stack->placing = placing;
+    stack->search = search;
     stack->component = component;
     if (allocate(stack) != VBS_OK) {
-        vbs_placing_stack_free(stack);
+        vbs_place_stack_free(stack);
         component->stack = NULL;
-        return vbs_no_memory(placing->ctx);
+        return vbs_no_memory(search->ctx);
     }
     for (int i = 0; i < component->n; i++)
         leave(stack, i, false);
@@ -457,7 +456,7 @@ static enum vbs_status start_search(struct placing *placing, struct placing_comp
     return VBS_OK;
 }
 
-void vbs_placing_stack_free(struct placing_stack *stack)
+void vbs_place_stack_free(struct place_stack *stack)
 {
     if (!stack)
         return;
@@ -469,65 +468,64 @@ void vbs_placing_stack_free(struct placing_stack *stack)
 }
 
 /* The offsets that were found become the best of the component. */
-static void record_offsets(struct placing_stack *stack, struct placing_component *component)
+static void record_offsets(struct place_stack *stack, struct place_component *component)
 {
     int64_t height = 0;
 
     for (int i = 0; i < component->n; i++)
         if (stack->offsets[i] + height_of(stack, i) > height)
             height = stack->offsets[i] + height_of(stack, i);
-    vbs_placing_take(component, stack->offsets, height, VBS_PLACE_SEARCH);
+    vbs_place_record(component, stack->offsets, height, VBS_PLACE_SEARCH);
 }
 
 /* Searches with the ranks as they are set, from no item placed. */
-static enum placing_answer search_ranked(struct placing_stack *stack,
-                                         struct placing_component *component)
+static enum place_answer search_ranked(struct place_stack *stack, struct place_component *component)
 {
     struct job job = {.n = component->n, .upper = stack->sections.n};
-    enum placing_answer answer;
+    enum place_answer answer;
 
     memset(stack->memo, 0, sizeof *stack->memo << stack->memo_bits);
     stack->n_lists = stack->n_choices = 0;
     if (!GROW(stack, lists, (size_t)component->n))
-        return PLACING_UNKNOWN;
+        return PLACE_UNKNOWN;
     for (int i = 0; i < component->n; i++)
         stack->lists[stack->n_lists++] = i;
     answer = solve_pieces(stack, &job, 0, 0);
-    if (answer == PLACING_FOUND)
+    if (answer == PLACE_FOUND)
         record_offsets(stack, component);
     undo(stack, 0);
     return answer;
 }
 
 /* Steps of searching for one ranking: enough to place all items twice. */
-static int64_t least_steps(const struct placing_component *component)
+static int64_t least_steps(const struct place_component *component)
 {
     return 2 * component->n * (2 + component->n / 8);
 }
 
-enum vbs_status vbs_placing_stack(struct placing *placing, struct placing_component *component,
-                                  int64_t target, int64_t n_steps, enum placing_answer *answer)
+enum vbs_status vbs_place_stack(struct place_search *search, struct place_component *component,
+                                int64_t target, int64_t n_steps, enum place_answer *answer)
 {
-    enum vbs_status status = component->stack ? VBS_OK : start_search(placing, component);
-    struct placing_stack *stack = component->stack;
-    int64_t last_step = placing->n_steps + n_steps, each = n_steps / 4;
+    enum vbs_status status = component->stack ? VBS_OK : start_search(search, component);
+    struct place_stack *stack = component->stack;
+    int64_t last_step = search->n_steps + n_steps, each = n_steps / 4;
 
     if (status != VBS_OK)
         return status;
     stack->target = target;
     each = each > least_steps(component) ? each : least_steps(component);
-    *answer = PLACING_UNKNOWN;
-    for (int r = 0; r <= N_RANKS && *answer == PLACING_UNKNOWN && !placing->over &&
-                    placing->n_steps < last_step;
+    *answer = PLACE_UNKNOWN;
+    for (int r = 0;
+         r <= N_RANKS && *answer == PLACE_UNKNOWN && !search->over && search->n_steps < last_step;
          r++) {
         unsigned ranking = stack->n_rankings++ % (2 * N_RANKS);
 
         /* All rankings without noise, then all with some. */
         set_ranks(stack, RANKS[ranking % N_RANKS], ranking < N_RANKS ? 0 : 0.5);
-        stack->last_step = placing->n_steps + each;
+        stack->last_step = search->n_steps + each;
         *answer = search_ranked(stack, component);
         if (stack->no_memory)
-            return vbs_no_memory(placing->ctx);
+            return vbs_no_memory(search->ctx);
     }
     return VBS_OK;
 }

@@ -163,42 +163,42 @@ static bool check_capacity(const struct vbs_place_problem *problem, int64_t want
     return good;
 }
 
-typedef enum vbs_status search(struct placing *placing, struct placing_component *component,
-                               int64_t target, int64_t n_steps, enum placing_answer *answer);
-typedef bool suits(const struct placing *placing, const struct placing_component *component);
+typedef enum vbs_status search_function(struct place_search *search,
+                                        struct place_component *component, int64_t target,
+                                        int64_t n_steps, enum place_answer *answer);
+typedef bool suits(const struct place_search *search, const struct place_component *component);
 
 /* A search by itself: it refutes what is a unit below the least height of a component, and finds
  * that. Parts are told apart by whether they matter for the height. */
-static bool check_search(const struct vbs_place_problem *problem, suits *suits_it, search *ask,
-                         int64_t want)
+static bool check_search(const struct vbs_place_problem *problem, suits *suits_it,
+                         search_function *ask, int64_t want)
 {
-    struct placing placing = {.end_s = HUGE_VAL};
-    bool good = vbs_placing_prepare(&placing, problem) == VBS_OK, refuted = want == 0;
+    struct place_search search = {.end_s = HUGE_VAL};
+    bool good = vbs_place_prepare(&search, problem) == VBS_OK, refuted = want == 0;
 
-    for (int p = 0; good && p < placing.n_components; p++) {
-        struct placing_component *component = &placing.components[p];
-        enum placing_answer answer = PLACING_FOUND;
-        int64_t below_it = (want - 1) / placing.unit;
+    for (int p = 0; good && p < search.n_components; p++) {
+        struct place_component *component = &search.components[p];
+        enum place_answer answer = PLACE_FOUND;
+        int64_t below_it = (want - 1) / search.unit;
 
-        if (!suits_it(&placing, component)) {
+        if (!suits_it(&search, component)) {
             refuted = true;
             continue;
         }
-        good = vbs_placing_greedy(&placing, component, 0) == VBS_OK;
+        good = vbs_place_greedy(&search, component, 0) == VBS_OK;
         if (below_it < component->load) {
             refuted = true;
             continue;
         }
         component->height = INT64_MAX;
-        good = good && ask(&placing, component, below_it, INT64_MAX / 4, &answer) == VBS_OK &&
-               answer != PLACING_UNKNOWN;
-        refuted = refuted || answer == PLACING_REFUTED;
-        if (good && answer == PLACING_REFUTED)
-            good =
-                ask(&placing, component, want / placing.unit, INT64_MAX / 4, &answer) == VBS_OK &&
-                answer == PLACING_FOUND && component->height * placing.unit <= want;
+        good = good && ask(&search, component, below_it, INT64_MAX / 4, &answer) == VBS_OK &&
+               answer != PLACE_UNKNOWN;
+        refuted = refuted || answer == PLACE_REFUTED;
+        if (good && answer == PLACE_REFUTED)
+            good = ask(&search, component, want / search.unit, INT64_MAX / 4, &answer) == VBS_OK &&
+                   answer == PLACE_FOUND && component->height * search.unit <= want;
     }
-    vbs_placing_clear(&placing);
+    vbs_place_clear(&search);
     return good && refuted;
 }
 
@@ -223,8 +223,8 @@ static void test_kind(gsl_rng *rng, enum kind kind, int n)
         }
         want = place_brute_height(problem, LIMIT);
         good = check_lowest(problem, want) && check_capacity(problem, want) &&
-               check_search(problem, vbs_placing_stack_suits, vbs_placing_stack, want) &&
-               check_search(problem, vbs_placing_orient_suits, vbs_placing_orient, want);
+               check_search(problem, vbs_place_stack_suits, vbs_place_stack, want) &&
+               check_search(problem, vbs_place_orient_suits, vbs_place_orient, want);
         if (!good)
             printf("# problem %d of %s: least height %lld\n", n_done, KIND_NAMES[kind],
                    (long long)want);
