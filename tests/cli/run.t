@@ -449,4 +449,49 @@ sed 's/^# device: .*/# device: abacus/' mine.csv >elsewhere.csv
 run run elsewhere.csv --model mine.net --planner fbs --memory 1MiB
 [ $code -eq 0 ] && grep -q 'warning: the profile was measured on another machine (abacus)' err
 report $? "and another machine"
+# A library that takes memory beside the arena in each kernel, and keeps it.
+cat >takes.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+int dnnl_primitive_execute(const void *primitive, void *stream, int n, const void *arguments)
+{
+    int (*execute)(const void *, void *, int, const void *) =
+        dlsym(RTLD_NEXT, "dnnl_primitive_execute");
+
+    for (int i = 0; i < 16; i++) {
+        void *taken = malloc(65536);
+
+        if (taken)
+            memset(taken, i + 1, 65536);
+    }
+    return execute(primitive, stream, n, arguments);
+}
+END_OF_C
+# rises ARGUMENTS...: such a run.
+rises()
+{
+    LD_PRELOAD=$dir/takes.so "$VBSLAB" run 1 --model mine.net --planner fbs --memory 1MiB \
+        --request 3 --runs 1 "$@" >out 2>err
+    code=$?
+}
+if ${CC:-cc} -shared -fPIC -o takes.so takes.c -ldl 2>err && LD_PRELOAD=$dir/takes.so "$VBSLAB" --version >out 2>err; then
+    rises
+    [ $code -eq 0 ] && grep -q 'warning: the process rose [1-9][0-9.]* MiB above the budget: .* from the heap; --total-memory' err
+    report $? "memory that the library takes beside the arena is warned of"
+    rises --json
+    above=$(sed -n 's/.*"above_budget_bytes": *\([0-9]*\).*/\1/p' out)
+    heap=$(sed -n 's/.*"heap_bytes": *\([0-9]*\).*/\1/p' out)
+    [ $code -eq 0 ] && [ "${above:-0}" -gt 1048576 ] && [ "${heap:-0}" -gt "$above" ]
+    report $? "and counted: ${above:-no} bytes above the budget, ${heap:-no} from the heap"
+    run run 1 --model mine.net --planner fbs --memory 4MiB --request 3
+    [ $code -eq 0 ] && ! grep -q 'above the budget' err
+    report $? "a run that stays within its budget is not warned of"
+else
+    skip "memory that the library takes beside the arena is warned of" "nothing can be loaded before this program"
+    skip "and counted" "nothing can be loaded before this program"
+    skip "a run that stays within its budget is not warned of" "nothing can be loaded before this program"
+fi
 finish
