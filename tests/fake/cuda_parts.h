@@ -1,4 +1,4 @@
-/* What the files of the fake of CUDA and cuDNN share; fake_cuda.h is for tests. */
+/* What the files of the fake of CUDA and cuDNN share; fake/cuda.h is for tests. */
 #ifndef TESTS_FAKE_CUDA_PARTS_H
 #define TESTS_FAKE_CUDA_PARTS_H
 
@@ -118,7 +118,7 @@ struct fake_thread {
 };
 extern _Thread_local struct fake_thread fake_thread;
 
-/* ---- Entering and leaving: fake_cuda.c ---- */
+/* ---- Entering and leaving: cuda.c ---- */
 
 /* Every function of the interface begins with the first, which locks and returns 0 or the code of a
  * fault, and ends with the second, which unlocks and returns the code. */
@@ -129,7 +129,7 @@ int fake_leave(int code);
 void fake_note(const char *function);
 extern pthread_mutex_t fake_lock;
 
-/* ---- Violations and faults: fake_cuda_faults.c ---- */
+/* ---- Violations and faults: cuda_faults.c ---- */
 
 /* Notes a violation of the function that was entered; its code. */
 __attribute__((format(printf, 1, 2))) int fake_wrong(const char *format, ...);
@@ -148,7 +148,7 @@ int fake_lost(void);
 
 void fake_reset_faults(void);
 
-/* ---- Objects: fake_cuda_objects.c ---- */
+/* ---- Objects: cuda_objects.c ---- */
 
 extern const char *const fake_kind_names[FAKE_KINDS];
 
@@ -164,7 +164,7 @@ int fake_end(enum fake_kind kind, const void *handle);
 void fake_start_objects(void);
 void fake_reset_objects(void);
 
-/* ---- Memory: fake_cuda_memory.c ---- */
+/* ---- Memory: cuda_memory.c ---- */
 
 bool fake_is_device(const void *pointer);
 
@@ -178,7 +178,7 @@ void fake_unmap(void *memory, size_t n_bytes);
 void fake_start_memory(void);
 void fake_reset_memory(void);
 
-/* ---- Work on streams: fake_cuda_work.c ---- */
+/* ---- Work on streams: cuda_work.c ---- */
 
 /* The stream behind a handle, null for the default stream; null: a violation. */
 struct fake_object *fake_stream(cudaStream_t stream);
@@ -210,7 +210,7 @@ void fake_wander(void);
 void fake_start_work(void);
 void fake_reset_work(void);
 
-/* ---- Calls of cuDNN: fake_cudnn_calls.c ---- */
+/* ---- Calls of cuDNN: cudnn_calls.c ---- */
 
 /* A cuDNN call is checked step by step; after the first wrong step the others do nothing. A call
  * without run asks only: its operands have shapes and no values. */
@@ -247,7 +247,7 @@ double fake_n_values(const struct fake_op *op); /* of y */
 /* Of value number i in the order of the dimensions of t, in a tensor that may be broadcast. */
 int64_t fake_offset(const struct fake_tensor *t, const struct fake_tensor *of, int64_t i);
 
-/* ---- Arithmetic: fake_cudnn_math.c, and with windows fake_cudnn_windows.c ---- */
+/* ---- Arithmetic: cudnn_math.c, and with windows cudnn_windows.c ---- */
 
 /* The value of an operand that belongs to number i of the tensor t. */
 float *fake_value(const struct fake_op *op, const struct fake_tensor *t, enum fake_slot slot,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fuzz_seeds.sh FOLDER - what make fuzz starts from beside tests/data/corpus: the tests' own inputs, each
+# seeds.sh FOLDER - what make fuzz starts from beside tests/data/corpus: the tests' own inputs, each
 # behind the byte that chooses its reader (tests/fuzz/readers.h).
 set -eu
 to=$1

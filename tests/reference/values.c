@@ -1,4 +1,4 @@
-/* The reference of operators that combine and fold values. */
+/* The reference of unary operators, and of those that combine and fold values. */
 #include "reference/parts.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
  *
  * This program extends COMP:
  *   - times and workspaces belong to (layer, batch, algorithm), and the budget chooses among them;
- *   - any DAG: its layers in the order of their ids are a line (line.h), and a sample that waits
+ *   - any DAG: its layers in the order of their ids are a line (dp.h), and a sample that waits
  *     before layer i takes all that is live there, which for a chain is IN(i, 1);
  *   - io resident: of the B samples that layer i waits for, those to come hold the network's input
  *     (in[1] a sample) and those that wait hold what is live before i. Their number shifts from

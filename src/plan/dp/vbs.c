@@ -1,7 +1,7 @@
 /*
  * dp-vbs: recurrences 1, 2 and 3 of VBS III with its special layers for branches, solved on curves
  * (the best time as an exact step function of memory) instead of tables over rounded memory sizes.
- * One solve answers every budget to the byte. guillotine.h has the recurrences and the complexity.
+ * One solve answers every budget to the byte. guillotine.c has the recurrences and the complexity.
  */
 #include "plan/dp/dp.h"
 

@@ -1,8 +1,8 @@
 /*
- * dp-vbs+: guillotine cuttings of the request (guillotine.h), with a barrier wherever it pays, at
+ * dp-vbs+: guillotine cuttings of the request (guillotine.c), with a barrier wherever it pays, at
  * every level of the network's structure and within every branch.
  *
- * The layers stand in one line (line.h), so that bytes are exact for any DAG: nothing is reserved
+ * The layers stand in one line (dp.h), so that bytes are exact for any DAG: nothing is reserved
  * for a block of branches, and a barrier between two branches takes the place of the special layer.
  * Blocks keep their structure, so that a cut never takes a piece of one block with a piece of the
  * next: that would gain little (below 0.2 percent on GoogLeNet, up to 1.6 on ResNet-50 in the

@@ -2,7 +2,7 @@
  * optimal: the shortest path through the lattice of progress, for any DAG and any io.
  *
  * It starts from the best guillotine cutting without regard to the structure of the network
- * (guillotine.h), improves it and proves a bound (prove.h) until both meet or the time limit is
+ * (guillotine.c), improves it and proves a bound (prove.h) until both meet or the time limit is
  * reached; then the best schedule is given with the bound, and its gap is proven. What was found
  * for one budget serves the others: a schedule for every budget that it fits, a bound for every
  * smaller one.

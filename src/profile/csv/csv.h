@@ -41,9 +41,9 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 #define CSV_FIRST_PACKED   CSV_channels
 #define CSV_FIRST_DIVIDED  CSV_parts
 
-extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in csv_write.c */
+extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in write.c */
 
-/* ---- csv_scan.c: numbers and quoted texts; what is wrong is said with the builder's line ---- */
+/* ---- scan.c: numbers and quoted texts; what is wrong is said with the builder's line ---- */
 
 /* Where a file is read: who is told, and how numbers look. */
 struct csv_scan {

@@ -8,7 +8,7 @@
  * offers.
  *
  *   --table         prints the table of operators as Markdown and nothing else
- *   --reference     runs the slow definitions of tests/reference_ops.c instead of the backend
+ *   --reference     runs the slow definitions of tests/reference/ops.c instead of the backend
  *   NAME            only cases with NAME in their path, with the reason of each that does not pass
  */
 #include "vbslab/backend.h"

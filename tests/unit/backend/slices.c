@@ -1,7 +1,7 @@
 /*
  * Kernels that are requested one by one, weights that runs are given, and parts: the same values as
  * those of whole kernels with the session's own weights, in the parts' own channels and nowhere
- * else. Wholes are checked against definitions in t_backend_onednn.c.
+ * else. Wholes are checked against definitions in onednn.c.
  */
 #include "vbslab/vbslab.h"
 

@@ -507,9 +507,9 @@ int main(void)
             if (!TASKS[i].of_planner && p != PLANNER)
                 continue;
             if (vbs_planner_transfers(vbs_planner_at(p)))
-                continue; /* with weights included only: t_fault_weights.c */
+                continue; /* with weights included only: fault/weights.c */
             if (strcmp(vbs_planner_name(vbs_planner_at(p)), "optimal") == 0)
-                continue; /* takes too long for so many layers: t_fault_optimal.c */
+                continue; /* takes too long for so many layers: fault/optimal.c */
             set_planner(&subject, vbs_planner_at(p));
             try_task(&TASKS[i], &subject, false);
             try_task(&TASKS[i], &subject, true);

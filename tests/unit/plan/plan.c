@@ -1,4 +1,4 @@
-/* Planners by worked examples, and schedules as JSON. Properties are in t_plan_properties.c. */
+/* Planners by worked examples, and schedules as JSON. Properties are in properties.c. */
 #include "plan/problem/problem.h"
 #include "plan/dp/dp.h"
 #include "support/tap.h"

@@ -1,7 +1,7 @@
 /*
  * dp-vbs --table STEP: Algorithm 1 of VBS III in multiples of STEP, against dp-vbs to the byte,
  * against a recursion with the same rounding, and under the replay. Examples and refusals are in
- * t_plan_table_refusals.c. Arguments: number of profiles per kind of graph, seed.
+ * table_refusals.c. Arguments: number of profiles per kind of graph, seed.
  */
 #include "reference/brute_parts.h"
 #include "cases/random_profile.h"

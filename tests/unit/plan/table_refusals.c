@@ -1,6 +1,6 @@
 /*
  * dp-vbs --table STEP by the example of VBS III, what it refuses, interruption, and allocations
- * that fail. Properties are in t_plan_table.c.
+ * that fail. Properties are in table.c.
  */
 #include "support/fault.h"
 #include "cases/random_profile.h"

@@ -1,6 +1,6 @@
 /*
  * Profiles as CSV: what a file may look like, and that what is written comes back to the bit. What
- * is refused: t_profile_refusals.c.
+ * is refused: refusals.c.
  */
 #include "support/profile_help.h"
 #include "cases/random_profile.h"

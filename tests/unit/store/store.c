@@ -1,7 +1,7 @@
 /*
  * The store of one process: what is saved comes back, a measurement becomes a profile, and what is
- * complete stays as it is. Files that are refused: t_store_refusals.c; several processes:
- * t_store_processes.c.
+ * complete stays as it is. Files that are refused: refusals.c; several processes:
+ * processes.c.
  */
 #include "support/profile_help.h"
 #include "store/owner.h"
