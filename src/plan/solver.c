@@ -116,13 +116,13 @@ static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *
     return status;
 }
 
-/* Opens the planner anew for any budget, to tell what the least one is. */
+/* Opens the planner anew for any budget, to tell what the least one is; joint knows it. */
 static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
     void *self;
     enum vbs_status status;
 
-    if (solver->task.options.most_bytes == 0)
+    if (solver->task.options.most_bytes == 0 || solver->planner == &vbs_planner_joint)
         return VBS_OK;
     solver->task.options.most_bytes = 0;
     status = solver->planner->open(ctx, &solver->task, &self);
@@ -155,7 +155,8 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
     if (status == VBS_OK) {
         made->task.options = own;
         made->task.options.struct_size = sizeof own;
-        if (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task))
+        if (planner != &vbs_planner_joint &&
+            (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
             made->task.options.most_bytes = 0;
         choose_planner(made, planner);
         status = check_most(ctx, made);

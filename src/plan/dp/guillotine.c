@@ -303,14 +303,13 @@ static enum vbs_status solve_column(struct guillotine *work, const struct solved
     if (!solved->opt[j])
         return vbs_no_memory(work->ctx);
     vbs_arena_clear(&work->scratch);
-    for (int i = j; status == VBS_OK && i >= 0; i--) {
-        status = vbs_check_cancel(work->ctx);
-        if (work->task->cut_until_s > 0 && vbs_clock_s() > work->task->cut_until_s) {
-            work->is_late = true;
-            break;
+    for (int i = j; status == VBS_OK && !work->is_late && i >= 0; i--) {
+        for (int b = 1; status == VBS_OK && !work->is_late && b <= work->task->request; b++) {
+            status = vbs_check_cancel(work->ctx);
+            if (status == VBS_OK)
+                status = solve_cell(work, solved, i, j, b, from);
+            work->is_late = vbs_task_is_late(work->task);
         }
-        for (int b = 1; status == VBS_OK && b <= work->task->request; b++)
-            status = solve_cell(work, solved, i, j, b, from);
         if (status == VBS_OK)
             status = check_size(work, solved);
     }

@@ -58,10 +58,12 @@
 #define SLICE_UNITS         0.1
 #define LEAST_LATENCY_PRICE 0.25
 
-/* The recursion takes time by the square of the request: it is solved for so many samples at most,
- * and a larger request goes chunk after chunk. */
+/* The recursion takes time by the square of the request. A request of more samples is planned
+ * twice: chunk after chunk of so many samples, and as a whole in so many units of several samples.
+ * Under a time limit, few units give the first schedules at once. */
 #define MAX_CHUNK  64
-#define MAX_OFFERS 64 /* of the plans of another planner for a larger request */
+#define FEW_UNITS  8
+#define MAX_OFFERS 64 /* of the plans of another planner for a larger request in limited time */
 #define REPORT_S   0.1
 
 /* Prices of a copied microsecond, and shares of a budget for the cutting. */
@@ -90,13 +92,14 @@ struct joint {
     const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it, for a chunk of the request */
     const struct vbs_pareto_set *rest;     /* for the last chunk where that is smaller, or null */
     int chunk;                             /* samples */
+    int grain;                             /* samples of a unit, the recursion's own sample */
     struct vbs_arena arena;
     int *batches; /* of the priced profile */
     int n_batches;
     struct row_kind *kinds; /* [algorithm of the priced profile] */
     double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
     double reported_s;
-    int n_prices_done;
+    int n_done, n_solves; /* prices of all passes */
 };
 
 /* The name of a row of the priced profile: the number of its kind, in the order of the algorithms,
@@ -240,7 +243,8 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
                                    struct vbs_profile_builder *builder, int layer, int batch)
 {
     struct joint *joint = self;
-    int n_rows, first = vbs_trial_batch(joint->task, batch);
+    int samples = batch * joint->grain < joint->chunk ? batch * joint->grain : joint->chunk;
+    int n_rows, first = vbs_trial_batch(joint->task, samples);
     const struct vbs_profile_row *rows =
         vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
     enum vbs_status status = VBS_OK;
@@ -249,42 +253,52 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
     for (int a = 0; status == VBS_OK && a < n_rows; a++) {
         struct vbs_profile_row row;
 
-        if (compose(joint->task, layer, batch, rows[a].algorithm, &row))
+        if (compose(joint->task, layer, samples, rows[a].algorithm, &row))
             status = add_priced(joint, builder, layer, batch, &row);
     }
     return status;
 }
 
-/* The samples for which the recursion is solved; the request is that often as it goes, and a rest.
- */
-static int choose_chunk(int request, int largest)
+/* Makes a layer's bytes of one sample those of a unit. */
+static void scale_layer(void *self, struct vbs_profile_layer *layer)
 {
-    if (request <= MAX_CHUNK || largest > MAX_CHUNK)
-        return request;
-    return MAX_CHUNK / largest * largest;
+    const struct joint *joint = self;
+
+    layer->out_bytes *= joint->grain;
+    layer->in_bytes *= joint->grain;
 }
 
-/* The profile's batches up to the chunk, and multiples of the largest, which steps that follow each
- * other make up: weights then serve all of them. */
-static enum vbs_status find_batches(struct joint *joint)
+/* Whether steps of so many units are tried: batches of the profile, multiples of its largest, which
+ * steps that follow each other make up, so that weights serve all of them, and the whole chunk; of
+ * larger units also powers of two, for they may match no batch. */
+static bool tries_units(const struct joint *joint, int units)
 {
     const struct vbs_task *task = joint->task;
-    int largest = task->profile->batches[task->n_batches - 1];
-    int n_more;
+    int largest = task->profile->batches[task->n_batches - 1], samples = units * joint->grain;
 
-    joint->chunk = choose_chunk(task->request, largest);
-    n_more = joint->chunk / largest - 1 + (joint->chunk % largest != 0);
+    return samples >= joint->chunk || samples % largest == 0 ||
+           (samples < largest && task->batch_index[samples] >= 0) ||
+           (joint->grain > 1 && (units & (units - 1)) == 0);
+}
 
-    joint->batches = vbs_arena_alloc(&joint->arena, (size_t)(task->n_batches + n_more + 1),
-                                     sizeof *joint->batches);
+/* Chooses units of samples, and chunks of at most max_units of them. */
+static enum vbs_status choose_units(struct joint *joint, bool whole, int max_units)
+{
+    const struct vbs_task *task = joint->task;
+    int request = task->request, largest = task->profile->batches[task->n_batches - 1], n_units;
+
+    joint->grain = whole ? (request + max_units - 1) / max_units : 1;
+    joint->chunk = request;
+    if (!whole && request > max_units)
+        joint->chunk = largest <= max_units ? max_units / largest * largest : max_units;
+    n_units = (joint->chunk + joint->grain - 1) / joint->grain;
+    joint->n_batches = 0;
+    joint->batches = vbs_arena_alloc(&joint->arena, (size_t)n_units, sizeof *joint->batches);
     if (!joint->batches)
         return vbs_no_memory(joint->ctx);
-    for (int i = 0; i < task->n_batches; i++)
-        joint->batches[joint->n_batches++] = task->profile->batches[i];
-    for (int b = 2 * largest; b < joint->chunk; b += largest)
-        joint->batches[joint->n_batches++] = b;
-    if (joint->chunk > largest)
-        joint->batches[joint->n_batches++] = joint->chunk;
+    for (int u = 1; u <= n_units; u++)
+        if (tries_units(joint, u))
+            joint->batches[joint->n_batches++] = u;
     return VBS_OK;
 }
 
@@ -300,24 +314,30 @@ static bool has_runs(const struct vbs_step_list *steps)
 }
 
 /* Adds the steps of a chunk in the task's own rows, and cuts each layer's weights as finely as they
- * ask for. */
+ * ask for. VBS_INFEASIBLE: an algorithm has no row for the samples of a unit that is not whole. */
 static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_step *cutting,
                                        int64_t n_steps, struct vbs_step_list *steps,
                                        struct vbs_slicing *slicing)
 {
     const struct vbs_task *task = joint->task;
-    enum vbs_status status = VBS_OK;
+    int *done = calloc((size_t)task->n_layers + 1, sizeof *done);
+    enum vbs_status status = done ? VBS_OK : vbs_no_memory(joint->ctx);
 
     for (int64_t s = 0; status == VBS_OK && s < n_steps; s++) {
         const struct vbs_step *step = &cutting[s];
         const struct row_kind *kind = &joint->kinds[step->algorithm];
-        int layer = step->layer, n_slices;
+        int layer = step->layer, n_slices, samples = step->batch * joint->grain;
         struct vbs_profile_row row;
         int *cut;
 
-        if (!compose(task, layer, step->batch, kind->algorithm, &row))
-            return vbs_fail(joint->ctx, VBS_INVALID, "joint has lost a row of layer %d", layer);
-        for (int left = step->batch, b; status == VBS_OK && left > 0; left -= b) {
+        if (samples > joint->chunk - done[layer]) /* the last unit may be less than whole */
+            samples = joint->chunk - done[layer];
+        done[layer] += samples;
+        if (!compose(task, layer, samples, kind->algorithm, &row)) {
+            status = VBS_INFEASIBLE; /* of the last samples only: another algorithm has them */
+            break;
+        }
+        for (int left = samples, b; status == VBS_OK && left > 0; left -= b) {
             b = vbs_trial_batch(task, left);
             status = vbs_step_list_add(joint->ctx, steps, layer, b, kind->algorithm);
         }
@@ -326,11 +346,12 @@ static enum vbs_status translate_chunk(struct joint *joint, const struct vbs_ste
         if (n_slices > *cut)
             *cut = n_slices;
     }
+    free(done);
     return status;
 }
 
-/* The whole request, chunk after chunk. VBS_INFEASIBLE: the rest does not fit where a chunk does.
- */
+/* The whole request, chunk after chunk. VBS_INFEASIBLE: as translate_chunk, or the rest does not
+ * fit where a chunk does. */
 static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_plan *cutting,
                                  struct vbs_step_list *steps, struct vbs_slicing *slicing)
 {
@@ -376,6 +397,11 @@ static bool is_tried(const struct cutting_trial *trial, const struct vbs_budget_
     return false;
 }
 
+static bool is_late(const struct joint *joint)
+{
+    return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
+}
+
 static enum vbs_status try_stream(struct joint *joint, const struct cutting_trial *trial,
                                   const struct vbs_stream *stream,
                                   const struct vbs_budget_list *budgets)
@@ -391,7 +417,7 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
     if (status == VBS_OK && trial->to_bytes < INT64_MAX)
         status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
                                   trial->to_bytes, joint->pareto);
-    for (int i = 0; status == VBS_OK && i < budgets->n; i++) {
+    for (int i = 0; status == VBS_OK && i < budgets->n && !is_late(joint); i++) {
         if (!takes_share(trial, budgets->bytes[i]))
             continue;
         for (int reserves = 0; status == VBS_OK && reserves <= 1; reserves++) {
@@ -416,7 +442,7 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
     if (status == VBS_OK &&
         !vbs_pareto_wants(joint->pareto, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
-    for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0; joins--) {
+    for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0 && !is_late(joint); joins--) {
         struct vbs_stream stream;
 
         status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &slicing,
@@ -432,16 +458,11 @@ clean_up:
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
-static bool is_late(const struct joint *joint)
-{
-    return joint->until_s > 0 && vbs_clock_s() > joint->until_s;
-}
-
 /* Tells that the cuttings of a price are tried up to a share of them. */
 static void report(struct joint *joint, double share)
 {
     const struct vbs_progress *progress = &joint->task->options.progress;
-    double now_s = vbs_clock_s(), done = (joint->n_prices_done + share) / N_PRICES, left_s = -1;
+    double now_s = vbs_clock_s(), done = (joint->n_done + share) / joint->n_solves, left_s = -1;
 
     if (!progress->report || now_s < joint->reported_s + REPORT_S)
         return;
@@ -457,19 +478,24 @@ static enum vbs_status try_cuttings(struct joint *joint)
 {
     const struct vbs_pareto_set *cuttings = joint->cuttings;
     struct vbs_budget_list budgets = {0};
-    int64_t most = 2 * vbs_task_lightest_bytes(joint->task);
+    int64_t from_bytes, to_bytes, most_bytes = joint->task->options.most_bytes;
     enum vbs_status status = VBS_OK;
 
-    if (cuttings->n > 0)
-        status = vbs_budget_list_add_grid(joint->ctx, &budgets, cuttings->list[0].bytes,
-                                          cuttings->list[cuttings->n - 1].bytes + most);
-    for (int c = 0; status == VBS_OK && c < cuttings->n && !is_late(joint); c++) {
+    if (cuttings->n > 0) {
+        from_bytes = cuttings->list[0].bytes;
+        to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
+        if (joint->until_s > 0 && most_bytes > from_bytes && most_bytes < to_bytes)
+            to_bytes = most_bytes; /* larger ones are not asked for */
+        status = vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
+    }
+    for (int i = 0; status == VBS_OK && i < cuttings->n && !is_late(joint); i++) {
+        int c = joint->until_s > 0 ? cuttings->n - 1 - i : i; /* the fastest first */
         struct cutting_trial trial = {.cutting = &cuttings->list[c],
                                       .from_bytes = cuttings->list[c].bytes,
                                       .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
                                                                       : INT64_MAX};
 
-        report(joint, (double)c / cuttings->n);
+        report(joint, (double)i / cuttings->n);
         if (is_tried(&trial, &budgets))
             status = try_cutting(joint, &trial, &budgets);
     }
@@ -486,7 +512,7 @@ static enum vbs_status solve_priced(struct joint *joint, int samples, struct vbs
 
     problem.profile = joint->profile;
     problem.weights = VBS_WEIGHTS_EXCLUDED;
-    problem.request = samples;
+    problem.request = (samples + joint->grain - 1) / joint->grain;
     status = vbs_task_init(joint->ctx, task, &problem);
     if (status != VBS_OK)
         return status;
@@ -513,6 +539,7 @@ static void close_priced(struct vbs_task *task, void *self)
 static enum vbs_status try_price(struct joint *joint, double price)
 {
     struct vbs_derivation derivation = {.self = joint,
+                                        .layer = scale_layer,
                                         .rows = priced_rows,
                                         .n_batches = joint->n_batches,
                                         .batches = joint->batches};
@@ -537,7 +564,20 @@ static enum vbs_status try_price(struct joint *joint, double price)
     close_priced(&task, solved);
     close_priced(&rest_task, rest);
     vbs_profile_free(joint->profile);
-    joint->n_prices_done++;
+    joint->n_done++;
+    return status;
+}
+
+/* Tries the prices, for the whole request in units or for chunks of single samples. */
+static enum vbs_status try_prices(struct joint *joint, bool whole, int max_units, int n_prices)
+{
+    enum vbs_status status = VBS_OK;
+
+    if (joint->task->problem.copy.bytes_per_us > 0)
+        status = choose_units(joint, whole, max_units);
+    for (int p = 0; status == VBS_OK && joint->n_batches > 0 && p < n_prices; p++)
+        if (!is_late(joint))
+            status = try_price(joint, PRICES[p]);
     return status;
 }
 
@@ -555,7 +595,7 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
     if (status != VBS_OK)
         return status;
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
-    stride = task->request > MAX_CHUNK ? n / MAX_OFFERS + 1 : 1;
+    stride = task->request > MAX_CHUNK && joint->until_s > 0 ? n / MAX_OFFERS + 1 : 1;
     for (int i = 0; status == VBS_OK && i < n && !vbs_task_is_late(task); i += stride) {
         struct vbs_draft draft = {0};
 
@@ -573,22 +613,71 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
     return status;
 }
 
-static enum vbs_status offer_all(struct joint *joint)
+/* The schedules of planners that transfer weights; under a time limit until a time. */
+static enum vbs_status offer_transfers(struct joint *joint, double until_s)
 {
     struct vbs_task beside = *joint->task;
     enum vbs_status status;
 
-    beside.resident =
-        joint->task->request <= MAX_CHUNK ? &vbs_planner_dp_vbs_plus : &vbs_planner_fbs_best;
     if (joint->until_s > 0)
-        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 6;
-    status = offer_plans(joint, &vbs_planner_resident, &beside);
-    if (status == VBS_OK)
-        status = offer_plans(joint, &vbs_planner_vdnn, &beside);
-    if (joint->until_s > 0)
-        beside.cut_until_s = joint->from_s + (joint->until_s - joint->from_s) / 3;
+        beside.cut_until_s = until_s;
+    status = offer_plans(joint, &vbs_planner_vdnn, &beside);
     if (status == VBS_OK)
         status = offer_plans(joint, &vbs_planner_mmcnn, &beside);
+    return status;
+}
+
+/*
+ * The schedules of dp-vbs+ beside resident weights, until a time; 0: all. Where the curves of a
+ * large request take too much memory, dp-vbs+ has no schedule either, and fbs-best stands in. Where
+ * weights can be copied, the least budget is not that of resident weights, and no budget above the
+ * largest one matters.
+ */
+static enum vbs_status offer_resident(struct joint *joint, double until_s)
+{
+    const struct vbs_task *task = joint->task;
+    struct vbs_task beside = *task;
+    enum vbs_status status;
+
+    beside.resident = &vbs_planner_dp_vbs_plus;
+    beside.cut_until_s = until_s;
+    if (task->request <= MAX_CHUNK || task->problem.copy.bytes_per_us <= 0 ||
+        task->latency_ticks != INT64_MAX)
+        beside.options.most_bytes = 0;
+    status = offer_plans(joint, &vbs_planner_resident, &beside);
+    if (status != VBS_NO_MEMORY || task->request <= MAX_CHUNK)
+        return status;
+    beside.resident = &vbs_planner_fbs_best;
+    return offer_plans(joint, &vbs_planner_resident, &beside);
+}
+
+/* Under a time limit a large request begins with coarse passes, which take little time, and
+ * ends with dp-vbs+, whose time grows with the square of the request. */
+static enum vbs_status try_all(struct joint *joint)
+{
+    bool is_large = joint->task->request > MAX_CHUNK, is_limited = joint->until_s > 0;
+    enum vbs_status status = VBS_OK;
+
+    joint->n_solves = is_large ? 2 * N_PRICES + (is_limited ? 2 : 0) : N_PRICES;
+    if (is_large && is_limited) {
+        status = try_prices(joint, true, FEW_UNITS, 1);
+        if (status == VBS_OK)
+            status = try_prices(joint, false, FEW_UNITS, 1);
+    } else {
+        double share_s = (joint->until_s - joint->from_s) / 6;
+
+        status = offer_resident(joint, is_limited ? joint->from_s + share_s : 0);
+    }
+    if (status == VBS_OK && !(is_large && is_limited))
+        status = offer_transfers(joint, joint->from_s + (joint->until_s - joint->from_s) / 3);
+    if (status == VBS_OK && is_large)
+        status = try_prices(joint, true, MAX_CHUNK, N_PRICES);
+    if (status == VBS_OK)
+        status = try_prices(joint, false, MAX_CHUNK, N_PRICES);
+    if (status == VBS_OK && is_large && is_limited && !is_late(joint))
+        status = offer_transfers(joint, joint->until_s);
+    if (status == VBS_OK && is_large && is_limited && !is_late(joint))
+        status = offer_resident(joint, joint->until_s);
     return status;
 }
 
@@ -642,12 +731,7 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
     choose_slice_bytes(&joint);
     choose_last_slice(&joint);
     joint.counts_units = says_slices(task->profile);
-    status = offer_all(&joint);
-    if (status == VBS_OK)
-        status = find_batches(&joint);
-    for (int p = 0; status == VBS_OK && task->problem.copy.bytes_per_us > 0 && p < N_PRICES; p++)
-        if (!is_late(&joint))
-            status = try_price(&joint, PRICES[p]);
+    status = try_all(&joint);
     vbs_arena_clear(&joint.arena);
     if (status == VBS_INTERRUPTED && pareto->n > 0) {
         pareto->interrupted = true; /* the best of the schedules so far */

@@ -294,8 +294,12 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
                                         .n_batches = resident->task->n_batches,
                                         .batches = profile->batches};
     struct vbs_problem problem = resident->task->problem;
-    enum vbs_status status = vbs_profile_derive(ctx, profile, &derivation, &policy->profile);
+    int64_t most_bytes = resident->task->options.most_bytes;
+    enum vbs_status status;
 
+    if (most_bytes > 0 && policy->weight_bytes >= most_bytes)
+        return VBS_OK; /* not even the weights fit */
+    status = vbs_profile_derive(ctx, profile, &derivation, &policy->profile);
     if (status != VBS_OK)
         return status;
     policy->algorithms = vbs_arena_alloc(&resident->arena, (size_t)policy->profile->n_algorithms,
@@ -311,6 +315,8 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
         return status;
     policy->task.options = resident->task->options;
     policy->task.cut_until_s = resident->task->cut_until_s;
+    if (resident->task->options.most_bytes > 0)
+        policy->task.options.most_bytes = resident->task->options.most_bytes - policy->weight_bytes;
     policy->task.options.time_limit_s = /* of a budget, for all policies together */
         (policy->task.options.time_limit_s > 0 ? policy->task.options.time_limit_s
                                                : VBS_TIME_LIMIT_S) /
@@ -418,7 +424,7 @@ static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t me
         struct vbs_draft made = {0};
         double time_us;
 
-        if (memory_bytes < policy->weight_bytes)
+        if (!policy->opened || memory_bytes < policy->weight_bytes)
             continue;
         status =
             resident->planner->plan(ctx, policy->self, memory_bytes - policy->weight_bytes, &made);
@@ -441,7 +447,7 @@ static int64_t resident_least_bytes(const void *self)
 
     for (int i = 0; i < resident->n_policies; i++) {
         const struct policy *policy = &resident->policies[i];
-        int64_t bytes = resident->planner->least_bytes(policy->self);
+        int64_t bytes = policy->opened ? resident->planner->least_bytes(policy->self) : INT64_MAX;
 
         if (bytes < INT64_MAX - policy->weight_bytes && bytes + policy->weight_bytes < least)
             least = bytes + policy->weight_bytes;
@@ -455,7 +461,8 @@ static size_t resident_peak_bytes(const void *self)
     size_t bytes = resident->arena.total_bytes;
 
     for (int i = 0; i < resident->n_policies; i++)
-        bytes += resident->planner->peak_bytes(resident->policies[i].self);
+        if (resident->policies[i].opened)
+            bytes += resident->planner->peak_bytes(resident->policies[i].self);
     return bytes;
 }
 
@@ -470,8 +477,10 @@ static enum vbs_status resident_thresholds(struct vbs_ctx *ctx, const void *self
         const struct policy *policy = &resident->policies[i];
         int64_t *some = NULL, *grown;
         int n_some = 0;
-        enum vbs_status status = resident->planner->thresholds(ctx, policy->self, &some, &n_some);
+        enum vbs_status status = VBS_OK;
 
+        if (policy->opened)
+            status = resident->planner->thresholds(ctx, policy->self, &some, &n_some);
         if (status != VBS_OK) {
             free(all);
             return status;

@@ -7,6 +7,7 @@
 #include "cases/random_weights.h"
 #include "support/tap.h"
 
+#include "base/fail.h"
 #include "vbslab/plan.h"
 
 #include <stdlib.h>
@@ -45,7 +46,9 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *su
 
     if (status != VBS_OK)
         return failed(status, solver);
-    same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver);
+    same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver) ||
+           (vbs_cancelled(ctx) && /* joint then has the best of the schedules that it tried */
+            vbs_solver_least_bytes(solver) > vbs_solver_least_bytes(subject->solver));
     vbs_solver_free(solver);
     return same ? VBS_OK : VBS_N_STATUS;
 }

@@ -295,6 +295,44 @@ static bool without_copies(struct limit *limit)
     return holds;
 }
 
+#define LARGE_REQUEST 96 /* more samples than joint plans in one chunk */
+
+static struct vbs_frontier *frontier_of(const struct vbs_problem *problem, const char *planner)
+{
+    const struct vbs_planner *found = NULL;
+    struct vbs_solver *solver = NULL;
+    struct vbs_frontier *frontier = NULL;
+
+    if (vbs_planner_find(NULL, planner, &found) == VBS_OK &&
+        vbs_solver_new(NULL, found, problem, NULL, &solver) == VBS_OK &&
+        vbs_solver_frontier(NULL, solver, &frontier) != VBS_OK)
+        frontier = NULL;
+    vbs_solver_free(solver);
+    return frontier;
+}
+
+/* A request that joint plans in chunks: it is never slower than dp-vbs+ beside resident weights. */
+static bool large_request(struct limit *limit)
+{
+    struct vbs_frontier *joint, *plus;
+    bool holds;
+    int at = -1;
+
+    limit->problem.request = LARGE_REQUEST;
+    joint = frontier_of(&limit->problem, "joint");
+    plus = frontier_of(&limit->problem, "dp-vbs+");
+    holds = joint && plus && plus->n_points > 0;
+    for (int i = 0; holds && i < plus->n_points; i++) {
+        while (at + 1 < joint->n_points &&
+               joint->points[at + 1].memory_bytes <= plus->points[i].memory_bytes)
+            at++;
+        holds = at >= 0 && joint->points[at].time_us <= plus->points[i].time_us * (1 + ROUNDING);
+    }
+    vbs_frontier_free(joint);
+    vbs_frontier_free(plus);
+    return holds;
+}
+
 /* Room for everything: what dp-vbs+ does without counting weights. */
 static bool without_limit(struct limit *limit)
 {
@@ -424,6 +462,8 @@ int main(int argc, char **argv)
                "beside resident weights every planner does what it does in the memory they leave");
     test_limit(no_weights, false, n, seed + 5,
                "where no layer has weights joint is dp-vbs+ that counts none");
+    test_limit(large_request, true, (n + 1) / 2, seed + 9,
+               "a large request is never slower with joint than with dp-vbs+");
     test_limit(single_samples, true, n, seed + 6,
                "one sample is never slower with joint than with mmcnn or vdnn");
     return done_testing();
