@@ -21,6 +21,8 @@
  *
  * Complexity: a solve of dp-vbs+ per price, with the rows times the numbers of parts; then
  * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
+ * A large request is solved in chunks and in units of several samples, so that these solves do not
+ * grow with it; that of dp-vbs+ beside resident weights grows with its square.
  */
 #include "plan/dp/dp.h"
 #include "plan/uniform/uniform.h"

@@ -462,7 +462,7 @@ int main(int argc, char **argv)
                "beside resident weights every planner does what it does in the memory they leave");
     test_limit(no_weights, false, n, seed + 5,
                "where no layer has weights joint is dp-vbs+ that counts none");
-    test_limit(large_request, true, (n + 1) / 2, seed + 9,
+    test_limit(large_request, true, (n + 3) / 4, seed + 9,
                "a large request is never slower with joint than with dp-vbs+");
     test_limit(single_samples, true, n, seed + 6,
                "one sample is never slower with joint than with mmcnn or vdnn");
