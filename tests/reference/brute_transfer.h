@@ -74,11 +74,11 @@ bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_s
 /*
  * The least time, from the start to the end of the last step on either clock, of all schedules with
  * weights included in memory_bytes: any order of steps and transfers, any batches and algorithms,
- * any residents. Loads, drops and, where bands or the layer has weights, steps of a layer are whole
- * or slices of 2 up to max_slices; different divisions of a layer may be mixed as far as schedule.h
- * lets them. HUGE_VAL: no schedule. NAN: too much to search, which is more than 8 pieces that the
- * ends of slices divide all forms of all weights into, or more than 200000 lists of steps. Three
- * layers in two slices with a request of 2 take milliseconds, and seconds where there are two
+ * any residents. Loads, evictions and, where bands or the layer has weights, steps of a layer are
+ * whole or slices of 2 up to max_slices; different divisions of a layer may be mixed as far as
+ * schedule.h lets them. HUGE_VAL: no schedule. NAN: too much to search, which is more than 8 pieces
+ * that the ends of slices divide all forms of all weights into, or more than 200000 lists of steps.
+ * Three layers in two slices with a request of 2 take milliseconds, and seconds where there are two
  * forms. Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are such a schedule's,
  * with algorithms as in the profile.
  */

@@ -4,9 +4,9 @@
  * times: the two clocks, and when each piece of weights has come. Of two lists that lead to the
  * same place, one that is nowhere later is never worse, so that only such are kept; lists are
  * extended in the order of what they promise at least. Two kinds of lists are passed over, because
- * others do the same no later: where a drop could as well come a step later, and where something is
- * evicted that nobody read (a load less, or a resident less, does as well; with slices of 3 that is
- * said of residents only).
+ * others do the same no later: where an evict step could as well come a step later, and where
+ * something is evicted that nobody read (a load less, or a resident less, does as well; with slices
+ * of 3 that is said of residents only).
  */
 #include "reference/brute_transfer.h"
 
@@ -466,16 +466,16 @@ static int compare_descending(const void *left, const void *right)
 static bool is_hopeless(struct search *search)
 {
     struct vbs_step steps[BRUTE_STEPS];
-    bool hopeless;
+    bool infeasible;
     int n_steps;
 
     if (!(search->best->channel.bytes_per_us > 0))
         return false;
     search->hasty = true;
-    hopeless = !search_with(search, 0, steps, &n_steps);
+    infeasible = !search_with(search, 0, steps, &n_steps);
     search->hasty = false;
     search->best_us = HUGE_VAL;
-    return hopeless;
+    return infeasible;
 }
 
 /* What all schedules take at least. */

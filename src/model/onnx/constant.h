@@ -1,7 +1,7 @@
 /*
  * Constants of an ONNX graph: tensors whose values do not depend on the network's input. Large ones
- * are places in a file, and stay there while they are reshaped, transposed and cut; small ones
- * (shapes, axes, scales) are also numbers to compute with.
+ * stay in the file while they are reshaped, transposed and sliced, which changes their strides
+ * only. Small ones (shapes, axes, scales) can also be read as numbers and computed with.
  */
 #ifndef VBS_MODEL_ONNX_CONSTANT_H
 #define VBS_MODEL_ONNX_CONSTANT_H
@@ -11,18 +11,18 @@
 
 struct vbs_onnx_import;
 
-/* Elements of what can be computed with: of one constant, of all in one file; and those that are
- * gone through without making as many, which takes no memory but time. */
+/* Limits of the numbers made for one constant, of those made for all constants of a file, and of
+ * those read, which takes time but no memory. */
 #define VBS_ONNX_MAX_NUMBERS     (1 << 19)
 #define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
 #define VBS_ONNX_MAX_ALL_READ    (1 << 26)
 
 struct vbs_onnx_number {
     long double value;
-    bool batch; /* computed from the number of samples, which is open */
+    bool batch; /* computed from the number of samples, which is not known */
 };
 
-/* The number of samples where a file asks for it. No dimension is as large. */
+/* Stands for the unknown number of samples. No dimension is as large. */
 #define VBS_ONNX_OPEN_BATCH ((int64_t)VBS_MAX_DIM + 2)
 
 struct vbs_onnx_constant {
@@ -30,8 +30,8 @@ struct vbs_onnx_constant {
     int type;                     /* of TensorProto.DataType */
     struct vbs_shape shape;       /* n_dims 0: a scalar; dimensions may be 0 */
     int64_t stride[VBS_MAX_DIMS]; /* between stored elements */
-    struct vbs_values values;     /* where they are; without strides and factor */
-    /* Row-major in shape; null: not asked for yet. computed: there is nothing else. */
+    struct vbs_values values;     /* where they are stored; without strides and factor */
+    /* Row-major in shape; null: not read yet. computed: the values are nowhere else. */
     const struct vbs_onnx_number *numbers;
     bool computed;
 };
@@ -42,18 +42,18 @@ enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
                                       const struct vbs_onnx_number *numbers,
                                       struct vbs_onnx_constant **constant) VBS_MUST_CHECK;
 
-/* Room for the numbers of a constant of that many elements; VBS_UNSUPPORTED above the limits. */
+/* Allocates the numbers of a constant of count elements; VBS_UNSUPPORTED above the limits. */
 enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
                                      struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
-/* Before count numbers are gone through; VBS_UNSUPPORTED above the limit. */
+/* Counts count numbers that are about to be read; VBS_UNSUPPORTED above the limit. */
 enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count) VBS_MUST_CHECK;
 
 /* The numbers of a constant; VBS_UNSUPPORTED when they are too many, VBS_IO. */
 enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
-/* The nearest of 64 bits; NaN is 0. */
+/* The nearest integer of 64 bits; 0 for NaN. */
 int64_t vbs_onnx_clamp(long double value);
 
 /* The same constant with its numbers, as one that is computed. */

@@ -1,4 +1,4 @@
-/* An ONNX file as it was unpacked, and the tensors that lie in it or beside it. */
+/* An unpacked ONNX file, and its tensors, which are stored in it or beside it. */
 #ifndef VBS_MODEL_ONNX_FILE_H
 #define VBS_MODEL_ONNX_FILE_H
 
@@ -15,7 +15,7 @@ struct vbs_onnx_stored {
 
 struct vbs_onnx_file {
     const char *path;
-    struct vbs_source *source; /* what is unpacked lives as long as this */
+    struct vbs_source *source; /* owns all unpacked data */
     int number;                /* of the file in source */
     int64_t bytes;
     const Onnx__ModelProto *model;
@@ -29,9 +29,9 @@ struct vbs_onnx_file {
 enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                    bool tensor, struct vbs_onnx_file *file) VBS_MUST_CHECK;
 
-/* A tensor of file (an initialiser, or the value of an attribute) as a constant, which is not read
- * yet; both live as long as the file's source. Sizes are checked against what is stored, here or in
- * a file of external data beside it. */
+/* Makes a constant of a tensor of file (an initialiser, or the value of an attribute) without
+ * reading its values; both live as long as the source of the file. Sizes are checked against the
+ * stored array, in the file or in a file of external data beside it. */
 enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                        const Onnx__TensorProto *tensor,
                                        struct vbs_onnx_constant **constant) VBS_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* The graph of an ONNX file: its values by number, and those of its nodes that outputs need, in an
- * order in which they can run. */
+/* The graph of an ONNX file: its values by number, and the nodes on which its outputs depend, in
+ * topological order. */
 #ifndef VBS_MODEL_ONNX_GRAPH_H
 #define VBS_MODEL_ONNX_GRAPH_H
 
@@ -12,11 +12,11 @@ struct vbs_onnx_import;
 /* An operator of ONNX, and how its nodes are imported. */
 struct vbs_onnx_operator {
     const char *name;
-    /* Imports im->node with tensors among its inputs; null: it works on constants only. */
+    /* Imports im->node when an input is a tensor; null: the operator works on constants only. */
     enum vbs_status (*import)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
-    /* Imports im->node with no tensor among its inputs; null: it works on tensors only. */
+    /* Imports im->node when no input is a tensor; null: the operator works on tensors only. */
     enum vbs_status (*fold)(struct vbs_onnx_import *im, const struct vbs_onnx_operator *operator);
-    int op; /* enum vbs_op, or a number that the two functions know */
+    int op; /* enum vbs_op, or a number whose meaning the two functions define */
 };
 
 struct vbs_onnx_node {
@@ -35,8 +35,8 @@ struct vbs_onnx_value {
     int producer;                       /* node, or -1 */
     int n_uses;                         /* by nodes, and as an output of the graph */
     int reader;                         /* the last node that reads it, or -1 */
-    struct vbs_onnx_constant *constant; /* initialiser or binding; else null */
-    const Onnx__ValueInfoProto *input;  /* of an input of the graph that is none of these */
+    struct vbs_onnx_constant *constant; /* of an initialiser or a binding; else null */
+    const Onnx__ValueInfoProto *input;  /* of an input of the graph without a constant; else null */
 };
 
 struct vbs_onnx_graph {
@@ -49,28 +49,28 @@ struct vbs_onnx_graph {
     int input; /* the value that is the network's input */
     int n_outputs;
     const int *outputs; /* values, in the file's order */
-    /* Most weights of convolutions and matrices are made by ConstantOfShape: files without weights
-     * are written so. All are seeded then, and so are biases and normalisations. */
+    /* ConstantOfShape makes most weights of convolutions and matrices: this is how files without
+     * weights are written. All weights, biases and normalisations are then seeded. */
     bool weightless;
 };
 
-/* What a graph is read with. */
+/* Inputs of vbs_onnx_graph_read beside the file. */
 struct vbs_onnx_reading {
-    /* The operators that are known, ascending by name. */
+    /* All operators that can be imported, ascending by name. */
     const struct vbs_onnx_operator *operators;
     int n_operators;
     const struct vbs_onnx_binding *bindings;
     int n_bindings;
 };
 
-/* arena holds the graph; file and what it lives with must outlive it. VBS_FORMAT: names that
- * nothing makes or that are made twice, cycles, an input that is missing; VBS_UNSUPPORTED: more
- * than one input, operators that vbslab does not know, all in one line. */
+/* Reads the graph into arena; file and its source must outlive it. VBS_FORMAT: names that no node
+ * makes or that two nodes make, cycles, a missing input. VBS_UNSUPPORTED: more than one input, or
+ * unknown operators, all of which the detail names in one line. VBS_NO_MEMORY. */
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                     const struct vbs_onnx_reading *reading, struct vbs_arena *arena,
                                     struct vbs_onnx_graph *graph) VBS_MUST_CHECK;
 
-/* Puts the node before what went wrong. */
+/* Puts the operator and the name of node before the detail of an error; returns status. */
 enum vbs_status vbs_onnx_within_node(struct vbs_ctx *ctx, enum vbs_status status,
                                      const struct vbs_onnx_node *node);
 

@@ -19,7 +19,7 @@ const struct vbs_onnx_state *vbs_onnx_in(const struct vbs_onnx_import *im, int i
     return &im->states[im->node->inputs[index]];
 }
 
-bool vbs_onnx_wanted(const struct vbs_onnx_import *im, int index)
+bool vbs_onnx_output_used(const struct vbs_onnx_import *im, int index)
 {
     return index < im->node->n_outputs && im->node->outputs[index] >= 0 &&
            im->graph->values[im->node->outputs[index]].n_uses > 0;
@@ -477,7 +477,7 @@ static enum vbs_status import_node(struct vbs_onnx_import *im)
     if (status != VBS_OK)
         return status;
     for (int i = 0; i < im->node->n_outputs; i++)
-        if (vbs_onnx_wanted(im, i) && !im->states[im->node->outputs[i]].tensor &&
+        if (vbs_onnx_output_used(im, i) && !im->states[im->node->outputs[i]].tensor &&
             !im->states[im->node->outputs[i]].constant)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED, "output %d is not supported", i);
     return settle(im);

@@ -446,7 +446,7 @@ VBS_ONNX_HANDLER(split)
         return vbs_no_memory(im->ctx);
     status = split_sizes(im, shape->dim[axis], sizes);
     for (int i = 0; i < im->node->n_outputs && status == VBS_OK; begin += sizes[i++]) {
-        if (!vbs_onnx_wanted(im, i))
+        if (!vbs_onnx_output_used(im, i))
             continue;
         cut_nothing(shape, &cut);
         cut.begin[axis] = begin;

@@ -227,12 +227,12 @@ static enum vbs_status give_moments(struct vbs_onnx_import *im, const struct vbs
     struct vbs_onnx_tensor *inverse;
     enum vbs_status status;
 
-    if (!vbs_onnx_wanted(im, 1) && !vbs_onnx_wanted(im, 2))
+    if (!vbs_onnx_output_used(im, 1) && !vbs_onnx_output_used(im, 2))
         return VBS_OK;
     status = centre(im, x, axes, &mean, &centred);
-    if (status == VBS_OK && vbs_onnx_wanted(im, 1))
+    if (status == VBS_OK && vbs_onnx_output_used(im, 1))
         status = vbs_onnx_give(im, 1, mean.tensor, &mean.shape);
-    if (status != VBS_OK || !vbs_onnx_wanted(im, 2))
+    if (status != VBS_OK || !vbs_onnx_output_used(im, 2))
         return status;
     status = deviation(im, &centred, axes, epsilon, 0, &spread);
     if (status == VBS_OK)

@@ -1,9 +1,10 @@
 /*
- * Networks from ONNX files: what vbs_network_load does with them, and what tests need beside.
+ * Networks from ONNX files. vbs_network_load uses vbs_onnx_load; tests use the other functions too.
  *
- * The graph is imported node by node. Constants are folded; what only renames or reshapes leaves no
- * layer; neighbours that are one operator of vbslab become one. Dimension 0 of the input is the
- * batch where it can be carried to every output; else the network is whole (vbs_network).
+ * The graph is imported node by node. Constants are folded. Nodes that only rename or reshape
+ * become no layer, and neighbours that are one operator of vbslab become one layer. Dimension 0 of
+ * the input is the batch where it can be carried to every output; else the network is whole
+ * (vbs_network).
  */
 #ifndef VBS_MODEL_ONNX_ONNX_H
 #define VBS_MODEL_ONNX_ONNX_H
@@ -33,8 +34,9 @@ struct vbs_onnx_tensor_file {
 enum vbs_status vbs_onnx_read_tensor(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_onnx_tensor_file *tensor) VBS_MUST_CHECK;
 
-/* Name of the index-th operator of ONNX that is imported, in alphabetical order; null after the
- * last. *layer: it may become a layer, else it works on constants and shapes only. */
+/* The name of the index-th ONNX operator that can be imported, in alphabetical order; null after
+ * the last. *layer tells whether it may become a layer; else it works on constants and shapes only.
+ */
 const char *vbs_onnx_operator(int index, bool *layer);
 
 #endif

@@ -1,4 +1,4 @@
-/* Handlers of ONNX operators, and what they share. */
+/* Handlers of ONNX operators, and the functions that they share. Errors are those of import.h. */
 #ifndef VBS_MODEL_ONNX_OPS_H
 #define VBS_MODEL_ONNX_OPS_H
 
@@ -8,7 +8,7 @@
 extern const struct vbs_onnx_operator vbs_onnx_operators[];
 extern const int vbs_onnx_n_operators;
 
-/* Operators that are computed on constants only, beside those of enum vbs_op. */
+/* Operators that work on constants only; they continue enum vbs_op. */
 enum {
     VBS_FOLD_NOT = VBS_N_OPS,
     VBS_FOLD_MOD,
@@ -24,79 +24,81 @@ enum {
 
 /* ---- shapes that files ask for ---- */
 
-/* Input index as a shape of *n values of at most VBS_MAX_DIMS + 1. Of the number of samples only
- * the first value may be made, and be nothing but that: *batch_first. */
+/* Reads input index as a shape of *n <= VBS_MAX_DIMS + 1 values. The first value alone may depend
+ * on the number of samples, and must then be equal to it: *batch_first is true. */
 enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *values,
                                 bool *batch_first, int *n) VBS_MUST_CHECK;
 
-/* values as the shape of a constant; an open batch is 1: it is the same for all samples. */
+/* Makes values the shape of a constant. An open batch becomes 1, because a constant is the same for
+ * all samples. */
 enum vbs_status vbs_onnx_constant_shape(struct vbs_onnx_import *im, const int64_t *values, int n,
                                         bool batch_first, struct vbs_shape *shape) VBS_MUST_CHECK;
 
-/* A whole-number list from input index (from opset 'since' on) or from the attribute of that name;
- * *given tells whether it is there. */
+/* Reads a list of whole numbers from input index (from opset since on) or from the attribute name;
+ * *given tells whether the node has it. */
 enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int index, int since,
                               int most, int64_t *values, int *n, bool *given) VBS_MUST_CHECK;
 
-/* state with dimension i of its shape taken from perm[i]; result: a state of no value. */
+/* Transposes state: dimension i of *result is dimension perm[i]. *result belongs to no value. */
 enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const int *perm, struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
 /* ---- reductions ---- */
 
-/* The axes (bits of dimensions of shape) and keepdims of a Reduce node on a value of that shape,
- * which is a sample's or (batch false) the file's. */
+/* The axes (one bit for each dimension of shape) and keepdims of a Reduce node on a value of that
+ * shape, which is that of a sample (batch) or that of the file. */
 enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_shape *shape,
                                  bool batch, unsigned *axes, bool *keep) VBS_MUST_CHECK;
 
-/* shape with 1 at axes, and as the node gives it. */
+/* *kept is shape with 1 at axes; *given is the shape of the output of the node. */
 void vbs_onnx_reduced_shapes(const struct vbs_shape *shape, unsigned axes, bool keep,
                              struct vbs_shape *kept, struct vbs_shape *given);
 
 /* ---- operands ---- */
 
-/* Widens shape to what it and other broadcast to; VBS_FORMAT. Dimensions may be 0. */
+/* Replaces shape by the broadcast of shape and other. Dimensions may be 0. VBS_FORMAT. */
 enum vbs_status vbs_onnx_broadcast(struct vbs_onnx_import *im, const struct vbs_shape *other,
                                    struct vbs_shape *shape) VBS_MUST_CHECK;
 
-/* constant as it meets tensors in this mode: in batch mode without a dimension of samples, along
- * which it must be 1. rank: dimensions in the file of what it meets. */
+/* Gives constant the dimensions that tensors have in this mode. In batch mode it loses the
+ * dimension of samples, which must be 1. rank is the rank in the file of the other operand. */
 enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                int rank, struct vbs_onnx_constant **aligned) VBS_MUST_CHECK;
 
-/* Weights of a layer; null, seeded, where the file has none. */
+/* The weights of a layer; null, for seeded ones, where the file has none. */
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  double factor, const struct vbs_values **values) VBS_MUST_CHECK;
 
-/* Input index as a vector of count weights, in node->values[what] of draft. */
+/* Sets node->values[what] of draft to input index, a vector of count weights. */
 enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t count,
                                 enum vbs_parameter what,
                                 struct vbs_onnx_draft *draft) VBS_MUST_CHECK;
 
-/* a op b, where at least one is a tensor; result: a state of no value. */
+/* Computes a op b, at least one of which is a tensor. *result belongs to no value. */
 enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *a, const struct vbs_onnx_state *b,
                                  struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* x op constant (swapped: constant op x), which is aligned. */
+/* Computes x op constant, or constant op x where swapped; constant is aligned. */
 enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
                                  bool swapped, struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* One value as a parameter. Null: out of memory. */
+/* A parameter all of whose elements are value; null: out of memory. */
 const struct vbs_values *vbs_onnx_fill(struct vbs_onnx_import *im, double value);
 
-/* alpha x + beta on a state; x itself where that is nothing. */
+/* Computes alpha x + beta; x itself where alpha is 1 and beta is 0. */
 enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                 double alpha, double beta,
                                 struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* What multiplications are of: x * sigmoid(x) and the like as one operator; *found tells. */
+/* Recognises a product such as x * sigmoid(x) that is one operator of vbslab; *found tells whether
+ * it is one. */
 enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
                               const struct vbs_onnx_state *b, bool *found,
                               struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* Reduces state's tensor over axes (bits of its shape), which stay as 1. */
+/* Reduces the tensor of state over axes (one bit for each dimension), which become 1. */
 enum vbs_status vbs_onnx_reduce_state(struct vbs_onnx_import *im, enum vbs_op op,
                                       const struct vbs_onnx_state *state, unsigned axes,
                                       struct vbs_onnx_state *result) VBS_MUST_CHECK;
@@ -110,13 +112,13 @@ VBS_ONNX_HANDLER(fold_cast);
 VBS_ONNX_HANDLER(fold_constant);
 VBS_ONNX_HANDLER(fold_constant_of_shape);
 VBS_ONNX_HANDLER(fold_range);
-VBS_ONNX_HANDLER(fold_shape); /* of tensors too */
+VBS_ONNX_HANDLER(fold_shape); /* tensors too */
 VBS_ONNX_HANDLER(fold_size);
 VBS_ONNX_HANDLER(fold_concat);
 VBS_ONNX_HANDLER(fold_gather);
 VBS_ONNX_HANDLER(fold_reduce);
 
-/* Of constants and tensors alike. */
+/* Handlers for both constants and tensors. */
 VBS_ONNX_HANDLER(reshape);
 VBS_ONNX_HANDLER(flatten);
 VBS_ONNX_HANDLER(squeeze);

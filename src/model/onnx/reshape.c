@@ -266,7 +266,7 @@ VBS_ONNX_HANDLER(dropout)
     }
     if (trains)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
-    if (vbs_onnx_wanted(im, 1))
+    if (vbs_onnx_output_used(im, 1))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its mask is not supported");
     return vbs_onnx_identity(im, operator);
 }

@@ -348,7 +348,7 @@ VBS_ONNX_HANDLER(pool)
 
     if (status != VBS_OK)
         return status;
-    if (vbs_onnx_wanted(im, 1))
+    if (vbs_onnx_output_used(im, 1))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
     window = &draft->node.attributes.pool.window;
     n = draft->views[0].n_dims - 1;
