@@ -21,24 +21,27 @@
 extern "C" {
 #endif
 
-/* Percent less time per sample than a baseline takes, with its 95% interval: NAN where the baseline
- * is infeasible, and the ends also where some time has no interval. */
+/* How many percent less time a sample takes than with a baseline, and the 95% interval of that
+ * number. All three are NAN where the baseline is infeasible; the ends of the interval are NAN also
+ * where one of the times has no interval. Threads: a plain value. */
 struct vbs_gain {
     double percent, low_percent, high_percent;
 };
 
-/* How a row's time stands to the fastest of its budget, as far as noise lets see. */
+/* Whether the time of a row can be told from the fastest time at its budget, given the noise of the
+ * measurement. */
 enum vbs_noise_verdict {
-    VBS_NOISE_UNKNOWN, /* some time has no interval, or the row is not feasible */
-    VBS_NOISE_CLEAR,
+    VBS_NOISE_UNKNOWN, /* one of the times has no interval, or the row is not feasible */
+    VBS_NOISE_CLEAR,   /* the difference is larger than the noise */
     /* The 95% interval of the difference holds 0. The fastest row has this verdict when some other
      * row has it; rows that run the same steps as the fastest share the fastest's. */
     VBS_NOISE_WITHIN,
 };
 
-/* One planner at one budget. Where it is not feasible all numbers but
- * memory_bytes and the least ones are 0, gap_percent too: a 0 there is no measurement, ask feasible
- * first. Times come from the replay of the schedule, not from the planner. */
+/* The result of one planner at one budget. Where `feasible` is false, all numbers except
+ * memory_bytes, least_bytes and least_latency_us are 0 and mean nothing. Times come from the replay
+ * of the schedule, not from the planner. Threads: a row is part of its comparison, immutable, and
+ * may be shared. */
 struct vbs_compare_row {
     int64_t memory_bytes;
     const struct vbs_planner *planner;
@@ -47,133 +50,148 @@ struct vbs_compare_row {
     double samples_per_s;
     int64_t peak_bytes;
     struct vbs_gain gain_over_fbs, gain_over_fbs_best;
-    struct vbs_gain gain_over_mmcnn, gain_over_vdnn; /* percent is NAN without them too */
+    struct vbs_gain gain_over_mmcnn, gain_over_vdnn; /* NAN also where these were not compared */
     enum vbs_noise_verdict noise;
-    double gap_percent;       /* above the lower bound that its plan has, where the profile judges
-                                 itself; else above the judge's; 0 where that is 0 */
-    int max_batch, min_batch; /* over the steps */
-    double latency_us;        /* longest wait of a sample, by the judge */
-    double plan_us;           /* wall clock of the planning; a solve for all budgets is divided
-                                 among them */
-    int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: none
-                                 is, because of the latency */
-    double least_latency_us;  /* then: the least bound that it keeps in some budget; else 0 */
-    /* Weights included, of the request, by the judge: */
-    double copy_us;         /* that loads take, residents' not counted */
-    int64_t copied_bytes;   /* likewise */
-    int64_t resident_bytes; /* of all resident loads */
+    double gap_percent;       /* how far the time lies above the lower bound: the bound of its own
+                                 plan where the profile judges itself, else the judge's; 0 where the
+                                 bound is 0 */
+    int max_batch, min_batch; /* the largest and the smallest batch of all steps */
+    double latency_us;        /* the longest wait of a sample, by the judge's times */
+    double plan_us;           /* wall-clock time of the planning; one solve for all budgets is
+                                 divided among them */
+    int64_t least_bytes;      /* the least budget at which this planner is feasible; INT64_MAX: no
+                                 budget is, because of the bound on the latency */
+    double least_latency_us;  /* where least_bytes is INT64_MAX: the least bound on the latency that
+                                 the planner keeps in some budget; else 0 */
+    /* The next three are 0 unless weights are included; they are of the whole request, by the
+     * judge's times. */
+    double copy_us;         /* time that the loads of streamed weights take */
+    int64_t copied_bytes;   /* bytes of these loads */
+    int64_t resident_bytes; /* bytes of the weights that stay resident */
 };
 
-/* What intervals come from. */
+/* What the 95% intervals are computed from. */
 enum vbs_intervals {
-    VBS_INTERVALS_NONE,    /* times are taken as exact: modelled, or without low_us, high_us */
-    VBS_INTERVALS_ROWS,    /* the 95% interval of each row's median, as a CSV has it */
+    VBS_INTERVALS_NONE, /* there are none: the times are modelled, or rows lack low_us, high_us */
+    VBS_INTERVALS_ROWS, /* the 95% interval of each row's median, as a CSV file has it */
     VBS_INTERVALS_SAMPLES, /* the samples of the rows */
 };
 
+/* A comparison of planners over budgets. It owns all that it points to, except the planners, and is
+ * freed by vbs_compare_free. Threads: immutable, may be shared. */
 struct vbs_compare {
-    int64_t profile_id; /* 0: not from the store; vbs_compare_run leaves it to the caller */
-    int64_t judge_id;   /* likewise, of the profile that judged */
+    int64_t profile_id; /* number in the store, set by the caller; vbs_compare_run leaves it 0 */
+    int64_t judge_id;   /* the same of the profile that judged */
     const char *model;
-    int64_t request;
+    int64_t request; /* samples */
     enum vbs_io io;
-    double latency_bound_us; /* of the problem, 0: none */
+    double latency_bound_us; /* the problem's bound on the latency; 0: none */
     enum vbs_weights weights;
-    struct vbs_link copy; /* of the problem; weights excluded: {0} */
+    struct vbs_link copy; /* the problem's link; {0} where weights are excluded */
     int64_t weight_bytes; /* of all layers of the profile planned on, whatever the packing */
-    /* The profile planned on and the one that judged; self_judged when both hold the same rows. */
+    /* The profile that was planned on and the one that judged, with the hashes of their contents.
+     * self_judged is true where both have the same rows. */
     struct vbs_provenance provenance, judge;
-    char hash[VBS_PROFILE_HASH_SIZE], judge_hash[VBS_PROFILE_HASH_SIZE]; /* of their contents */
+    char hash[VBS_PROFILE_HASH_SIZE], judge_hash[VBS_PROFILE_HASH_SIZE];
     bool self_judged;
     enum vbs_intervals intervals;
     int n_budgets, n_planners;
     const int64_t *budgets; /* ascending */
-    /* [n_budgets] lower bound of the whole request, the best that a plan has; HUGE_VAL: none. */
+    /* [n_budgets] the highest proven lower bound of the time of the whole request; HUGE_VAL: no
+     * plan gives one. */
     const double *bound_us;
     const struct vbs_planner *const *planners;
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
 };
 
-/* True of fbs, fbs-best and greedy-vbs, which VBS and COMP measure their planners against, and of
- * mmcnn and vdnn. */
+/* True of the planners that others are measured against: fbs, fbs-best, greedy-vbs, mmcnn and
+ * vdnn. */
 bool vbs_compare_is_baseline(const struct vbs_planner *planner);
 
-/* True where planner can plan with the weights there: one that transfers only with them included.
- */
+/* True where the planner can plan with weights excluded or included, as `weights` says. A planner
+ * that streams weights plans only with weights included. */
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
 
-/* True of the planners of a comparison that names none: all that can; with weights included fbs,
- * fbs-best and dp-vbs+ (all weights resident), mmcnn, vdnn and joint. */
+/* True of the planners of a comparison that names no planners. With weights excluded these are all
+ * planners that vbs_compare_can allows; with weights included fbs, fbs-best and dp-vbs+ (with all
+ * weights resident), mmcnn, vdnn and joint. */
 bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights);
 
-/* How to compare; {0} gives the defaults. */
+/* How to compare; members that are 0 or null give the defaults. All that it points to is borrowed
+ * during the call. Threads: only read, may be shared unless its samples or progress may not. */
 struct vbs_compare_options {
     size_t struct_size; /* sizeof(struct vbs_compare_options) */
-    /* By whose times schedules are judged; null: the problem's profile. A second, independent one
-     * tells how much of a gain is choosing among noisy numbers. */
+    /* The profile by whose times schedules are judged; null: the problem's profile. A second,
+     * independent profile shows how much of a gain comes from choosing among noisy numbers. */
     const struct vbs_profile *judge;
-    /* Samples of the judge (of the problem's profile without one); null: none are kept. */
+    /* The samples of the profile that judges; null: there are none. */
     const struct vbs_sample_source *samples;
-    const struct vbs_byte_range *budgets;      /* null: the default ones, see below */
+    const struct vbs_byte_range *budgets;      /* null: the default budgets of vbs_compare_run */
     const struct vbs_planner *const *planners; /* null: those of vbs_compare_is_default */
     int n_planners;
-    double time_limit_s; /* of optimal, per budget; 0: VBS_COMPARE_TIME_LIMIT_S */
+    double time_limit_s; /* of planner optimal at each budget; 0: VBS_COMPARE_TIME_LIMIT_S */
     struct vbs_progress progress;
 };
 
 #define VBS_COMPARE_TIME_LIMIT_S 1
 
 /*
- * Runs planners over budgets (without options or null: the default ones of both, which then share
- * the solvers and cost little). Schedules are planned on the problem's profile and judged by replay
- * on the judge, with its copies from the problem's source where it has them; bounds and gaps are
- * the judge's too. Gains need the plans of fbs and fbs-best and make them when planners has them
- * not; those over mmcnn and vdnn are told where planners has these.
+ * Runs planners over budgets. `options` may be null. Where both planners and budgets are the
+ * default ones, the search for budgets and the comparison share their solvers. Schedules are
+ * planned on the problem's profile and judged by replay on the judge's profile; copies take the
+ * judge's time from the problem's source where the judge has that source. Lower bounds and gaps are
+ * the judge's too. Gains over fbs and fbs-best are always computed, whether or not these planners
+ * are among those compared; gains over mmcnn and vdnn only where these are.
  *
- * Default budgets: those of vbs_compare_default_budgets; with weights included about 25 round ones
- * in even ratios, from the least that any of the planners needs (to a hundredth of its unit) to
- * twice the weights.
+ * The default budgets are those of vbs_compare_default_budgets. With weights included they are
+ * about 25 round budgets in even ratios, from the least that any of the planners needs (to a
+ * hundredth of its unit) to twice the weights.
  *
- * Intervals show the noise of the judge's times, plans being what they are: in each of 999 draws
- * every row's median is drawn anew from its samples (or from its own interval), the same for all
- * schedules that run the row, and both clocks run anew where weights are copied (in the times of
- * the link, which are taken as exact); the 95% interval goes from the 25th smallest to the 25th
- * largest gain. The same judge gives the same intervals to the byte, whatever else is compared. Two
- * things are not in them. What differs from one run of the measurement to the next on the same
- * machine: of gains on nine pairs of profiles 81% (by network 40 to 100%) lie in the interval that
- * the other run gives, where noise within a run alone would leave 83% (experiments/noise). And
- * where the profile judges itself, luck: planners chose the times that came out low, by which those
- * gains are 0.4 points too high on average. A second profile as judge tells.
+ * Intervals show the noise of the judge's times while the plans stay as they are. In each of 999
+ * draws the median of every row is drawn anew from its samples (or from its own interval), and is
+ * the same for all schedules that use the row. Where weights are copied, the clocks of computing
+ * and of copying run anew with these times; the times of the link are taken as exact. The 95%
+ * interval goes from the 25th smallest to the 25th largest gain. The same judge gives the same
+ * intervals to the byte, whatever else is compared.
  *
- * VBS_USAGE: no planner, an empty range or more than VBS_MAX_BUDGETS, what vbs_solver_new refuses.
- * VBS_INVALID: judge is of another network, or lacks an algorithm or a batch that a plan uses, or
- * the samples are not its own. VBS_INFEASIBLE: default budgets are asked for and no budget helps,
- * because of the latency. VBS_OVER_BUDGET: a schedule breaks its budget or latency in the replay,
- * an error of the planner unless judge counts other workspaces; a latency only counts where the
- * profile judges itself. VBS_INTERRUPTED, VBS_NO_MEMORY, errors of samples.
+ * The intervals leave out two effects. The first is what differs from one run of the measurement to
+ * the next on the same machine: on nine pairs of profiles, 81% of the gains (40 to 100% by network)
+ * lie in the interval that the other run gives, where noise within one run alone would leave 83%
+ * (experiments/noise). The second is chance where the profile judges itself: planners choose the
+ * times that came out low, so that these gains are 0.4 points too high on average. A second profile
+ * as judge removes the second effect.
+ *
+ * VBS_USAGE: there is no planner, the range is empty or has more than VBS_MAX_BUDGETS budgets, or
+ * vbs_solver_new refuses the problem. VBS_INVALID: the judge is of another network, lacks an
+ * algorithm or a batch that a plan uses, or the samples are not its own. VBS_INFEASIBLE: default
+ * budgets are requested, and because of the bound on the latency no budget is feasible.
+ * VBS_OVER_BUDGET: a schedule breaks its budget or its latency in the replay, which is an error of
+ * the planner unless the judge counts other workspaces; the latency is checked only where the
+ * profile judges itself. VBS_INTERRUPTED, VBS_NO_MEMORY, and errors of the samples.
  */
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                 const struct vbs_compare_options *options,
                                 struct vbs_compare **compare) VBS_MUST_CHECK;
 void vbs_compare_free(struct vbs_compare *compare);
 
-/* A range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...) from the least
- * that any planner needs to the least with which the fastest plan is reached, or one within a
- * thousandth of it. optimal has no say, for its answers depend on how far it gets in its time.
- * Plans some ten times with every other planner. Errors as vbs_compare_run; VBS_USAGE too with
- * weights included, whose default budgets are no range. */
+/* Finds a range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...), from
+ * the least that any planner needs to the least with which the fastest plan, or one within a
+ * thousandth of it, is reached. Planner optimal is left out, because its results depend on how far
+ * it gets in its time limit. Every other planner plans about ten times. Errors are those of
+ * vbs_compare_run, and VBS_USAGE with weights included, whose default budgets are no range. */
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                             struct vbs_byte_range *budgets) VBS_MUST_CHECK;
 
 /*
- * Forms of the same result; each gives a text to be freed, ending with a newline. Only
- * VBS_NO_MEMORY can happen.
+ * Each of these functions writes comparisons as a text that ends with a newline and that the caller
+ * frees with free(). The only error is VBS_NO_MEMORY.
  *
- * The table is for people: lines of at most `columns` characters (0: of 100; less than 40 counts as
- * 40), control characters of names made visible; colour adds ANSI sequences. JSON is always an
- * object, with all comparisons in its array "profiles"; where there is one only, its keys also
- * stand beside that array. CSV has the same fields, the outer ones repeated in each line. Numbers
- * there are exact; what is not known is null or empty, and so are all results of an infeasible row.
+ * The table is for people. Its lines have at most `columns` characters (0 stands for 100, and
+ * numbers below 40 for 40); control characters in names are made visible; `colour` adds ANSI
+ * sequences. JSON is always one object with all comparisons in its array "profiles"; the keys of a
+ * single comparison also stand beside that array. CSV has the same fields, and repeats the outer
+ * ones in each line. Numbers in JSON and CSV are exact. A number that is not known is null or
+ * empty, and so are all results of an infeasible row.
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   int columns, bool colour, char **text) VBS_MUST_CHECK;
@@ -183,39 +201,43 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                                 int n_compares, char **text) VBS_MUST_CHECK;
 
 /*
- * Throughput against memory, one panel per comparison: every planner and the limit by the lower
- * bound; with weights included over a logarithmic axis on which the size of all weights is marked.
- * As .svg, .png or .pdf by the ending of path, written whole or not at all. Drawn by gnuplot
- * in a private folder under $TMPDIR; no name reaches a command line or a command.
+ * Draws throughput against memory, with one panel for each comparison, one curve for each planner,
+ * and the limit that the lower bound sets. With weights included the axis of memory is logarithmic,
+ * and the size of all weights is marked on it. The ending of `path` (.svg, .png or .pdf) chooses
+ * the format; the file is written whole or not at all. gnuplot draws it in a private folder under
+ * $TMPDIR; no name of a model or a file becomes part of a command.
  *
- * VBS_USAGE: another ending. VBS_INFEASIBLE: nothing fits anywhere, the detail names the least
- * budget. VBS_UNSUPPORTED: no gnuplot. VBS_LIBRARY: gnuplot failed, with its reason. VBS_IO,
- * VBS_INTERRUPTED, VBS_NO_MEMORY.
+ * VBS_USAGE: the path has another ending. VBS_INFEASIBLE: no planner is feasible at any budget; the
+ * detail names the least budget. VBS_UNSUPPORTED: gnuplot is not installed. VBS_LIBRARY: gnuplot
+ * failed; the detail has its reason. VBS_IO, VBS_INTERRUPTED, VBS_NO_MEMORY.
  */
 enum vbs_status vbs_compare_plot(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, const char *path) VBS_MUST_CHECK;
 
 /*
- * A replay over time: one lane for computing, coloured by layer, with weights included another for
- * copying, and what the budget holds meanwhile. Every step is a box of its own with its layer's
- * name and batch where they have room; where boxes are too many to see, a picture is cut into
- * slices of time, each with the layer that takes most of it and with the most memory that is held
- * in it. Needs the trace. Forms and errors as vbs_compare_plot; VBS_USAGE also without a trace,
- * VBS_UNSUPPORTED where nothing takes time.
+ * Draws a replay over time: one lane for computing, coloured by layer, with weights included
+ * another lane for copying, and below them the memory in use. Every step is a box of its own, with
+ * the name of its layer and its batch where they have space. Where there are too many boxes to be
+ * seen, the picture is cut into slices of time, each of which shows the layer that takes most of it
+ * and the most memory in use during it. The replay must have its trace. Formats and errors are
+ * those of vbs_compare_plot; VBS_USAGE also where there is no trace, VBS_UNSUPPORTED where no step
+ * takes time.
  */
 enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule,
                                 const struct vbs_replay *replay, const char *path) VBS_MUST_CHECK;
 
 /*
- * A run of a schedule beside its replay, both with their traces: as CSV, one row per step
- * (step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us; "-":
- * standard output; loads and drops have no batch), and as a picture: the lanes of the replay, below
- * them those of the run over the same axis, and what the budget held while it ran. What passes
- * between two steps, up to a thousandth of the run, is drawn as part of the next.
+ * These two functions show a run of a schedule beside its replay; both must have their traces.
  *
- * VBS_USAGE: one of them has no trace. VBS_INVALID: their numbers of steps differ. Otherwise as
- * vbs_replay_write_csv and vbs_replay_plot.
+ * vbs_executed_write_csv writes one row for each step (step,op,layer,name,batch,part,parts,
+ * planned_start_us,planned_end_us,start_us,end_us); loads and evictions have no batch, and the path
+ * "-" is standard output. vbs_executed_plot draws the lanes of the replay, below them those of the
+ * run over the same axis, and the memory in use during the run. A gap between two steps of at most
+ * a thousandth of the run is drawn as part of the second step.
+ *
+ * VBS_USAGE: the replay or the run has no trace. VBS_INVALID: their numbers of steps differ. Other
+ * errors are those of vbs_replay_write_csv and vbs_replay_plot.
  */
 enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                        const struct vbs_schedule *schedule,

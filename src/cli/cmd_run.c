@@ -154,7 +154,7 @@ static enum vbs_status write_timeline(struct run_job *job)
 /* What stands alone on standard output keeps the table away. */
 static enum vbs_status report_run(struct run_job *job)
 {
-    enum vbs_status status = run_give_data(job);
+    enum vbs_status status = run_write_outputs(job);
 
     if (status == VBS_OK)
         status = write_timeline(job);

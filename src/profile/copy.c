@@ -152,7 +152,7 @@ struct points {
     double unit_bytes, unit_us;
 };
 
-static void take_points(const struct vbs_copy *copy, struct points *points)
+static void normalise_rows(const struct vbs_copy *copy, struct points *points)
 {
     points->unit_bytes = (double)copy->rows[copy->n_rows - 1].bytes;
     points->unit_us = 0;
@@ -176,7 +176,7 @@ static void fit(struct vbs_copy *copy)
                                    .bytes_per_us = (double)last->bytes / last->time_us};
     if (n == 1)
         return;
-    take_points(copy, &p);
+    normalise_rows(copy, &p);
     gsl_fit_wlinear(p.bytes, 1, p.weight, 1, p.time, 1, n, &latency, &slope, &c00, &c01, &c11,
                     &chi2);
     if (!(latency >= 0 && is_rate(p.unit_bytes / (slope * p.unit_us)))) {

@@ -175,8 +175,8 @@ static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, c
     return status;
 }
 
-static enum vbs_status give_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
-                                const char *tag)
+static enum vbs_status insert_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
+                                  const char *tag)
 {
     bool complete;
     enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
@@ -196,10 +196,10 @@ enum vbs_status vbs_store_tag(struct vbs_ctx *ctx, struct vbs_store *store, int6
 {
     enum vbs_status status = vbs_sql_begin_write(ctx, store);
 
-    return status == VBS_OK ? vbs_sql_end(ctx, store, give_tag(ctx, store, id, tag)) : status;
+    return status == VBS_OK ? vbs_sql_end(ctx, store, insert_tag(ctx, store, id, tag)) : status;
 }
 
-static enum vbs_status take_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
+static enum vbs_status delete_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
 {
     enum vbs_status status = vbs_sql_run(ctx, store, "DELETE FROM tag WHERE tag = ?", "t", tag);
 
@@ -213,7 +213,7 @@ enum vbs_status vbs_store_untag(struct vbs_ctx *ctx, struct vbs_store *store, co
 {
     enum vbs_status status = vbs_sql_begin_write(ctx, store);
 
-    return status == VBS_OK ? vbs_sql_end(ctx, store, take_tag(ctx, store, tag)) : status;
+    return status == VBS_OK ? vbs_sql_end(ctx, store, delete_tag(ctx, store, tag)) : status;
 }
 
 enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag,

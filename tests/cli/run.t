@@ -182,6 +182,15 @@ report $? "what is predicted is what plan says"
 succeeds "a schedule is run" 'planner dp-vbs+' 1 --model mine.net --schedule plan.json --check
 grep -q '  check    outputs \(are\|differ from\) those of one sample at a time' out
 report $? "and its outputs compared"
+sed 's/^# device: .*/# device: another machine/' mine.csv >moved.csv
+"$VBSLAB" plan moved.csv --planner dp-vbs+ --memory 1MiB --request 5 --json moved.json >/dev/null 2>&1
+run run 1 --model mine.net --schedule moved.json
+[ $code -eq 0 ] && grep -q 'run: warning: the schedule was planned from another profile: [0-9a-f]\{32\}, onednn on another machine' err
+report $? "and one that was planned from another profile is said to be"
+sed 's/"algorithm": "[^"]*"/"algorithm": "abacus"/' moved.json >wrong.json
+declines "also where the profile has no such row" 1 \
+    "no row with algorithm 'abacus'; the schedule was planned from another profile: " \
+    1 --model mine.net --schedule wrong.json
 "$VBSLAB" --quiet run 1 --model mine.net --schedule - --json <plan.json >out 2>err
 code=$?
 [ $code -eq 0 ] && [ "$(member out request)" = 5 ]

@@ -138,7 +138,7 @@ void run_free_outputs(const struct run_job *job, float **outputs)
     free(outputs);
 }
 
-enum vbs_status run_take_data(struct run_job *job)
+enum vbs_status run_read_input(struct run_job *job)
 {
     const char *path = cli_value(job->cli, job->values, "input");
     enum vbs_status status = run_name_files(job);
@@ -173,7 +173,7 @@ static void warn_of(struct run_job *job, int output)
              name_of(job->outputs[output][bad]));
 }
 
-enum vbs_status run_give_data(struct run_job *job)
+enum vbs_status run_write_outputs(struct run_job *job)
 {
     enum vbs_status status = VBS_OK;
 

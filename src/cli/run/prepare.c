@@ -135,7 +135,7 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
     if (status == VBS_OK)
         cli_warn_origin(job->cli, job->profile, job->schedule);
     if (status == VBS_OK)
-        status = run_take_data(job);
+        status = run_read_input(job);
     if (status == VBS_OK)
         status = make_executor(job);
     return status == VBS_INFEASIBLE ? refuse_placement(job) : status;
@@ -171,7 +171,7 @@ static enum vbs_status set_up(struct run_job *job, struct planning *p)
         status = cli_read_solver_options(job->cli, job->values, p->planner, &options);
     job->request = p->problem.request;
     if (status == VBS_OK && !job->outputs)
-        status = run_take_data(job);
+        status = run_read_input(job);
     options.progress = cli_progress(job->cli);
     if (status == VBS_OK)
         status = vbs_solver_new(&job->cli->ctx, p->planner, &p->problem, &options, &p->solver);

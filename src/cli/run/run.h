@@ -103,14 +103,14 @@ enum vbs_status run_measure_within(struct run_job *job) VBS_MUST_CHECK;
 
 /* --- data.c --- */
 
-/* The input of --input, checked, and room for the outputs. */
-enum vbs_status run_take_data(struct run_job *job) VBS_MUST_CHECK;
+/* Reads and checks the file of --input, and allocates the outputs. */
+enum vbs_status run_read_input(struct run_job *job) VBS_MUST_CHECK;
 float **run_new_outputs(const struct run_job *job); /* null: out of memory */
 void run_free_outputs(const struct run_job *job, float **outputs);
 int64_t run_output_values(const struct run_job *job, int output);
 
-/* Warns of outputs that are not finite; writes --output. */
-enum vbs_status run_give_data(struct run_job *job) VBS_MUST_CHECK;
+/* Warns of outputs that are not finite, and writes the files of --output. */
+enum vbs_status run_write_outputs(struct run_job *job) VBS_MUST_CHECK;
 
 /* Shape of all samples of the request, of 1 + VBS_MAX_DIMS dimensions at most; returns how many.
  * Samples that are whole inputs of batch 1 are joined to one larger batch. */

@@ -95,7 +95,7 @@ static enum vbs_status warm_up(struct run_job *job, double *run_s)
 }
 
 /* As many as were asked for, and as long. */
-static enum vbs_status run_all(struct run_job *job, struct reports *reports)
+static enum vbs_status run_repeatedly(struct run_job *job, struct reports *reports)
 {
     struct vbs_progress progress = cli_progress(job->cli);
     double run_s = 0, start_s, elapsed_s = 0;
@@ -186,7 +186,7 @@ enum vbs_status run_measure(struct run_job *job)
 
     free(job->times.steps);
     job->times.steps = NULL;
-    status = run_all(job, &reports);
+    status = run_repeatedly(job, &reports);
     if (status == VBS_OK) {
         times_us = calloc((size_t)reports.n, sizeof *times_us);
         status = times_us ? VBS_OK : vbs_no_memory(&job->cli->ctx);

@@ -63,7 +63,7 @@ static int64_t n_preemptions(const struct measuring *m)
 
 /* ---- Times ---- */
 
-static enum vbs_status keep_time(struct measuring *m, int kernel, double time_us)
+static enum vbs_status record_time(struct measuring *m, int kernel, double time_us)
 {
     enum vbs_status status;
 
@@ -89,7 +89,7 @@ static enum vbs_status close_stretch(struct measuring *m)
             runs->n_rejected++;
             m->report.n_rejected++;
         } else {
-            status = keep_time(m, held->kernel, held->time_us);
+            status = record_time(m, held->kernel, held->time_us);
         }
     }
     vbs_stretch_close(&m->stretch);
@@ -311,7 +311,7 @@ static enum vbs_status run_modelled(struct measuring *m)
             return interrupted(m);
         status = run_kernel(m, kernel, &time_us);
         if (status == VBS_OK)
-            status = keep_time(m, kernel, time_us);
+            status = record_time(m, kernel, time_us);
         if (status != VBS_OK)
             return status;
         if (progress->report)

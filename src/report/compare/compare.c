@@ -157,7 +157,7 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
                                    const struct vbs_planner *planner, struct vbs_row_column rows)
 {
     struct vbs_opened opened;
-    enum vbs_status status = vbs_solvers_take(ctx, question->solvers, planner, &opened);
+    enum vbs_status status = vbs_solvers_hand_over(ctx, question->solvers, planner, &opened);
     double share_us = opened.open_us / question->n_budgets, least_latency_us = 0;
 
     if (status == VBS_OK)

@@ -100,8 +100,8 @@ enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solver
     return status;
 }
 
-enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                 const struct vbs_planner *planner, struct vbs_opened *taken)
+enum vbs_status vbs_solvers_hand_over(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                      const struct vbs_planner *planner, struct vbs_opened *taken)
 {
     *taken = (struct vbs_opened){0};
     for (int i = 0; i < solvers->n; i++) {

@@ -45,11 +45,12 @@ void vbs_solvers_clear(struct vbs_solvers *solvers);
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  bool timed_too) VBS_MUST_CHECK;
 
-/* Gives away the solver of planner, opened now unless it was: a comparison takes one planner after
- * the other, so that their memory does not add up. Free it with vbs_solver_free. */
-enum vbs_status vbs_solvers_take(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
-                                 const struct vbs_planner *planner,
-                                 struct vbs_opened *taken) VBS_MUST_CHECK;
+/* Hands the solver of a planner over to the caller, who frees it with vbs_solver_free; opens it
+ * first unless it was open. A comparison works with one planner after the other, so that the
+ * memory of their solvers does not add up. */
+enum vbs_status vbs_solvers_hand_over(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
+                                      const struct vbs_planner *planner,
+                                      struct vbs_opened *taken) VBS_MUST_CHECK;
 
 /* The least bound on the latency that solver keeps in some budget, where it keeps its own in none;
  * else 0. Errors as vbs_solver_explain. */
