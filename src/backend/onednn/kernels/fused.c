@@ -2,9 +2,9 @@
  * Operators that work value by value, and what is done in place behind a layer: where oneDNN has
  * them, by one or more of its operations; the rest by functions of one float.
  */
-#include "backend/onednn/operators/operators.h"
-
+#include "backend/onednn/kernels/fused.h"
 #include "backend/onednn/kernels/nest.h"
+
 #include "base/fail.h"
 
 #include <math.h>

@@ -2,7 +2,8 @@
  */
 #include "backend/onednn/kernels/implementations.h"
 
-#include "backend/onednn/operators/operators.h"
+#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/weights.h"
 
 #include "base/fail.h"
 #include "base/grow.h"

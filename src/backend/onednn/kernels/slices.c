@@ -10,7 +10,8 @@
  */
 #include "backend/onednn/kernels/slices.h"
 
-#include "backend/onednn/operators/operators.h"
+#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/weights.h"
 
 #include "base/fail.h"
 
