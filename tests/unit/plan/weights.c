@@ -333,6 +333,13 @@ static bool large_request(struct limit *limit)
     return holds;
 }
 
+/* All weights are resident then, and nothing but dp-vbs+ itself is as fast at every budget. */
+static bool large_without_copies(struct limit *limit)
+{
+    limit->problem.copy.bytes_per_us = 0;
+    return large_request(limit);
+}
+
 /* Room for everything: what dp-vbs+ does without counting weights. */
 static bool without_limit(struct limit *limit)
 {
@@ -464,6 +471,8 @@ int main(int argc, char **argv)
                "where no layer has weights joint is dp-vbs+ that counts none");
     test_limit(large_request, true, (n + 3) / 4, seed + 9,
                "a large request is never slower with joint than with dp-vbs+");
+    test_limit(large_without_copies, true, (n + 1) / 2, seed + 10,
+               "  nor where nothing can be copied");
     test_limit(single_samples, true, n, seed + 6,
                "one sample is never slower with joint than with mmcnn or vdnn");
     return done_testing();
