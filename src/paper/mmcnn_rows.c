@@ -1,7 +1,8 @@
 /*
- * Algorithm 1 of mmCNN in whole numbers. A part is the fraction maps_bytes / map_parts; quotients
+ * Algorithm 1 of mmCNN in whole numbers. A slice is the fraction maps_bytes / map_parts; quotients
  * are compared and rounded up by products of 128 bits, so that a budget at a breakpoint falls on
- * the side on which the definition has it. Maps and weights are below 2^40, parts below 2^63.
+ * the side on which the definition has it. Maps and weights are below 2^40, numbers of slices below
+ * 2^63.
  */
 #include "base/fail.h"
 #include "vbslab/mmcnn.h"
@@ -53,17 +54,17 @@ static bool is_weighted(const struct vbs_mmcnn_row *row)
 static void add_row(struct vbs_mmcnn_table *table, const char *name, enum vbs_op op, int layer,
                     int64_t maps_bytes)
 {
-    int64_t parts = maps_bytes / table->limit_bytes + (maps_bytes % table->limit_bytes != 0);
+    int64_t n_slices = maps_bytes / table->limit_bytes + (maps_bytes % table->limit_bytes != 0);
 
-    if (parts < 1)
-        parts = 1;
+    if (n_slices < 1)
+        n_slices = 1;
     table->rows[table->n_rows++] = (struct vbs_mmcnn_row){
         .name = name,
         .op = op,
         .layer = layer,
-        .self_number = parts,
+        .self_number = n_slices,
         .maps_bytes = maps_bytes,
-        .map_parts = parts,
+        .map_parts = n_slices,
         .weight_parts = 1,
     };
 }
@@ -85,13 +86,13 @@ static void add_rows(struct vbs_mmcnn_table *table, const struct vbs_network *ne
 
 /* ---- Segments ---- */
 
-/* Whether a's part of its maps is larger than b's. */
+/* Whether a's slice of its maps is larger than b's. */
 static bool larger_part(const struct vbs_mmcnn_row *a, const struct vbs_mmcnn_row *b)
 {
     return (wide)a->maps_bytes * (wide)b->map_parts > (wide)b->maps_bytes * (wide)a->map_parts;
 }
 
-/* What the limit leaves beside row's part, times map_parts; parts are at most the limit. */
+/* What the limit leaves beside row's slice, times map_parts; slices are at most the limit. */
 static wide free_scaled(const struct vbs_mmcnn_table *table, const struct vbs_mmcnn_row *row)
 {
     return (wide)table->limit_bytes * (wide)row->map_parts - (wide)row->maps_bytes;
@@ -104,31 +105,31 @@ static int64_t most(int64_t a, int64_t b)
 
 /* Line (6): weights are prefetched while the head runs. */
 static void prefetch(struct vbs_mmcnn_row *head, struct vbs_mmcnn_row *conv, int64_t weight_bytes,
-                     int64_t parts)
+                     int64_t n_slices)
 {
-    head->conv_number = parts;
+    head->conv_number = n_slices;
     head->weight_bytes = weight_bytes;
-    head->weight_parts = parts;
-    conv->self_number = most(conv->map_parts, parts);
+    head->weight_parts = n_slices;
+    conv->self_number = most(conv->map_parts, n_slices);
 }
 
-/* Line (9): the conv brings its own weights in, part by part. */
+/* Line (9): the conv brings its own weights in, slice by slice. */
 static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_table *table,
                                    struct vbs_mmcnn_row *conv, int64_t weight_bytes)
 {
-    wide room, parts;
+    wide free_bytes, n_slices;
 
     if (free_scaled(table, conv) == 0)
         conv->map_parts++;
-    room = free_scaled(table, conv);
-    parts = ((wide)weight_bytes * (wide)conv->map_parts + room - 1) / room;
-    if (parts > INT64_MAX)
+    free_bytes = free_scaled(table, conv);
+    n_slices = ((wide)weight_bytes * (wide)conv->map_parts + free_bytes - 1) / free_bytes;
+    if (n_slices > INT64_MAX)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "layer '%.100s' falls into more parts than can be counted; a larger limit "
                         "would help",
                         conv->name);
     conv->weight_bytes = weight_bytes;
-    conv->weight_parts = (int64_t)parts;
+    conv->weight_parts = (int64_t)n_slices;
     conv->self_number = most(conv->map_parts, conv->weight_parts);
     return VBS_OK;
 }
@@ -138,17 +139,17 @@ static enum vbs_status plan_segment(struct vbs_ctx *ctx, const struct vbs_mmcnn_
                                     int head, int conv, int64_t weight_bytes)
 {
     const struct vbs_mmcnn_row *largest = &table->rows[head];
-    wide room, needed;
+    wide free_bytes, needed;
 
     for (int i = head + 1; i <= conv; i++)
         if (larger_part(&table->rows[i], largest))
             largest = &table->rows[i];
-    room = free_scaled(table, largest);
+    free_bytes = free_scaled(table, largest);
     needed = (wide)weight_bytes * (wide)largest->map_parts;
-    if (room == 0 || needed > VBS_MMCNN_MAX_PARTS * room)
+    if (free_bytes == 0 || needed > VBS_MMCNN_MAX_PARTS * free_bytes)
         return divide_self(ctx, table, &table->rows[conv], weight_bytes);
     prefetch(&table->rows[head], &table->rows[conv], weight_bytes,
-             (int64_t)((needed + room - 1) / room));
+             (int64_t)((needed + free_bytes - 1) / free_bytes));
     return VBS_OK;
 }
 

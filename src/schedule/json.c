@@ -577,7 +577,7 @@ static enum vbs_status read_steps(struct schedule_reader *reader, const json_t *
 
 #define SHOWN_SIZE 128
 
-/* A long path would leave no room for the reason: its end, in buffer. */
+/* Copies the end of a long path to buffer, so that the reason fits into the message too. */
 static const char *end_of(const char *source, char *buffer)
 {
     size_t length = strlen(source);

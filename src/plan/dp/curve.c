@@ -46,7 +46,7 @@ void vbs_envelope_clear(struct vbs_envelope *envelope)
     *envelope = (struct vbs_envelope){0};
 }
 
-/* Gives the buffer room for need points. */
+/* Grows the buffer to at least need points. */
 static enum vbs_status reserve(struct vbs_ctx *ctx, struct vbs_points_buffer *buffer, int64_t need)
 {
     int64_t capacity = buffer->capacity ? buffer->capacity : 64;
@@ -157,7 +157,7 @@ static bool is_hopeless(const struct vbs_points_buffer *best, const struct sum *
     return sum->at_best >= 0 && best->ticks[sum->at_best] <= sum->fastest;
 }
 
-/* Puts the sum at bytes, where both parts are feasible. */
+/* Puts the sum at bytes, where both curves are feasible. */
 static void put(const struct vbs_points_buffer *best, struct sum *sum, int64_t bytes)
 {
     const struct vbs_curve *b = sum->second.curve;

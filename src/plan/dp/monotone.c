@@ -203,7 +203,7 @@ static enum vbs_status solve_rest(struct monotone *work, int left)
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &work->rest[left]);
 }
 
-/* The line and room for the curves. */
+/* Makes the line and allocates the curves. */
 static enum vbs_status prepare(struct monotone *work)
 {
     size_t n = (size_t)work->task->n_layers, n_batches = (size_t)work->task->n_batches;

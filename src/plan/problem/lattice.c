@@ -100,7 +100,8 @@ static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int la
     return VBS_OK;
 }
 
-/* The least of what the parts have done, and how many have done no more. */
+/* Finds the fewest samples that a slice has done, and the number of slices that have done no more.
+ */
 static int scan_slices(struct vbs_division *division)
 {
     int least = division->done[0];
@@ -114,7 +115,7 @@ static int scan_slices(struct vbs_division *division)
     return least;
 }
 
-/* All parts of layer have come as far as batch further samples. */
+/* All slices of layer have done batch further samples. */
 static void advance(struct vbs_walk *walk, int layer, int batch)
 {
     const struct vbs_task *task = walk->task;

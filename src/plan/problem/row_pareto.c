@@ -14,7 +14,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* Weights included: what a step on row has of its weights beside its scratch, at least. A divisible
- * row may run channel by channel, one that was measured in parts by these. */
+ * row may run channel by channel, one that was measured in slices by these. */
 static int64_t least_weights(const struct vbs_task *task, int layer,
                              const struct vbs_profile_row *row)
 {
