@@ -19,8 +19,9 @@
  * not depend on batches: program, libraries, kernels, parameters that runs are not given (biases,
  * and with weights excluded all packed weights).
  *
- * Threads: an executor is used by one thread at a time; profile, schedule and network are only read
- * and may be shared.
+ * Threads: an executor is used by one thread at a time, and its placement and session with it.
+ * Options, reports and placements that are filled in belong to the caller. Profile, schedule and
+ * network are only read and may be shared.
  */
 #ifndef VBSLAB_EXEC_H
 #define VBSLAB_EXEC_H
@@ -52,7 +53,7 @@ struct vbs_exec_options {
     struct vbs_progress progress; /* of preparing: kernels, placement, the weight file */
 };
 
-/* What the offset allocation gave. */
+/* The result of the offset allocation. */
 struct vbs_exec_placement {
     int64_t live_bytes;   /* peak of what is live, as the replay counts it */
     int64_t load_bytes;   /* the same with buffers as they must be: aligned, in rigid groups */
@@ -61,8 +62,8 @@ struct vbs_exec_placement {
     /* Copies of samples to another place, where they would be in the way of others; in the run's
      * time, of which they take a tenth at most (at 5 GB/s). 0: none needed. */
     int64_t n_moves, moved_bytes;
-    int64_t n_delayed; /* loads that begin later than the schedule says, because what they would
-                          take early could not be placed; no step waits for them by the profile */
+    int64_t n_delayed; /* loads that begin later than in the schedule, because their buffers could
+                          not be placed so early; by the profile's times no step waits for them */
     double place_s;
 };
 

@@ -11,7 +11,8 @@
  *
  * The load, the largest sum of living rectangles over all steps, is a lower bound of the height.
  *
- * Threads: a problem is only read and may be shared; calls keep nothing between them.
+ * Threads: problems, results and parsed CSV files (struct vbs_place_csv) are only read by the calls
+ * and may be shared; the calls keep nothing between them.
  */
 #ifndef VBSLAB_PLACE_H
 #define VBSLAB_PLACE_H
@@ -43,7 +44,7 @@ struct vbs_place_item {
     /* Its rectangles; those of one item may touch but not overlap in time and space. They need not
      * be sorted. None: the item takes no bytes. */
     int64_t first_rect, n_rects;
-    int64_t alignment; /* its offset is a multiple of this; 0 is as 1. a power of two */
+    int64_t alignment; /* the offset is a multiple of this power of two; 0 counts as 1 */
     bool fixed;        /* must lie at fixed_offset */
     int64_t fixed_offset;
 };
@@ -132,7 +133,7 @@ void vbs_place_free(struct vbs_place_result *result);
  *   alignment  (may be missing) its offset is a multiple of this power of two; empty: any
  *   gaps       (may be missing) "A-B C-D@L:U": through the steps [A, B) it takes no bytes, through
  *              [C, D) only its bytes [L, U); separated by spaces, apart from each other
- *   hint       (may be missing) an offset that some wish for, or -1; kept, of no effect
+ *   hint       (may be missing) a preferred offset, or -1; kept in the output, without effect
  *   offset     (may be missing) where it is fixed; empty where it is not
  */
 struct vbs_place_csv;

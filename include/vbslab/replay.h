@@ -68,11 +68,10 @@ struct vbs_replay {
  * none of that name, what the schedule says itself.
  *
  * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
- * profile, or the end is not reached; weights are not there when they are read, are loaded twice,
- * evicted without being there, are not as large as the profile says, or what was resident is not
- * there at the end; a layer that cannot be divided runs in slices; the detail names step and
- * layer. *replay is freed by
- * vbs_replay_free. O(steps x inputs x readers of those).
+ * profile, or the end is not reached; weights are not in memory when they are read, are loaded
+ * twice, are evicted without being in memory, are not as large as the profile says, or resident
+ * weights are not in memory at the end; a layer that cannot be divided runs in slices; the detail
+ * names step and layer. *replay is freed by vbs_replay_free. O(steps x inputs x readers of those).
  */
 enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, int64_t memory_bytes,
@@ -80,8 +79,9 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
 void vbs_replay_free(struct vbs_replay *replay);
 
 /*
- * One step as it ran, for programs that need more of it than struct vbs_replay_step: what it runs,
- * which samples and weights it touches, and which load it waits for. Valid during the call only.
+ * One step as it ran, for programs that need more of it than struct vbs_replay_step: which row it
+ * runs, which samples and weights it touches, and which load it waits for. Valid during the call
+ * of the observer only, in the thread that replays.
  */
 struct vbs_replay_event {
     int64_t index;                        /* of the step, from 0 */

@@ -1,6 +1,6 @@
 /*
  * The arena: one mapping of exactly the budget between two guard pages, or one block of a device's
- * memory; and what the system says of memory. Internal to the room.
+ * memory; and the sizes of memory that the system reports. Internal to the room.
  */
 #ifndef VBS_EXEC_ARENA_H
 #define VBS_EXEC_ARENA_H
@@ -18,9 +18,9 @@ struct vbs_exec_arena {
 };
 
 /*
- * Nothing of it is touched yet. Huge pages are wished for. flush: the last byte stands before the
- * guard page, up to 63 bytes for an alignment of 64; else the first byte stands behind the other
- * one, aligned to 2 MiB. VBS_NO_MEMORY.
+ * Maps an arena on the host, none of whose pages is touched yet, and advises the system to use huge
+ * pages. flush: the arena ends at the upper guard page, but for at most 63 bytes that align it to
+ * 64; else it begins behind the lower guard page, aligned to 2 MiB. VBS_NO_MEMORY.
  */
 enum vbs_status vbs_exec_arena_map(struct vbs_ctx *ctx, struct vbs_exec_arena *arena, int64_t bytes,
                                    bool flush) VBS_MUST_CHECK;
@@ -29,13 +29,15 @@ enum vbs_status vbs_exec_arena_obtain(struct vbs_ctx *ctx, struct vbs_exec_arena
                                       struct vbs_session *session, int64_t bytes) VBS_MUST_CHECK;
 void vbs_exec_arena_unmap(struct vbs_exec_arena *arena);
 
-/* Bytes of its pages that are in memory; of a device, all. */
+/* Bytes of the arena's pages that are resident; on a device all bytes of the arena. */
 int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena);
 
-/* Resident memory of the process, now or (peak) the most since it was last reset; -1: not told. */
+/* Resident memory of the process: now, or with peak the most since the peak was last reset. -1: the
+ * system does not tell. */
 int64_t vbs_exec_resident_bytes(bool peak);
 
-/* What the heap has obtained from the system, used or free, less mappings of single allocations. */
+/* Bytes that the heap has obtained from the system, used or free, without mappings of single
+ * allocations. */
 int64_t vbs_exec_heap_bytes(void);
 
 /* False: the system does not let the peak be reset. */

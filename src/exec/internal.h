@@ -1,4 +1,4 @@
-/* What an executor is. Internal to the room. */
+/* The executor. Internal to the room. */
 #ifndef VBS_EXEC_INTERNAL_H
 #define VBS_EXEC_INTERNAL_H
 

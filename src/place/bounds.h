@@ -1,12 +1,13 @@
 /*
- * What is known of offsets below a target: bounds, and what follows from them. Internal to the
- * room.
+ * Bounds of the offsets of a placement below a target height, and constraint propagation over them.
+ * Internal to the room.
  *
- * Every item has a least and a most offset, every pair of items that share a step an interval for
- * its distance, offset(i) - offset(j), which is not to lie inside the pair's holes. Distances move
- * offsets, offsets close holes, and a section fails when some of its rectangles need more than
- * there is between the least of their begins and the most of their ends. When the least offsets of
- * all items leave no distance in a hole, they are a placement.
+ * Every item has a least and a most offset. Every pair of items that share a step has an interval
+ * for its distance, offset(i) - offset(j), and holes, open intervals in which the distance must not
+ * lie. Bounds of distances tighten bounds of offsets, and bounds of offsets decide on which side of
+ * a hole a distance is. A section is contradicted when some of its rectangles need more bytes than
+ * lie between the least of their begins and the most of their ends. The least offsets of all items
+ * are a placement when they leave no distance in a hole.
  */
 #ifndef VBS_PLACE_BOUNDS_H
 #define VBS_PLACE_BOUNDS_H
@@ -26,7 +27,7 @@ struct bounds_change {
     int64_t *at, before;
 };
 
-/* A moment to go back to. */
+/* A state to which vbs_bounds_undo returns. */
 struct bounds_mark {
     size_t n_changes;
     int n_open;
@@ -61,16 +62,18 @@ struct place_bounds *vbs_bounds_new(struct place_search *search,
                                     const struct place_component *component);
 void vbs_bounds_free(struct place_bounds *bounds);
 
-/* Nothing is known but that all ends at target at most. False: some item alone is too high. */
+/* Sets the bounds that follow from the target alone: no item ends above it. False: some item is
+ * higher than the target. */
 bool vbs_bounds_reset(struct place_bounds *bounds, int64_t target);
 
-/* All that follows. False: contradiction; or, to be looked at, a limit or memory. */
+/* Propagates the bounds until nothing changes. False: they contradict each other, or the search
+ * gave up (vbs_bounds_gave_up tells). */
 bool vbs_bounds_propagate(struct place_bounds *bounds);
 
 struct bounds_mark vbs_bounds_mark(const struct place_bounds *bounds);
 void vbs_bounds_undo(struct place_bounds *bounds, struct bounds_mark mark);
 
-/* Puts a pair's distance above or below a hole; false: memory. */
+/* Decides that a pair's distance lies above, or below, a hole. False: memory is out. */
 bool vbs_bounds_decide(struct place_bounds *bounds, struct bounds_pair *pair,
                        const struct place_arc *hole, bool above);
 

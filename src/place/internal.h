@@ -1,12 +1,12 @@
 /*
- * What the files of the offset allocation share. Internal to the room.
+ * The types and functions that the files of the offset allocation share. Internal to the room.
  *
- * A problem is put into a form that the searches need: bytes in units of their greatest common
+ * A problem is first rewritten for the searches: bytes in units of their greatest common
  * divisor, steps as places in the list of all steps at which something begins or ends, items that
  * take no bytes left out, the others in the order of their begin. Two items that share a step
  * forbid each other's distances: offset(i) - offset(j) must not lie inside certain open intervals,
- * one or more for each such pair (several where rigid groups can reach into each other). That is
- * all that the searches know of rectangles, but for the sums of sections.
+ * one or more for each such pair (several where rigid groups can reach into each other). The
+ * searches know nothing else of rectangles but the sums of sections.
  */
 #ifndef VBS_PLACE_INTERNAL_H
 #define VBS_PLACE_INTERNAL_H
@@ -33,7 +33,7 @@ struct place_item {
     double area;    /* sum of its rectangles */
 };
 
-/* In an item's order of rectangles, the problem's. */
+/* A rectangle of an item; the rectangles of an item keep the order of the problem. */
 struct place_rect {
     int lower, upper;
     int64_t offset, size;
@@ -91,7 +91,7 @@ void vbs_place_clear(struct place_search *search);
 /* Fills the arcs, from items and rectangles. */
 enum vbs_status vbs_place_pairs(struct place_search *search) VBS_MUST_CHECK;
 
-/* What messages call an item of the problem; text has PLACE_NAME bytes. */
+/* The name of an item of the problem in messages; text has PLACE_NAME bytes. */
 #define PLACE_NAME 64
 const char *vbs_place_name(const struct vbs_place_problem *problem, int64_t item, char *text);
 
@@ -102,7 +102,8 @@ struct place_member {
     int64_t offset, size;
 };
 
-/* Steps at which much lives: at each other step only a part of what lives at one of these. */
+/* Sections: steps whose sets of live items are maximal. At each other step a subset of the items of
+ * some section lives. */
 struct place_sections {
     int n;
     int64_t *first; /* [n + 1], of members */
@@ -126,8 +127,8 @@ bool vbs_place_step(struct place_search *search, int64_t n_steps);
 /* A number below n, which is above 0. */
 uint64_t vbs_place_random(struct place_search *search, uint64_t n);
 
-/* Takes offsets as the best of the component; they are no higher than height, which is lower than
- * before. */
+/* Records offsets as the best of the component. They end at height at most, which is lower than the
+ * height so far. */
 void vbs_place_record(struct place_component *component, const int64_t *offsets, int64_t height,
                       enum vbs_place_method method);
 

@@ -1,10 +1,11 @@
 /*
- * Blocks of packed weights in the arena: which bytes are there when, and which keep their
- * distances.
+ * Blocks of packed weights in the arena: when each byte is in memory, and which blocks keep their
+ * distances. Internal to the room.
  *
- * A load brings a block of a layer's packed weights; evicts take any slices of it away. Blocks that
- * one step reads keep the distance that they have in the packed weights, so they are one item of
- * the offset allocation, and so are those that must be back, where resident ones were, at the end.
+ * A load brings a block of a layer's packed weights, and evicts take any slices of it away. Blocks
+ * that one step reads keep the distances that they have in the packed weights, so they are one item
+ * of the offset allocation. Resident weights that are evicted and loaded again during the run are
+ * one item too, because they must lie at the end of the run where they lay at its begin.
  */
 #ifndef VBS_EXEC_LAYOUT_BLOCKS_H
 #define VBS_EXEC_LAYOUT_BLOCKS_H
@@ -15,8 +16,8 @@
 struct vbs_exec_block {
     int load;         /* number of the load that brought them */
     int packed;       /* of vbs_exec_checked */
-    bool is_resident; /* there before the run begins */
-    int waits;        /* loads that are not resident which have ended when the bytes are there */
+    bool is_resident; /* in memory before the run begins */
+    int waits; /* so many loads that are not resident have ended once the bytes are in memory */
     int64_t birth, death;
     int64_t from, to;
 };

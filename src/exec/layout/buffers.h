@@ -1,12 +1,14 @@
 /*
- * Buffers: everything that a schedule makes live, as items to be placed. Internal to the room.
+ * Buffers: all data that a schedule keeps in memory, as items of an offset allocation. Internal to
+ * the room.
  *
- * Items are groups of samples, blocks of weights, and what belongs to single
- * steps: scratch, the network's input where it waits outside (a copy for each step that reads it)
- * and final outputs that leave at once.
+ * Items are rigid groups of samples, blocks of weights, and the buffers of single steps: scratch, a
+ * copy of the network's input for each step that reads it where the input is kept outside the
+ * arena, and final outputs that are copied out of the arena right after the step.
  *
- * Alignment: scratch and weights 64 bytes (weights more where loads shall be direct); groups and
- * other samples the largest power of two up to 64 that divides a sample.
+ * Scratch and weights are aligned to 64 bytes, and weights to more where loads bypass the page
+ * cache. Groups and other samples are aligned to the largest power of two up to 64 that divides the
+ * size of a sample.
  */
 #ifndef VBS_EXEC_LAYOUT_BUFFERS_H
 #define VBS_EXEC_LAYOUT_BUFFERS_H
@@ -15,7 +17,7 @@
 #include "exec/layout/blocks.h"
 #include "vbslab/place.h"
 
-/* Items of one step; -1: it has none. */
+/* Numbers of the items that belong to one step; -1: the step has none of that kind. */
 struct vbs_exec_own {
     int ws, in, out;
 };
@@ -25,20 +27,22 @@ struct vbs_exec_buffers {
     int64_t max_items, max_rects;
     struct vbs_place_item *items; /* [max_items] */
     struct vbs_place_rect *rects; /* [max_rects] */
-    int first_block_item;         /* items of groups come before */
+    int first_block_item;         /* the items before are those of groups */
     struct vbs_exec_own *own;     /* [n_steps] */
     int first_block_rect;         /* from here on one for each of vbs_exec_blocks */
     int n_block_rects;
 };
 
-/* Start with {0}; clear it whatever comes out; may be made anew for other blocks. Item i is group i
- * for as many as there are. Linear. VBS_USAGE: too many. */
+/* Start with {0}, and clear the struct whatever comes out. It may be made again for other blocks.
+ * Items 0..n_groups - 1 are the groups in their order. Linear in groups, steps and blocks.
+ * VBS_USAGE: there are too many buffers. */
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
                                       const struct vbs_exec_groups *groups,
                                       const struct vbs_exec_blocks *blocks) VBS_MUST_CHECK;
 void vbs_exec_buffers_clear(struct vbs_exec_buffers *buffers);
 
-/* True when a layer's output is in the arena only while a step writes it, at a place of its own. */
+/* True when a layer's output is in the arena only during the steps that write it, in a buffer of
+ * its own. */
 bool vbs_exec_output_leaves(const struct vbs_exec_groups *groups, int layer);
 
 #endif

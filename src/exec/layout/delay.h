@@ -1,14 +1,16 @@
-/* How much later than the schedule says loads can begin. Internal to the room. */
+/* The latest steps before which loads can begin without making a step wait. Internal to the room.
+ */
 #ifndef VBS_EXEC_LAYOUT_DELAY_H
 #define VBS_EXEC_LAYOUT_DELAY_H
 
 #include "exec/check/check.h"
 
 /*
- * Planners let loads begin as early as memory allows, often long before they are needed; memory
- * that waits for so long is hard to place. Here every load begins as late as it can without a step
- * waiting for it that did not wait before, by the schedule's own two clocks, if copies took slack
- * times as long as they should; never before its place in the list, and in the order of the list.
+ * Planners let loads begin as early as memory allows, often long before a step reads the weights;
+ * buffers that live for so long are hard to place. This function lets every load begin as late as
+ * it can while no step waits for it that did not wait before, by the schedule's own two clocks and
+ * with copies that take slack times as long as predicted. No load begins before its position in the
+ * list of steps, and loads keep their order.
  *
  * begins[load] (all loads in their order, residents too, which stay where they are): the step of
  * the list before which it begins. blocks are those without delays. slack <= 0: no delays. O(steps

@@ -1,27 +1,28 @@
 /*
- * Stacks: samples that must lie one after the other. Internal to the room.
+ * Rigid groups: samples that must lie one after the other. Internal to the room.
  *
- * Tensors that stay in the arena between steps have their samples on a line. A layer in place that
- * is the last reader of its first input writes onto that input's line, so that a line can have
- * several tensors, which take relocations at each of its places. Two neighbours on a line are
- * linked when some step writes or reads both at once; a group is a run of linked places.
+ * A tensor that stays in the arena between steps has its samples at the places of a line. A layer
+ * in place that is the last reader of its first input writes onto the line of that input, so that
+ * several tensors can use the places of one line in turn. Two neighbouring places are linked when
+ * some step reads or writes both at once. A group is a longest run of linked places.
  *
- * Time goes in slots: step i (from 0) is slot 2 i + 1, moves before it and what transfers do are in
- * slot 2 i, all ends with slot 2 n_steps + 1.
+ * Time is divided into slots. Step i, counted from 0, is slot 2 i + 1. Moves of buffers before the
+ * step, and the effects of transfers, are in slot 2 i. The last slot is 2 n_steps + 1.
  */
 #ifndef VBS_EXEC_LAYOUT_GROUPS_H
 #define VBS_EXEC_LAYOUT_GROUPS_H
 
 #include "exec/check/check.h"
 
-/* Of a place of a line: slots birth..death - 1. Births are odd or 0, deaths even. */
+/* A place of a line holds a live sample in slots birth..death - 1. Births are odd or 0, deaths are
+ * even. */
 struct vbs_exec_lifetime {
     int birth, death;
 };
 
 struct vbs_exec_line {
     int64_t sample_bytes;
-    unsigned char *is_linked;        /* [request]: to the place before */
+    unsigned char *is_linked;        /* [request]: the place is linked to the one before */
     struct vbs_exec_lifetime *lives; /* [request] */
     int *group_of;                   /* [request] */
 };

@@ -1,4 +1,5 @@
-/* From a noted schedule to offsets within an arena. Internal to the room. */
+/* From a checked schedule to the offsets of its buffers within an arena. Internal to the room; the
+ * header of this folder for all others. */
 #ifndef VBS_EXEC_LAYOUT_LAYOUT_H
 #define VBS_EXEC_LAYOUT_LAYOUT_H
 

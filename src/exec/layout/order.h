@@ -1,4 +1,5 @@
-/* In which order shifts of memory can move. Internal to the room. */
+/* Finds an order of copies that moves blocks of memory without overwriting one another. Internal to
+ * the room. */
 #ifndef VBS_EXEC_LAYOUT_ORDER_H
 #define VBS_EXEC_LAYOUT_ORDER_H
 
@@ -8,10 +9,10 @@
 #include <stdint.h>
 
 struct vbs_exec_shift {
-    int64_t from, to, bytes; /* from == to: it stays */
+    int64_t from, to, bytes; /* from == to: the block stays */
 };
 
-/* A copy; what it reads and what it writes may overlap. */
+/* A copy, whose source and destination may overlap. */
 struct vbs_exec_move {
     int64_t from, to, bytes;
     /* vbs_exec_order leaves these to its caller: */

@@ -1,4 +1,4 @@
-/* Where items lie, and from when on. Internal to the room, which reaches it by layout.h. */
+/* The addresses of items over time. Internal to the room, which reaches this header by layout.h. */
 #ifndef VBS_EXEC_LAYOUT_RELOCATIONS_H
 #define VBS_EXEC_LAYOUT_RELOCATIONS_H
 

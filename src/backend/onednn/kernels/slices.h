@@ -7,20 +7,20 @@
 
 /* ---- descriptors.c ---- */
 
-/* A convolution or, of a deconv, its transpose. */
+/* The descriptor of a convolution or, for a deconv, of its transpose. */
 union od_conv_desc {
     dnnl_convolution_desc_t forward;
     dnnl_deconvolution_desc_t transposed;
 };
 
-/* One between tensors as described, with the layer's own window and bias; algorithm as of a
- * convolution. */
+/* Makes the descriptor of b's layer between tensors as described, with the layer's own window and
+ * bias. algorithm: that of a convolution. */
 enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
                              const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *weights,
                              const dnnl_memory_desc_t *dst,
                              union od_conv_desc *desc) VBS_MUST_CHECK;
 
-/* Likewise an inner product, of b's batch and of all rows. */
+/* Makes the descriptor of an inner product of b's batch over all rows. */
 enum vbs_status od_fc_desc(struct od_build *b, const dnnl_memory_desc_t *weights,
                            dnnl_inner_product_desc_t *desc) VBS_MUST_CHECK;
 
@@ -35,8 +35,8 @@ struct od_sliceable {
     bool stored;                  /* md counts padded channels */
 };
 
-/* Whether it can read slices of the whole's weights, so that the layer runs in any number of
- * slices. *ws_bytes: what they need at most. */
+/* Finds whether the implementation can read slices of the whole layer's packed weights, so that the
+ * layer runs in any number of slices. *ws_bytes: the most scratch that a slice needs. */
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
                              bool *divides, int64_t *ws_bytes) VBS_MUST_CHECK;
 
