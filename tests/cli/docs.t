@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the documents say of the program is true: links lead somewhere, commands and options exist,
-# columns and keys of all files are described. VBSLAB: the program; BUILD: the folder of the tests.
+# columns and keys of all files are described. Files that comments name are there. VBSLAB: the
+# program; BUILD: the folder of the tests.
 . "$(dirname "$0")/lib.sh"
 
 documents="README.md CONTRIBUTING.md ARCHITECTURE.md CHANGELOG.md models/README.md docs/*.md"
@@ -67,6 +68,66 @@ printf '`src/cli/cmd_NAME.c` `src/none.c` `tests/cli` `a/b`\n' >bad/names.md
 missing_files bad/names.md >out
 [ "$(cat out)" = src/none.c ]
 report $? "a file that is not there is found"
+
+# comments FILE...: file:line:name for each source file or script that their comments name.
+comments()
+{
+    awk '
+        FNR == 1 { inside = 0; is_c = FILENAME ~ /\.[ch]$/ }
+        is_c {
+            text = ""
+            for (line = $0; line != ""; ) {
+                if (inside) {
+                    end = index(line, "*/")
+                    text = text " " (end ? substr(line, 1, end - 1) : line)
+                    line = end ? substr(line, end + 2) : ""
+                    inside = !end
+                } else {
+                    begin = index(line, "/*")
+                    line = begin ? substr(line, begin + 2) : ""
+                    inside = begin > 0
+                }
+            }
+        }
+        !is_c { text = match($0, /(^|[ \t])#/) ? substr($0, RSTART + RLENGTH) : "" }
+        !is_c && text ~ /^include/ { next } # of a program in a script
+        {
+            while (match(text, /[A-Za-z0-9_.\/-]*[A-Za-z0-9_]\.(c|h|sh|t|awk)/)) {
+                name = substr(text, RSTART, RLENGTH)
+                text = substr(text, RSTART + RLENGTH)
+                sub(/^(\.*\/)+/, "", name)
+                if (text !~ /^[A-Za-z0-9_(]/)
+                    print FILENAME ":" FNR ":" name
+            }
+        }' "$@"
+}
+
+# unknown_names FOLDER: the names in comments of a project that no file of it has, nor a path of one
+# ends in. Capitals stand for anything; omp.h belongs to the compiler.
+unknown_names()
+{
+    (cd "$1" && find src include tests tools experiments Makefile -name '*.[cht]' -o -name '*.sh' \
+        -o -name '*.awk' -o -name Makefile) >paths
+    # shellcheck disable=SC2046 # names of files
+    (cd "$1" && comments $(grep -v ^experiments "$dir/paths")) | awk -F: '
+        FILENAME == "paths" {
+            for (path = $0; path != ""; path = sub(/^[^\/]*\//, "", path) ? path : "")
+                known[path] = 1
+            next
+        }
+        $3 ~ /[A-Z]/ || $3 in known || $3 == "omp.h" { next }
+        { print }' paths -
+}
+
+unknown_names "$ROOT" >out
+[ ! -s out ]
+report $? "all files that comments name are there"
+(mkdir -p project/src/room && cd project && mkdir include tests tools experiments)
+printf '/* there.c, room/there.c, SUB/cmd_NAME.c\n * src/moved/there.c x */ int a; /* gone.h. */\n' >project/src/room/there.c
+printf '\043 gone.sh, ../../src/room/there.c\nx: y.c \043 see there.c\n\043include "a.h"\n' >project/Makefile
+unknown_names project | sort >out
+[ "$(tr '\n' ' ' <out)" = "Makefile:1:gone.sh src/room/there.c:2:gone.h src/room/there.c:2:src/moved/there.c " ]
+report $? "a file that a comment names and that is not there is found"
 
 # --- commands ---
 
