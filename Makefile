@@ -292,7 +292,7 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 # Tests of all rooms that take a second or two.
 FAST = unit/base unit/model/model unit/model/onnx unit/model/corpus unit/profile/profile unit/store/store \
        unit/schedule unit/place/place unit/paper unit/plan/plan unit/plan/curve unit/plan/stream \
-       unit/replay unit/exec/layout unit/report/report cli/bad_input cli/hostile
+       unit/replay unit/exec/weights_file unit/report/report cli/bad_input cli/hostile
 sanitize: ##: fast tests of all rooms under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SANITIZER_OPTIONS) $(call sanitized,sanitize,address$(comma)undefined,check T="$(or $(T),$(FAST))")
 
