@@ -198,7 +198,9 @@ $(BUILD)/generated/onnx.pb-c.o: WARN = -w
 $(filter $(BUILD)/src/model/onnx/%,$(LIB_OBJ)): $(BUILD)/generated/onnx.pb-c.h
 
 # A test is linked anew when it changes, or an object that the linker took for it: link.d lists them.
-LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter $(CLI_OBJ) $(BUILD)/tests/%.o,$^) $(BUILD)/tests/thin.a \
+# It may also list objects of sources that are gone, which are not linked.
+TESTS_OBJ = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*/*.c tests/*/*/*.c))
+LINK_TEST = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,--trace -o $@ $(filter $(CLI_OBJ) $(TESTS_OBJ),$^) $(BUILD)/tests/thin.a \
             $(BUILD)/thin.a $(1) $(LIBS) > $@.trace && \
             awk -v t="$@" '/^$(subst /,\/,$(BUILD))\/.*\.o$$/ { print t ": " $$0 "\n" $$0 ":" }' $@.trace \
             > $@.link.d && rm $@.trace
@@ -362,5 +364,5 @@ clean: ##: removes everything that was made, the store excepted
 
 # Only of sources that are there: what depends on one that is gone is made anew.
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) \
-         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/*/*.c tests/*/*/*.c)) \
+         $(TESTS_OBJ:.o=.d) \
          $(TEST_BIN:=.link.d) $(BENCHES:=.link.d) $(BUILD)/tests/vbslab-gpu.link.d

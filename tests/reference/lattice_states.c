@@ -31,8 +31,7 @@ bool lattice_states_open(struct lattice_states *states, const struct vbs_problem
     states->problem = *problem;
     if (vbs_task_init(NULL, &states->task, problem) != VBS_OK)
         return false;
-    if (vbs_order_ideals_list(NULL, &states->task, &states->ideals, &listed) != VBS_OK ||
-        !listed) {
+    if (vbs_order_ideals_list(NULL, &states->task, &states->ideals, &listed) != VBS_OK || !listed) {
         vbs_task_clear(&states->task);
         return false;
     }
