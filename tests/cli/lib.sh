@@ -35,7 +35,7 @@ report()
     else
         n_failed=$((n_failed + 1))
         echo "not ok $n - $2"
-        { echo "exit code $code"; cat out err; } 2>/dev/null | head -20 | sed 's/^/# /'
+        { echo "exit code $code"; cat out err; } 2>/dev/null | head -20 | sed 's/^/# /' >&2
     fi
 }
 

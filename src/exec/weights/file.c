@@ -54,7 +54,8 @@ struct filing {
     char *target; /* the path with its symbolic links followed; null: no path */
     struct vbs_text key;
     int64_t first_bytes, file_bytes; /* where the packed weights begin, and end */
-    char *buffer; /* as large as the largest packed weights, or a chunk of a file */
+    int64_t largest_bytes; /* of the packed weights of one layer, in whole sectors */
+    char *buffer;
     int64_t buffer_bytes;
 };
 
@@ -85,28 +86,37 @@ static enum vbs_status lay_out(struct filing *f, const struct vbs_network *netwo
     if (!f->file->offsets)
         return vbs_no_memory(f->ctx);
     f->first_bytes = at = round_up((int64_t)sizeof(struct file_header) + (int64_t)f->key.length);
-    f->buffer_bytes = VBS_EXEC_BOUNCE;
+    f->largest_bytes = VBS_EXEC_SECTOR;
     for (int m = 0; m < checked->n_packed; m++) {
         int64_t bytes = checked->packed[m].packed_bytes;
 
         f->file->offsets[m] = at;
         if (bytes > INT64_MAX / 4 || !vbs_add(at, round_up(bytes), &at) || at > INT64_MAX / 2)
             return vbs_fail(f->ctx, VBS_USAGE, "packed weights have more bytes than a file can");
-        f->buffer_bytes = round_up(bytes) > f->buffer_bytes ? round_up(bytes) : f->buffer_bytes;
+        f->largest_bytes = round_up(bytes) > f->largest_bytes ? round_up(bytes) : f->largest_bytes;
     }
     f->file_bytes = at;
     return VBS_OK;
 }
 
-/* Of its own mapping, so that all of it goes back to the system. */
-static enum vbs_status map_buffer(struct filing *f)
+static void unmap_buffer(struct filing *f)
 {
-    void *map = mmap(NULL, (size_t)f->buffer_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (f->buffer)
+        munmap(f->buffer, (size_t)f->buffer_bytes);
+    f->buffer = NULL;
+}
 
+/* In place of the buffer before; a mapping, so that all of it goes back to the system. */
+static enum vbs_status map_buffer(struct filing *f, int64_t bytes)
+{
+    void *map;
+
+    unmap_buffer(f);
+    map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         return vbs_no_memory(f->ctx);
     f->buffer = map;
+    f->buffer_bytes = bytes;
     return VBS_OK;
 }
 
@@ -499,7 +509,9 @@ static enum vbs_status write_file(struct filing *f)
 
     if (status != VBS_OK)
         return status;
-    status = write_packed(f, fd);
+    status = map_buffer(f, f->largest_bytes);
+    if (status == VBS_OK)
+        status = write_packed(f, fd);
     if (status == VBS_OK && f->target)
         status = replace_target(f, fd, &name);
     if (name)
@@ -552,16 +564,15 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
         status = vbs_fail(ctx, VBS_IO, "cannot follow the symbolic links of '%s'", options->path);
     else
         status = lay_out(&f, network);
-    if (status == VBS_OK)
-        status = map_buffer(&f);
+    if (status == VBS_OK) /* for a chunk of a file, or its key */
+        status = map_buffer(&f, f.first_bytes > VBS_EXEC_BOUNCE ? f.first_bytes : VBS_EXEC_BOUNCE);
     if (status == VBS_OK && options->path)
         status = reuse(&f);
     if (status == VBS_OK && file->fd < 0)
         status = write_file(&f);
     if (status == VBS_OK)
         try_direct(&f);
-    if (f.buffer)
-        munmap(f.buffer, (size_t)f.buffer_bytes);
+    unmap_buffer(&f);
     vbs_text_clear(&f.key);
     free(f.target);
     return status;
