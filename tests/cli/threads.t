@@ -32,4 +32,27 @@ refuses "also where the environment says so" 2 "4096 threads are more than" tiny
 unset OMP_NUM_THREADS
 measures "unless that is allowed" 5 --threads 5 --oversubscribe
 
+# The limit bounds the numbers of threads that the user has not given; only one that is given is refused.
+if [ "$(nproc)" -ge 2 ]; then
+    COMMAND=measure
+    run tiny.net --batches 1 --time-limit 0.1 --no-copies --threads 2
+    profile=$(cat out)
+    COMMAND=run
+    export OMP_THREAD_LIMIT=1
+    run "$profile" --model tiny.net --memory 1MiB
+    [ $code -eq 0 ] && grep -q ', 1 thread$' out &&
+        grep -q 'was measured with 2 threads, this run has 1' err
+    report $? "a run has the limit's threads where the profile has more, and says so"
+    export OMP_NUM_THREADS=2
+    run "$profile" --model tiny.net --memory 1MiB
+    [ $code -eq 0 ] && grep -q ', 1 thread$' out
+    report $? "also where the environment wishes for more"
+    unset OMP_NUM_THREADS
+    refuses "a run refuses more threads than the limit where they are given" 1 "compute with 1" \
+        "$profile" --model tiny.net --memory 1MiB --threads 2
+    unset OMP_THREAD_LIMIT
+else
+    skip "a run within OpenMP's limit" "there is one processor"
+fi
+
 finish

@@ -11,6 +11,7 @@
 
 /* From libgomp; declared here because only gcc brings omp.h. */
 extern int omp_get_num_procs(void);
+extern int omp_get_thread_limit(void);
 
 /* Set to the number of threads in the program started anew, so that it is not started again. */
 #define PINNED "VBSLAB_PINNED"
@@ -103,6 +104,13 @@ enum vbs_status cli_check_threads(struct cli *cli, int threads)
                     n, most, most == 1 ? "" : "s");
 }
 
+int cli_limit_threads(int threads)
+{
+    int limit = omp_get_thread_limit();
+
+    return threads < limit ? threads : limit;
+}
+
 bool cli_pin_threads(struct cli *cli, int *threads)
 {
     int pinned = threads_in(PINNED);
@@ -116,9 +124,9 @@ bool cli_pin_threads(struct cli *cli, int *threads)
     if (getenv("OMP_PROC_BIND"))
         return *threads == 0;
     if (*threads == 0)
-        *threads = threads_in("OMP_NUM_THREADS");
+        *threads = cli_limit_threads(threads_in("OMP_NUM_THREADS"));
     if (*threads == 0)
-        *threads = usable_processors();
+        *threads = cli_limit_threads(usable_processors());
     start_anew(cli, *threads);
     if (!vbs_cancelled(&cli->ctx))
         cli_warn(cli, "threads are not bound to cores, times may vary: %s", strerror(errno));

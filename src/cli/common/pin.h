@@ -13,6 +13,10 @@
  */
 bool cli_pin_threads(struct cli *cli, int *threads);
 
+/* The number, or the limit of OpenMP (OMP_THREAD_LIMIT) where that is less: for numbers that the
+ * user has not given, because a session refuses one above the limit. */
+int cli_limit_threads(int threads);
+
 /* VBS_USAGE where more threads would compute than there are processors for this process; threads 0:
  * as many as OMP_NUM_THREADS says. */
 enum vbs_status cli_check_threads(struct cli *cli, int threads) VBS_MUST_CHECK;

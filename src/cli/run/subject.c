@@ -124,7 +124,7 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
 
 /* ---- Threads ---- */
 
-/* As many as the profile was measured with, where this machine has them. */
+/* As many as the profile was measured with, where this machine has them and OpenMP allows them. */
 static enum vbs_status choose_threads(struct run_job *job)
 {
     const char *threads = cli_value(job->cli, job->values, "threads");
@@ -134,7 +134,7 @@ static enum vbs_status choose_threads(struct run_job *job)
     if (threads)
         status = vbs_parse_int(&job->cli->ctx, "--threads", threads, 1, 4096, &n);
     else if (job->profile && job->profile->provenance.threads <= sysconf(_SC_NPROCESSORS_ONLN))
-        n = job->profile->provenance.threads;
+        n = cli_limit_threads(job->profile->provenance.threads);
     job->threads = (int)n;
     return status;
 }
