@@ -67,6 +67,11 @@ struct vbs_solver_options {
     uint64_t seed;
     /* Reported from vbs_solver_new on, as long as the solver lives. */
     struct vbs_progress progress;
+    /* The content hash of the profile (vbs_profile_hash), which the schedules name as their
+     * provenance; it is copied. Null: the schedules name the device and the library, but no hash.
+     * The caller computes it, because this can take longer than a plan. VBS_USAGE: its length is
+     * not that of a hash. */
+    const char *profile_hash;
 };
 
 #define VBS_TIME_LIMIT_S 60

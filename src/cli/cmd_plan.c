@@ -12,6 +12,7 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
+    char hash[VBS_PROFILE_HASH_SIZE];
     enum vbs_status status = cli_read_solver_options(cli, values, planner, &options);
 
     if (status == VBS_OK && options.table_bytes > memory_bytes)
@@ -19,6 +20,8 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
                           cli_value(cli, values, "table"), cli_value(cli, values, "memory"));
     options.most_bytes = memory_bytes;
     options.progress = cli_progress(cli);
+    vbs_profile_hash(problem->profile, hash);
+    options.profile_hash = hash;
     if (status == VBS_OK)
         status = vbs_solver_new(&cli->ctx, planner, problem, &options, &solver);
     if (status == VBS_OK)

@@ -21,8 +21,8 @@ struct vbs_solver {
     const struct vbs_planner *planner;
     struct vbs_task task;
     void *self;
-    char profile_hash[VBS_PROFILE_HASH_SIZE]; /* "": not computed yet */
-    const char **layer_names;                 /* in the arena of the task; null: not made yet */
+    char profile_hash[VBS_PROFILE_HASH_SIZE]; /* of the options; "": not given */
+    const char **layer_names;                 /* in the arena of the task */
 };
 
 static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_planner *planner,
@@ -43,6 +43,9 @@ static enum vbs_status check_options(struct vbs_ctx *ctx, const struct vbs_plann
     if (!(options->time_limit_s >= 0))
         return vbs_fail(ctx, VBS_USAGE, "a time limit of %g s is out of range",
                         options->time_limit_s);
+    if (options->profile_hash && strlen(options->profile_hash) != VBS_PROFILE_HASH_SIZE - 1)
+        return vbs_fail(ctx, VBS_USAGE, "the hash of the profile has %zu characters, not %d",
+                        strlen(options->profile_hash), VBS_PROFILE_HASH_SIZE - 1);
     return VBS_OK;
 }
 
@@ -133,6 +136,25 @@ static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solv
     return VBS_OK;
 }
 
+/* Fills in what all schedules of the solver say of the profile. */
+static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *solver)
+{
+    const struct vbs_profile *profile = solver->task.profile;
+    struct vbs_solver_options *options = &solver->task.options;
+    const char **names =
+        vbs_arena_alloc(&solver->task.arena, (size_t)profile->n_layers + 1, sizeof *names);
+
+    if (!names)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= profile->n_layers; k++)
+        names[k] = profile->layers[k].name;
+    solver->layer_names = names;
+    if (options->profile_hash)
+        memcpy(solver->profile_hash, options->profile_hash, VBS_PROFILE_HASH_SIZE);
+    options->profile_hash = NULL; /* the caller's text need not outlive vbs_solver_new */
+    return VBS_OK;
+}
+
 enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                const struct vbs_problem *problem,
                                const struct vbs_solver_options *options, struct vbs_solver **solver)
@@ -159,7 +181,9 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
             (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
             made->task.options.most_bytes = 0;
         choose_planner(made, planner);
-        status = check_most(ctx, made);
+        status = describe_profile(ctx, made);
+        if (status == VBS_OK)
+            status = check_most(ctx, made);
         if (status == VBS_OK)
             status = made->planner->open(ctx, &made->task, &made->self);
         if (status != VBS_OK)
@@ -269,24 +293,6 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     return status;
 }
 
-/* Fills in once what all schedules of the solver say of the profile. */
-static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *solver)
-{
-    const struct vbs_profile *profile = solver->task.profile;
-    const char **names;
-
-    if (solver->layer_names)
-        return VBS_OK;
-    names = vbs_arena_alloc(&solver->task.arena, (size_t)profile->n_layers + 1, sizeof *names);
-    if (!names)
-        return vbs_no_memory(ctx);
-    for (int k = 1; k <= profile->n_layers; k++)
-        names[k] = profile->layers[k].name;
-    vbs_profile_hash(profile, solver->profile_hash);
-    solver->layer_names = names;
-    return VBS_OK;
-}
-
 /* Judges what the planner gave back, and makes it a schedule. */
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
                               const struct vbs_draft *draft, struct vbs_schedule **schedule)
@@ -305,7 +311,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         .predicted = {.reserved_bytes = draft->reserved_bytes},
         .solver = {.peak_bytes = (int64_t)vbs_solver_peak_bytes(solver),
                    .interrupted = draft->interrupted},
-        .provenance = {.profile = solver->profile_hash,
+        .provenance = {.profile = solver->profile_hash[0] ? solver->profile_hash : NULL,
                        .device = profile->provenance.device,
                        .library = profile->provenance.library,
                        .backend = profile->provenance.backend,
@@ -313,6 +319,7 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
                        .modelled = profile->provenance.backend &&
                                    strcmp(profile->provenance.backend, "analytic") == 0},
         .n_layers = profile->n_layers,
+        .layer_names = solver->layer_names,
         .n_algorithms = profile->n_algorithms,
         .algorithms = profile->algorithms,
         .n_steps = draft->steps.n_steps,
@@ -321,9 +328,6 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
     struct vbs_timeline timeline;
     enum vbs_status status = vbs_timeline_find(ctx, task, &draft->steps, &timeline);
 
-    if (status == VBS_OK)
-        status = describe_profile(ctx, solver);
-    made.layer_names = solver->layer_names;
     made.predicted.time_us = timeline.time_us;
     if (includes_weights(solver)) {
         made.copy = task->problem.copy;

@@ -50,18 +50,30 @@ static void add_copy(struct vbs_text *text, const struct vbs_link *copy)
     add_member(text, "bytes_per_us", copy->bytes_per_us, " },\n");
 }
 
+static bool has_text(const char *text)
+{
+    return text && *text;
+}
+
 static void add_text(struct vbs_text *text, const char *name, const char *value)
 {
-    if (!value || !*value)
+    if (!has_text(value))
         return;
     vbs_text_addf(text, "\"%s\": ", name);
     add_string(text, value);
     vbs_text_add(text, ", ");
 }
 
+static bool has_provenance(const struct vbs_schedule *schedule)
+{
+    return schedule->provenance.profile_id > 0 || has_text(schedule->provenance.profile) ||
+           has_text(schedule->provenance.device) || has_text(schedule->provenance.library) ||
+           has_text(schedule->provenance.backend) || schedule->provenance.threads > 0;
+}
+
 static void add_provenance(struct vbs_text *text, const struct vbs_schedule *schedule)
 {
-    if (!schedule->provenance.profile)
+    if (!has_provenance(schedule))
         return;
     vbs_text_add(text, "  \"provenance\": { ");
     if (schedule->provenance.profile_id > 0)

@@ -63,10 +63,14 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
 static enum vbs_status plan(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                             const struct vbs_simple_options *options, struct simple_planning *p)
 {
+    char hash[VBS_PROFILE_HASH_SIZE];
+    struct vbs_solver_options solver_options = {.struct_size = sizeof solver_options,
+                                                .profile_hash = hash};
     enum vbs_status status = set_problem(ctx, profile, options, p);
 
+    vbs_profile_hash(profile, hash);
     if (status == VBS_OK)
-        status = vbs_solver_new(ctx, p->planner, &p->problem, NULL, &p->solver);
+        status = vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver);
     return status == VBS_OK ? vbs_solver_plan(ctx, p->solver, options->memory_bytes, &p->schedule)
                             : status;
 }

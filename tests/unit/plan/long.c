@@ -200,9 +200,8 @@ static void nodes(void)
     ok(c && c->solver.interrupted && c->predicted.time_us >= a->predicted.time_us &&
            c->bound.time_us <= c->predicted.time_us,
        "an interrupted search gives the best so far with its gap");
-    ok(a && a->layer_names && strcmp(a->layer_names[24], "L24") == 0 && a->provenance.profile &&
-           strlen(a->provenance.profile) == VBS_PROFILE_HASH_SIZE - 1,
-       "a schedule has the names of its layers and the hash of its profile");
+    ok(a && a->layer_names && strcmp(a->layer_names[24], "L24") == 0,
+       "a schedule has the names of its layers");
     vbs_schedule_free(a);
     vbs_schedule_free(b);
     vbs_schedule_free(c);

@@ -441,6 +441,50 @@ static void cancelled(void)
     vbs_profile_free(profile);
 }
 
+/* The hash of a profile is the caller's to compute; without it a schedule still names the device.
+ */
+static void schedules_name_their_profile(void)
+{
+    static const char DEVICE[] = "# device: some machine\n";
+    char text[sizeof DEVICE + sizeof HEADER + sizeof WORKED_EXAMPLE], hash[VBS_PROFILE_HASH_SIZE];
+    struct vbs_solver_options options = {.struct_size = sizeof options};
+    struct vbs_problem problem = {.request = 2};
+    struct vbs_profile *profile = NULL;
+    struct vbs_ctx ctx = {0};
+
+    snprintf(text, sizeof text, "%s%s%s", DEVICE, HEADER, WORKED_EXAMPLE);
+    if (!ok(vbs_profile_parse_csv(&ctx, "test", text, strlen(text), &profile) == VBS_OK,
+            "a profile that names its device"))
+        return;
+    problem.profile = profile;
+    for (int given = 0; given <= 1; given++) {
+        struct vbs_solver *solver = NULL;
+        struct vbs_schedule *schedule = NULL;
+
+        vbs_profile_hash(profile, hash);
+        options.profile_hash = given ? hash : NULL;
+        if (vbs_solver_new(&ctx, vbs_planner_at(0), &problem, &options, &solver) == VBS_OK) {
+            hash[0] = '\0'; /* the solver has its own copy */
+            if (vbs_solver_plan(&ctx, solver, 1000, &schedule) != VBS_OK)
+                schedule = NULL;
+        }
+        vbs_solver_free(solver);
+        vbs_profile_hash(profile, hash);
+        ok(schedule && schedule->provenance.device &&
+               strcmp(schedule->provenance.device, "some machine") == 0,
+           "the schedule names the device");
+        if (given)
+            is_str(schedule ? schedule->provenance.profile : "", hash, "and the hash that it got");
+        else
+            ok(schedule && !schedule->provenance.profile, "and no hash, for it got none");
+        vbs_schedule_free(schedule);
+    }
+    options.profile_hash = "short";
+    is_int(vbs_solver_new(&ctx, vbs_planner_at(0), &problem, &options, &(struct vbs_solver *){0}),
+           VBS_USAGE, "a hash of another length is refused");
+    vbs_profile_free(profile);
+}
+
 int main(void)
 {
     worked_example();
@@ -459,5 +503,6 @@ int main(void)
     bad_json();
     names();
     cancelled();
+    schedules_name_their_profile();
     return done_testing();
 }
