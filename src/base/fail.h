@@ -31,6 +31,17 @@ enum vbs_status vbs_no_memory(struct vbs_ctx *ctx);
 /* Puts "prefix: " before the detail that ctx holds after a call that failed, and returns status. */
 enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, const char *prefix);
 
+/* Evaluates a call that gives an enum vbs_status, and returns that status from the function around
+ * it where it is not VBS_OK: for functions in which nothing has to be released before they return.
+ */
+#define VBS_TRY(call)                                                                              \
+    do {                                                                                           \
+        enum vbs_status status_ = (call);                                                          \
+                                                                                                   \
+        if (status_ != VBS_OK)                                                                     \
+            return status_;                                                                        \
+    } while (0)
+
 /* Gives whether the caller asked to stop: not 0 where it did. */
 int vbs_cancelled(const struct vbs_ctx *ctx);
 

@@ -175,11 +175,8 @@ static enum vbs_status read_header(struct cursor *cursor, struct header *header,
     if (!skip_char(cursor, '{'))
         return fail_header(cursor, "it is no dictionary");
     while (!skip_char(cursor, '}')) {
-        enum vbs_status status = comma ? read_entry(cursor, header, npy)
-                                       : fail_header(cursor, "no comma between entries");
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(comma ? read_entry(cursor, header, npy)
+                      : fail_header(cursor, "no comma between entries"));
         comma = skip_char(cursor, ',');
     }
     skip_blanks(cursor);
@@ -304,17 +301,13 @@ enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const cha
     struct cursor cursor = {.ctx = ctx, .source = source};
     struct header header = {0};
     struct vbs_npy made = {0};
-    enum vbs_status status = find_header(&cursor, &data, &length);
 
-    if (status == VBS_OK)
-        status = read_header(&cursor, &header, &made);
-    if (status == VBS_OK)
-        status = check_size(&cursor, &header, limit, length, &made);
-    if (status == VBS_OK)
-        status = take_values(ctx, &header, data, &made);
-    if (status == VBS_OK)
-        *npy = made;
-    return status;
+    VBS_TRY(find_header(&cursor, &data, &length));
+    VBS_TRY(read_header(&cursor, &header, &made));
+    VBS_TRY(check_size(&cursor, &header, limit, length, &made));
+    VBS_TRY(take_values(ctx, &header, data, &made));
+    *npy = made;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limit,
@@ -326,9 +319,7 @@ enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limi
 
     if ((uint64_t)limit < (most - MAX_HEADER - 12) / 8)
         most = (size_t)limit * 8 + MAX_HEADER + 12;
-    status = vbs_read_file(ctx, path, most, &data, &length);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_read_file(ctx, path, most, &data, &length));
     status = vbs_npy_parse(ctx, strcmp(path, "-") == 0 ? "standard input" : path, data, length,
                            limit, npy);
     free(data);

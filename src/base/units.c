@@ -165,27 +165,22 @@ enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
 {
     const char *dots = strstr(text, ".."), *colon = strchr(text, ':');
     struct vbs_byte_range parsed = {.step_bytes = 1};
-    enum vbs_status status;
 
     if (!dots && !colon) {
-        status = vbs_parse_bytes(ctx, text, &parsed.from_bytes);
+        VBS_TRY(vbs_parse_bytes(ctx, text, &parsed.from_bytes));
         parsed.to_bytes = parsed.from_bytes;
-        if (status == VBS_OK)
-            *range = parsed;
-        return status;
+        *range = parsed;
+        return VBS_OK;
     }
     if (!dots || !colon || colon < dots)
         return vbs_fail(ctx, VBS_USAGE, "'%s' is not a range of sizes; write 15MiB..40MiB:1MiB",
                         text);
-    status = parse_size(ctx, text, (size_t)(dots - text), &parsed.from_bytes);
-    if (status == VBS_OK)
-        status = parse_size(ctx, dots + 2, (size_t)(colon - dots - 2), &parsed.to_bytes);
-    if (status == VBS_OK && colon[1] == '*')
-        status = parse_factor(ctx, colon + 2, &parsed.factor);
-    else if (status == VBS_OK)
-        status = parse_size(ctx, colon + 1, strlen(colon + 1), &parsed.step_bytes);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(parse_size(ctx, text, (size_t)(dots - text), &parsed.from_bytes));
+    VBS_TRY(parse_size(ctx, dots + 2, (size_t)(colon - dots - 2), &parsed.to_bytes));
+    if (colon[1] == '*')
+        VBS_TRY(parse_factor(ctx, colon + 2, &parsed.factor));
+    else
+        VBS_TRY(parse_size(ctx, colon + 1, strlen(colon + 1), &parsed.step_bytes));
     if (parsed.step_bytes == 0 || parsed.from_bytes > parsed.to_bytes)
         return vbs_fail(ctx, VBS_USAGE, "range '%s' is empty", text);
     if (!has_steps(&parsed))

@@ -239,22 +239,20 @@ static enum vbs_status begin_special(struct vbs_ctx *ctx, struct sim *sim,
                                      struct special *special)
 {
     struct slice slice;
-    enum vbs_status status = vbs_sim_slice(ctx, sim, step, row->weight_bytes, &slice);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sim_slice(ctx, sim, step, row->weight_bytes, &slice));
     special->share = slice.share;
     special->in_slices = step->n_slices > 1 || sim->tensors[step->layer].divided;
     if (!vbs_profile_divides(&sim->profile->layers[step->layer], row, step->n_slices))
         return refuse_slices(ctx, sim, step, row);
     if (sim->counts_weights && slice.weights.from < slice.weights.to) {
         special->weights = slice.weights;
-        status =
-            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->arrival);
+        VBS_TRY(
+            vbs_sim_read_weights(ctx, sim, step, row->format, &slice.weights, &special->arrival));
     }
-    if (status == VBS_OK && special->in_slices)
-        status = vbs_sim_divide(ctx, sim, step, &special->done);
-    return status;
+    if (special->in_slices)
+        VBS_TRY(vbs_sim_divide(ctx, sim, step, &special->done));
+    return VBS_OK;
 }
 
 /* What an observer is told of the compute step that ran. */
@@ -275,25 +273,18 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct sim *sim, const struc
 {
     const struct vbs_profile_row *row = find_row(sim, step);
     struct special special = {.share = 1, .arrival.load = -1};
-    enum vbs_status status;
 
     if (!row)
         return refuse_missing_row(ctx, sim, step);
     record->done_before = sim->tensors[step->layer].done;
     record->ws_bytes = row->ws_bytes;
     if (sim->counts_weights || step->n_slices != 0 || sim->n_divided > 0) {
-        status = begin_special(ctx, sim, step, row, &special);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(begin_special(ctx, sim, step, row, &special));
         if (special.in_slices)
             record->done_before = special.done;
     }
-    status = check_order(ctx, sim, step, record->done_before);
-    if (status != VBS_OK)
-        return status;
-    status = count_memory(ctx, sim, step, special.in_slices, record);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check_order(ctx, sim, step, record->done_before));
+    VBS_TRY(count_memory(ctx, sim, step, special.in_slices, record));
     run_clock(sim, special.arrival.ready_us, row->time_us * special.share, record);
     if (sim->observer)
         describe(sim, row, &special);
@@ -304,7 +295,6 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
                                 struct vbs_replay *replay, struct vbs_replay_step *record)
 {
     struct vbs_replay_step transfer;
-    enum vbs_status status;
 
     if (step->op == VBS_STEP_COMPUTE)
         return compute(ctx, sim, step, record);
@@ -315,10 +305,9 @@ static enum vbs_status run_step(struct vbs_ctx *ctx, struct sim *sim, const stru
     if (step->layer < 1 || step->layer > sim->profile->n_layers)
         return refuse_missing_layer(ctx, sim, step);
     /* Not into record itself, which the compiler can keep in registers for compute steps. */
-    status = vbs_sim_transfer(ctx, sim, step, replay, &transfer);
-    if (status == VBS_OK)
-        *record = transfer;
-    return status;
+    VBS_TRY(vbs_sim_transfer(ctx, sim, step, replay, &transfer));
+    *record = transfer;
+    return VBS_OK;
 }
 
 /* What step i, just run, says of the peak and the budget. */
@@ -376,15 +365,12 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
 
     for (int64_t i = 0; i < schedule->n_steps; i++) {
         struct vbs_replay_step record;
-        enum vbs_status status;
 
         if (i % STEPS_BETWEEN_CANCEL_CHECKS == 0 && vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED,
                             "interrupted at step %" PRId64 " of %" PRId64 " of the replay", i + 1,
                             schedule->n_steps);
-        status = run_step(ctx, sim, &schedule->steps[i], replay, &record);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(run_step(ctx, sim, &schedule->steps[i], replay, &record));
         judge_memory(replay, i, &record);
         if (schedule->steps[i].op == VBS_STEP_COMPUTE) {
             judge_wait(replay, i, &record);
@@ -393,9 +379,7 @@ static enum vbs_status run_steps(struct vbs_ctx *ctx, struct sim *sim, struct vb
         if (replay->steps)
             replay->steps[i] = record;
         if (sim->observer)
-            status = tell(ctx, sim, i, record);
-        if (status != VBS_OK)
-            return status;
+            VBS_TRY(tell(ctx, sim, i, record));
     }
     return VBS_OK;
 }
@@ -480,13 +464,13 @@ enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile
 {
     const struct manner manner = {.memory_bytes = memory_bytes, .observer = observer, .self = self};
     struct vbs_replay *made;
-    enum vbs_status status = replay_all(ctx, profile, schedule, &manner, &made);
 
-    if (status == VBS_OK && replay)
+    VBS_TRY(replay_all(ctx, profile, schedule, &manner, &made));
+    if (replay)
         *replay = made;
-    else if (status == VBS_OK)
+    else
         vbs_replay_free(made);
-    return status;
+    return VBS_OK;
 }
 
 void vbs_replay_free(struct vbs_replay *replay)

@@ -101,8 +101,6 @@ static enum vbs_status place_weights(struct vbs_ctx *ctx, struct sim *sim)
 enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
                              const struct vbs_profile *profile, const struct vbs_schedule *schedule)
 {
-    enum vbs_status status;
-
     sim->profile = profile;
     sim->schedule = schedule;
     sim->n_at_front = profile->n_layers;
@@ -114,10 +112,10 @@ enum vbs_status vbs_sim_init(struct vbs_ctx *ctx, struct sim *sim,
         vbs_arena_alloc(&sim->arena, (size_t)profile->n_layers + 1, sizeof *sim->tensors);
     if (!sim->tensors || !link_tensors(sim) || !index_rows(sim))
         return vbs_no_memory(ctx);
-    status = place_io(ctx, sim);
-    if (status == VBS_OK && schedule->weights == VBS_WEIGHTS_INCLUDED)
-        status = place_weights(ctx, sim);
-    return status;
+    VBS_TRY(place_io(ctx, sim));
+    if (schedule->weights == VBS_WEIGHTS_INCLUDED)
+        VBS_TRY(place_weights(ctx, sim));
+    return VBS_OK;
 }
 
 void vbs_sim_clear(struct sim *sim)

@@ -11,16 +11,13 @@ static enum vbs_status find_slice(struct vbs_ctx *ctx, const struct sim *sim,
                                   const struct vbs_step *step, struct packed **packed,
                                   struct slice *slice)
 {
-    enum vbs_status status;
     int64_t bytes;
 
     *packed = vbs_loaded_packed(&sim->loaded, step->layer, step->format);
     if (!*packed)
         return vbs_sim_refuse(ctx, sim, step, "the profile has no weights in packed format %d",
                               step->format);
-    status = vbs_sim_slice(ctx, sim, step, (*packed)->bytes, slice);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sim_slice(ctx, sim, step, (*packed)->bytes, slice));
     bytes = slice->weights.to - slice->weights.from;
     if (step->bytes == bytes)
         return VBS_OK;
@@ -70,7 +67,6 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct v
                             struct vbs_replay *replay, struct vbs_replay_step *record)
 {
     double time_us = 0;
-    enum vbs_status status;
 
     if (step->resident) {
         if (step != sim->schedule->steps + sim->n_residents)
@@ -80,9 +76,7 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct sim *sim, const struct v
         sim->n_residents++;
         return VBS_OK;
     }
-    status = time_copy(ctx, sim, step, &time_us);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(time_copy(ctx, sim, step, &time_us));
     if (!vbs_add(replay->copied_bytes, step->bytes, &replay->copied_bytes))
         return vbs_sim_refuse_overflow(ctx, sim, step);
     record->start_us = sim->copy_clock_us > sim->clock_us ? sim->copy_clock_us : sim->clock_us;
@@ -98,31 +92,25 @@ enum vbs_status vbs_sim_transfer(struct vbs_ctx *ctx, struct sim *sim, const str
     struct packed *packed;
     struct slice slice;
     int64_t load_number;
-    enum vbs_status status;
 
     if (!sim->counts_weights)
         return vbs_sim_refuse(ctx, sim, step, "the schedule leaves weights outside its budget");
-    status = find_slice(ctx, sim, step, &packed, &slice);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_slice(ctx, sim, step, &packed, &slice));
     *record = (struct vbs_replay_step){.start_us = sim->clock_us,
                                        .end_us = sim->clock_us,
                                        .live_bytes = sim->live_bytes,
                                        .after_bytes = sim->live_bytes,
                                        .chunk = sim->chunk};
     if (step->op == VBS_STEP_LOAD) {
-        status = load(ctx, sim, step, replay, record);
+        VBS_TRY(load(ctx, sim, step, replay, record));
         load_number = step->resident ? -1 : replay->n_copies - 1;
-        if (status == VBS_OK)
-            status = result_status(ctx, sim, step,
-                                   vbs_loaded_add(&sim->loaded, packed, &slice.weights,
-                                                  &(struct arrival){record->end_us, load_number}));
+        VBS_TRY(result_status(ctx, sim, step,
+                              vbs_loaded_add(&sim->loaded, packed, &slice.weights,
+                                             &(struct arrival){record->end_us, load_number})));
     } else {
-        status = result_status(
-            ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights, &load_number));
+        VBS_TRY(result_status(
+            ctx, sim, step, vbs_loaded_remove(&sim->loaded, packed, &slice.weights, &load_number)));
     }
-    if (status != VBS_OK)
-        return status;
     record->weight_bytes = sim->loaded.bytes;
     /* The clock stood at chunk_us of its chunk. */
     record->wait_us = sim->chunk_us + (record->end_us - sim->clock_us);
@@ -151,10 +139,8 @@ enum vbs_status vbs_sim_check_residents(struct vbs_ctx *ctx, struct sim *sim)
         struct packed *packed;
         struct slice slice;
         struct arrival arrival;
-        enum vbs_status status = find_slice(ctx, sim, step, &packed, &slice);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(find_slice(ctx, sim, step, &packed, &slice));
         if (vbs_loaded_read(packed, &slice.weights, &arrival) != LOADED_DONE)
             return vbs_sim_refuse(ctx, sim, step,
                                   "resident weights are not in memory after the last step");

@@ -244,24 +244,20 @@ static enum vbs_status read_real(struct schedule_reader *reader, const json_t *o
 static enum vbs_status read_latency(struct schedule_reader *reader, const json_t *root,
                                     double *latency_us)
 {
-    enum vbs_status status = read_real(reader, root, "latency_us", latency_us);
-
-    if (status == VBS_OK && json_object_get(root, "latency_us") &&
-        !(*latency_us > 0 && *latency_us <= VBS_MAX_TIME_US))
-        status = wrong(reader, "latency_us", "is out of range");
-    return status;
+    VBS_TRY(read_real(reader, root, "latency_us", latency_us));
+    if (json_object_get(root, "latency_us") && !(*latency_us > 0 && *latency_us <= VBS_MAX_TIME_US))
+        return wrong(reader, "latency_us", "is out of range");
+    return VBS_OK;
 }
 
 /* Times and rates: 0 or more, and never so much that sums of them are not finite. */
 static enum vbs_status read_amount(struct schedule_reader *reader, const json_t *object,
                                    const char *name, double *value)
 {
-    enum vbs_status status = read_real(reader, object, name, value);
-
-    if (status == VBS_OK && json_object_get(object, name) &&
-        !(*value >= 0 && *value <= VBS_MAX_TIME_US))
-        status = wrong(reader, name, "is out of range");
-    return status;
+    VBS_TRY(read_real(reader, object, name, value));
+    if (json_object_get(object, name) && !(*value >= 0 && *value <= VBS_MAX_TIME_US))
+        return wrong(reader, name, "is out of range");
+    return VBS_OK;
 }
 
 static enum vbs_status read_string(struct schedule_reader *reader, const json_t *object,
@@ -280,83 +276,66 @@ static enum vbs_status read_string(struct schedule_reader *reader, const json_t 
 static enum vbs_status read_words(struct schedule_reader *reader, const json_t *root)
 {
     const char *format = "", *io = "external", *weights = "excluded";
-    enum vbs_status status;
 
     reader->draft.model = reader->draft.planner = "";
-    status = read_string(reader, root, "format", &format);
-    if (status == VBS_OK && strcmp(format, FORMAT) != 0)
-        status = wrong(reader, "format", "is not \"" FORMAT "\"");
-    if (status == VBS_OK)
-        status = read_string(reader, root, "model", &reader->draft.model);
-    if (status == VBS_OK)
-        status = read_string(reader, root, "planner", &reader->draft.planner);
-    if (status == VBS_OK)
-        status = read_string(reader, root, "weights", &weights);
-    if (status == VBS_OK && vbs_weights_parse(NULL, weights, &reader->draft.weights) != VBS_OK)
-        status = wrong(reader, "weights", "is neither \"excluded\" nor \"included\"");
-    if (status == VBS_OK)
-        status = read_string(reader, root, "io", &io);
-    if (status == VBS_OK && vbs_io_parse(NULL, io, &reader->draft.io) != VBS_OK)
-        status = wrong(reader, "io", "is neither \"external\" nor \"resident\"");
-    return status;
+    VBS_TRY(read_string(reader, root, "format", &format));
+    if (strcmp(format, FORMAT) != 0)
+        return wrong(reader, "format", "is not \"" FORMAT "\"");
+    VBS_TRY(read_string(reader, root, "model", &reader->draft.model));
+    VBS_TRY(read_string(reader, root, "planner", &reader->draft.planner));
+    VBS_TRY(read_string(reader, root, "weights", &weights));
+    if (vbs_weights_parse(NULL, weights, &reader->draft.weights) != VBS_OK)
+        return wrong(reader, "weights", "is neither \"excluded\" nor \"included\"");
+    VBS_TRY(read_string(reader, root, "io", &io));
+    if (vbs_io_parse(NULL, io, &reader->draft.io) != VBS_OK)
+        return wrong(reader, "io", "is neither \"external\" nor \"resident\"");
+    return VBS_OK;
 }
 
 static enum vbs_status read_copy(struct schedule_reader *reader, const json_t *object)
 {
     struct vbs_link *copy = &reader->draft.copy;
-    enum vbs_status status = read_string(reader, object, "source", &copy->source);
 
-    if (status == VBS_OK && !copy->source)
-        status = wrong(reader, "source", "is missing");
-    if (status == VBS_OK)
-        status = read_amount(reader, object, "latency_us", &copy->latency_us);
-    if (status == VBS_OK)
-        status = read_amount(reader, object, "bytes_per_us", &copy->bytes_per_us);
-    return status;
+    VBS_TRY(read_string(reader, object, "source", &copy->source));
+    if (!copy->source)
+        return wrong(reader, "source", "is missing");
+    VBS_TRY(read_amount(reader, object, "latency_us", &copy->latency_us));
+    return read_amount(reader, object, "bytes_per_us", &copy->bytes_per_us);
 }
 
 /* What is predicted of copies. */
 static enum vbs_status read_copied(struct schedule_reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
-    enum vbs_status status = read_amount(reader, predicted, "copy_us", &draft->predicted.copy_us);
 
-    if (status == VBS_OK)
-        status = read_integer(reader, predicted, "copied_bytes", false, 0, VBS_MAX_BYTES,
-                              &draft->predicted.copied_bytes);
-    if (status == VBS_OK)
-        status = read_integer(reader, predicted, "resident_bytes", false, 0, VBS_MAX_BYTES,
-                              &draft->predicted.resident_bytes);
-    return status;
+    VBS_TRY(read_amount(reader, predicted, "copy_us", &draft->predicted.copy_us));
+    VBS_TRY(read_integer(reader, predicted, "copied_bytes", false, 0, VBS_MAX_BYTES,
+                         &draft->predicted.copied_bytes));
+    return read_integer(reader, predicted, "resident_bytes", false, 0, VBS_MAX_BYTES,
+                        &draft->predicted.resident_bytes);
 }
 
 static enum vbs_status read_predicted(struct schedule_reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
-    enum vbs_status status = read_real(reader, predicted, "time_us", &draft->predicted.time_us);
 
-    if (status == VBS_OK)
-        status = read_integer(reader, predicted, "peak_bytes", false, 0, VBS_MAX_BYTES,
-                              &draft->predicted.peak_bytes);
-    if (status == VBS_OK)
-        status = read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
-                              &draft->predicted.reserved_bytes);
-    if (status == VBS_OK)
-        status = read_real(reader, predicted, "latency_us", &draft->predicted.latency_us);
-    if (status == VBS_OK && draft->predicted.latency_us < 0)
-        status = wrong(reader, "latency_us", "is out of range");
-    if (status == VBS_OK && includes_weights(draft))
-        status = read_copied(reader, predicted);
-    return status;
+    VBS_TRY(read_real(reader, predicted, "time_us", &draft->predicted.time_us));
+    VBS_TRY(read_integer(reader, predicted, "peak_bytes", false, 0, VBS_MAX_BYTES,
+                         &draft->predicted.peak_bytes));
+    VBS_TRY(read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
+                         &draft->predicted.reserved_bytes));
+    VBS_TRY(read_real(reader, predicted, "latency_us", &draft->predicted.latency_us));
+    if (draft->predicted.latency_us < 0)
+        return wrong(reader, "latency_us", "is out of range");
+    if (includes_weights(draft))
+        VBS_TRY(read_copied(reader, predicted));
+    return VBS_OK;
 }
 
 static enum vbs_status read_bound(struct schedule_reader *reader, const json_t *bound)
 {
-    enum vbs_status status = read_real(reader, bound, "time_us", &reader->draft.bound.time_us);
-
-    if (status == VBS_OK)
-        status = read_real(reader, bound, "gap_percent", &reader->draft.bound.gap_percent);
-    return status;
+    VBS_TRY(read_real(reader, bound, "time_us", &reader->draft.bound.time_us));
+    return read_real(reader, bound, "gap_percent", &reader->draft.bound.gap_percent);
 }
 
 static enum vbs_status read_flag(struct schedule_reader *reader, const json_t *object,
@@ -372,12 +351,9 @@ static enum vbs_status read_flag(struct schedule_reader *reader, const json_t *o
 
 static enum vbs_status read_solver(struct schedule_reader *reader, const json_t *solver)
 {
-    enum vbs_status status = read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
-                                          &reader->draft.solver.peak_bytes);
-
-    if (status == VBS_OK)
-        status = read_flag(reader, solver, "interrupted", &reader->draft.solver.interrupted);
-    return status;
+    VBS_TRY(read_integer(reader, solver, "peak_bytes", false, 0, VBS_MAX_BYTES,
+                         &reader->draft.solver.peak_bytes));
+    return read_flag(reader, solver, "interrupted", &reader->draft.solver.interrupted);
 }
 
 static enum vbs_status read_provenance(struct schedule_reader *reader, const json_t *provenance)
@@ -390,17 +366,15 @@ static enum vbs_status read_provenance(struct schedule_reader *reader, const jso
                  {"library", &draft->provenance.library},
                  {"backend", &draft->provenance.backend}};
     int64_t threads = 0;
-    enum vbs_status status = read_integer(reader, provenance, "profile_id", false, 1, INT64_MAX,
-                                          &draft->provenance.profile_id);
 
-    for (size_t i = 0; status == VBS_OK && i < sizeof texts / sizeof texts[0]; i++)
-        status = read_string(reader, provenance, texts[i].name, texts[i].value);
-    if (status == VBS_OK)
-        status = read_integer(reader, provenance, "threads", false, 0, INT_MAX, &threads);
-    if (status == VBS_OK)
-        status = read_flag(reader, provenance, "modelled", &draft->provenance.modelled);
+    VBS_TRY(read_integer(reader, provenance, "profile_id", false, 1, INT64_MAX,
+                         &draft->provenance.profile_id));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        VBS_TRY(read_string(reader, provenance, texts[i].name, texts[i].value));
+    VBS_TRY(read_integer(reader, provenance, "threads", false, 0, INT_MAX, &threads));
+    VBS_TRY(read_flag(reader, provenance, "modelled", &draft->provenance.modelled));
     draft->provenance.threads = (int)threads;
-    return status;
+    return VBS_OK;
 }
 
 /* A member that is an object of its own, or missing. */
@@ -425,28 +399,19 @@ static enum vbs_status read_object(struct schedule_reader *reader, const json_t 
 static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t *root)
 {
     struct vbs_schedule *draft = &reader->draft;
-    enum vbs_status status =
-        read_integer(reader, root, "request", true, 1, VBS_MAX_REQUEST, &draft->request);
 
-    if (status == VBS_OK)
-        status = read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES,
-                              &draft->memory_bytes);
-    if (status == VBS_OK)
-        status = read_integer(reader, root, "weight_bytes", false, 0, VBS_MAX_BYTES,
-                              &draft->weight_bytes);
-    if (status == VBS_OK)
-        status = read_latency(reader, root, &draft->latency_us);
-    if (status == VBS_OK && includes_weights(draft))
-        status = read_object(reader, root, "copy", read_copy);
-    if (status == VBS_OK)
-        status = read_object(reader, root, "predicted", read_predicted);
-    if (status == VBS_OK)
-        status = read_object(reader, root, "bound", read_bound);
-    if (status == VBS_OK)
-        status = read_object(reader, root, "solver", read_solver);
-    if (status == VBS_OK)
-        status = read_object(reader, root, "provenance", read_provenance);
-    return status;
+    VBS_TRY(read_integer(reader, root, "request", true, 1, VBS_MAX_REQUEST, &draft->request));
+    VBS_TRY(
+        read_integer(reader, root, "memory_bytes", true, 0, VBS_MAX_BYTES, &draft->memory_bytes));
+    VBS_TRY(
+        read_integer(reader, root, "weight_bytes", false, 0, VBS_MAX_BYTES, &draft->weight_bytes));
+    VBS_TRY(read_latency(reader, root, &draft->latency_us));
+    if (includes_weights(draft))
+        VBS_TRY(read_object(reader, root, "copy", read_copy));
+    VBS_TRY(read_object(reader, root, "predicted", read_predicted));
+    VBS_TRY(read_object(reader, root, "bound", read_bound));
+    VBS_TRY(read_object(reader, root, "solver", read_solver));
+    return read_object(reader, root, "provenance", read_provenance);
 }
 
 /* The index of an algorithm's name, entered when new; -1 when there are too many. */
@@ -487,14 +452,11 @@ static enum vbs_status read_compute(struct schedule_reader *reader, const json_t
 {
     const char *algorithm = NULL;
     int64_t batch = 0;
-    enum vbs_status status = read_integer(reader, object, "batch", true, 1, VBS_MAX_BATCH, &batch);
 
-    if (status == VBS_OK)
-        status = read_string(reader, object, "algorithm", &algorithm);
-    if (status == VBS_OK && !algorithm)
-        status = wrong(reader, "algorithm", "is missing");
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_integer(reader, object, "batch", true, 1, VBS_MAX_BATCH, &batch));
+    VBS_TRY(read_string(reader, object, "algorithm", &algorithm));
+    if (!algorithm)
+        return wrong(reader, "algorithm", "is missing");
     step->batch = (int)batch;
     step->algorithm = intern(reader, algorithm);
     return step->algorithm < 0 ? wrong(reader, "steps", "names too many algorithms") : VBS_OK;
@@ -505,15 +467,11 @@ static enum vbs_status read_transfer(struct schedule_reader *reader, const json_
 {
     const json_t *resident = json_object_get(object, "resident");
     int64_t form = 0;
-    enum vbs_status status;
 
     if (!includes_weights(&reader->draft))
         return wrong(reader, "op", "moves weights, but 'weights' is not \"included\"");
-    status = read_integer(reader, object, "bytes", true, 1, VBS_MAX_BYTES, &step->bytes);
-    if (status == VBS_OK)
-        status = read_integer(reader, object, "form", false, 0, VBS_MAX_FORMATS - 1, &form);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_integer(reader, object, "bytes", true, 1, VBS_MAX_BYTES, &step->bytes));
+    VBS_TRY(read_integer(reader, object, "form", false, 0, VBS_MAX_FORMATS - 1, &form));
     if (resident && !json_is_boolean(resident))
         return wrong(reader, "resident", "is neither true nor false");
     if (json_is_true(resident) && step->op != VBS_STEP_LOAD)
@@ -538,24 +496,18 @@ static enum vbs_status read_step(struct schedule_reader *reader, const json_t *o
     const char *operation = "compute", *name;
     int64_t layer = 0;
     int op;
-    enum vbs_status status;
 
     if (!json_is_object(object))
         return wrong(reader, "steps", "has an element that is not an object");
-    status = read_string(reader, object, "op", &operation);
-    if (status == VBS_OK) /* for people: the number says which layer is meant */
-        status = read_string(reader, object, "name", &name);
+    VBS_TRY(read_string(reader, object, "op", &operation));
+    /* for people: the number says which layer is meant */
+    VBS_TRY(read_string(reader, object, "name", &name));
     op = find_operation(operation);
-    if (status == VBS_OK && op < 0)
-        status = wrong(reader, "op", "is neither \"compute\" nor \"load\" nor \"drop\"");
-    if (status == VBS_OK)
-        status = read_integer(reader, object, "layer", true, 1, INT_MAX, &layer);
-    if (status != VBS_OK)
-        return status;
+    if (op < 0)
+        return wrong(reader, "op", "is neither \"compute\" nor \"load\" nor \"drop\"");
+    VBS_TRY(read_integer(reader, object, "layer", true, 1, INT_MAX, &layer));
     *step = (struct vbs_step){.layer = (int)layer, .op = (uint8_t)op};
-    status = read_part(reader, object, step);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_part(reader, object, step));
     return op == VBS_STEP_COMPUTE ? read_compute(reader, object, step)
                                   : read_transfer(reader, object, step);
 }
@@ -574,12 +526,8 @@ static enum vbs_status read_steps(struct schedule_reader *reader, const json_t *
     if (!reader->steps || !reader->algorithms)
         return vbs_no_memory(reader->ctx);
     for (size_t s = 0; s < n; s++) {
-        enum vbs_status status;
-
         reader->step = s + 1;
-        status = read_step(reader, json_array_get(steps, s), &reader->steps[s]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(read_step(reader, json_array_get(steps, s), &reader->steps[s]));
     }
     reader->draft.steps = reader->steps;
     reader->draft.n_steps = (int64_t)n;
@@ -615,12 +563,16 @@ enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source,
         return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", shown, error.line, error.text);
     status = json_is_object(root) ? read_words(&reader, root)
                                   : vbs_fail(ctx, VBS_FORMAT, "%s: not a JSON object", shown);
-    if (status == VBS_OK)
-        status = read_numbers(&reader, root);
-    if (status == VBS_OK)
-        status = read_steps(&reader, root);
-    if (status == VBS_OK)
-        status = vbs_schedule_copy(ctx, &reader.draft, schedule);
+    if (status != VBS_OK)
+        goto done;
+    status = read_numbers(&reader, root);
+    if (status != VBS_OK)
+        goto done;
+    status = read_steps(&reader, root);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_schedule_copy(ctx, &reader.draft, schedule);
+done:
     free(reader.steps);
     free(reader.algorithms);
     json_decref(root);
@@ -633,10 +585,9 @@ enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
     const char *source = strcmp(path, "-") == 0 ? "standard input" : path;
     char *text;
     size_t length;
-    enum vbs_status status = vbs_read_file(ctx, path, MAX_FILE_BYTES, &text, &length);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_read_file(ctx, path, MAX_FILE_BYTES, &text, &length));
     status = vbs_schedule_parse_json(ctx, source, text, length, schedule);
     free(text);
     return status;
