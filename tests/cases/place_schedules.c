@@ -70,7 +70,7 @@ static void cut(struct cutting *cutting, int first, int last, int batch)
     }
 }
 
-static void add_stacks(struct cutting *cutting)
+static void add_groups(struct cutting *cutting)
 {
     for (int layer = 0; layer <= cutting->n_layers; layer++) {
         int64_t offset = 0;
@@ -109,7 +109,7 @@ struct place_schedule place_schedule_make(gsl_rng *rng, int n_layers, int reques
     for (int layer = 0; layer <= n_layers; layer++)
         cutting.bytes[layer] = 64 * (1 + below(rng, 2000));
     cut(&cutting, 1, n_layers, request);
-    add_stacks(&cutting);
+    add_groups(&cutting);
     free(cutting.bytes);
     free(cutting.made);
     free(cutting.read);

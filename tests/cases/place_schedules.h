@@ -17,7 +17,7 @@ struct place_schedule {
  * A chain of n_layers, request samples, cut at random: either the samples go through some of the
  * layers in two lots, or all of them through the first of the layers and then through the others.
  * Every sample of a tensor lives from the step that makes it to the one that reads it; samples that
- * a step makes or reads lie together, so that they form stacks. Steps have scratch too.
+ * a step makes or reads lie together, so that they form rigid groups. Steps have scratch too.
  */
 struct place_schedule place_schedule_make(gsl_rng *rng, int n_layers, int request);
 void place_schedule_clear(struct place_schedule *schedule);

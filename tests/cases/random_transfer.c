@@ -16,27 +16,27 @@
 struct choice {
     struct vbs_profile_layer layer;
     int inputs[2];
-    int64_t second_bytes; /* the second algorithm's weights, of form 1; 0: as the first */
+    int64_t second_bytes; /* the second algorithm's weights, of format 1; 0: as the first */
 };
 
-static void choose_weights(gsl_rng *rng, int max_pieces, struct choice *choice)
+static void choose_weights(gsl_rng *rng, int max_blocks, struct choice *choice)
 {
-    int pieces = random_int(rng, 1, max_pieces);
+    int blocks = random_int(rng, 1, max_blocks);
 
     if (random_once_in(rng, 4))
         return;
     if (random_once_in(rng, 3)) {
-        choice->layer.weight_bytes = random_int(rng, 1, 2 * max_pieces);
+        choice->layer.weight_bytes = random_int(rng, 1, 2 * max_blocks);
     } else {
-        choice->layer.channels = pieces;
-        choice->layer.weight_bytes = random_int(rng, pieces, 5 * pieces);
+        choice->layer.channels = blocks;
+        choice->layer.weight_bytes = random_int(rng, blocks, 5 * blocks);
     }
     if (random_once_in(rng, 3))
         choice->second_bytes =
             choice->layer.weight_bytes + random_int(rng, 0, (int)choice->layer.weight_bytes);
 }
 
-static void choose_layer(gsl_rng *rng, int k, int max_pieces, const struct choice *before,
+static void choose_layer(gsl_rng *rng, int k, int max_blocks, const struct choice *before,
                          int64_t input_bytes, struct choice *choice)
 {
     static const char *const NAMES[] = {"", "a", "b", "c", "d"};
@@ -54,7 +54,7 @@ static void choose_layer(gsl_rng *rng, int k, int max_pieces, const struct choic
 
         layer->in_bytes += input == 0 ? input_bytes : before[input].layer.out_bytes;
     }
-    choose_weights(rng, max_pieces, choice);
+    choose_weights(rng, max_blocks, choice);
 }
 
 static enum vbs_status add_rows(struct vbs_ctx *ctx, gsl_rng *rng,
@@ -78,7 +78,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, gsl_rng *rng,
     return status;
 }
 
-struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_pieces)
+struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_blocks)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct choice choices[BRUTE_LAYERS + 1] = {0};
@@ -91,7 +91,7 @@ struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int ma
     for (int k = 1; k <= n_layers && status == VBS_OK; k++) {
         struct choice *choice = &choices[k];
 
-        choose_layer(rng, k, max_pieces, choices, input_bytes, choice);
+        choose_layer(rng, k, max_blocks, choices, input_bytes, choice);
         choice->layer.inputs = choice->inputs;
         status = vbs_profile_builder_layer(&ctx, builder, &choice->layer);
         if (status == VBS_OK)
@@ -107,9 +107,9 @@ struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int ma
 
 /* ---- schedules ---- */
 
-/* Which bytes of each layer's forms. */
+/* Which bytes of each layer's formats. */
 struct bytes {
-    bool there[BRUTE_LAYERS + 1][BRUTE_FORMS][BRUTE_WEIGHTS];
+    bool there[BRUTE_LAYERS + 1][BRUTE_FORMATS][BRUTE_WEIGHTS];
 };
 
 struct walk {
@@ -122,42 +122,42 @@ struct walk {
     int n_steps;
 };
 
-static int n_there(const struct walk *walk, int layer, int form, const struct brute_slice *range)
+static int n_there(const struct walk *walk, int layer, int format, const struct brute_slice *range)
 {
     int n = 0;
 
     for (int b = range->from; b < range->to; b++)
-        n += walk->loaded.there[layer][form][b];
+        n += walk->loaded.there[layer][format][b];
     return n;
 }
 
 /* Into so many slices the layer's weights can be divided at most. */
-static int pieces_of(const struct walk *walk, int layer, int form)
+static int blocks_of(const struct walk *walk, int layer, int format)
 {
     int channels = walk->profile->layers[layer].channels;
 
-    return channels > 0 ? channels : (int)brute_transfer_weights(walk->profile, layer, form);
+    return channels > 0 ? channels : (int)brute_transfer_weights(walk->profile, layer, format);
 }
 
 /* Loads or evicts a slice; does nothing where some of its bytes are in memory already (load) or are
  * missing (evict). */
-static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form, int slice,
+static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int format, int slice,
                      int slices, bool resident)
 {
-    int64_t weights = brute_transfer_weights(walk->profile, layer, form);
+    int64_t weights = brute_transfer_weights(walk->profile, layer, format);
     struct brute_slice range = brute_transfer_slice(walk->profile, layer, weights, slice, slices);
-    int n = n_there(walk, layer, form, &range);
+    int n = n_there(walk, layer, format, &range);
 
     if (n != (op == VBS_STEP_LOAD ? 0 : range.to - range.from) || walk->n_steps == ROOM)
         return;
     for (int b = range.from; b < range.to; b++) {
-        walk->loaded.there[layer][form][b] = op == VBS_STEP_LOAD;
-        walk->residents.there[layer][form][b] |= resident;
+        walk->loaded.there[layer][format][b] = op == VBS_STEP_LOAD;
+        walk->residents.there[layer][format][b] |= resident;
     }
     walk->steps[walk->n_steps++] =
         (struct vbs_step){.op = (uint8_t)op,
                           .layer = layer,
-                          .format = (uint8_t)form,
+                          .format = (uint8_t)format,
                           .slice = slices == 1 && random_once_in(walk->rng, 2) ? 0 : slice,
                           .n_slices = slices,
                           .resident = resident,
@@ -166,37 +166,37 @@ static void transfer(struct walk *walk, enum vbs_step_op op, int layer, int form
         walk->steps[walk->n_steps - 1].n_slices = 0;
 }
 
-static int random_slices(const struct walk *walk, int layer, int form)
+static int random_slices(const struct walk *walk, int layer, int format)
 {
-    int pieces = pieces_of(walk, layer, form);
+    int blocks = blocks_of(walk, layer, format);
 
-    return random_int(walk->rng, 1, pieces < walk->max_slices ? pieces : walk->max_slices);
+    return random_int(walk->rng, 1, blocks < walk->max_slices ? blocks : walk->max_slices);
 }
 
 static void random_transfer(struct walk *walk, enum vbs_step_op op, bool resident)
 {
     int layer = random_int(walk->rng, 1, walk->profile->n_layers);
-    int form = random_int(walk->rng, 0, 1);
+    int format = random_int(walk->rng, 0, 1);
 
-    if (brute_transfer_weights(walk->profile, layer, form) > 0) {
-        int slices = random_slices(walk, layer, form);
+    if (brute_transfer_weights(walk->profile, layer, format) > 0) {
+        int slices = random_slices(walk, layer, format);
 
-        transfer(walk, op, layer, form, random_int(walk->rng, 1, slices), slices, resident);
+        transfer(walk, op, layer, format, random_int(walk->rng, 1, slices), slices, resident);
     }
 }
 
-/* Loads what is missing of a range: in slices at random as far as they go, then piece by piece. */
-static void bring(struct walk *walk, int layer, int form, const struct brute_slice *range)
+/* Loads what is missing of a range: in slices at random as far as they go, then block by block. */
+static void bring(struct walk *walk, int layer, int format, const struct brute_slice *range)
 {
-    int64_t weights = brute_transfer_weights(walk->profile, layer, form);
-    int pieces = pieces_of(walk, layer, form), slices = random_slices(walk, layer, form);
+    int64_t weights = brute_transfer_weights(walk->profile, layer, format);
+    int blocks = blocks_of(walk, layer, format), slices = random_slices(walk, layer, format);
 
-    for (int round = 0; round < 2; round++, slices = pieces)
+    for (int round = 0; round < 2; round++, slices = blocks)
         for (int p = 1; p <= slices; p++) {
             struct brute_slice at = brute_transfer_slice(walk->profile, layer, weights, p, slices);
 
             if (at.from < range->to && at.to > range->from)
-                transfer(walk, VBS_STEP_LOAD, layer, form, p, slices, false);
+                transfer(walk, VBS_STEP_LOAD, layer, format, p, slices, false);
         }
 }
 
@@ -215,13 +215,13 @@ static void random_division(struct walk *walk, int layer)
 {
     const struct vbs_profile_layer *at = &walk->profile->layers[layer];
     int done = brute_progress_least(&walk->progress, layer);
-    int pieces =
-        at->channels > 0 || at->weight_bytes > 0 ? pieces_of(walk, layer, 0) : BRUTE_SLICES;
+    int blocks =
+        at->channels > 0 || at->weight_bytes > 0 ? blocks_of(walk, layer, 0) : BRUTE_SLICES;
 
     if (brute_progress_most(&walk->progress, layer) > done)
         return;
-    pieces = pieces < BRUTE_SLICES ? pieces : BRUTE_SLICES;
-    walk->progress.slices[layer] = at->in_place ? 1 : random_int(walk->rng, 1, pieces);
+    blocks = blocks < BRUTE_SLICES ? blocks : BRUTE_SLICES;
+    walk->progress.slices[layer] = at->in_place ? 1 : random_int(walk->rng, 1, blocks);
     for (int p = 0; p < BRUTE_SLICES; p++)
         walk->progress.done[layer][p] = done;
 }
@@ -266,12 +266,12 @@ static bool is_done(const struct walk *walk)
 static void return_residents(struct walk *walk)
 {
     for (int k = 1; k <= walk->profile->n_layers; k++)
-        for (int form = 0; form < BRUTE_FORMS; form++)
+        for (int format = 0; format < BRUTE_FORMATS; format++)
             for (int b = 0; b < BRUTE_WEIGHTS; b++) {
                 const struct brute_slice range = {b, b + 1, 0};
 
-                if (walk->residents.there[k][form][b] && !walk->loaded.there[k][form][b])
-                    bring(walk, k, form, &range);
+                if (walk->residents.there[k][format][b] && !walk->loaded.there[k][format][b])
+                    bring(walk, k, format, &range);
             }
 }
 

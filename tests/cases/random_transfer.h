@@ -1,4 +1,4 @@
-/* Tiny random networks with weights and channels, and random schedules that load and drop them. */
+/* Tiny random networks with weights and links, and random schedules that load and evict them. */
 #ifndef TESTS_RANDOM_TRANSFER_H
 #define TESTS_RANDOM_TRANSFER_H
 
@@ -9,11 +9,11 @@
 
 /*
  * Up to max_layers (1..4) in a chain or a DAG, some in place, batches up to 3, two algorithms at
- * most; times are whole numbers. Layers have no weights, or up to max_pieces channels with some
- * bytes each, or up to 2 max_pieces bytes that are not divided into channels; a second algorithm
- * may pack them to a form of its own. Sizes are a few bytes. Null, and a line: it was refused.
+ * most; times are whole numbers. Layers have no weights, or up to max_blocks channels with some
+ * bytes each, or up to 2 max_blocks bytes that are not divided into channels; a second algorithm
+ * may pack them to a format of its own. Sizes are a few bytes. Null, and a line: it was refused.
  */
-struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_pieces);
+struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int max_blocks);
 
 /*
  * A valid schedule of request samples with weights included: batches, slices, loads, evicts and

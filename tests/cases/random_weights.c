@@ -9,12 +9,12 @@
 
 /* What is chosen of a layer's weights. */
 struct choice {
-    int64_t bytes, fast_bytes; /* of form 0, and of form 1 where it is not 0 */
+    int64_t bytes, fast_bytes; /* of format 0, and of format 1 where it is not 0 */
     int channels;
     bool always_fast; /* at every batch; else at some */
 };
 
-static void choose(gsl_rng *rng, bool two_forms, struct choice *choice)
+static void choose(gsl_rng *rng, bool two_formats, struct choice *choice)
 {
     int most = random_once_in(rng, 8) ? 3000 : random_once_in(rng, 3) ? 12 : 150;
 
@@ -26,7 +26,7 @@ static void choose(gsl_rng *rng, bool two_forms, struct choice *choice)
         choice->channels = random_int(rng, 1, random_once_in(rng, 2) ? 6 : 40);
     if (choice->channels > 0 && random_once_in(rng, 2))
         choice->bytes = choice->channels * random_int(rng, 1, most / choice->channels + 1);
-    if (two_forms && random_once_in(rng, 2)) {
+    if (two_formats && random_once_in(rng, 2)) {
         choice->fast_bytes = choice->bytes + random_int(rng, 0, (int)choice->bytes / 8 + 1);
         if (random_once_in(rng, 2))
             choice->fast_bytes = choice->bytes * random_int(rng, 2, 4);
@@ -90,7 +90,7 @@ static struct vbs_profile *rebuild(gsl_rng *rng, const struct vbs_profile *profi
 }
 
 struct vbs_profile *random_weights_profile(gsl_rng *rng, enum random_graph graph, int max_layers,
-                                           bool two_forms)
+                                           bool two_formats)
 {
     struct vbs_profile *plain = random_profile(rng, graph, max_layers), *made;
     struct choice choices[RANDOM_MAX_LAYERS + 1];
@@ -99,7 +99,7 @@ struct vbs_profile *random_weights_profile(gsl_rng *rng, enum random_graph graph
     if (!plain)
         return NULL;
     for (int k = 1; k <= plain->n_layers; k++) {
-        choose(rng, two_forms, &choices[k]);
+        choose(rng, two_formats, &choices[k]);
         if (k <= n_without)
             choices[k] = (struct choice){0};
     }
@@ -176,24 +176,24 @@ struct vbs_profile *say_slices(gsl_rng *rng, struct vbs_profile *profile, bool a
     return said;
 }
 
-struct vbs_link random_channel(gsl_rng *rng)
+struct vbs_link random_link(gsl_rng *rng)
 {
-    struct vbs_link channel = {.source = "given"};
+    struct vbs_link link = {.source = "given"};
 
     if (random_once_in(rng, 2))
-        channel.latency_us = random_int(rng, 1, 12) / 4.0;
+        link.latency_us = random_int(rng, 1, 12) / 4.0;
     switch (random_int(rng, 0, 7)) {
     case 0:
         break;
     case 1:
-        channel.bytes_per_us = 1e-6;
+        link.bytes_per_us = 1e-6;
         break;
     case 2:
     case 3:
-        channel.bytes_per_us = random_int(rng, 1, 8) / 4.0;
+        link.bytes_per_us = random_int(rng, 1, 8) / 4.0;
         break;
     default:
-        channel.bytes_per_us = random_int(rng, 4, 200);
+        link.bytes_per_us = random_int(rng, 4, 200);
     }
-    return channel;
+    return link;
 }

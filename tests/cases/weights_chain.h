@@ -9,9 +9,9 @@
  *   1  reads 4, writes 10, 5 us, 100 bytes of weights in 4 channels
  *   2  reads 10, writes 20, 3 us, no weights, 3 channels
  *   3  reads 20, writes 5, 7 us, 60 bytes of weights, channels not known
- * The first n_algorithms (1..3) of: "default"; "wide", which packs to form 1, a tenth more; "far",
- * to form 2, 4 times. A measured copy from "disk" takes 4 bytes per us without latency. in_place:
- * layer 2 is. Ends the program where it cannot be made.
+ * The first n_algorithms (1..3) of: "default"; "wide", which packs to format 1, a tenth more;
+ * "far", to format 2, 4 times. A measured copy from "disk" takes 4 bytes per us without latency.
+ * in_place: layer 2 is. Ends the program where it cannot be made.
  */
 struct vbs_profile *weights_chain(int n_algorithms, bool in_place);
 
@@ -50,7 +50,7 @@ struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *ste
     {                                                                                              \
         .op = VBS_STEP_EVICT, .layer = (at), .bytes = (size)                                       \
     }
-#define LOAD_FORM(at, of, size)                                                                    \
+#define LOAD_FORMAT(at, of, size)                                                                  \
     {                                                                                              \
         .op = VBS_STEP_LOAD, .layer = (at), .bytes = (size), .format = (of)                        \
     }

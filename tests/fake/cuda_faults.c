@@ -1,4 +1,4 @@
-#include "fake/cuda_parts.h"
+#include "fake/cuda_common.h"
 
 #include <stdarg.h>
 #include <stdio.h>

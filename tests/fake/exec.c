@@ -13,7 +13,7 @@ struct exec_fake exec_fake;
 struct session {
     struct vbs_session base; /* first */
     struct vbs_kernel *kernels;
-    int64_t *packed_from; /* of kernels, in their image */
+    int64_t *packed_from; /* of kernels, in their packed weights */
     bool weights_given;
     unsigned random;
 };
@@ -38,9 +38,9 @@ static unsigned char out_byte(uint64_t hash, int64_t place)
     return (unsigned char)(mix(hash, (uint64_t)place) >> 7);
 }
 
-static unsigned char weight_byte(int layer, int form, int64_t place)
+static unsigned char weight_byte(int layer, int format, int64_t place)
 {
-    return (unsigned char)(mix((uint64_t)layer * 64 + (uint64_t)form, (uint64_t)place) >> 9);
+    return (unsigned char)(mix((uint64_t)layer * 64 + (uint64_t)format, (uint64_t)place) >> 9);
 }
 
 static unsigned char in_byte(float value)
@@ -51,16 +51,16 @@ static unsigned char in_byte(float value)
     return (unsigned char)(mix(1, bits) >> 5);
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
-static int64_t share_of(int64_t bytes, int channels, int part, int parts, int64_t pieces)
+static int64_t share_of(int64_t bytes, int channels, int slice, int n_slices, int64_t units)
 {
     int64_t first;
 
     if (channels > 0)
-        pieces = channels;
-    first = (int64_t)((__int128)pieces * part / parts);
-    return (int64_t)((__int128)bytes * first / pieces);
+        units = channels;
+    first = (int64_t)((__int128)units * slice / n_slices);
+    return (int64_t)((__int128)bytes * first / units);
 }
 
 /* ---- the session ---- */
@@ -132,11 +132,11 @@ static void compute(const struct vbs_kernel *kernel, const struct vbs_operands *
 {
     const struct vbs_profile_layer *layers = exec_fake.profile->layers;
     const struct vbs_profile_layer *layer = &layers[kernel->layer];
-    int parts = kernel->n_slices > 0 ? kernel->n_slices : 1,
-        part = kernel->n_slices > 0 ? kernel->slice : 1;
+    int n_slices = kernel->n_slices > 0 ? kernel->n_slices : 1,
+        slice = kernel->n_slices > 0 ? kernel->slice : 1;
     int64_t bytes = layer->out_bytes;
-    int64_t from = share_of(bytes, layer->channels, part - 1, parts, parts);
-    int64_t to = share_of(bytes, layer->channels, part, parts, parts);
+    int64_t from = share_of(bytes, layer->channels, slice - 1, n_slices, n_slices);
+    int64_t to = share_of(bytes, layer->channels, slice, n_slices, n_slices);
 
     for (int b = 0; b < kernel->batch; b++) {
         uint64_t hash = (uint64_t)kernel->layer;

@@ -2,7 +2,7 @@
  * A backend for tests of the executor, whose layers compute something that can be checked: every
  * byte of an output depends on all bytes of the sample's inputs, on the layer and on its place. It
  * has the layers and rows of a profile, and looks at all that it is given: addresses, sizes, that
- * nothing overlaps, and that weights are the right bytes of the right form.
+ * nothing overlaps, and that weights are the right bytes of the right format.
  */
 #ifndef TESTS_EXEC_FAKE_H
 #define TESTS_EXEC_FAKE_H
@@ -12,9 +12,9 @@
 /* What tests set and read; there is one. */
 struct exec_fake {
     const struct vbs_profile *profile;
-    int less;    /* a form has so many bytes less to be given than the profile counts, an eighth at
-                    most: the rest stays with the session */
-    int more_ws; /* scratch that kernels want beyond the profile's */
+    int less; /* a format has so many bytes less to be given than the profile counts, an eighth at
+                 most: the rest stays with the session */
+    int more_ws;    /* scratch that kernels want beyond the profile's */
     int jitter_us;  /* kernels take up to so long */
     int die_at;     /* the call of a kernel that fails, from 0; -1: none */
     int spoil_at;   /* the call that writes a byte where it may not; -1: none */

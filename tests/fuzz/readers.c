@@ -324,7 +324,7 @@ static const char *read_profile(const char *text, size_t length)
     return NULL;
 }
 
-/* Three layers whose weights have two forms, the second layer in parts too. */
+/* Three layers whose weights have two formats, the second layer in slices too. */
 static const char PROFILE[] =
     "# copy: ram,1000,2\n# copy: ram,2000,3\n"
     "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"

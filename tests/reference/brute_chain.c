@@ -1,6 +1,6 @@
 #include "reference/brute_chain.h"
 
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdlib.h>

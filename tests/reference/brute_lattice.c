@@ -2,7 +2,7 @@
  * The lattice. A state's code is its progress vector as a number to the base request + 1, so that
  * every step leads to a larger code, and going through states by code is a topological order.
  */
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdlib.h>

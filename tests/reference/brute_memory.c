@@ -1,5 +1,5 @@
 /* Live bytes and latency as docs/accounting.md defines them, sample by sample. */
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* dp-monotone by its definitions: slow, and without a thought to memory. */
 #include "reference/brute_monotone.h"
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 
@@ -107,42 +107,44 @@ double brute_recurrence_us(struct brute_recurrence *dp, int64_t memory_bytes)
 /* All monotone schedules, for any graph. */
 
 /* Runs a chunk: layer k as soon as its batch is there. */
-static void run_way(const struct vbs_problem *problem, struct brute_way *way)
+static void run_batching(const struct vbs_problem *problem, struct brute_batching *batching)
 {
     int n = problem->profile->n_layers, done[BRUTE_MAX_LAYERS + 1];
 
     for (int k = 0; k <= n; k++)
-        done[k] = way->done;
-    while (done[n] < way->done + way->chunk)
-        for (int k = 1; k <= n && (k == 1 || done[k - 1] - done[k] == way->batches[k]); k++) {
-            int64_t bytes = brute_step_bytes(problem, done, k, way->batches[k]);
+        done[k] = batching->done;
+    while (done[n] < batching->done + batching->chunk)
+        for (int k = 1; k <= n && (k == 1 || done[k - 1] - done[k] == batching->batches[k]); k++) {
+            int64_t bytes = brute_step_bytes(problem, done, k, batching->batches[k]);
 
-            if (bytes > way->base_bytes[k])
-                way->base_bytes[k] = bytes;
-            done[k] += way->batches[k];
+            if (bytes > batching->base_bytes[k])
+                batching->base_bytes[k] = bytes;
+            done[k] += batching->batches[k];
         }
 }
 
-/* Fills in the batches of layers k..1 in all ways. */
-static void enumerate(struct brute_enumeration *all, struct brute_way *way, int k)
+/* Fills in the batches of layers k..1, in every possible combination. */
+static void enumerate(struct brute_enumeration *all, struct brute_batching *batching, int k)
 {
     const struct vbs_profile *profile = all->problem->profile;
 
     if (k == 0) {
-        if (all->n_ways == all->capacity) {
+        if (all->n_batchings == all->capacity) {
             all->capacity = 2 * all->capacity + 64;
-            all->ways = brute_grow(all->ways, (size_t)all->capacity, sizeof *all->ways);
+            all->batchings =
+                brute_grow(all->batchings, (size_t)all->capacity, sizeof *all->batchings);
         }
-        all->ways[all->n_ways] = *way;
-        run_way(all->problem, &all->ways[all->n_ways++]);
+        all->batchings[all->n_batchings] = *batching;
+        run_batching(all->problem, &all->batchings[all->n_batchings++]);
         return;
     }
     for (int i = 0; i < profile->n_batches; i++) {
-        int next = k == profile->n_layers ? way->chunk : way->batches[k + 1];
+        int next = k == profile->n_layers ? batching->chunk : batching->batches[k + 1];
 
-        way->batches[k] = profile->batches[i];
-        if (k == profile->n_layers ? way->batches[k] == next : next % way->batches[k] == 0)
-            enumerate(all, way, k - 1);
+        batching->batches[k] = profile->batches[i];
+        if (k == profile->n_layers ? batching->batches[k] == next
+                                   : next % batching->batches[k] == 0)
+            enumerate(all, batching, k - 1);
     }
 }
 
@@ -153,7 +155,7 @@ void brute_enumerate(struct brute_enumeration *all)
     for (int done = 0; done < all->problem->request; done++)
         for (int i = 0; i < profile->n_batches; i++)
             if (done + profile->batches[i] <= all->problem->request)
-                enumerate(all, &(struct brute_way){.done = done, .chunk = profile->batches[i]},
+                enumerate(all, &(struct brute_batching){.done = done, .chunk = profile->batches[i]},
                           profile->n_layers);
 }
 
@@ -163,15 +165,16 @@ static double enumeration_chunk_us(void *self, int done, int chunk)
     const struct vbs_problem *problem = all->problem;
     double least_us = HUGE_VAL;
 
-    for (const struct brute_way *way = all->ways; way < all->ways + all->n_ways; way++) {
+    for (const struct brute_batching *batching = all->batchings;
+         batching < all->batchings + all->n_batchings; batching++) {
         double time_us = 0;
 
-        if (way->done != done || way->chunk != chunk)
+        if (batching->done != done || batching->chunk != chunk)
             continue;
         for (int k = 1; k <= problem->profile->n_layers; k++)
-            time_us += chunk / way->batches[k] *
-                       brute_fastest_us(problem, k, way->batches[k],
-                                        all->memory_bytes - way->base_bytes[k]);
+            time_us += chunk / batching->batches[k] *
+                       brute_fastest_us(problem, k, batching->batches[k],
+                                        all->memory_bytes - batching->base_bytes[k]);
         if (problem->io == VBS_IO_RESIDENT || problem->latency_us == 0 ||
             time_us <= problem->latency_us)
             least_us = fmin(least_us, time_us);

@@ -22,7 +22,7 @@ struct brute_recurrence {
 double brute_recurrence_us(struct brute_recurrence *dp, int64_t memory_bytes);
 
 /* A chunk, and the batch of every layer in it. */
-struct brute_way {
+struct brute_batching {
     int done, chunk; /* samples done before it, and in it */
     int batches[BRUTE_MAX_LAYERS + 1];
     int64_t base_bytes[BRUTE_MAX_LAYERS + 1]; /* largest of the layer's steps, scratch left out */
@@ -30,12 +30,12 @@ struct brute_way {
 
 struct brute_enumeration {
     const struct vbs_problem *problem;
-    struct brute_way *ways; /* free() */
-    int n_ways, capacity;
+    struct brute_batching *batchings; /* free() */
+    int n_batchings, capacity;
     int64_t memory_bytes;
 };
 
-/* Fills in the ways. */
+/* Fills in the batchings. */
 void brute_enumerate(struct brute_enumeration *all);
 double brute_enumeration_us(struct brute_enumeration *all, int64_t memory_bytes);
 

@@ -1,5 +1,5 @@
 /* The planners by their definitions: slow, and without a thought to memory. */
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdlib.h>

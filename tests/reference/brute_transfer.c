@@ -1,6 +1,6 @@
 #include "reference/brute_transfer.h"
 
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,14 +142,14 @@ bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profi
     return !layer->in_place && 8 * row->weight_bytes <= 9 * layer->weight_bytes;
 }
 
-int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form)
+int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int format)
 {
     for (int b = 0; b < profile->n_batches; b++) {
         int n_rows;
         const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
         for (int i = 0; i < n_rows; i++)
-            if (rows[i].format == form)
+            if (rows[i].format == format)
                 return rows[i].weight_bytes;
     }
     return 0;
@@ -171,25 +171,25 @@ const struct vbs_profile_row *brute_transfer_row(const struct vbs_profile *profi
 
 /* Which load, by its index in the list, brought each byte; -1: it is not there. */
 struct holders {
-    int64_t of[BRUTE_LAYERS + 1][BRUTE_FORMS][BRUTE_WEIGHTS];
+    int64_t of[BRUTE_LAYERS + 1][BRUTE_FORMATS][BRUTE_WEIGHTS];
 };
 
 struct simulation {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
-    const struct vbs_link *channel;
+    const struct vbs_link *link;
     struct brute_event *events;
     bool *ended;
     bool *awaited; /* [n_steps][n_steps]: does a compute step read what a load brings? */
 };
 
-static struct brute_slice part_of(const struct vbs_profile *profile, const struct vbs_step *step,
-                                  int form)
+static struct brute_slice slice_of(const struct vbs_profile *profile, const struct vbs_step *step,
+                                   int format)
 {
     bool whole = step->n_slices <= 1;
 
     return brute_transfer_slice(profile, step->layer,
-                                brute_transfer_weights(profile, step->layer, form),
+                                brute_transfer_weights(profile, step->layer, format),
                                 whole ? 1 : step->slice, whole ? 1 : step->n_slices);
 }
 
@@ -208,9 +208,9 @@ static bool count_memory(struct simulation *simulation)
         const struct vbs_step *step = &schedule->steps[i];
         const struct vbs_profile_row *row =
             step->op == VBS_STEP_COMPUTE ? brute_transfer_row(of.profile, step) : NULL;
-        int form = row ? row->format : step->format, slice = step->n_slices > 1 ? step->slice : 1;
-        struct brute_slice range = part_of(of.profile, step, form);
-        int64_t *bytes = holders.of[step->layer][form];
+        int format = row ? row->format : step->format, slice = step->n_slices > 1 ? step->slice : 1;
+        struct brute_slice range = slice_of(of.profile, step, format);
+        int64_t *bytes = holders.of[step->layer][format];
 
         if (row && progress.slices[step->layer] != (step->n_slices > 1 ? step->n_slices : 1)) {
             int done = brute_progress_least(&progress, step->layer);
@@ -245,10 +245,10 @@ static double duration_us(const struct simulation *simulation, const struct vbs_
 
     if (step->op != VBS_STEP_COMPUTE)
         return step->resident ? 0
-                              : simulation->channel->latency_us +
-                                    (double)step->bytes / simulation->channel->bytes_per_us;
+                              : simulation->link->latency_us +
+                                    (double)step->bytes / simulation->link->bytes_per_us;
     row = brute_transfer_row(simulation->profile, step);
-    return row->time_us * part_of(simulation->profile, step, row->format).share;
+    return row->time_us * slice_of(simulation->profile, step, row->format).share;
 }
 
 /* May step i begin, as far as others must have ended? */
@@ -295,12 +295,12 @@ static bool pass(struct simulation *simulation, double now_us)
 }
 
 bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                           const struct vbs_link *channel, struct brute_event *events)
+                           const struct vbs_link *link, struct brute_event *events)
 {
     size_t n = (size_t)schedule->n_steps;
     struct simulation simulation = {.profile = profile,
                                     .schedule = schedule,
-                                    .channel = channel,
+                                    .link = link,
                                     .events = events,
                                     .ended = brute_alloc(n, sizeof(bool)),
                                     .awaited = brute_alloc(n * n, sizeof(bool))};

@@ -13,8 +13,8 @@
 #define BRUTE_LAYERS  4
 #define BRUTE_REQUEST 3   /* samples */
 #define BRUTE_SLICES  3   /* most slices that steps divide a layer into */
-#define BRUTE_WEIGHTS 256 /* bytes of one form; forms 0 and 1 only */
-#define BRUTE_FORMS   2
+#define BRUTE_WEIGHTS 256 /* bytes of one format; formats 0 and 1 only */
+#define BRUTE_FORMATS 2
 
 /* How far the slices of each layer are. */
 struct brute_progress {
@@ -53,8 +53,8 @@ struct brute_slice brute_transfer_slice(const struct vbs_profile *profile, int l
 bool brute_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                    int slices);
 
-/* Weights of a form, 0: the layer has none. */
-int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int form);
+/* Weights of a format, 0: the layer has none. */
+int64_t brute_transfer_weights(const struct vbs_profile *profile, int layer, int format);
 
 /* The row that a compute step runs; the schedule's algorithms must be the profile's. */
 const struct vbs_profile_row *brute_transfer_row(const struct vbs_profile *profile,
@@ -69,26 +69,26 @@ struct brute_event {
 /* The events of a valid schedule, one per step. False, and a line, where some step never starts:
  * then it is not valid. */
 bool brute_transfer_events(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                           const struct vbs_link *channel, struct brute_event *events);
+                           const struct vbs_link *link, struct brute_event *events);
 
 /*
  * The least time, from the start to the end of the last step on either clock, of all schedules with
  * weights included in memory_bytes: any order of steps and transfers, any batches and algorithms,
  * any residents. Loads, evictions and, where bands or the layer has weights, steps of a layer are
  * whole or slices of 2 up to max_slices; different divisions of a layer may be mixed as far as
- * schedule.h lets them. HUGE_VAL: no schedule. NAN: too much to search, which is more than 8 pieces
- * that the ends of slices divide all forms of all weights into, or more than 200000 lists of steps.
- * Three layers in two slices with a request of 2 take milliseconds, and seconds where there are two
- * forms. Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are such a schedule's,
- * with algorithms as in the profile.
+ * schedule.h lets them. HUGE_VAL: no schedule. NAN: too much to search, which is more than 8
+ * segments that the ends of slices divide all formats of all weights into, or more than 200000
+ * lists of steps. Three layers in two slices with a request of 2 take milliseconds, and seconds
+ * where there are two formats. Where steps is not null, *n_steps of them (room for BRUTE_STEPS) are
+ * such a schedule's, with algorithms as in the profile.
  */
 #define BRUTE_STEPS 256
 
 struct brute_best {
     struct brute_request of;
     int64_t memory_bytes;
-    struct vbs_link channel; /* bytes_per_us 0: nothing can be copied */
-    int max_slices;          /* 1..BRUTE_SLICES */
+    struct vbs_link link; /* bytes_per_us 0: nothing can be copied */
+    int max_slices;       /* 1..BRUTE_SLICES */
     bool bands;
 };
 

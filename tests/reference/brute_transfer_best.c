@@ -1,7 +1,7 @@
 /*
  * The best schedule with weights included, by search over the lists of steps. What a list leaves
  * for the steps behind it is where the layers are, which weights are there (together: a place), and
- * times: the two clocks, and when each piece of weights has come. Of two lists that lead to the
+ * times: the two clocks, and when each segment of weights has come. Of two lists that lead to the
  * same place, one that is nowhere later is never worse, so that only such are kept; lists are
  * extended in the order of what they promise at least. Two kinds of lists are passed over, because
  * others do the same no later: where an evict step could as well come a step later, and where
@@ -10,8 +10,8 @@
  */
 #include "reference/brute_transfer.h"
 
-#include "reference/brute_parts.h"
-#include "reference/brute_pieces.h"
+#include "reference/brute_common.h"
+#include "reference/brute_segments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,10 +24,10 @@
 /* A list of steps, by its last. */
 struct list {
     uint64_t place;
-    double clock_us, copy_us, ready_us[BRUTE_PIECES];
+    double clock_us, copy_us, ready_us[BRUTE_SEGMENTS];
     double least_us; /* any schedule that begins so takes */
     struct vbs_step step;
-    unsigned unread; /* pieces that may not be evicted yet */
+    unsigned unread; /* segments that may not be evicted yet */
     int before;      /* the list without that step, -1: the empty one */
     int next;        /* of the same place */
     size_t slot;
@@ -36,7 +36,7 @@ struct list {
 
 struct search {
     const struct brute_best *best;
-    struct brute_pieces weights;
+    struct brute_segments weights;
     double sample_us[BRUTE_LAYERS + 1]; /* the least that a sample of a layer takes */
     unsigned residents;
     bool hasty;             /* one list to each place will do */
@@ -51,9 +51,9 @@ struct search {
 /* ---- places ---- */
 
 static uint64_t pack(const struct search *search, const struct brute_progress *progress,
-                     unsigned pieces)
+                     unsigned segments)
 {
-    uint64_t place = pieces;
+    uint64_t place = segments;
 
     for (int k = 1; k <= search->best->of.profile->n_layers; k++) {
         bool level = brute_progress_least(progress, k) == brute_progress_most(progress, k);
@@ -68,7 +68,7 @@ static uint64_t pack(const struct search *search, const struct brute_progress *p
 }
 
 static void unpack(const struct search *search, uint64_t place, struct brute_progress *progress,
-                   unsigned *pieces)
+                   unsigned *segments)
 {
     *progress = brute_progress_start();
     for (int k = search->best->of.profile->n_layers; k >= 1; k--) {
@@ -77,7 +77,7 @@ static void unpack(const struct search *search, uint64_t place, struct brute_pro
         progress->slices[k] = (int)(place & 3) + 1;
         place >>= 2;
     }
-    *pieces = (unsigned)place;
+    *segments = (unsigned)place;
 }
 
 /* ---- lists ---- */
@@ -93,7 +93,7 @@ static void find_least_times(struct search *search)
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, k, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++) {
-                search->too_many = search->too_many || rows[i].format >= BRUTE_FORMS;
+                search->too_many = search->too_many || rows[i].format >= BRUTE_FORMATS;
                 search->sample_us[k] =
                     fmin(search->sample_us[k], rows[i].time_us / profile->batches[b]);
             }
@@ -115,14 +115,14 @@ static double promise_us(const struct search *search, const struct brute_progres
 }
 
 static bool is_nowhere_later(const struct search *search, const struct list *a,
-                             const struct list *b, unsigned pieces)
+                             const struct list *b, unsigned segments)
 {
     if (search->hasty)
         return true;
     if (a->clock_us > b->clock_us || a->copy_us > b->copy_us)
         return false;
-    for (int i = 0; i < search->weights.n_pieces; i++)
-        if (pieces >> i & 1 && a->ready_us[i] > fmax(b->ready_us[i], b->clock_us))
+    for (int i = 0; i < search->weights.n_segments; i++)
+        if (segments >> i & 1 && a->ready_us[i] > fmax(b->ready_us[i], b->clock_us))
             return false;
     return true;
 }
@@ -184,12 +184,12 @@ static int pop(struct search *search)
 /* Lists that a new one to the same place makes needless. One stays in the slot, which tells the
  * place: the new one comes before it. */
 static void forget_worse(struct search *search, size_t slot, const struct list *list,
-                         unsigned pieces)
+                         unsigned segments)
 {
     for (int *at = &search->slots[slot]; *at >= 0;) {
         struct list *other = &search->lists[*at];
 
-        other->worse = other->worse || is_nowhere_later(search, list, other, pieces);
+        other->worse = other->worse || is_nowhere_later(search, list, other, segments);
         if (other->worse && at != &search->slots[slot])
             *at = other->next;
         else
@@ -199,20 +199,20 @@ static void forget_worse(struct search *search, size_t slot, const struct list *
 
 /* Enters a list, unless one to the same place is nowhere later. */
 static void enter(struct search *search, struct list list, const struct brute_progress *progress,
-                  unsigned pieces)
+                  unsigned segments)
 {
     size_t slot;
 
-    list.place = pack(search, progress, pieces);
+    list.place = pack(search, progress, segments);
     list.least_us = promise_us(search, progress, &list);
     list.worse = false;
     if ((list.least_us >= search->best_us && !search->hasty) || search->too_many)
         return;
     slot = find_slot(search, list.place);
     for (int i = search->slots[slot]; i >= 0; i = search->lists[i].next)
-        if (is_nowhere_later(search, &search->lists[i], &list, pieces))
+        if (is_nowhere_later(search, &search->lists[i], &list, segments))
             return;
-    forget_worse(search, slot, &list, pieces);
+    forget_worse(search, slot, &list, segments);
     if (search->n_entered == MAX_LISTS) {
         search->too_many = true;
         return;
@@ -228,15 +228,15 @@ static void enter(struct search *search, struct list list, const struct brute_pr
 /* ---- steps ---- */
 
 /* Is there a use for a range: some of it resident, or steps of its layer left? */
-static bool is_wanted(const struct search *search, const struct brute_progress *progress,
+static bool is_useful(const struct search *search, const struct brute_progress *progress,
                       const struct brute_range *range)
 {
-    return range->pieces & search->residents ||
+    return range->segments & search->residents ||
            brute_progress_least(progress, range->step.layer) < search->best->of.request;
 }
 
-/* A step that takes memory_bytes fits, and would not have without each of the drops right before
- * it. */
+/* A step that takes memory_bytes fits, and would not have without each of the evictions right
+ * before it. */
 static bool fits(const struct search *search, int from, int64_t memory_bytes)
 {
     if (memory_bytes > search->best->memory_bytes)
@@ -249,7 +249,7 @@ static bool fits(const struct search *search, int from, int64_t memory_bytes)
 }
 
 static void extend_by_transfers(struct search *search, int from,
-                                const struct brute_progress *progress, unsigned pieces)
+                                const struct brute_progress *progress, unsigned segments)
 {
     const struct brute_best *best = search->best;
     int64_t live_bytes = brute_transfer_live(&best->of, progress);
@@ -260,23 +260,23 @@ static void extend_by_transfers(struct search *search, int from,
 
         list.before = from;
         list.step = range->step;
-        if ((pieces & range->pieces) == range->pieces && !(range->pieces & list.unread)) {
+        if ((segments & range->segments) == range->segments && !(range->segments & list.unread)) {
             list.step.op = VBS_STEP_EVICT;
-            enter(search, list, progress, pieces & ~range->pieces);
+            enter(search, list, progress, segments & ~range->segments);
         }
-        if (pieces & range->pieces || !is_wanted(search, progress, range) ||
-            !(best->channel.bytes_per_us > 0) ||
+        if (segments & range->segments || !is_useful(search, progress, range) ||
+            !(best->link.bytes_per_us > 0) ||
             !fits(search, from,
-                  live_bytes + brute_pieces_bytes(&search->weights, pieces | range->pieces)))
+                  live_bytes + brute_segments_bytes(&search->weights, segments | range->segments)))
             continue;
         if (best->max_slices <= 2)
-            list.unread |= range->pieces;
-        list.copy_us = fmax(list.copy_us, list.clock_us) + best->channel.latency_us +
-                       (double)list.step.bytes / best->channel.bytes_per_us;
-        for (int p = 0; p < search->weights.n_pieces; p++)
-            if (range->pieces >> p & 1)
+            list.unread |= range->segments;
+        list.copy_us = fmax(list.copy_us, list.clock_us) + best->link.latency_us +
+                       (double)list.step.bytes / best->link.bytes_per_us;
+        for (int p = 0; p < search->weights.n_segments; p++)
+            if (range->segments >> p & 1)
                 list.ready_us[p] = list.copy_us;
-        enter(search, list, progress, pieces | range->pieces);
+        enter(search, list, progress, segments | range->segments);
     }
 }
 
@@ -293,26 +293,26 @@ static bool inputs_there(const struct search *search, const struct brute_progres
 
 /* One slice of a layer on one row. */
 static void extend_by_row(struct search *search, int from, const struct brute_progress *progress,
-                          unsigned pieces, const struct vbs_step *step,
+                          unsigned segments, const struct vbs_step *step,
                           const struct vbs_profile_row *row)
 {
     const struct brute_best *best = search->best;
     const struct vbs_profile *profile = best->of.profile;
     struct brute_slice range =
         brute_transfer_slice(profile, step->layer, row->weight_bytes, step->slice, step->n_slices);
-    unsigned needed = brute_pieces_in(&search->weights, step->layer, row->format, &range);
+    unsigned needed = brute_segments_in(&search->weights, step->layer, row->format, &range);
     struct brute_progress after = *progress;
     struct list list = search->lists[from];
     double start_us = list.clock_us;
 
     if (!brute_divides(&profile->layers[step->layer], row, step->n_slices) ||
         step->n_slices > brute_most_slices(search->best, step->layer, row->weight_bytes) ||
-        (pieces & needed) != needed ||
+        (segments & needed) != needed ||
         !fits(search, from,
               brute_transfer_during(&best->of, progress, step->layer, step->slice, step->batch) +
-                  row->ws_bytes + brute_pieces_bytes(&search->weights, pieces)))
+                  row->ws_bytes + brute_segments_bytes(&search->weights, segments)))
         return;
-    for (int p = 0; p < search->weights.n_pieces; p++)
+    for (int p = 0; p < search->weights.n_segments; p++)
         if (needed >> p & 1)
             start_us = fmax(start_us, list.ready_us[p]);
     list.before = from;
@@ -321,11 +321,11 @@ static void extend_by_row(struct search *search, int from, const struct brute_pr
     list.unread &= ~needed;
     list.clock_us = start_us + row->time_us * range.share;
     after.done[step->layer][step->slice - 1] += step->batch;
-    enter(search, list, &after, pieces);
+    enter(search, list, &after, segments);
 }
 
 static void extend_by_layer(struct search *search, int from, const struct brute_progress *progress,
-                            unsigned pieces, int layer)
+                            unsigned segments, int layer)
 {
     const struct vbs_profile *profile = search->best->of.profile;
     int n_rows;
@@ -341,7 +341,7 @@ static void extend_by_layer(struct search *search, int from, const struct brute_
             if (inputs_there(search, progress, layer,
                              progress->done[layer][slice - 1] + step.batch))
                 for (int i = 0; i < n_rows; i++)
-                    extend_by_row(search, from, progress, pieces, &step, &rows[i]);
+                    extend_by_row(search, from, progress, segments, &step, &rows[i]);
         }
 }
 
@@ -349,23 +349,23 @@ static void extend(struct search *search, int from)
 {
     const struct vbs_profile *profile = search->best->of.profile;
     struct brute_progress progress;
-    unsigned pieces;
+    unsigned segments;
 
-    unpack(search, search->lists[from].place, &progress, &pieces);
-    extend_by_transfers(search, from, &progress, pieces);
+    unpack(search, search->lists[from].place, &progress, &segments);
+    extend_by_transfers(search, from, &progress, segments);
     for (int k = 1; k <= profile->n_layers; k++) {
         struct brute_progress divided = progress;
         bool may_divide = search->best->bands || profile->layers[k].weight_bytes > 0;
 
         if (progress.slices[k] > 1) {
-            extend_by_layer(search, from, &progress, pieces, k);
+            extend_by_layer(search, from, &progress, segments, k);
             continue;
         }
         for (int n = 1; n <= (may_divide ? search->best->max_slices : 1); n++) {
             divided.slices[k] = n;
             for (int p = 0; p < n; p++)
                 divided.done[k][p] = progress.done[k][0];
-            extend_by_layer(search, from, &divided, pieces, k);
+            extend_by_layer(search, from, &divided, segments, k);
         }
     }
 }
@@ -374,13 +374,13 @@ static bool is_goal(const struct search *search, const struct list *list)
 {
     const struct brute_request *of = &search->best->of;
     struct brute_progress progress;
-    unsigned pieces;
+    unsigned segments;
 
-    unpack(search, list->place, &progress, &pieces);
+    unpack(search, list->place, &progress, &segments);
     for (int k = 1; k <= of->profile->n_layers; k++)
         if (brute_progress_least(&progress, k) < of->request)
             return false;
-    return (pieces & search->residents) == search->residents;
+    return (segments & search->residents) == search->residents;
 }
 
 /* ---- the search ---- */
@@ -412,7 +412,7 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
     search->residents = residents;
     search->n_lists = search->n_heap = 0;
     if (brute_transfer_live(&search->best->of, &start) +
-            brute_pieces_bytes(&search->weights, residents) >
+            brute_segments_bytes(&search->weights, residents) >
         search->best->memory_bytes)
         return false;
     enter(search, (struct list){.before = -1, .unread = residents}, &start, residents);
@@ -432,20 +432,20 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
     return false;
 }
 
-/* Loads that bring just the pieces that are wanted; false: no slices bring just these. */
-static bool bring(const struct search *search, unsigned wanted, struct vbs_step *loads, int *n)
+/* Loads that bring exactly the missing segments; false: no slices bring just these. */
+static bool bring(const struct search *search, unsigned missing, struct vbs_step *loads, int *n)
 {
-    unsigned lowest = wanted & ~(wanted - 1);
+    unsigned lowest = missing & ~(missing - 1);
 
-    if (wanted == 0) {
+    if (missing == 0) {
         *n = 0;
         return true;
     }
     for (int i = 0; i < search->weights.n_ranges; i++) {
-        unsigned pieces = search->weights.ranges[i].pieces;
+        unsigned segments = search->weights.ranges[i].segments;
 
-        if (!(pieces & lowest) || (pieces & wanted) != pieces ||
-            !bring(search, wanted & ~pieces, loads, n))
+        if (!(segments & lowest) || (segments & missing) != segments ||
+            !bring(search, missing & ~segments, loads, n))
             continue;
         loads[*n] = search->weights.ranges[i].step;
         loads[(*n)++].resident = true;
@@ -463,13 +463,13 @@ static int compare_descending(const void *left, const void *right)
 
 /* Where something can be copied, what can be done with residents can be done without them, though
  * later. */
-static bool is_hopeless(struct search *search)
+static bool is_infeasible(struct search *search)
 {
     struct vbs_step steps[BRUTE_STEPS];
     bool infeasible;
     int n_steps;
 
-    if (!(search->best->channel.bytes_per_us > 0))
+    if (!(search->best->link.bytes_per_us > 0))
         return false;
     search->hasty = true;
     infeasible = !search_with(search, 0, steps, &n_steps);
@@ -490,15 +490,15 @@ static double least_of_all_us(const struct search *search)
  * others. */
 static void search_all(struct search *search, struct vbs_step *steps, int *n_steps)
 {
-    struct vbs_step loads[BRUTE_PIECES], others[BRUTE_STEPS];
-    int n_sets = 1 << search->weights.n_pieces, n_loads, n_others;
+    struct vbs_step loads[BRUTE_SEGMENTS], others[BRUTE_STEPS];
+    int n_sets = 1 << search->weights.n_segments, n_loads, n_others;
     int64_t *sets = brute_alloc((size_t)n_sets, sizeof *sets);
 
     for (int i = 0; i < n_sets; i++)
-        sets[i] = brute_pieces_bytes(&search->weights, (unsigned)i) << BRUTE_PIECES | i;
+        sets[i] = brute_segments_bytes(&search->weights, (unsigned)i) << BRUTE_SEGMENTS | i;
     qsort(sets, (size_t)n_sets, sizeof *sets, compare_descending);
     for (int s = 0; s < n_sets && search->best_us > least_of_all_us(search); s++) {
-        unsigned residents = (unsigned)sets[s] & ((1u << BRUTE_PIECES) - 1);
+        unsigned residents = (unsigned)sets[s] & ((1u << BRUTE_SEGMENTS) - 1);
 
         if (search->too_many || !bring(search, residents, loads, &n_loads) ||
             !search_with(search, residents, others, &n_others) || !steps)
@@ -521,9 +521,9 @@ double brute_transfer_best(const struct brute_best *best, struct vbs_step *steps
     search.slots = brute_alloc(N_SLOTS, sizeof *search.slots);
     for (size_t i = 0; i < N_SLOTS; i++)
         search.slots[i] = -1;
-    search.too_many = !brute_pieces_list(best, &search.weights);
+    search.too_many = !brute_segments_list(best, &search.weights);
     find_least_times(&search);
-    if (!is_hopeless(&search))
+    if (!is_infeasible(&search))
         search_all(&search, steps, n_steps);
     free(search.lists);
     free(search.heap);

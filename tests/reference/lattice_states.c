@@ -1,6 +1,6 @@
 #include "reference/lattice_states.h"
 
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ bool lattice_states_open(struct lattice_states *states, const struct vbs_problem
     states->all_layers = ((uint64_t)1 << states->task.n_layers) - 1;
     states->n_codes = weight(states, states->task.n_layers + 1);
     for (int k = 0; k < STATES_MAX_LAYERS; k++)
-        states->to_go[k] = states->to_go_room[k];
+        states->to_go[k] = states->to_go_ticks[k];
     return true;
 }
 

@@ -1,6 +1,6 @@
 /*
  * All states of a small problem's lattice with the least time between any two of them, by the slow
- * definitions of brute_force.h, beside the library's positions of the same problem.
+ * definitions of brute_force.h, beside the library's order ideals of the same problem.
  */
 #ifndef TESTS_LATTICE_STATES_H
 #define TESTS_LATTICE_STATES_H
@@ -25,13 +25,13 @@ struct lattice_states {
     int64_t ticks[STATES_MAX_CODES];  /* from each state to the goal that was measured */
     int64_t so_far[STATES_MAX_CODES]; /* from the start */
     int64_t *to_go[STATES_MAX_LAYERS];
-    int64_t to_go_room[STATES_MAX_LAYERS][STATES_MAX_REQUEST + 1];
+    int64_t to_go_ticks[STATES_MAX_LAYERS][STATES_MAX_REQUEST + 1];
 };
 
 /* The largest request up to limit whose states are few enough. */
 int lattice_states_request(const struct vbs_profile *profile, int limit);
 
-/* False when something could not be had; nothing is open then. */
+/* False when memory is out; nothing is open then. */
 bool lattice_states_open(struct lattice_states *states, const struct vbs_problem *problem);
 void lattice_states_close(struct lattice_states *states);
 
@@ -41,15 +41,16 @@ int lattice_states_code(const struct lattice_states *states, const int *done);
 /* Each layer has done no more than those that it reads. */
 bool lattice_states_valid(const struct lattice_states *states, const int *done);
 
-/* The positions of the samples of a state, found by their sets of layers; false: one is missing. */
+/* The order ideals of the samples of a state, found by their sets of layers; false: one is missing.
+ */
 bool lattice_states_place(const struct lattice_states *states, const int *done, uint16_t *ideals);
 
-/* Ticks of the fastest way to take a step in the budget; STATES_NEVER: none. */
+/* Ticks of the fastest row that takes a step in the budget; STATES_NEVER: none. */
 int64_t lattice_states_step(const struct lattice_states *states, const int *done, int layer,
                             int batch);
 
 /* Least ticks in the budget from every state to the one with the code goal, into ticks; from the
- * start to every state, into so_far. STATES_NEVER: no way. */
+ * start to every state, into so_far. STATES_NEVER: no path. */
 void lattice_states_measure(struct lattice_states *states, int goal);
 void lattice_states_measure_from_start(struct lattice_states *states);
 

@@ -1,5 +1,5 @@
 /* The reference of operators that move values, and of resizing. */
-#include "reference/parts.h"
+#include "reference/ops_common.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "reference/ops.h"
 
-#include "reference/parts.h"
+#include "reference/ops_common.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * All planners at work on one problem, side by side, and the budgets at which to compare them.
- * Those that load and drop weights are among them where weights are included.
+ * Planners that load and evict weights are among them where weights are included.
  */
 #ifndef TESTS_RIVALS_H
 #define TESTS_RIVALS_H

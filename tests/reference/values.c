@@ -1,5 +1,5 @@
 /* The reference of unary operators, and of those that combine and fold values. */
-#include "reference/parts.h"
+#include "reference/ops_common.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The reference of operators with windows. */
-#include "reference/parts.h"
+#include "reference/ops_common.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -25,11 +25,11 @@ static bool fill(struct bench *t, int tensor, int64_t count)
     const struct vbs_session_ops *ops = t->session->ops;
 
     if (t->low == 0 && t->high == 0)
-        return ops->fill(&t->ctx, t->session, tensor, MAX_BATCH, t->home[tensor]) == VBS_OK;
+        return ops->fill(&t->ctx, t->session, tensor, MAX_BATCH, t->canonical[tensor]) == VBS_OK;
     for (int64_t i = 0; i < count; i++)
         t->plain[tensor][i] = t->low + (t->high - t->low) * (t->plain[tensor][i] + 1) / 2;
-    return ops->write(&t->ctx, t->session, tensor, MAX_BATCH, t->plain[tensor], t->home[tensor]) ==
-           VBS_OK;
+    return ops->write(&t->ctx, t->session, tensor, MAX_BATCH, t->plain[tensor],
+                      t->canonical[tensor]) == VBS_OK;
 }
 
 bool bench_tensors(struct bench *t)
@@ -37,20 +37,20 @@ bool bench_tensors(struct bench *t)
     size_t n = (size_t)t->network->n_layers + 1;
 
     t->plain = calloc(n, sizeof *t->plain);
-    t->home = calloc(n, sizeof *t->home);
-    for (int k = 0; t->plain && t->home && k < (int)n; k++) {
+    t->canonical = calloc(n, sizeof *t->canonical);
+    for (int k = 0; t->plain && t->canonical && k < (int)n; k++) {
         int64_t count = MAX_BATCH * bench_elements(t, k);
 
         t->plain[k] = malloc((size_t)count * sizeof(float));
-        t->home[k] =
+        t->canonical[k] =
             t->session->ops->alloc(t->session, MAX_BATCH * t->session->layers[k].out_bytes);
-        if (!t->plain[k] || !t->home[k])
+        if (!t->plain[k] || !t->canonical[k])
             return false;
         vbs_tensor_values(k, 0, count, t->plain[k]);
         if (!fill(t, k, count))
             return false;
     }
-    return t->plain && t->home;
+    return t->plain && t->canonical;
 }
 
 static bool open_on(struct bench *t, const char *backend, int threads)
@@ -85,11 +85,11 @@ void bench_close(struct bench *t)
     for (int k = 0; t->network && k <= t->network->n_layers; k++) {
         if (t->plain)
             free(t->plain[k]);
-        if (t->home && t->session)
-            t->session->ops->free(t->session, t->home[k]);
+        if (t->canonical && t->session)
+            t->session->ops->free(t->session, t->canonical[k]);
     }
     free(t->plain);
-    free(t->home);
+    free(t->canonical);
     if (t->session)
         t->session->ops->close(t->session);
     vbs_network_free(t->network);
@@ -177,7 +177,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     double time_us = -1;
 
     for (int i = 0; i < layer->n_inputs; i++)
-        src[i] = t->home[layer->inputs[i]];
+        src[i] = t->canonical[layer->inputs[i]];
     if (layer->in_place && dst) {
         memcpy(dst, src[0], (size_t)out_bytes);
         src[0] = dst;
@@ -231,8 +231,8 @@ static bool sources_unchanged(struct bench *t, const struct vbs_profile_layer *l
         int64_t n = MAX_BATCH * bench_elements(t, tensor);
         float *now = malloc((size_t)n * sizeof *now);
         bool same = now &&
-                    t->session->ops->read(&t->ctx, t->session, tensor, MAX_BATCH, t->home[tensor],
-                                          now) == VBS_OK &&
+                    t->session->ops->read(&t->ctx, t->session, tensor, MAX_BATCH,
+                                          t->canonical[tensor], now) == VBS_OK &&
                     memcmp(now, t->plain[tensor], (size_t)n * sizeof *now) == 0;
 
         free(now);

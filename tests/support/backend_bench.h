@@ -19,8 +19,8 @@ struct bench {
     const char *name;
     struct vbs_network *network;
     struct vbs_session *session;
-    float **plain; /* by tensor: MAX_BATCH samples in plain order, seeded */
-    void **home;   /* the same as the session keeps them */
+    float **plain;    /* by tensor: MAX_BATCH samples in plain order, seeded */
+    void **canonical; /* the same in the canonical layout of the session */
     float low, high;
     bool given; /* runs are given their weights, packed for each */
 };

@@ -198,7 +198,7 @@ static struct vbs_profile_row any_row(gsl_rng *rng, bool measured)
     return row;
 }
 
-/* Weights of a form are the layer's, or more by the number of the form. */
+/* Weights of a format are the layer's, or more by the number of the format. */
 static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
 {
     row->format = random_int(rng, 0, VBS_MAX_FORMATS - 1);

@@ -18,7 +18,7 @@ int hostile_count(void);
 const char *hostile_text(int index);
 
 /* A random profile of up to 12 layers whose texts are hostile and whose times take any double that
- * is allowed, half of them with channels, forms and copies; measured: with statistics. Null, and
+ * is allowed, half of them with channels, formats and copies; measured: with statistics. Null, and
  * the reason in ctx, when it was refused. */
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured);
 

@@ -265,8 +265,8 @@ struct run {
     const struct vbs_network *network;
     int samples;
     struct vbs_session *session;
-    void **home;   /* session: by tensor */
-    float **plain; /* by tensor, in plain order */
+    void **canonical; /* session: by tensor */
+    float **plain;    /* by tensor, in plain order */
 };
 
 static int64_t elements(const struct run *r, int tensor)
@@ -286,9 +286,9 @@ static bool start(struct run *r, const struct one_case *c, bool reference)
                                           .threads = 1};
     const struct vbs_backend *backend;
 
-    r->home = calloc(n, sizeof *r->home);
+    r->canonical = calloc(n, sizeof *r->canonical);
     r->plain = calloc(n, sizeof *r->plain);
-    if (!r->home || !r->plain)
+    if (!r->canonical || !r->plain)
         return false;
     for (int k = 0; k < (int)n; k++) {
         r->plain[k] = malloc((size_t)(r->samples * elements(r, k)) * sizeof(float));
@@ -302,24 +302,24 @@ static bool start(struct run *r, const struct one_case *c, bool reference)
         backend->open(&r->ctx, r->network, &options, &r->session) != VBS_OK)
         return false;
     for (int k = 0; k < (int)n; k++) {
-        r->home[k] =
+        r->canonical[k] =
             r->session->ops->alloc(r->session, r->samples * r->session->layers[k].out_bytes);
-        if (!r->home[k])
+        if (!r->canonical[k])
             return false;
     }
-    return r->session->ops->write(&r->ctx, r->session, 0, r->samples, r->plain[0], r->home[0]) ==
-           VBS_OK;
+    return r->session->ops->write(&r->ctx, r->session, 0, r->samples, r->plain[0],
+                                  r->canonical[0]) == VBS_OK;
 }
 
 static void stop(struct run *r)
 {
     for (int k = 0; r->network && k <= r->network->n_layers; k++) {
-        if (r->home && r->session)
-            r->session->ops->free(r->session, r->home[k]);
+        if (r->canonical && r->session)
+            r->session->ops->free(r->session, r->canonical[k]);
         if (r->plain)
             free(r->plain[k]);
     }
-    free(r->home);
+    free(r->canonical);
     free(r->plain);
     if (r->session)
         r->session->ops->close(r->session);
@@ -363,7 +363,7 @@ static bool compute(struct run *r, int k)
     const struct vbs_profile_layer *layer = &r->session->layers[k];
     int kernel = kernel_of(r, k);
     const void **src = calloc((size_t)layer->n_inputs, sizeof *src);
-    struct vbs_operands operands = {.src = src, .dst = r->home[k]};
+    struct vbs_operands operands = {.src = src, .dst = r->canonical[k]};
     double time_us;
     void *ws = NULL;
     bool worked = src && kernel >= 0;
@@ -372,17 +372,17 @@ static bool compute(struct run *r, int k)
         ws = r->session->ops->alloc(r->session, r->session->kernels[kernel].ws_bytes + 64);
         operands.ws = ws;
         for (int i = 0; i < layer->n_inputs; i++)
-            src[i] = r->home[layer->inputs[i]];
+            src[i] = r->canonical[layer->inputs[i]];
         if (layer->in_place) {
-            memcpy(r->home[k], src[0], (size_t)(r->samples * layer->out_bytes));
-            src[0] = r->home[k];
+            memcpy(r->canonical[k], src[0], (size_t)(r->samples * layer->out_bytes));
+            src[0] = r->canonical[k];
         }
         worked =
             ws && r->session->ops->run(&r->ctx, r->session, kernel, &operands, &time_us) == VBS_OK;
     }
     r->session->ops->free(r->session, ws);
     free(src);
-    return worked && r->session->ops->read(&r->ctx, r->session, k, r->samples, r->home[k],
+    return worked && r->session->ops->read(&r->ctx, r->session, k, r->samples, r->canonical[k],
                                            r->plain[k]) == VBS_OK;
 }
 

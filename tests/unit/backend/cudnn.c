@@ -64,7 +64,7 @@ static double run_kernel(struct bench *t, int kernel, const float *want)
     double time_us = -1, result = INFINITY;
 
     for (int i = 0; i < layer->n_inputs; i++)
-        src[i] = t->home[layer->inputs[i]];
+        src[i] = t->canonical[layer->inputs[i]];
     if (layer->in_place) {
         failed |= ops->device->move(&t->ctx, t->session, dst, src[0], out_bytes) != VBS_OK;
         src[0] = dst;
@@ -200,18 +200,18 @@ static void check_refusals(void)
            "a layer that no call can run is not supported");
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
 static const struct backend_case DIVIDED = {"divided", "input 3x9x9\n"
                                                        "conv c out=8 kernel=3\n"
                                                        "relu r\n"};
 
 /* The session's kernels one after the other into one output. */
-static double run_parts(struct bench *t, const float *want)
+static double run_slices(struct bench *t, const float *want)
 {
     const struct vbs_session_ops *ops = t->session->ops;
     int64_t bytes = 2 * t->session->layers[1].out_bytes;
-    const void *src[1] = {t->home[0]};
+    const void *src[1] = {t->canonical[0]};
     float *got = malloc((size_t)bytes);
     void *dst = ops->alloc(t->session, bytes);
     bool failed = !got || !dst;
@@ -233,8 +233,8 @@ static double run_parts(struct bench *t, const float *want)
     return result;
 }
 
-/* Parts are kernels of their own, on pieces of the whole's packed weights. */
-static void check_parts(int parts, bool given)
+/* Slices are kernels of their own, on slices of the whole's packed weights. */
+static void check_slices(int n_slices, bool given)
 {
     static const int first_batch[] = {1};
     char name[32];
@@ -243,7 +243,7 @@ static void check_parts(int parts, bool given)
                                           .batches = first_batch,
                                           .n_batches = 1,
                                           .requested = requested,
-                                          .n_requested = parts,
+                                          .n_requested = n_slices,
                                           .weights_given = given};
     const struct vbs_backend *backend;
     struct bench t = {.name = DIVIDED.name, .given = given};
@@ -251,26 +251,26 @@ static void check_parts(int parts, bool given)
     int64_t packed_bytes = 0;
 
     fake_cuda_reset();
-    snprintf(name, sizeof name, "precomp-gemm/%d", parts);
-    for (int i = 0; i < parts; i++)
+    snprintf(name, sizeof name, "precomp-gemm/%d", n_slices);
+    for (int i = 0; i < n_slices; i++)
         requested[i] = (struct vbs_requested_kernel){
-            .layer = 1, .batch = 2, .slice = i + 1, .n_slices = parts, .algorithm = name};
+            .layer = 1, .batch = 2, .slice = i + 1, .n_slices = n_slices, .algorithm = name};
     if (!ok(backend_case_network(&t.ctx, &DIVIDED, &t.network) == VBS_OK &&
                 vbs_backend_find(&t.ctx, "cudnn", &backend) == VBS_OK &&
                 backend->open(&t.ctx, t.network, &options, &t.session) == VBS_OK &&
                 bench_tensors(&t) && (want = bench_reference(&t, 1)),
-            "%d parts", parts))
+            "%d slices", n_slices))
         printf("# %s\n", vbs_detail(&t.ctx));
     else {
-        for (int i = 0; i < parts; i++)
+        for (int i = 0; i < n_slices; i++)
             packed_bytes += t.session->kernels[i].packed_bytes;
         is_int(packed_bytes, 4 * vbs_weight_count(t.network, 1), "their weights are all there are");
-        ok(run_parts(&t, want) < 1e-5, "and they compute the whole, weights %s",
+        ok(run_slices(&t, want) < 1e-5, "and they compute the whole, weights %s",
            given ? "given" : "kept");
     }
     free(want);
     bench_close(&t);
-    check_fake("parts");
+    check_fake("slices");
 }
 
 /* ---- moves ---- */
@@ -320,8 +320,8 @@ int main(void)
     check_cases(7);
     check_refusals();
     check_moves();
-    check_parts(2, false);
-    check_parts(2, true);
-    check_parts(8, true);
+    check_slices(2, false);
+    check_slices(2, true);
+    check_slices(8, true);
     return done_testing();
 }

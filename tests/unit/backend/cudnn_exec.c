@@ -58,7 +58,7 @@ static bool add_row(struct bench *b, struct vbs_profile_builder *builder, int ke
     bool done;
 
     for (int i = 0; i < b->session->layers[k->layer].n_inputs; i++)
-        src[i] = b->home[b->session->layers[k->layer].inputs[i]];
+        src[i] = b->canonical[b->session->layers[k->layer].inputs[i]];
     if (b->session->layers[k->layer].in_place)
         src[0] = dst;
     done =

@@ -82,8 +82,8 @@ static enum vbs_status use_session(struct bench *t)
         return VBS_NO_MEMORY;
     for (int i = 0; i < t->session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *k = &t->session->kernels[i];
-        const void *src[1] = {t->home[t->session->layers[k->layer].inputs[0]]};
-        struct vbs_operands operands = {.src = src, .dst = t->home[k->layer]};
+        const void *src[1] = {t->canonical[t->session->layers[k->layer].inputs[0]]};
+        struct vbs_operands operands = {.src = src, .dst = t->canonical[k->layer]};
         double time_us;
 
         operands.ws = ops->alloc(t->session, k->ws_bytes);
@@ -92,7 +92,7 @@ static enum vbs_status use_session(struct bench *t)
         ops->free(t->session, operands.ws);
     }
     if (status == VBS_OK)
-        status = ops->read(&t->ctx, t->session, 1, 1, t->home[1], t->plain[1]);
+        status = ops->read(&t->ctx, t->session, 1, 1, t->canonical[1], t->plain[1]);
     return status;
 }
 

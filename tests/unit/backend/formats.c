@@ -1,6 +1,6 @@
 /*
- * How the backends say in which forms kernels pack their weights, how many channels have weights of
- * their own, and in how many parts kernels run.
+ * How the backends say in which formats kernels pack their weights, how many channels have weights
+ * of their own, and into how many slices kernels divide.
  */
 #include "vbslab/vbslab.h"
 
@@ -38,9 +38,9 @@ static void close_it(struct opened *o)
     vbs_network_free(o->network);
 }
 
-/* Kernels of a layer: the number of its forms, or -1 when forms are not 0, 1, ... in the order of
- * their first use, or kernels of one form differ in their weights. */
-static int count_forms(const struct vbs_session *session, int layer)
+/* Kernels of a layer: the number of its formats, or -1 when formats are not 0, 1, ... in the order
+ * of their first use, or kernels of one format differ in their weights. */
+static int count_formats(const struct vbs_session *session, int layer)
 {
     int64_t bytes[VBS_MAX_FORMATS], packed[VBS_MAX_FORMATS];
     int n = 0;
@@ -63,9 +63,9 @@ static int count_forms(const struct vbs_session *session, int layer)
     return n;
 }
 
-static void forms_and_channels_hold_together(const char *backend, const char *model)
+static void formats_and_channels_hold_together(const char *backend, const char *model)
 {
-    int n_wrong = 0, n_weightless = 0, n_kernels = 0, n_forms = 0;
+    int n_wrong = 0, n_weightless = 0, n_kernels = 0, n_formats = 0;
     struct opened o;
 
     if (!open_on(&o, backend, model)) {
@@ -75,52 +75,54 @@ static void forms_and_channels_hold_together(const char *backend, const char *mo
     for (int k = 1; k <= o.session->n_layers; k++) {
         const struct vbs_profile_layer *layer = &o.session->layers[k];
         bool weighted = strcmp(layer->kind, "conv") == 0 || strcmp(layer->kind, "fc") == 0;
-        int forms = count_forms(o.session, k);
+        int formats = count_formats(o.session, k);
 
-        n_wrong += forms < 1 || (weighted ? layer->channels < 1 : layer->channels != 0);
-        n_wrong += !weighted && forms != 1;
+        n_wrong += formats < 1 || (weighted ? layer->channels < 1 : layer->channels != 0);
+        n_wrong += !weighted && formats != 1;
         n_weightless += !weighted;
-        n_forms += forms;
+        n_formats += formats;
     }
     n_kernels = o.session->n_kernels;
-    is_int(n_wrong, 0, "every layer's forms are numbered, and only conv and fc have channels");
-    ok(n_weightless > 0 && n_forms < n_kernels, "%d kernels share %d forms", n_kernels, n_forms);
+    is_int(n_wrong, 0,
+           "every layer's packed weight formats are numbered, and only conv and fc have channels");
+    ok(n_weightless > 0 && n_formats < n_kernels, "%d kernels share %d formats", n_kernels,
+       n_formats);
     close_it(&o);
 }
 
-/* Kernels that say something of parts or weights that cannot be. */
+/* Kernels that say something of slices or weights that cannot be true. */
 static int count_odd(const struct vbs_session *session)
 {
     int n = 0;
 
     for (int i = 0; i < session->n_kernels; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
-        int channels = session->layers[kernel->layer].channels, parts = kernel->row_slices;
+        int channels = session->layers[kernel->layer].channels, n_slices = kernel->row_slices;
 
         n += kernel->packed_bytes < 0 || kernel->packed_bytes > kernel->weight_bytes;
         n += kernel->slice != 0 || kernel->n_slices != 0;
-        n += parts < 0 || parts > VBS_MAX_ROW_PARTS || (parts != 1 && channels == 0);
-        n += parts > 1 && (channels % parts != 0 || kernel->packed_bytes % parts != 0);
-        n += parts == 0 && !session->modelled && kernel->packed_bytes % channels != 0;
+        n += n_slices < 0 || n_slices > VBS_MAX_ROW_PARTS || (n_slices != 1 && channels == 0);
+        n += n_slices > 1 && (channels % n_slices != 0 || kernel->packed_bytes % n_slices != 0);
+        n += n_slices == 0 && !session->modelled && kernel->packed_bytes % channels != 0;
     }
     return n;
 }
 
-static void parts_are_of_whole_units(const char *model)
+static void slices_are_of_whole_units(const char *model)
 {
     int n_any = 0, n_never = 0, n_measured = 0;
     struct opened o;
 
     if (open_on(&o, "onednn", model)) {
         for (int i = 0; i < o.session->n_kernels; i++) {
-            int parts = o.session->kernels[i].row_slices;
+            int n_slices = o.session->kernels[i].row_slices;
 
-            n_any += parts == 0;
-            n_never += parts == 1;
-            n_measured += parts > 1;
+            n_any += n_slices == 0;
+            n_never += n_slices == 1;
+            n_measured += n_slices > 1;
         }
-        is_int(count_odd(o.session), 0, "parts are of layers with weights, in whole units");
-        ok(n_any > 0 && n_never > 0, "%d kernels in any number of parts, %d never, %d measured so",
+        is_int(count_odd(o.session), 0, "slices are of layers with weights, in whole units");
+        ok(n_any > 0 && n_never > 0, "%d kernels in any number of slices, %d never, %d measured so",
            n_any, n_never, n_measured);
     }
     close_it(&o);
@@ -144,7 +146,7 @@ static const struct vbs_profile_layer *layer_of(const struct vbs_session *sessio
     return NULL;
 }
 
-static void winograd_packs_in_a_form_of_its_own(void)
+static void winograd_packs_in_a_format_of_its_own(void)
 {
     const struct vbs_kernel *direct, *winograd;
     struct opened o;
@@ -163,11 +165,11 @@ static void winograd_packs_in_a_form_of_its_own(void)
 
 int main(void)
 {
-    forms_and_channels_hold_together("analytic", "googlenet");
-    forms_and_channels_hold_together("onednn", "squeezenet-v1.0");
-    forms_and_channels_hold_together("onednn", "resnet-56-cifar");
-    parts_are_of_whole_units("resnet-56-cifar");
-    parts_are_of_whole_units("alexnet");
-    winograd_packs_in_a_form_of_its_own();
+    formats_and_channels_hold_together("analytic", "googlenet");
+    formats_and_channels_hold_together("onednn", "squeezenet-v1.0");
+    formats_and_channels_hold_together("onednn", "resnet-56-cifar");
+    slices_are_of_whole_units("resnet-56-cifar");
+    slices_are_of_whole_units("alexnet");
+    winograd_packs_in_a_format_of_its_own();
     return done_testing();
 }

@@ -28,18 +28,18 @@ static bool forward(struct bench *t, int batch, bool last_algorithm, float *outp
                 (chosen < 0 || last_algorithm))
                 chosen = i;
         for (int i = 0; i < l->n_inputs; i++)
-            src[i] = t->home[l->inputs[i]];
+            src[i] = t->canonical[l->inputs[i]];
         if (l->in_place)
-            memcpy(t->home[k], src[0], (size_t)(batch * l->out_bytes));
+            memcpy(t->canonical[k], src[0], (size_t)(batch * l->out_bytes));
         if (l->in_place)
-            src[0] = t->home[k];
+            src[0] = t->canonical[k];
         ws = s->ops->alloc(t->session, s->kernels[chosen].ws_bytes);
-        operands = (struct vbs_operands){.src = src, .dst = t->home[k], .ws = ws};
+        operands = (struct vbs_operands){.src = src, .dst = t->canonical[k], .ws = ws};
         worked = ws && s->ops->run(&t->ctx, t->session, chosen, &operands, &time_us) == VBS_OK;
         s->ops->free(t->session, ws);
     }
-    return worked && s->ops->read(&t->ctx, t->session, s->n_layers, batch, t->home[s->n_layers],
-                                  output) == VBS_OK;
+    return worked && s->ops->read(&t->ctx, t->session, s->n_layers, batch,
+                                  t->canonical[s->n_layers], output) == VBS_OK;
 }
 
 /* The whole network by definition, for the samples that the input holds. */

@@ -1,6 +1,6 @@
 /*
- * Kernels that are requested one by one, weights that runs are given, and parts: the same values as
- * those of whole kernels with the session's own weights, in the parts' own channels and nowhere
+ * Kernels that are requested one by one, weights that runs are given, and slices: the same values
+ * as those of whole kernels with the session's own weights, in the slices' own channels and nowhere
  * else. Wholes are checked against definitions in onednn.c.
  */
 #include "vbslab/vbslab.h"
@@ -195,30 +195,30 @@ static void weights_can_be_given(struct bench *t)
        t->name, n_same, n_with, t->ctx.detail);
 }
 
-/* ---- parts ---- */
+/* ---- slices ---- */
 
-/* What all parts of a kernel in n come to. */
+/* What all slices of a kernel in n come to. */
 struct outcome {
-    int n_bad;    /* parts of which a call failed, or that touched other channels */
-    double worst; /* difference from the whole, as part of the largest value */
-    bool packed;  /* the weights of the parts are those of the whole, one after the other */
+    int n_bad;    /* slices of which a call failed, or that touched other channels */
+    double worst; /* difference from the whole, relative to the largest value */
+    bool packed;  /* the weights of the slices are those of the whole, one after the other */
     bool fits;    /* scratch within the whole's */
 };
 
-/* Bytes of dst that part of parts writes begin at *first and are *count, in each sample. */
-static void range_of(const struct vbs_session *s, int layer, int part, int parts, int64_t *first,
-                     int64_t *count)
+/* Bytes of dst that the slice of n_slices writes begin at *first and are *count, in each sample. */
+static void range_of(const struct vbs_session *s, int layer, int slice, int n_slices,
+                     int64_t *first, int64_t *count)
 {
     int64_t c = s->layers[layer].channels, unit = s->layers[layer].out_bytes / c;
 
-    *first = (part - 1) * c / parts * unit;
-    *count = part * c / parts * unit - *first;
+    *first = (slice - 1) * c / n_slices * unit;
+    *count = slice * c / n_slices * unit - *first;
 }
 
-/* Runs part i + 1 of session, whose kernels are all parts of one, into dst; false when it does not
- * leave other channels alone. */
-static bool run_part(struct bench *t, struct vbs_session *session, int i, const void *weights,
-                     unsigned char *dst)
+/* Runs slice i + 1 of session, whose kernels are all slices of one, into dst; false when it does
+ * not leave other channels alone. */
+static bool run_slice(struct bench *t, struct vbs_session *session, int i, const void *weights,
+                      unsigned char *dst)
 {
     const struct vbs_kernel *k = &session->kernels[i];
     int64_t sample = session->layers[k->layer].out_bytes, bytes = k->batch * sample;
@@ -237,7 +237,7 @@ static bool run_part(struct bench *t, struct vbs_session *session, int i, const 
     return good;
 }
 
-static struct outcome try_parts(struct bench *t, int kernel, int n, bool given)
+static struct outcome try_slices(struct bench *t, int kernel, int n, bool given)
 {
     const struct vbs_kernel *k = &t->session->kernels[kernel];
     int64_t bytes = k->batch * t->session->layers[k->layer].out_bytes, at = 0;
@@ -255,14 +255,14 @@ static struct outcome try_parts(struct bench *t, int kernel, int n, bool given)
         n = 0;
     }
     for (int p = 0; p < n; p++) {
-        const struct vbs_kernel *part = &session->kernels[p];
+        const struct vbs_kernel *sliced = &session->kernels[p];
         unsigned char *weights = packed(t, session, p);
 
-        o.fits &= part->ws_bytes <= k->ws_bytes && part->slice == p + 1 && part->n_slices == n &&
-                  part->row_slices == k->row_slices;
-        o.packed &= weights && memcmp(weights, whole + at, (size_t)part->packed_bytes) == 0;
-        o.n_bad += !weights || !run_part(t, session, p, given ? weights : NULL, got);
-        at += part->packed_bytes;
+        o.fits &= sliced->ws_bytes <= k->ws_bytes && sliced->slice == p + 1 &&
+                  sliced->n_slices == n && sliced->row_slices == k->row_slices;
+        o.packed &= weights && memcmp(weights, whole + at, (size_t)sliced->packed_bytes) == 0;
+        o.n_bad += !weights || !run_slice(t, session, p, given ? weights : NULL, got);
+        at += sliced->packed_bytes;
         free(weights);
     }
     o.packed &= at == k->packed_bytes;
@@ -279,7 +279,7 @@ static bool is_exact(const struct vbs_session *s, int kernel)
     return strcmp(s->layers[s->kernels[kernel].layer].kind, "conv") == 0;
 }
 
-static void parts_make_the_whole(struct bench *t)
+static void slices_make_the_whole(struct bench *t)
 {
     const struct vbs_session *s = t->session;
     int n_tried = 0, n_bad = 0, n_unequal = 0, n_measured = 0;
@@ -299,20 +299,20 @@ static void parts_make_the_whole(struct bench *t)
             if (n > channels || n > MAX_KERNELS ||
                 (j > 0 && (n == numbers[j - 1] || k->row_slices)))
                 continue;
-            o = try_parts(t, i, n, (i + j) % 2);
+            o = try_slices(t, i, n, (i + j) % 2);
             n_tried++;
             n_measured += k->row_slices > 1;
             worst = fmax(worst, o.worst);
             n_unequal += o.worst > (is_exact(s, i) ? 0 : 1e-5);
             if (o.n_bad || !o.packed || !o.fits)
-                printf("# layer %d batch %d %s in %d parts: %d bad, packed %d, fits %d: %s\n",
+                printf("# layer %d batch %d %s in %d slices: %d bad, packed %d, fits %d: %s\n",
                        k->layer, k->batch, k->algorithm, n, o.n_bad, o.packed, o.fits,
                        t->ctx.detail);
             n_bad += o.n_bad || !o.packed || !o.fits;
         }
     }
     ok(n_tried > 0 && n_bad == 0 && n_unequal == 0,
-       "%s: parts write their channels of the whole and nothing else (%d kernels in parts, %d "
+       "%s: slices write their channels of the whole and nothing else (%d kernels in slices, %d "
        "measured so; differ by %.3g)",
        t->name, n_tried, n_measured, worst);
 }
@@ -323,7 +323,7 @@ static void check(const char *name, const char *text)
 
     if (open_bench(&t, name, text)) {
         weights_can_be_given(&t);
-        parts_make_the_whole(&t);
+        slices_make_the_whole(&t);
     }
     close_bench(&t);
 }
@@ -337,7 +337,7 @@ static void weights_of_a_plain_output_can_be_given(void)
     close_bench(&t);
 }
 
-/* Kernels of a layer whose row_parts are as asked for. */
+/* Kernels of a layer whose row_slices is low to high. */
 static int count(const struct vbs_session *s, int layer, int low, int high)
 {
     int n = 0;
@@ -368,14 +368,14 @@ static void what_divides_is_said(void)
 
         ok(count(s, 1, 0, 0) >= 3 && s->layers[1].channels == 64 / block(),
            "a conv, in blocks of channels");
-        ok(count(s, 2, 0, 0) == 0, "groups of part blocks never");
+        ok(count(s, 2, 0, 0) == 0, "groups that end inside a block never");
         ok(count(s, 3, 0, 0) == 0, "nor a depthwise conv");
         ok(count(s, 4, 1, 1) == 3 && s->layers[4].channels == 0, "nor a pool");
         ok(count(s, 5, 1, 1) == count(s, 5, 0, VBS_MAX_ROW_PARTS),
            "nor what has a BatchNorm behind");
         ok(count(s, 6, 0, 0) >= 3 && s->layers[6].channels == 96 / block(), "a fc, in blocks");
         ok(count(s, 7, 0, 0) >= 3 && s->layers[7].channels == 10, "or single channels");
-        ok(count(s, 1, 2, VBS_MAX_ROW_PARTS) == 0, "small weights are not measured in parts");
+        ok(count(s, 1, 2, VBS_MAX_ROW_PARTS) == 0, "small weights are not measured in slices");
     }
     close_bench(&t);
 }
@@ -406,17 +406,17 @@ static void kernels_come_as_requested(void)
         ok(s && s->n_kernels == 7, "as many kernels as requested: %s", t.ctx.detail);
         for (int i = 0; s && i < s->n_kernels; i++) {
             const struct vbs_kernel *k = &s->kernels[i];
-            int parts = requested[i].n_slices > 1 ? requested[i].n_slices : 0;
+            int n_slices = requested[i].n_slices > 1 ? requested[i].n_slices : 0;
 
             n_wrong += k->layer != requested[i].layer || k->batch != requested[i].batch ||
-                       strcmp(k->algorithm, requested[i].algorithm) != 0 || k->n_slices != parts ||
-                       (parts && k->slice != requested[i].slice);
+                       strcmp(k->algorithm, requested[i].algorithm) != 0 ||
+                       k->n_slices != n_slices || (n_slices && k->slice != requested[i].slice);
         }
         is_int(n_wrong, 0, "in their order, also batches that nobody measured");
         ok(s && s->kernels[1].format == s->kernels[3].format &&
                s->kernels[1].packed_bytes == s->kernels[3].packed_bytes / 3 &&
                s->kernels[1].weight_bytes < s->kernels[3].weight_bytes,
-           "a part has the form of its whole, and a share of the weights");
+           "a slice has the packed weight format of its whole, and a share of the weights");
         ok(s && s->kernels[2].packed_bytes == 0, "a softmax has none");
         if (s)
             s->ops->close(s);
@@ -451,17 +451,17 @@ static void what_cannot_be_is_refused(void)
         refused(&t, &(struct vbs_requested_kernel){2, 1, 0, 0, "magic"}, VBS_NOT_FOUND, "layer 'p'",
                 "also of a layer without weights");
         refused(&t, &(struct vbs_requested_kernel){2, 1, 1, 2, pool}, VBS_INVALID,
-                "layer 'p': there is no slice 1 of 2", "a layer that has no parts");
+                "layer 'p': there is no slice 1 of 2", "a layer that has no slices");
         refused(&t, &(struct vbs_requested_kernel){1, 1, 4, 3, conv}, VBS_INVALID,
-                "no slice 4 of 3", "a part beyond the last");
+                "no slice 4 of 3", "a slice beyond the last");
         refused(&t, &(struct vbs_requested_kernel){1, 1, 1, 7, conv}, VBS_INVALID,
-                "no slice 1 of 7", "more parts than there are blocks");
+                "no slice 1 of 7", "more slices than there are blocks");
         refused(&t, &(struct vbs_requested_kernel){1, 0, 0, 0, conv}, VBS_INVALID, "no batch 0",
                 "batch 0");
         refused(&t, &(struct vbs_requested_kernel){9, 1, 0, 0, conv}, VBS_INVALID, "no layer 9",
                 "a layer beyond the last");
         refused(&t, &(struct vbs_requested_kernel){1, 1, 0, 0, "jit:avx512_core/3"}, VBS_NOT_FOUND,
-                "no algorithm 'jit:avx512_core/3'", "what divides is not measured in parts");
+                "no algorithm 'jit:avx512_core/3'", "what divides is not measured in slices");
     }
     close_bench(&t);
 }
@@ -483,7 +483,7 @@ static void weights_must_be_given_where_that_was_said(void)
     close_bench(&t);
 }
 
-static void the_analytic_backend_knows_parts(void)
+static void the_analytic_backend_knows_slices(void)
 {
     struct vbs_ctx ctx = {0};
     const struct vbs_requested_kernel requested[] = {{1, 1, 2, 3, "direct"},
@@ -494,7 +494,7 @@ static void the_analytic_backend_knows_parts(void)
     const struct vbs_backend *backend;
     struct vbs_network *network = NULL;
     struct vbs_session *s = NULL;
-    double part_us = 0, whole_us = 0;
+    double slice_us = 0, whole_us = 0;
 
     ok(vbs_network_parse(&ctx, "case", SMALL, strlen(SMALL), NULL, &network) == VBS_OK &&
            vbs_backend_find(&ctx, "analytic", &backend) == VBS_OK &&
@@ -503,10 +503,10 @@ static void the_analytic_backend_knows_parts(void)
     if (s) {
         ok(s->n_kernels == 2 && s->kernels[0].slice == 2 && s->kernels[0].n_slices == 3 &&
                s->kernels[0].packed_bytes * 3 == s->kernels[1].packed_bytes,
-           "its parts have their share of the weights");
-        ok(s->ops->run(&ctx, s, 0, NULL, &part_us) == VBS_OK &&
+           "its slices have their share of the weights");
+        ok(s->ops->run(&ctx, s, 0, NULL, &slice_us) == VBS_OK &&
                s->ops->run(&ctx, s, 1, NULL, &whole_us) == VBS_OK &&
-               fabs(3 * part_us - whole_us) < 1e-9 * whole_us,
+               fabs(3 * slice_us - whole_us) < 1e-9 * whole_us,
            "and of the time");
         ok(s->ops->pack(&ctx, s, 0, NULL) == VBS_UNSUPPORTED, "but nothing to pack: %s",
            ctx.detail);
@@ -536,6 +536,6 @@ int main(void)
     kernels_come_as_requested();
     what_cannot_be_is_refused();
     weights_must_be_given_where_that_was_said();
-    the_analytic_backend_knows_parts();
+    the_analytic_backend_knows_slices();
     return done_testing();
 }

@@ -10,10 +10,10 @@
 
 #include <stdlib.h>
 
-#define MAX_WANTED 8
-#define MAX_SHOWN  5
+#define MAX_REQUESTED 8
+#define MAX_SHOWN     5
 
-static const char TEXT[] = "model parts\n"
+static const char TEXT[] = "model slices\n"
                            "input 32x8x8\n"
                            "conv a out=64 kernel=3 pad=1\n"
                            "relu r\n"
@@ -24,8 +24,8 @@ static const char TEXT[] = "model parts\n"
 struct subject {
     const struct vbs_backend *backend;
     struct vbs_network *network;
-    struct vbs_requested_kernel requested[MAX_WANTED];
-    char measured[64]; /* an algorithm that is measured in parts; empty: there is none */
+    struct vbs_requested_kernel requested[MAX_REQUESTED];
+    char measured[64]; /* an algorithm that is measured in slices; empty: there is none */
     int n_requested;
     float *plain;
     void *src, *dst, *ws, *weights;
@@ -49,7 +49,7 @@ static void want(struct subject *s, struct vbs_requested_kernel kernel)
     s->requested[s->n_requested++] = kernel;
 }
 
-/* Whether the machine has an algorithm, in parts if it says so. */
+/* Whether the machine has an algorithm, in slices if its name says so. */
 static bool exists(const struct subject *s, const char *algorithm)
 {
     const struct vbs_requested_kernel one = {1, 2, 1, 2, algorithm};
@@ -159,9 +159,9 @@ int main(void)
     struct subject s = {0};
 
     if (vbs_backend_find(&ctx, "onednn", &s.backend) == VBS_OK &&
-        vbs_network_parse(&ctx, "parts", TEXT, strlen(TEXT), NULL, &s.network) == VBS_OK &&
+        vbs_network_parse(&ctx, "slices", TEXT, strlen(TEXT), NULL, &s.network) == VBS_OK &&
         s.backend->open(&ctx, s.network, &all, &session) == VBS_OK && choose(&s, session)) {
-        printf("# %d kernels are requested, measured in parts: %s\n", s.n_requested, s.measured);
+        printf("# %d kernels are requested, measured in slices: %s\n", s.n_requested, s.measured);
         for (int i = 0; i < 4; i++)
             try_it(&s, i % 2, i / 2);
     } else {

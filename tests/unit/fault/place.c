@@ -166,20 +166,20 @@ static void test_interruptions(const struct vbs_place_problem *problem)
        "stopped at each of %d allocations, %d times with offsets", n_stops, n_results);
 }
 
-/* Stacks that no fixed order places well, and not all of one part. */
-static struct place_schedule make_stacks(gsl_rng *rng)
+/* Rigid groups that no fixed order places well, and not all of one part. */
+static struct place_schedule make_groups(gsl_rng *rng)
 {
     for (;;) {
-        struct place_schedule stacks = place_schedule_make(rng, 12, 12);
+        struct place_schedule groups = place_schedule_make(rng, 12, 12);
         struct vbs_place_result *result;
         struct vbs_ctx ctx = {0};
-        bool suits = vbs_place_lowest(&ctx, &stacks.problem, &OPTIONS, &result) == VBS_OK &&
+        bool suits = vbs_place_lowest(&ctx, &groups.problem, &OPTIONS, &result) == VBS_OK &&
                      result->height_bytes < result->greedy_height_bytes;
 
         vbs_place_free(result);
         if (suits)
-            return stacks;
-        place_schedule_clear(&stacks);
+            return groups;
+        place_schedule_clear(&groups);
     }
 }
 
@@ -220,22 +220,22 @@ int main(void)
     struct vbs_place_rect rects[N_BUFFERS];
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     struct vbs_place_problem buffers;
-    struct place_schedule stacks;
+    struct place_schedule groups;
 
     gsl_rng_set(rng, SEED);
-    stacks = make_stacks(rng);
+    groups = make_groups(rng);
     buffers = make_buffers(rng, items, rects);
     close(mkstemp(written));
     for (int lasting = 0; lasting < 2; lasting++) {
-        test_allocations(place, &stacks.problem, "stacks", lasting);
+        test_allocations(place, &groups.problem, "rigid groups", lasting);
         test_allocations(place, &buffers, "buffers", lasting);
         test_allocations(read_and_write, NULL, "CSV", lasting);
     }
-    test_interruptions(&stacks.problem);
+    test_interruptions(&groups.problem);
     test_interruptions(&buffers);
     test_fits(rng);
     unlink(written);
-    place_schedule_clear(&stacks);
+    place_schedule_clear(&groups);
     gsl_rng_free(rng);
     return done_testing();
 }

@@ -15,16 +15,17 @@ static struct vbs_schedule *make_schedule(gsl_rng *rng, struct vbs_profile **pro
 {
     for (;;) {
         struct vbs_schedule *schedule;
-        int64_t n_parts = 0, n_loads = 0;
+        int64_t n_slices = 0, n_loads = 0;
 
         *profile = random_transfer_profile(rng, 4, 4);
         schedule = random_transfer_schedule(rng, *profile, 3, VBS_IO_EXTERNAL, 3);
         for (int64_t i = 0; i < schedule->n_steps; i++) {
-            n_parts += schedule->steps[i].op == VBS_STEP_COMPUTE && schedule->steps[i].n_slices > 1;
+            n_slices +=
+                schedule->steps[i].op == VBS_STEP_COMPUTE && schedule->steps[i].n_slices > 1;
             n_loads += schedule->steps[i].op == VBS_STEP_LOAD;
         }
         schedule->copy = (struct vbs_link){"given", 1, 2};
-        if (n_parts > 5 && n_loads > 20)
+        if (n_slices > 5 && n_loads > 20)
             return schedule;
         vbs_schedule_free(schedule);
         vbs_profile_free(*profile);

@@ -170,10 +170,10 @@ static void bail_out(const char *why)
     exit(1);
 }
 
-/* A layer with channels, one with two forms, one without weights. */
+/* A layer with channels, one with two formats, one without weights. */
 static bool has_all(const struct vbs_profile *profile)
 {
-    bool has_channels = false, has_forms = false, has_none = false;
+    bool has_channels = false, has_formats = false, has_none = false;
 
     for (int k = 1; k <= profile->n_layers; k++) {
         int n_rows;
@@ -183,9 +183,9 @@ static bool has_all(const struct vbs_profile *profile)
                        (profile->layers[k].channels > 1 && profile->layers[k].weight_bytes > 20);
         has_none = has_none || profile->layers[k].weight_bytes == 0;
         for (int a = 0; a < n_rows; a++)
-            has_forms = has_forms || rows[a].format > 0;
+            has_formats = has_formats || rows[a].format > 0;
     }
-    return profile->n_layers == N_LAYERS && profile->n_batches > 1 && has_channels && has_forms &&
+    return profile->n_layers == N_LAYERS && profile->n_batches > 1 && has_channels && has_formats &&
            has_none;
 }
 

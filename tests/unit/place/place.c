@@ -80,7 +80,7 @@ static void test_alignment(void)
 
 /* The samples of two tensors: the second is made while the first is used up, one sample at a step.
  */
-static void test_stacks(void)
+static void test_rigid_groups(void)
 {
     static const struct vbs_place_rect RECTS[] = {{0, 2, 0, 4}, {0, 3, 4, 4}, {0, 4, 8, 4},
                                                   {1, 6, 0, 4}, {2, 6, 4, 4}, {3, 6, 8, 4}};
@@ -94,14 +94,14 @@ static void test_stacks(void)
     struct vbs_place_problem problem = {
         .n_items = 2, .items = ITEMS, .n_rects = N(RECTS), .rects = RECTS, .capacity = INT64_MAX};
 
-    check_height(&problem, 16, "a stack follows another into what it leaves");
+    check_height(&problem, 16, "a rigid group follows another into what it leaves");
     problem.items = CROSSED_ITEMS;
     problem.n_rects = N(CROSSED);
     problem.rects = CROSSED;
-    check_height(&problem, 10, "stacks that reach into each other");
+    check_height(&problem, 10, "rigid groups that reach into each other");
 }
 
-/* Two stacks that can not: the load is 20, and no placement is below 30. */
+/* Two rigid groups that can not: the load is 20, and no placement is below 30. */
 static void test_proof(void)
 {
     static const struct vbs_place_rect RECTS[] = {{0, 2, 0, 10},  {1, 2, 10, 10}, {0, 1, 0, 10},
@@ -116,7 +116,7 @@ static void test_proof(void)
     struct vbs_ctx ctx = {0};
     enum vbs_status status;
 
-    check_height(&problem, want, "three stacks");
+    check_height(&problem, want, "three rigid groups");
     problem.capacity = want - 1;
     status = vbs_place(&ctx, &problem, &STEPS, &result);
     ok(status == VBS_INFEASIBLE && result && result->height_bytes == want &&
@@ -379,7 +379,7 @@ int main(void)
 {
     test_small();
     test_alignment();
-    test_stacks();
+    test_rigid_groups();
     test_proof();
     test_refusals();
     test_too_many();

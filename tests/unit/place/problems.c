@@ -1,7 +1,7 @@
 /*
  * Placements of real problems, each proven by the validator: the hard ones of MiniMalloc in
- * tests/data/placement, and stacks of guillotine schedules. Limits are steps, so that the results
- * are the same everywhere; seconds are only told.
+ * tests/data/placement, and rigid groups of guillotine schedules. Limits are steps, so that the
+ * results are the same everywhere; seconds are only told.
  */
 #include "reference/place_check.h"
 #include "cases/place_schedules.h"

@@ -15,8 +15,9 @@
 
 enum kind { TIGHT, BUFFERS, ALIGNED, FIXED, STACKS, ALL, N_KINDS };
 
-static const char *const KIND_NAMES[N_KINDS] = {"tight buffers", "buffers", "aligned buffers",
-                                                "fixed buffers", "stacks",  "all kinds together"};
+static const char *const KIND_NAMES[N_KINDS] = {"tight buffers",   "buffers",
+                                                "aligned buffers", "fixed buffers",
+                                                "rigid groups",    "all kinds together"};
 
 struct problem {
     struct vbs_place_item items[MAX_ITEMS];
@@ -29,17 +30,18 @@ static int64_t below(gsl_rng *rng, int64_t n)
     return (int64_t)gsl_rng_uniform_int(rng, (unsigned long)n);
 }
 
-/* One rectangle, or a stack of some that follow each other in space, some with room between. */
-static void add_item(gsl_rng *rng, struct problem *to, bool stack)
+/* One rectangle, or a rigid group of some that follow each other in space, some with room between.
+ */
+static void add_item(gsl_rng *rng, struct problem *to, bool rigid)
 {
     struct vbs_place_item *item = &to->items[to->problem.n_items++];
-    int64_t n = stack ? 1 + below(rng, MAX_RECTS) : 1, offset = 0;
+    int64_t n = rigid ? 1 + below(rng, MAX_RECTS) : 1, offset = 0;
 
     *item = (struct vbs_place_item){.first_rect = to->problem.n_rects, .n_rects = n};
     for (int64_t r = 0; r < n; r++) {
         int64_t lower = below(rng, 8) - 3, size = below(rng, 4) + (r == 0);
 
-        if (stack)
+        if (rigid)
             offset += below(rng, 8) == 0;
         to->rects[to->problem.n_rects++] =
             (struct vbs_place_rect){lower, lower + 1 + below(rng, 5), offset, size};

@@ -25,7 +25,7 @@ static struct vbs_replay *replay_best(const struct brute_best *best, const struc
                                           .memory_bytes = best->memory_bytes,
                                           .io = best->of.io,
                                           .weights = VBS_WEIGHTS_INCLUDED,
-                                          .copy = best->channel,
+                                          .copy = best->link,
                                           .n_algorithms = best->of.profile->n_algorithms,
                                           .algorithms = best->of.profile->algorithms,
                                           .n_steps = n_steps,
@@ -58,7 +58,7 @@ static void test_by_hand(void)
     struct vbs_profile *profile = weights_chain(1, false);
     struct brute_best best = {.of = {profile, 1, VBS_IO_EXTERNAL},
                               .memory_bytes = 190,
-                              .channel = {"given", 1, 10},
+                              .link = {"given", 1, 10},
                               .max_slices = 1};
     struct vbs_step steps[BRUTE_STEPS];
     int n_steps;
@@ -75,10 +75,10 @@ static void test_by_hand(void)
     ok(isinf(brute_transfer_best(&best, steps, &n_steps)),
        "a byte less than the first step needs is too little");
     best.max_slices = 2;
-    ok(isfinite(brute_transfer_best(&best, steps, &n_steps)), "  unless it is taken in parts");
+    ok(isfinite(brute_transfer_best(&best, steps, &n_steps)), "  unless it is taken in slices");
     best.max_slices = 1;
     best.memory_bytes = 190;
-    best.channel.bytes_per_us = 0;
+    best.link.bytes_per_us = 0;
     is_near(brute_transfer_best(&best, steps, &n_steps), 15, 0, "residents need no copies");
     best.memory_bytes = 189;
     ok(isinf(brute_transfer_best(&best, steps, &n_steps)), "  and nothing else can be without");
@@ -86,7 +86,7 @@ static void test_by_hand(void)
 }
 
 struct tally {
-    int n, too_many, infeasible, not_as_said, beaten, slower_with_more, slower_in_parts,
+    int n, too_many, infeasible, not_as_said, beaten, slower_with_more, slower_in_slices,
         not_lattice;
 };
 
@@ -102,7 +102,7 @@ static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *t
 
     if (!schedule)
         return true;
-    schedule->copy = best.channel;
+    schedule->copy = best.link;
     if (vbs_replay_run(NULL, best.of.profile, schedule, -1, false, &replay) != VBS_OK)
         beaten = true;
     else {
@@ -119,7 +119,7 @@ static bool is_beaten(gsl_rng *rng, const struct brute_best *as, struct tally *t
     return beaten;
 }
 
-/* Where nothing can be copied, and each layer has one form, what is left is the lattice without
+/* Where nothing can be copied, and each layer has one format, what is left is the lattice without
  * weights in the memory that they leave. */
 static bool agrees_with_lattice(const struct brute_best *as)
 {
@@ -136,7 +136,7 @@ static bool agrees_with_lattice(const struct brute_best *as)
             return true;
         weights += brute_transfer_weights(profile, k, 0);
     }
-    best.channel.bytes_per_us = 0;
+    best.link.bytes_per_us = 0;
     best.max_slices = 1;
     best_us = brute_transfer_best(&best, NULL, NULL);
     lattice = brute_lattice_new(&problem);
@@ -148,13 +148,12 @@ static bool agrees_with_lattice(const struct brute_best *as)
 static void try_network(gsl_rng *rng, const struct vbs_profile *profile, struct tally *tally)
 {
     static struct vbs_step steps[BRUTE_STEPS];
-    struct brute_best best = {
-        .of = {profile, random_int(rng, 1, 2),
-               random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL},
-        .memory_bytes = random_int(rng, 5, 40),
-        .channel = {"given", random_int(rng, 0, 2), random_int(rng, 1, 8) / 4.0},
-        .max_slices = random_int(rng, 1, 2),
-        .bands = random_once_in(rng, 4)};
+    struct brute_best best = {.of = {profile, random_int(rng, 1, 2),
+                                     random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL},
+                              .memory_bytes = random_int(rng, 5, 40),
+                              .link = {"given", random_int(rng, 0, 2), random_int(rng, 1, 8) / 4.0},
+                              .max_slices = random_int(rng, 1, 2),
+                              .bands = random_once_in(rng, 4)};
     double time_us, more_us;
     int n_steps = 0;
 
@@ -170,7 +169,7 @@ static void try_network(gsl_rng *rng, const struct vbs_profile *profile, struct 
     tally->not_lattice += !agrees_with_lattice(&best);
     if (best.max_slices == 1) {
         best.max_slices = 2;
-        tally->slower_in_parts += brute_transfer_best(&best, NULL, NULL) > time_us + 1e-9;
+        tally->slower_in_slices += brute_transfer_best(&best, NULL, NULL) > time_us + 1e-9;
     }
     best.bands = true;
     best.max_slices = 2;
@@ -204,7 +203,7 @@ int main(int argc, char **argv)
     is_int(tally.not_as_said, 0, "the best schedules run as they say and fit");
     is_int(tally.beaten, 0, "no random schedule is faster in its own peak");
     is_int(tally.slower_with_more, 0, "a byte more is never slower");
-    is_int(tally.slower_in_parts, 0, "parts are never slower than wholes");
+    is_int(tally.slower_in_slices, 0, "slices are never slower than wholes");
     is_int(tally.not_lattice, 0, "without copies it is the lattice in what weights leave");
     return done_testing();
 }

@@ -1,7 +1,7 @@
 /*
- * Certificates of infeasible answers are true: each budget and each latency that they name works
- * with the change that they name, and the least bit less does not. On random profiles, with every
- * planner. Arguments: number of profiles per kind of graph, seed.
+ * Infeasibility reports are true: each budget and each latency that they name works with the change
+ * that they name, and one byte or the least fraction of time less does not. On random profiles,
+ * with every planner. Arguments: number of profiles per kind of graph, seed.
  */
 #include "cases/random_profile.h"
 #include "support/tap.h"
@@ -33,7 +33,7 @@
     X(LATENCY_EXTERNAL, "with io external likewise")                                               \
     X(LATENCY_NO_EXTERNAL, "where none is named, io external is no faster")                        \
     X(LATENCY_OTHER, "with the other planner likewise")                                            \
-    X(LATENCY_LOWEST, "and no planner answers sooner than what is named")
+    X(LATENCY_LOWEST, "and no planner answers sooner than the latency that is named")
 
 #define PROPERTY_ENUM(name, text) name,
 enum property { PROPERTY_LIST(PROPERTY_ENUM) N_PROPERTIES };
@@ -49,7 +49,7 @@ struct report {
     int checked[N_PROPERTIES], failed[N_PROPERTIES];
 };
 
-/* The answer that is being checked. */
+/* The report that is being checked. */
 struct subject {
     struct report *report;
     int number; /* of the profile */

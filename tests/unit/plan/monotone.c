@@ -5,7 +5,7 @@
  * kind of graph, seed.
  */
 #include "reference/brute_monotone.h"
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"
 
@@ -192,15 +192,16 @@ static int64_t reference_budget(gsl_rng *rng, const struct subject *subject)
 {
     const struct brute_enumeration *all = &subject->enumeration;
     const struct brute_recurrence *dp = &subject->recurrence;
-    const struct brute_way *way = &all->ways[random_int(rng, 0, all->n_ways - 1)];
+    const struct brute_batching *batching =
+        &all->batchings[random_int(rng, 0, all->n_batchings - 1)];
     int64_t bytes = 0;
 
     if (dp->n_needs > 0 && random_once_in(rng, 3))
         return dp->needs[random_int(rng, 0, dp->n_needs - 1)];
     if (random_once_in(rng, 3))
-        return way->base_bytes[random_int(rng, 1, subject->problem.profile->n_layers)];
+        return batching->base_bytes[random_int(rng, 1, subject->problem.profile->n_layers)];
     for (int k = 1; k <= subject->problem.profile->n_layers; k++)
-        bytes = way->base_bytes[k] > bytes ? way->base_bytes[k] : bytes;
+        bytes = batching->base_bytes[k] > bytes ? batching->base_bytes[k] : bytes;
     return bytes + random_int(rng, 0, 20);
 }
 
@@ -297,7 +298,7 @@ static void check_profile(gsl_rng *rng, struct subject *subject)
         check_problem(rng, subject);
         subject->problem.latency_us = choose_latency_us(rng, subject);
         check_problem(rng, subject);
-        free(subject->enumeration.ways);
+        free(subject->enumeration.batchings);
         free(subject->recurrence.needs);
     }
 }

@@ -1,6 +1,6 @@
 /*
  * The search and proof of optimal in all its rounds: first searches hold so few states that layers
- * are merged, beams and pieces tried and searches put off, on small random networks whose optimum
+ * are merged, beams and windows tried and searches put off, on small random networks whose optimum
  * brute_force.h knows. Arguments: number of profiles per kind of graph, seed.
  */
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /*
- * Sweeps between two states of the lattice, beams, and schedules improved piece by piece (the
- * search of optimal), on small random networks against the lattice of brute_force.h. Arguments:
- * number of profiles per kind of graph, seed.
+ * The state search of the planner optimal: between two states of the lattice, within beams, and for
+ * improving a schedule window by window; on small random networks, against the lattice of
+ * brute_force.h. Arguments: number of profiles per kind of graph, seed.
  */
 #include "reference/brute_force.h"
 #include "reference/lattice_states.h"
@@ -16,7 +16,7 @@
 #define ENOUGH     1000000 /* states */
 
 #define PROPERTY_LIST(X)                                                                           \
-    X(HAD, "what is asked for is had")                                                             \
+    X(HAD, "what is asked for is found")                                                           \
     X(SEARCH, "a search between two states finds the least time, and nothing below it")            \
     X(STEPS, "and steps that take it")                                                             \
     X(TO_GO, "and what is to go from each state that it keeps on a way below the limit")           \
@@ -71,7 +71,7 @@ static int64_t walk(const struct lattice_states *states, const struct vbs_step_l
 /* A search from one state to another. */
 struct trip {
     int from, to;  /* codes */
-    int64_t least; /* STATES_NEVER: no way */
+    int64_t least; /* STATES_NEVER: no path */
     struct vbs_search_limits limits;
     struct vbs_state_search search;
     enum vbs_found found;

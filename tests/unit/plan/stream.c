@@ -61,7 +61,7 @@ static bool subject_init(gsl_rng *rng, int max_layers, struct subject *subject)
                              .request = random_int(rng, 1, MAX_REQUEST),
                              .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
                              .weights = VBS_WEIGHTS_INCLUDED,
-                             .copy = random_channel(rng)};
+                             .copy = random_link(rng)};
     subject->path =
         random_schedule(rng, subject->profile, (int)subject->problem.request, subject->problem.io);
     return subject->path && vbs_task_init(NULL, &subject->task, &subject->problem) == VBS_OK &&

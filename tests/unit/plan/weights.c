@@ -1,5 +1,5 @@
 /*
- * Planners with weights inside the budget, on small random networks and channels: every plan is
+ * Planners with weights inside the budget, on small random networks and links: every plan is
  * replayed, at the breakpoints of all planners and one byte below. What must hold between planners,
  * and where limits lead back to weights excluded. Arguments: problems per kind, seed.
  */
@@ -163,7 +163,7 @@ static struct vbs_problem random_problem(gsl_rng *rng, const struct vbs_profile 
                                 .request = random_int(rng, 1, MAX_REQUEST),
                                 .io = random_once_in(rng, 2) ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
                                 .weights = VBS_WEIGHTS_INCLUDED,
-                                .copy = random_channel(rng)};
+                                .copy = random_link(rng)};
 }
 
 /* The time of planner in a budget; HUGE_VAL: infeasible; NAN: an error, or no such planner. */
@@ -200,7 +200,7 @@ static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 
 /* ---- What must hold everywhere ---- */
 
-/* said: where rows say in how many parts they run. */
+/* said: where rows say in how many slices they run. */
 static void test_relations(enum random_graph graph, bool with_latency, bool said, const char *name,
                            int n, unsigned long seed)
 {
@@ -241,14 +241,14 @@ struct limit {
     struct vbs_problem problem, excluded;
     struct rivals rivals;
     int joint, plus;
-    int64_t weight_bytes; /* of all layers, form 0 */
+    int64_t weight_bytes; /* of all layers, format 0 */
 };
 
-static bool limit_open(gsl_rng *rng, bool two_forms, struct limit *limit)
+static bool limit_open(gsl_rng *rng, bool two_formats, struct limit *limit)
 {
     *limit = (struct limit){0};
-    limit->profile =
-        random_weights_profile(rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1), MAX_LAYERS, two_forms);
+    limit->profile = random_weights_profile(rng, random_int(rng, 0, RANDOM_N_GRAPHS - 1),
+                                            MAX_LAYERS, two_formats);
     if (!limit->profile)
         return false;
     limit->problem = random_problem(rng, limit->profile);
@@ -349,7 +349,8 @@ static bool without_limit(struct limit *limit)
            same(time_of(&limit->problem, "dp-vbs+", INT64_MAX), want_us);
 }
 
-/* With one form each, every planner beside resident weights is that planner in what they leave. */
+/* With one format each, every planner beside resident weights is that planner in what they leave.
+ */
 static bool beside_residents(struct limit *limit)
 {
     struct rivals excluded;
@@ -422,7 +423,7 @@ static bool single_samples(struct limit *limit)
     return holds;
 }
 
-static void test_limit(bool (*holds)(struct limit *), bool two_forms, int n, unsigned long seed,
+static void test_limit(bool (*holds)(struct limit *), bool two_formats, int n, unsigned long seed,
                        const char *name)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -432,7 +433,7 @@ static void test_limit(bool (*holds)(struct limit *), bool two_forms, int n, uns
     for (int i = 0; i < n; i++) {
         struct limit limit;
 
-        if (!limit_open(rng, two_forms, &limit))
+        if (!limit_open(rng, two_formats, &limit))
             continue;
         n_tried++;
         if (!holds(&limit)) {
@@ -458,13 +459,13 @@ int main(int argc, char **argv)
     test_relations(RANDOM_BRANCHED, false, false, "branches", n, seed);
     test_relations(RANDOM_DAG, false, false, "arbitrary", n, seed);
     test_relations(RANDOM_DAG, true, false, "arbitrary, that must answer in time", n, seed);
-    test_relations(RANDOM_LINEAR, false, true, "chains measured in parts", n, seed + 7);
-    test_relations(RANDOM_DAG, false, true, "arbitrary, measured in parts", n, seed + 8);
+    test_relations(RANDOM_LINEAR, false, true, "chains measured in slices", n, seed + 7);
+    test_relations(RANDOM_DAG, false, true, "arbitrary, measured in slices", n, seed + 8);
     test_limit(without_copies, true, n, seed + 1,
                "where nothing can be copied joint is dp-vbs+ beside resident weights");
     test_limit(without_limit, false, n, seed + 2,
                "without a limit of memory joint is dp-vbs+ that counts no weights");
-    test_limit(without_limit, true, n, seed + 3, "  with weights in several forms too");
+    test_limit(without_limit, true, n, seed + 3, "  with weights in several formats too");
     test_limit(beside_residents, false, n, seed + 4,
                "beside resident weights every planner does what it does in the memory they leave");
     test_limit(no_weights, false, n, seed + 5,

@@ -1,7 +1,7 @@
 /*
  * Planners with weights inside the budget against the best schedule there is (brute_transfer.h), on
  * tiny networks: no planner is faster, no bound is above it; how often joint is as fast. The
- * reference knows parts of at most MAX_PARTS, and bands; plans that use more are passed over.
+ * reference knows slices of at most MAX_SLICES, and bands; plans that use more are passed over.
  * Arguments: problems, seed.
  */
 #include "reference/brute_transfer.h"
@@ -17,18 +17,18 @@
 #define SEED       60493
 #define N_PROBLEMS 40
 #define MAX_LAYERS 3
-#define MAX_PARTS  2
+#define MAX_SLICES 2
 #define N_BUDGETS  4 /* of each problem */
 #define ROUNDING   1e-9
 
 struct tally {
-    int n, too_many, infeasible, failed, more_parts, beaten, impossible, bound_above;
+    int n, too_many, infeasible, failed, more_slices, beaten, impossible, bound_above;
     /* Of joint, where it can be compared: */
     int n_joint, n_best, n_copying, n_best_copying, n_infeasible_joint;
     double worst_ratio;
 };
 
-static int most_parts(const struct vbs_schedule *schedule)
+static int most_slices(const struct vbs_schedule *schedule)
 {
     int most = 1;
 
@@ -42,7 +42,7 @@ static void describe(const struct brute_best *best, const char *planner)
 {
     printf("# %d layers, request %d, io %s, %" PRId64 " bytes, copies %g us and %g bytes/us: %s\n",
            best->of.profile->n_layers, best->of.request, vbs_io_word(best->of.io),
-           best->memory_bytes, best->channel.latency_us, best->channel.bytes_per_us, planner);
+           best->memory_bytes, best->link.latency_us, best->link.bytes_per_us, planner);
 }
 
 static void compare_joint(const struct vbs_schedule *schedule, double best_us, struct tally *tally)
@@ -73,8 +73,8 @@ static void try_planner(const struct brute_best *best, const char *name, struct 
         tally->n_infeasible_joint++;
     if (status != VBS_OK)
         return;
-    if (most_parts(schedule) > MAX_PARTS) {
-        tally->more_parts++;
+    if (most_slices(schedule) > MAX_SLICES) {
+        tally->more_slices++;
     } else if (isinf(best_us)) {
         tally->impossible++;
         describe(best, name);
@@ -142,8 +142,8 @@ static void try_budget(const struct vbs_problem *problem, const struct solvers *
 {
     struct brute_best best = {.of = {problem->profile, (int)problem->request, problem->io},
                               .memory_bytes = memory_bytes,
-                              .channel = problem->copy,
-                              .max_slices = MAX_PARTS,
+                              .link = problem->copy,
+                              .max_slices = MAX_SLICES,
                               .bands = true};
     double best_us = brute_transfer_best(&best, NULL, NULL), bound_us = 0;
 
@@ -181,7 +181,7 @@ static void try_problem(gsl_rng *rng, const struct vbs_profile *profile, struct 
     close_solvers(&solvers);
 }
 
-/* said: where rows say in how many parts they run. */
+/* said: where rows say in how many slices they run. */
 static void test_problems(int n, unsigned long seed, bool said)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -189,7 +189,7 @@ static void test_problems(int n, unsigned long seed, bool said)
 
     gsl_rng_set(rng, seed);
     for (int i = 0; i < n; i++) {
-        struct vbs_profile *profile = random_transfer_profile(rng, MAX_LAYERS, MAX_PARTS);
+        struct vbs_profile *profile = random_transfer_profile(rng, MAX_LAYERS, MAX_SLICES);
 
         if (said)
             profile = say_slices(rng, profile, false);
@@ -198,7 +198,8 @@ static void test_problems(int n, unsigned long seed, bool said)
         vbs_profile_free(profile);
     }
     gsl_rng_free(rng);
-    printf("# %s\n", said ? "rows say in how many parts they run" : "rows do not say their parts");
+    printf("# %s\n",
+           said ? "rows say in how many slices they run" : "rows do not say their slices");
     is_int(tally.failed, 0, "all is had without errors");
     ok(tally.n_joint > tally.n / 3 && tally.n_copying > 0 && tally.infeasible > 0,
        "of %d budgets of %d problems %d can be compared; %d searches were too large", tally.n, n,
@@ -209,9 +210,9 @@ static void test_problems(int n, unsigned long seed, bool said)
     printf(
         "# joint is as fast as the best at %d of %d budgets, at %d of %d where it copies; at "
         "worst %.3f times as slow; at %d it has no plan where there is one; %d plans of all have "
-        "more parts\n",
+        "more slices\n",
         tally.n_best, tally.n_joint, tally.n_best_copying, tally.n_copying, tally.worst_ratio,
-        tally.n_infeasible_joint, tally.more_parts);
+        tally.n_infeasible_joint, tally.more_slices);
 }
 
 int main(int argc, char **argv)

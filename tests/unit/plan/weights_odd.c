@@ -172,12 +172,12 @@ static void test_pool_first(void)
 
     check_frontier(&problem, "vdnn", POINTS({220, 30}, {300, 20}), 2,
                    "a layer without weights first: vdnn copies beside it where both fit");
-    /* Two parts where the whole does not fit beside the second step; the first of two beside the
+    /* Two slices where the whole does not fit beside the second step; the first of two beside the
      * first step from 250 on, the second beside the first's computing. */
-    check_frontier(&problem, "mmcnn", POINTS({200, 30}, {250, 20}), 2, "  mmcnn a part of them");
-    /* At 220 the second part comes while the first is computed: 10, 5 + 5, 5. */
+    check_frontier(&problem, "mmcnn", POINTS({200, 30}, {250, 20}), 2, "  mmcnn a slice of them");
+    /* At 220 the second slice comes while the first is computed: 10, 5 + 5, 5. */
     check_frontier(&problem, "joint", POINTS({200, 30}, {220, 25}, {250, 20}), 3,
-                   "  joint the second part in less");
+                   "  joint the second slice in less");
     check_frontier(&problem, "dp-vbs+", POINTS({300, 20}), 1, "  and dp-vbs+ keeps them all");
     problem.copy.bytes_per_us = 0;
     check_frontier(&problem, "joint", POINTS({300, 20}), 1,
@@ -243,18 +243,18 @@ static void test_fat_layer(void)
     is_near(time_of(&problem, "mmcnn", 1019), time_of(&problem, "mmcnn", 120), 30,
             "mmcnn plans below what the layer takes");
     ok(time_of(&problem, "joint", 320) <= 15 + ROUNDING,
-       "with two channels and more parts come in while others are computed");
+       "with two channels and more slices come in while others are computed");
     problem.request = 3;
     ok(time_of(&problem, "joint", 320) < 3 * 15 - 1 && time_of(&problem, "joint", 120) < HUGE_VAL,
-       "  and no part comes in more than once for all samples");
+       "  and no slice comes in more than once for all samples");
     vbs_profile_free(profile);
 }
 
-/* One layer of 100 bytes in either of two forms: the second is faster for one sample, the first for
- * two. */
-static struct vbs_profile *two_forms(void)
+/* One layer of 100 bytes in either of two formats: the second is faster for one sample, the first
+ * for two. */
+static struct vbs_profile *two_formats(void)
 {
-    static const double TIMES[2][2] = {{9, 10}, {6, 20}}; /* [form][batch - 1] */
+    static const double TIMES[2][2] = {{9, 10}, {6, 20}}; /* [format][batch - 1] */
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile *profile = NULL;
     const int input = 0;
@@ -269,28 +269,28 @@ static struct vbs_profile *two_forms(void)
                                                                        .in_bytes = 1,
                                                                        .out_bytes = 1,
                                                                        .weight_bytes = 100});
-    for (int form = 0; form < 2; form++)
+    for (int format = 0; format < 2; format++)
         for (int b = 1; status == VBS_OK && b <= 2; b++)
             status = vbs_profile_builder_row(
-                NULL, builder, 1, b, form ? "b" : "a",
-                &(struct vbs_profile_row){.time_us = TIMES[form][b - 1], .format = form});
+                NULL, builder, 1, b, format ? "b" : "a",
+                &(struct vbs_profile_row){.time_us = TIMES[format][b - 1], .format = format});
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(NULL, builder, &profile);
     vbs_profile_builder_free(builder);
     if (status != VBS_OK) {
-        printf("Bail out! no profile of two forms\n");
+        printf("Bail out! no profile of two formats\n");
         exit(1);
     }
     return profile;
 }
 
-static void test_forms_of_the_request(void)
+static void test_formats_of_the_request(void)
 {
-    struct vbs_profile *profile = two_forms();
+    struct vbs_profile *profile = two_formats();
     struct vbs_problem problem = included(profile, 1, 0, 0);
 
     is_near(time_of(&problem, "dp-vbs+", 102), 6, ROUNDING,
-            "resident weights are in the form that is best for the request's batches");
+            "resident weights are in the format that is best for the request's batches");
     problem.request = 2;
     is_near(time_of(&problem, "dp-vbs+", 104), 10, ROUNDING, "  which is another for a larger one");
     problem.request = 3;
@@ -299,7 +299,7 @@ static void test_forms_of_the_request(void)
     vbs_profile_free(profile);
 }
 
-/* Where some channels have no byte of their own, no part is without one. */
+/* Where some channels have no byte of their own, no slice is without one. */
 static void test_more_channels_than_bytes(void)
 {
     static const struct link LINKS[] = {{4, 4, 7, 20, 5}, {4, 4, 3, 0, 5}};
@@ -408,7 +408,7 @@ int main(int argc, char **argv)
     test_latency();
     test_resident_latency();
     test_fat_layer();
-    test_forms_of_the_request();
+    test_formats_of_the_request();
     test_more_channels_than_bytes();
     test_stop();
     printf("# seed %lu\n", seed);

@@ -1,5 +1,5 @@
 /*
- * Packed weights and copies of a profile: what the builder keeps, the channel that fits measured
+ * Packed weights and copies of a profile: what the builder keeps, the link that fits measured
  * copies, and how CSV carries both.
  */
 #include "support/profile_help.h"
@@ -48,7 +48,7 @@ static struct vbs_profile *with_copies(int n, const struct vbs_copy_row *rows)
 
 /* ---- the fit ---- */
 
-static void copies_on_a_line_give_its_channel(void)
+static void copies_on_a_line_give_its_link(void)
 {
     struct vbs_copy_row rows[5];
     struct vbs_profile *profile;
@@ -66,7 +66,7 @@ static void copies_on_a_line_give_its_channel(void)
     is_near(copy->link.latency_us, 100, 1e-6, "latency");
     is_near(copy->link.bytes_per_us, 1000, 1e-6, "rate");
     is_near(copy->error_percent, 0, 1e-9, "no error");
-    is_str(copy->link.source, "disk", "the channel knows its source");
+    is_str(copy->link.source, "disk", "the link knows its source");
     is_int(copy->rows[0].bytes, 65536, "rows ascend");
     is_int(copy->rows[4].bytes, 65536 << 8, "... to the largest");
     ok(!vbs_profile_copy(profile, "tape"), "no copies from elsewhere");
@@ -86,7 +86,7 @@ static void one_copy_gives_its_rate_without_latency(void)
     vbs_profile_free(profile);
 }
 
-/* Sum of the squared relative errors of a channel. */
+/* Sum of the squared relative errors of a link. */
 static double squares(const struct vbs_copy *copy, double latency_us, double us_per_byte)
 {
     double sum = 0;
@@ -100,7 +100,7 @@ static double squares(const struct vbs_copy *copy, double latency_us, double us_
     return sum;
 }
 
-/* No channel near the fitted one, and allowed, has less relative errors. */
+/* No link near the fitted one, and allowed, has less relative errors. */
 static bool is_least(const struct vbs_copy *copy)
 {
     double latency_us = copy->link.latency_us, us_per_byte = 1 / copy->link.bytes_per_us;
@@ -151,7 +151,7 @@ static void noisy_copies_are_fitted_by_relative_errors(gsl_rng *rng)
         n_clamped += profile && profile->copies[0].link.latency_us == 0;
         vbs_profile_free(profile);
     }
-    is_int(n_wrong, 0, "no channel near has less");
+    is_int(n_wrong, 0, "no link near has less");
     ok(n_clamped > 20 && n_clamped < 180, "some have no latency: %d of 200", n_clamped);
 }
 
@@ -169,7 +169,7 @@ static void a_negative_latency_becomes_none(void)
     vbs_profile_free(profile);
 }
 
-static void strange_copies_have_a_finite_channel(gsl_rng *rng)
+static void strange_copies_have_a_finite_link(gsl_rng *rng)
 {
     static const struct vbs_copy_row FALLING[] = {{.bytes = 10, .time_us = 9},
                                                   {.bytes = 20, .time_us = 5}};
@@ -217,9 +217,9 @@ static void rows_keep_their_packed_weights(void)
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
     is_int(profile->layers[1].channels, 96, "channels");
     is_int(rows[0].weight_bytes, 12, "packed weights");
-    is_int(rows[0].format, 1, "form");
+    is_int(rows[0].format, 1, "packed weight format");
     is_int(rows[1].weight_bytes, 8, "0 stands for the layer's");
-    is_int(rows[1].format, 0, "form 0");
+    is_int(rows[1].format, 0, "packed weight format 0");
     vbs_profile_free(profile);
 }
 
@@ -229,7 +229,7 @@ static void packed_columns_may_come_alone(void)
     const struct vbs_profile_row *rows;
     int n_rows;
 
-    if (!ok(profile, "only forms"))
+    if (!ok(profile, "only packed weight formats"))
         return;
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
     ok(rows[0].format == 3 && rows[0].weight_bytes == 8 && profile->layers[1].channels == 0,
@@ -237,7 +237,7 @@ static void packed_columns_may_come_alone(void)
     vbs_profile_free(profile);
 }
 
-static void rows_say_in_how_many_parts_they_run(void)
+static void rows_say_in_how_many_slices_they_run(void)
 {
     struct vbs_profile *profile = parse(HEAD ",channels,packed_bytes,form,parts\n" ROW ",96,9,0,0\n"
                                              "1,L1,conv,0,1,never,4,1,1,1,8,0,96,8,1,1\n"
@@ -247,7 +247,7 @@ static void rows_say_in_how_many_parts_they_run(void)
     const struct vbs_profile_row *rows;
     int n_rows;
 
-    if (!ok(profile, "a column of parts"))
+    if (!ok(profile, "a column of slices"))
         return;
     layer = &profile->layers[1];
     rows = vbs_profile_rows(profile, 1, 0, &n_rows);
@@ -295,13 +295,14 @@ static void profiles_without_weights_keep_their_bytes(const char *folder)
     ok(writes(HEAD ",mad_us,low_us,high_us,n_runs\n" ROW ",1,3,5,7\n", folder), "measured");
     ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",2,8,0\n", folder), "channels");
     ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",0,9,0\n", folder), "packed weights");
-    ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",0,8,1\n", folder), "forms");
+    ok(writes(HEAD ",channels,packed_bytes,form\n" ROW ",0,8,1\n", folder),
+       "packed weight formats");
     ok(writes(HEAD ",channels,packed_bytes,form,parts\n" ROW ",0,9,0,1\n", folder) &&
            writes(HEAD ",parts\n" ROW ",1\n", folder) &&
            writes(HEAD ",mad_us,low_us,high_us,n_runs,channels,packed_bytes,form,parts\n" ROW
                        ",1,3,5,7,4,8,1,2\n",
                   folder),
-       "parts");
+       "slices");
     ok(writes("# model: m\n# threads: 2\n# copy: page-cache,65536,12.5,0.5,12,13,9\n"
               "# copy: page-cache,262144,50\n# copy: \"a,\\\"b\\\\\\n\",1,2\n" HEAD
               ",mad_us,low_us,high_us,n_runs,channels,packed_bytes,form\n" ROW ",1,3,5,7,2,8,1\n",
@@ -328,14 +329,14 @@ int main(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
     char *folder = temporary_folder();
 
-    copies_on_a_line_give_its_channel();
+    copies_on_a_line_give_its_link();
     one_copy_gives_its_rate_without_latency();
     noisy_copies_are_fitted_by_relative_errors(rng);
     a_negative_latency_becomes_none();
-    strange_copies_have_a_finite_channel(rng);
+    strange_copies_have_a_finite_link(rng);
     rows_keep_their_packed_weights();
     packed_columns_may_come_alone();
-    rows_say_in_how_many_parts_they_run();
+    rows_say_in_how_many_slices_they_run();
     profiles_without_weights_keep_their_bytes(folder);
     sources_keep_their_order();
     remove_folder(folder);

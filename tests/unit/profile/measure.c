@@ -116,7 +116,7 @@ static void quiet_kernels_need_six_runs(void)
     is_int(fake_most_runs(fake), 6, "and no kernel takes more");
     is_int(fake->n_calls, 10 * 3 * (1 + 3 * 6), "one warm-up pass for each batch is not recorded");
     is_int(report.n_samples, 10 * 3 * 3 * 6, "samples are counted");
-    is_int(report.n_unconverged, 0, "none is loose");
+    is_int(report.n_unconverged, 0, "none is unconverged");
     is_near(report.worst_interval, 0, 0, "intervals are points");
     fake_free(fake);
 }
@@ -148,17 +148,17 @@ static void noisy_kernels_stop_when_tight_or_at_max_runs(void)
     options.max_runs = 60;
     is_int(fake_measure(fake, &options, &report), VBS_OK, "an aim that cannot be reached");
     ok(fake_fewest_runs(fake) == 60 && fake_most_runs(fake) == 60, "ends at max_runs exactly");
-    is_int(report.n_unconverged, fake->session.n_kernels, "and all are reported as loose");
+    is_int(report.n_unconverged, fake->session.n_kernels, "and all are reported as unconverged");
     ok(report.worst_interval > 0.001, "with the worst interval (%g)", report.worst_interval);
     fake_free(fake);
 }
 
-static void hopeless_algorithms_get_few_runs(void)
+static void dominated_algorithms_get_few_runs(void)
 {
     struct fake *fake = fake_new(8, 2, 3);
     struct vbs_measure_options options = patient;
     struct vbs_measure_report report;
-    int most_hopeless = 0, least_frugal = FAKE_RUNS;
+    int most_dominated = 0, least_frugal = FAKE_RUNS;
 
     options.relative_interval = 1e-9;
     options.max_runs = 30;
@@ -175,14 +175,14 @@ static void hopeless_algorithms_get_few_runs(void)
     }
     is_int(fake_measure(fake, &options, &report), VBS_OK, "slow algorithms");
     for (int i = 0; i < fake->session.n_kernels; i += 3) {
-        if (fake->runs[i + 1].n > most_hopeless)
-            most_hopeless = fake->runs[i + 1].n;
+        if (fake->runs[i + 1].n > most_dominated)
+            most_dominated = fake->runs[i + 1].n;
         if (fake->runs[i + 2].n < least_frugal)
             least_frugal = fake->runs[i + 2].n;
     }
-    is_int(most_hopeless, 5, "one that no planner can choose gets min_runs");
+    is_int(most_dominated, 5, "one that no planner can choose gets min_runs");
     is_int(least_frugal, 30, "one that needs less scratch is measured like the fastest");
-    is_int(report.n_unconverged, 2 * 8 * 2, "hopeless kernels are not counted as loose");
+    is_int(report.n_unconverged, 2 * 8 * 2, "dominated kernels are not counted as unconverged");
     is_int(report.n_judged, 2 * 8 * 2, "nor among those that are judged");
     fake_free(fake);
 }
@@ -200,7 +200,7 @@ static void every_kernel_gets_min_runs_whatever_the_limit(void)
     is_int(fake_measure(fake, &options, &report), VBS_OK, "a limit that is up at once");
     is_int(fake_fewest_runs(fake), 4, "every kernel gets min_runs");
     is_int(fake_most_runs(fake), 4, "and no more");
-    ok(report.n_unconverged > 0 && report.worst_interval > 0.02, "what is loose is reported");
+    ok(report.n_unconverged > 0 && report.worst_interval > 0.02, "what is unconverged is reported");
     fake_free(fake);
 }
 
@@ -385,7 +385,7 @@ static void modelled_kernels_are_asked_once(void)
     ok(fake_fewest_runs(fake) == 1 && fake_most_runs(fake) == 1, "each kernel has one sample");
     is_int(fake->n_allocs + fake->n_fills + fake->n_wrong, 0, "no memory is asked for or touched");
     ok(report.n_unconverged == 0 && report.worst_interval == 0 && report.n_rejected == 0,
-       "nothing is loose");
+       "nothing is unconverged");
     fake_free(fake);
 }
 
@@ -467,7 +467,7 @@ int main(void)
     the_seed_decides_the_order();
     quiet_kernels_need_six_runs();
     noisy_kernels_stop_when_tight_or_at_max_runs();
-    hopeless_algorithms_get_few_runs();
+    dominated_algorithms_get_few_runs();
     every_kernel_gets_min_runs_whatever_the_limit();
     the_time_limit_is_kept();
     wrong_options_are_refused();

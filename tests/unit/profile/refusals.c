@@ -358,7 +358,7 @@ static void copies_of_many_sources_and_sizes_are_refused(void)
     vbs_profile_builder_free(builder);
 }
 
-static void the_builder_refuses_forms_and_channels_out_of_range(void)
+static void the_builder_refuses_formats_and_channels_out_of_range(void)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
     struct vbs_profile_layer layer = {
@@ -370,13 +370,15 @@ static void the_builder_refuses_forms_and_channels_out_of_range(void)
     is_str(ctx.detail, "layer 1: channels is negative: -1", "... are named");
     layer.channels = 0;
     ok(vbs_profile_builder_layer(&ctx, builder, &layer) == VBS_OK, "a good layer");
-    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form 64");
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT,
+       "packed weight format 64");
     is_str(ctx.detail, "layer 1 batch 1: form 64 is out of range; it goes from 0 to 63",
            "... is named");
     row.format = -1;
-    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "form -1");
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT,
+       "packed weight format -1");
     row = (struct vbs_profile_row){.time_us = 1, .n_slices = VBS_MAX_ROW_PARTS + 1};
-    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "4097 parts");
+    ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "4097 slices");
     is_str(ctx.detail, "layer 1 batch 1: parts 4097 is out of range; it goes from 0 to 4096",
            "... are named");
     row = (struct vbs_profile_row){.time_us = 1, .weight_bytes = -1};
@@ -425,7 +427,7 @@ int main(void)
     a_long_path_leaves_room_for_the_reason();
     the_builder_refuses_without_file_and_line();
     copies_of_many_sources_and_sizes_are_refused();
-    the_builder_refuses_forms_and_channels_out_of_range();
+    the_builder_refuses_formats_and_channels_out_of_range();
     the_largest_profile_is_taken();
     return done_testing();
 }

@@ -1,5 +1,5 @@
 /* Replay against the definition, sample by sample, on random schedules of random profiles. */
-#include "reference/brute_parts.h"
+#include "reference/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"
 

@@ -123,7 +123,7 @@ static void test_limits(const struct vbs_profile *profile)
     vbs_replay_free(replay);
 }
 
-static void test_parts(const struct vbs_profile *profile)
+static void test_slices(const struct vbs_profile *profile)
 {
     static const struct vbs_step SAME[] = {LOAD_SLICE(1, 1, 2, 50),
                                            LOAD_SLICE(1, 2, 2, 50),
@@ -167,7 +167,7 @@ static void test_parts(const struct vbs_profile *profile)
          {14, 16.5, 174}, {16.5, 16.5, 70}, {16.5, 19.5, 90}, {19.5, 26.5, 85});
 }
 
-static void test_uneven_parts(const struct vbs_profile *profile)
+static void test_uneven_slices(const struct vbs_profile *profile)
 {
     static const struct vbs_step CHANNELS[] = {KEEP(3, 60),
                                                LOAD_SLICE(1, 1, 3, 25),
@@ -209,7 +209,7 @@ static void test_uneven_parts(const struct vbs_profile *profile)
 }
 
 /* A slice may be ahead by several steps; what it wrote, and what the others still read, stays. */
-static void test_progress_of_parts(const struct vbs_profile *profile)
+static void test_progress_of_slices(const struct vbs_profile *profile)
 {
     static const struct vbs_step STEPS[] = {KEEP(1, 100),
                                             KEEP(3, 60),
@@ -280,9 +280,9 @@ static void test_chunks(const struct vbs_profile *profile)
     vbs_replay_free(replay);
 }
 
-static void test_forms(const struct vbs_profile *profile)
+static void test_formats(const struct vbs_profile *profile)
 {
-    static const struct vbs_step BOTH[] = {LOAD(1, 100),       LOAD_FORM(1, WIDE, 110),
+    static const struct vbs_step BOTH[] = {LOAD(1, 100),       LOAD_FORMAT(1, WIDE, 110),
                                            RUN_BY(1, 1, WIDE), RUN(1, 1),
                                            KEEP(3, 60),        RUN(2, 2),
                                            RUN(3, 2)};
@@ -338,7 +338,7 @@ static void test_channels(const struct vbs_profile *profile)
 }
 
 /* Loads from the last slice to the first, with holes and back again, at length. */
-static void test_many_parts(const struct vbs_profile *profile)
+static void test_many_slices(const struct vbs_profile *profile)
 {
     enum { N = 60 };
     struct vbs_step steps[3 * N + 10];
@@ -376,14 +376,14 @@ int main(void)
     test_clocks(profile);
     test_totals(profile);
     test_limits(profile);
-    test_parts(profile);
-    test_uneven_parts(profile);
-    test_progress_of_parts(profile);
+    test_slices(profile);
+    test_uneven_slices(profile);
+    test_progress_of_slices(profile);
     test_chunks(profile);
-    test_forms(profile);
+    test_formats(profile);
     test_excluded(profile);
     test_channels(profile);
-    test_many_parts(profile);
+    test_many_slices(profile);
     vbs_profile_free(profile);
     return done_testing();
 }

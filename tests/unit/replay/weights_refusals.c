@@ -124,7 +124,7 @@ static const struct refusal REFUSALS[] = {
      "step 2 of 2, layer 1 'L1' at batch 1, slice 3 of 2: there is no slice 3 of 2"},
     {"a packed format that the profile does not have",
      1,
-     {LOAD_FORM(1, 3, 100)},
+     {LOAD_FORMAT(1, 3, 100)},
      "step 1 of 1, load of layer 1 'L1': the profile has no weights in packed format 3"},
     {"a layer without weights",
      1,
@@ -145,7 +145,7 @@ static const struct refusal REFUSALS[] = {
      "step 3 of 3, load of layer 3 'L3': a resident load stands behind other steps"},
     {"weights that cannot be divided",
      2,
-     {LOAD_FORM(1, FAR, 400),
+     {LOAD_FORMAT(1, FAR, 400),
       {.layer = 1, .batch = 1, .algorithm = FAR, .slice = 1, .n_slices = 2}},
      "step 2 of 2, layer 1 'L1' at batch 1, slice 1 of 2: the layer cannot run in slices with "
      "algorithm 'far'"},
@@ -221,7 +221,7 @@ static void test_other_refusals(const struct vbs_profile *profile)
 }
 
 /* Rows that say in how many slices they run. */
-static void test_parts_that_rows_say(void)
+static void test_slices_that_rows_say(void)
 {
     static const char TEXT[] =
         "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
@@ -259,7 +259,7 @@ int main(void)
 
     test_refusals(profile);
     test_other_refusals(profile);
-    test_parts_that_rows_say();
+    test_slices_that_rows_say();
     vbs_profile_free(profile);
     return done_testing();
 }

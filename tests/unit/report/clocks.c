@@ -1,6 +1,6 @@
 /*
  * Both clocks run for many draws of the rows' times at once: each draw takes what a slow reference
- * says of the profile with those times, for random networks, loads, drops and parts.
+ * says of the profile with those times, for random networks, loads, evictions and slices.
  */
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
@@ -96,7 +96,7 @@ static double end_of(const struct brute_event *events, int64_t n)
 }
 
 /* How many draws take another time than the reference says. */
-static int count_wrong(const struct changes *changes, const struct vbs_link *channel,
+static int count_wrong(const struct changes *changes, const struct vbs_link *link,
                        const double *times_us)
 {
     struct brute_event *events = calloc((size_t)changes->schedule->n_steps, sizeof *events);
@@ -106,7 +106,7 @@ static int count_wrong(const struct changes *changes, const struct vbs_link *cha
         struct vbs_profile *profile = changed(changes, r);
         double want_us;
 
-        if (!brute_transfer_events(profile, changes->schedule, channel, events))
+        if (!brute_transfer_events(profile, changes->schedule, link, events))
             exit(1);
         want_us = end_of(events, changes->schedule->n_steps);
         n_wrong += fabs(times_us[r] - want_us) > 1e-9 * want_us;
@@ -143,9 +143,9 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
     int n_wrong = 0, n_tried = 0, n_copied = 0;
 
     for (int trial = 0; trial < N_TRIALS; trial++) {
-        struct vbs_link channel = {.source = "given",
-                                   .latency_us = random_int(rng, 0, 3),
-                                   .bytes_per_us = random_int(rng, 1, 4)};
+        struct vbs_link link = {.source = "given",
+                                .latency_us = random_int(rng, 0, 3),
+                                .bytes_per_us = random_int(rng, 1, 4)};
         struct changes changes = {0};
         struct vbs_clock_rows rows = {.self = &changes, .find = find};
         struct vbs_profile *profile;
@@ -155,12 +155,12 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
 
         fill(rng, &changes, &profile, &schedule);
         if (schedule) {
-            schedule->copy = channel;
+            schedule->copy = link;
             struct vbs_ctx ctx = {0};
 
-            if (vbs_clocks_run(&ctx, profile, schedule, &channel, &rows, N_DRAWS, times_us,
-                               &known) != VBS_OK ||
-                !known || count_wrong(&changes, &channel, times_us) > 0) {
+            if (vbs_clocks_run(&ctx, profile, schedule, &link, &rows, N_DRAWS, times_us, &known) !=
+                    VBS_OK ||
+                !known || count_wrong(&changes, &link, times_us) > 0) {
                 printf("# trial %d is wrong: %s\n", trial, ctx.detail);
                 n_wrong++;
             }
@@ -179,7 +179,7 @@ static void draws_take_what_the_reference_says(gsl_rng *rng)
 
 static void what_is_not_known_is_told(gsl_rng *rng)
 {
-    struct vbs_link channel = {.source = "given", .bytes_per_us = 1};
+    struct vbs_link link = {.source = "given", .bytes_per_us = 1};
     struct changes changes = {0};
     struct vbs_clock_rows rows = {.self = &changes, .find = find};
     struct vbs_profile *profile;
@@ -192,14 +192,13 @@ static void what_is_not_known_is_told(gsl_rng *rng)
     do
         fill(rng, &changes, &profile, &schedule);
     while (!schedule);
-    schedule->copy = channel;
+    schedule->copy = link;
     changes.unknown = true;
-    ok(vbs_clocks_run(&ctx, profile, schedule, &channel, &rows, N_DRAWS, times_us, &known) ==
-               VBS_OK &&
+    ok(vbs_clocks_run(&ctx, profile, schedule, &link, &rows, N_DRAWS, times_us, &known) == VBS_OK &&
            !known,
        "a row without draws leaves the times unknown");
     ctx.cancel = &stop;
-    ok(vbs_clocks_run(&ctx, profile, schedule, &channel, &rows, N_DRAWS, times_us, &known) ==
+    ok(vbs_clocks_run(&ctx, profile, schedule, &link, &rows, N_DRAWS, times_us, &known) ==
            VBS_INTERRUPTED,
        "a wish to stop is heard");
     free(changes.added);

@@ -62,7 +62,7 @@ static void run_slowly(struct ran *ran)
                                            .steps = ran->steps};
 }
 
-/* One layer of two parts: a resident load of one, a load of the other, both computed. */
+/* One layer of two slices: a resident load of one, a load of the other, both computed. */
 static struct ran small(void)
 {
     static const char TEXT[] =

@@ -43,7 +43,7 @@ static void replay(struct run *run)
     }
 }
 
-/* With random loads, drops and parts; copies take a microsecond for each byte. */
+/* With random loads, evictions and slices; copies take a microsecond for each byte. */
 static struct run random_run(gsl_rng *rng)
 {
     struct run run = {0};

@@ -143,10 +143,10 @@ static bool is_sound_of_weights(const struct vbs_schedule *schedule)
 static bool is_sound_step(const struct vbs_schedule *schedule, const struct vbs_step *step)
 {
     bool whole = step->n_slices == 0 && step->slice == 0;
-    bool in_parts = step->n_slices > 1 && step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 &&
-                    step->slice <= step->n_slices;
+    bool in_slices = step->n_slices > 1 && step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 &&
+                     step->slice <= step->n_slices;
 
-    if (step->layer < 1 || !(whole || in_parts))
+    if (step->layer < 1 || !(whole || in_slices))
         return false;
     if (step->op == VBS_STEP_COMPUTE)
         return step->batch >= 1 && step->batch <= VBS_MAX_BATCH && step->algorithm >= 0 &&
@@ -174,7 +174,7 @@ static bool is_sound(const struct vbs_schedule *schedule)
     return sound;
 }
 
-/* As the reader gives them: the whole is 0 parts. */
+/* As the reader gives them: the whole is 0 slices. */
 static bool same_step(const struct vbs_schedule *a, const struct vbs_step *step,
                       const struct vbs_schedule *b, const struct vbs_step *other)
 {
@@ -252,7 +252,7 @@ struct texts {
     size_t length[N_TEXTS];
 };
 
-/* Does it load, drop, hold and compute in parts? */
+/* Does it load, evict, keep and compute slices? */
 static bool has_all(const struct vbs_schedule *schedule)
 {
     bool has[3] = {false}, resident = false;

@@ -45,25 +45,25 @@ static char *version_1(const char *folder, const char *name)
 }
 
 static bool has_row(const struct vbs_profile *profile, int batch_index, int index, const char *name,
-                    int64_t weight_bytes, int form)
+                    int64_t weight_bytes, int format)
 {
     int n_rows;
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, 1, batch_index, &n_rows);
 
     return index < n_rows && strcmp(profile->algorithms[rows[index].algorithm], name) == 0 &&
-           rows[index].weight_bytes == weight_bytes && rows[index].format == form;
+           rows[index].weight_bytes == weight_bytes && rows[index].format == format;
 }
 
-static bool has_parts(const struct vbs_profile *profile, int index, int parts)
+static bool has_slices(const struct vbs_profile *profile, int index, int n_slices)
 {
     int n_rows;
     const struct vbs_profile_row *rows = vbs_profile_rows(profile, 1, 0, &n_rows);
 
-    return index < n_rows && rows[index].n_slices == parts;
+    return index < n_rows && rows[index].n_slices == n_slices;
 }
 
-static void old_profiles_load_with_a_form_for_each_size(const char *folder,
-                                                        enum vbs_store_mode mode)
+static void old_profiles_load_with_a_format_for_each_size(const char *folder,
+                                                          enum vbs_store_mode mode)
 {
     char *path = version_1(folder, mode == VBS_STORE_READ ? "read.sqlite" : "write.sqlite");
     struct vbs_profile *profile = NULL;
@@ -77,10 +77,11 @@ static void old_profiles_load_with_a_form_for_each_size(const char *folder,
     is_int(query(path, "PRAGMA user_version"), 4, "to version 4");
     ok(has_row(profile, 0, 0, "a", 10, 0) && has_row(profile, 0, 1, "b", 30, 2) &&
            has_row(profile, 1, 0, "a", 20, 1) && has_row(profile, 1, 1, "b", 30, 2),
-       "each size of packed weights is a form, ascending");
-    is_int(vbs_profile_rows(profile, 2, 0, &n_rows)->format, 0, "form 0 without weights");
+       "each size of packed weights is a packed weight format, ascending");
+    is_int(vbs_profile_rows(profile, 2, 0, &n_rows)->format, 0,
+           "packed weight format 0 without weights");
     is_int(profile->layers[1].channels, 0, "channels are not known");
-    is_int(query(path, "SELECT sum(parts <> 0) FROM kernel"), 0, "nor in how many parts they run");
+    is_int(query(path, "SELECT sum(parts <> 0) FROM kernel"), 0, "nor in how many slices they run");
     is_int(profile->n_copies, 0, "nor are copies");
     vbs_profile_free(profile);
     if (ok(vbs_store_load(&ctx, store, 2, &profile) == VBS_OK, "an imported profile"))
@@ -93,7 +94,7 @@ static void old_profiles_load_with_a_form_for_each_size(const char *folder,
     free(path);
 }
 
-static void many_sizes_end_in_one_form(const char *folder)
+static void many_sizes_end_in_one_format(const char *folder)
 {
     char *path = version_1(folder, "many.sqlite");
     struct vbs_profile *profile = NULL;
@@ -111,7 +112,7 @@ static void many_sizes_end_in_one_form(const char *folder)
     if (ok(store && vbs_store_load(&ctx, store, 2, &profile) == VBS_OK, "loads: %s", ctx.detail))
         ok(has_row(profile, 0, 1, "a1", 1001, 1) && has_row(profile, 0, 2, "a10", 1010, 10) &&
                has_row(profile, 0, 3, "a100", 1100, 63) && has_row(profile, 0, 99, "a98", 1100, 63),
-           "the 64th form stands for the rest and takes the largest");
+           "the 64th packed weight format stands for the rest and takes the largest");
     vbs_profile_free(profile);
     vbs_store_close(store);
     free(path);
@@ -135,7 +136,7 @@ static void an_old_store_that_cannot_be_written_is_refused(const char *folder)
 
 /* ---- a measurement ---- */
 
-/* Kernels of two forms, never divided or measured in 4 parts; a layer of 96 channels. */
+/* Kernels of two formats, never divided or measured in 4 slices; a layer of 96 channels. */
 static struct plain_session *packed_session(void)
 {
     struct plain_session *plain = plain_session_new(2, 2, 2);
@@ -168,7 +169,7 @@ static bool has_copy(const struct vbs_profile *profile, const char *source, int 
            copy->rows[index].high_us == expected.high_us;
 }
 
-static void a_measured_profile_has_its_copies_and_forms(const char *folder)
+static void a_measured_profile_has_its_copies_and_formats(const char *folder)
 {
     char *path = path_in(folder, "measured.sqlite");
     struct plain_session *plain = packed_session();
@@ -192,9 +193,9 @@ static void a_measured_profile_has_its_copies_and_forms(const char *folder)
        "with the statistics of their samples");
     is_int(query(path, "SELECT count(*) FROM copy_sample"), 21, "the raw samples stay");
     ok(has_row(profile, 0, 0, "direct", 10, 0) && has_row(profile, 0, 1, "winograd", 11, 1),
-       "forms and packed weights are the session's");
+       "packed weight formats and packed weights are the session's");
     is_int(profile->layers[1].channels, 96, "and so are channels");
-    ok(has_parts(profile, 0, 1) && has_parts(profile, 1, 4), "and parts");
+    ok(has_slices(profile, 0, 1) && has_slices(profile, 1, 4), "and slices");
     vbs_profile_free(profile);
     vbs_store_run_free(run);
     vbs_store_close(store);
@@ -247,8 +248,8 @@ static void a_broken_off_run_keeps_its_copies(const char *folder)
                has_copy(profile, "page-cache", 1, 262144, 40, 4),
            "old and new samples make the statistics");
         ok(has_row(profile, 0, 1, "winograd", 11, 1) && profile->layers[1].channels == 96 &&
-               has_parts(profile, 1, 4),
-           "forms, parts and channels are those of the session that went on");
+               has_slices(profile, 1, 4),
+           "packed weight formats, slices and channels are those of the session that went on");
     }
     ok(sink->add_copy(&ctx, sink->self, "disk", 65536, 1) == VBS_STORE, "then it takes no more");
     vbs_profile_free(profile);
@@ -288,7 +289,7 @@ static void what_is_no_copy_is_refused(const char *folder)
     plain->kernels[1].weight_bytes = 12;
     ok(vbs_store_run_begin(&ctx, store, 5, &plain->session, &run) == VBS_FORMAT &&
            strstr(ctx.detail, "form 1 takes"),
-       "a session whose forms differ in their weights: %s", ctx.detail);
+       "a session whose packed weight formats differ in their weights: %s", ctx.detail);
     vbs_store_close(store);
     plain_session_free(plain);
     free(path);
@@ -298,11 +299,11 @@ int main(void)
 {
     char *folder = temporary_folder();
 
-    old_profiles_load_with_a_form_for_each_size(folder, VBS_STORE_WRITE);
-    old_profiles_load_with_a_form_for_each_size(folder, VBS_STORE_READ);
-    many_sizes_end_in_one_form(folder);
+    old_profiles_load_with_a_format_for_each_size(folder, VBS_STORE_WRITE);
+    old_profiles_load_with_a_format_for_each_size(folder, VBS_STORE_READ);
+    many_sizes_end_in_one_format(folder);
     an_old_store_that_cannot_be_written_is_refused(folder);
-    a_measured_profile_has_its_copies_and_forms(folder);
+    a_measured_profile_has_its_copies_and_formats(folder);
     a_broken_off_run_keeps_its_copies(folder);
     what_is_no_copy_is_refused(folder);
     remove_folder(folder);

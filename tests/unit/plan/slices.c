@@ -1,64 +1,14 @@
 /*
- * What planners with weights inside the budget are made of: room in slots against a plain array,
- * parts against loops over channels, grids of budgets.
+ * How layers divide into slices, against counting channel by channel and byte by byte, and the
+ * grids of budgets that planners of streamed weights try. Nothing here is random.
  */
-#include "cases/random_profile.h"
 #include "support/tap.h"
 
 #include "plan/weights/trial.h"
-#include "plan/weights/range_min_tree.h"
 
-#include <stdlib.h>
+#include <math.h>
 
-#define SEED 4712
-
-/* ---- Room ---- */
-
-static int64_t least_of(const int64_t *bytes, int first, int last)
-{
-    int64_t least = INT64_MAX;
-
-    for (int i = first; i <= last; i++)
-        least = bytes[i] < least ? bytes[i] : least;
-    return least;
-}
-
-static bool room_agrees(gsl_rng *rng)
-{
-    int64_t bytes[40], read[40];
-    int n = random_int(rng, 1, 40);
-    struct vbs_range_min_tree room;
-    bool agrees = true;
-
-    for (int i = 0; i < n; i++)
-        bytes[i] = random_int(rng, -5, 100);
-    if (vbs_range_min_tree_init(NULL, &room, bytes, n) != VBS_OK)
-        return false;
-    for (int t = 0; agrees && t < 60; t++) {
-        int first = random_int(rng, 0, n - 1), last = random_int(rng, first - 1, n - 1);
-        int64_t taken = random_int(rng, 0, 20);
-
-        agrees = vbs_range_min_tree_least(&room, first, last) == least_of(bytes, first, last);
-        vbs_range_min_tree_subtract(&room, first, last, taken);
-        for (int i = first; i <= last; i++)
-            bytes[i] -= taken;
-    }
-    vbs_range_min_tree_values(&room, read);
-    agrees = agrees && memcmp(read, bytes, (size_t)n * sizeof *bytes) == 0;
-    vbs_range_min_tree_clear(&room);
-    return agrees;
-}
-
-static void test_room(gsl_rng *rng)
-{
-    int n_wrong = 0;
-
-    for (int i = 0; i < 300; i++)
-        n_wrong += !room_agrees(rng);
-    is_int(n_wrong, 0, "room in slots is what a plain array says, spans of none too");
-}
-
-/* ---- Parts ---- */
+/* ---- Slices of a layer ---- */
 
 /* Bytes before channel c of channels that have weight_bytes together, as schedule.h divides. */
 static int64_t bytes_before(int64_t weight_bytes, int64_t channels, int64_t c)
@@ -70,26 +20,26 @@ static int64_t bytes_before(int64_t weight_bytes, int64_t channels, int64_t c)
     return bytes;
 }
 
-/* The bytes first..end-1 of a part, counted up. */
-static void count_part(int channels, int64_t weight_bytes, int part, int parts, int64_t *first,
-                       int64_t *end)
+/* The bytes first..end-1 of a slice, found by counting. */
+static void count_slice(int channels, int64_t weight_bytes, int slice, int n_slices, int64_t *first,
+                        int64_t *end)
 {
     int64_t units = channels > 0 ? channels : weight_bytes, from = 0, to = 0;
 
-    while ((from + 1) * parts <= (part - 1) * units)
+    while ((from + 1) * n_slices <= (slice - 1) * units)
         from++;
-    while ((to + 1) * parts <= part * units)
+    while ((to + 1) * n_slices <= slice * units)
         to++;
     *first = channels > 0 ? bytes_before(weight_bytes, channels, from) : from;
     *end = channels > 0 ? bytes_before(weight_bytes, channels, to) : to;
 }
 
-static int64_t count_largest(int channels, int64_t weight_bytes, int parts)
+static int64_t count_largest(int channels, int64_t weight_bytes, int n_slices)
 {
     int64_t largest = 0, first, end;
 
-    for (int p = 1; p <= parts; p++) {
-        count_part(channels, weight_bytes, p, parts, &first, &end);
+    for (int p = 1; p <= n_slices; p++) {
+        count_slice(channels, weight_bytes, p, n_slices, &first, &end);
         largest = end - first > largest ? end - first : largest;
     }
     return largest;
@@ -99,40 +49,40 @@ struct wrong {
     int bytes, empty, largest, not_exact, too_large, not_fewest, us;
 };
 
-static void check_parts(const struct vbs_profile_layer *layer, int64_t weight_bytes, int parts,
-                        struct wrong *wrong)
+static void check_slices(const struct vbs_profile_layer *layer, int64_t weight_bytes, int n_slices,
+                         struct wrong *wrong)
 {
-    int64_t largest = count_largest(layer->channels, weight_bytes, parts), first, end, from, to;
+    int64_t largest = count_largest(layer->channels, weight_bytes, n_slices), first, end, from, to;
     const struct vbs_profile_row row = {.time_us = 7};
     double us = 0;
 
-    for (int p = 1; p <= parts; p++) {
-        count_part(layer->channels, weight_bytes, p, parts, &first, &end);
-        vbs_slice_bytes(layer, weight_bytes, p, parts, &from, &to);
+    for (int p = 1; p <= n_slices; p++) {
+        count_slice(layer->channels, weight_bytes, p, n_slices, &first, &end);
+        vbs_slice_bytes(layer, weight_bytes, p, n_slices, &from, &to);
         wrong->bytes += from != first || to != end;
         wrong->empty += from == to && weight_bytes > 0;
-        us += vbs_slice_us(layer, &row, p, parts);
+        us += vbs_slice_us(layer, &row, p, n_slices);
     }
     wrong->us += fabs(us - row.time_us) > 1e-9;
-    wrong->largest += vbs_slice_largest(layer, weight_bytes, parts) < largest;
+    wrong->largest += vbs_slice_largest(layer, weight_bytes, n_slices) < largest;
     wrong->not_exact += (layer->channels == 0 || weight_bytes % layer->channels == 0) &&
-                        vbs_slice_largest(layer, weight_bytes, parts) > largest;
+                        vbs_slice_largest(layer, weight_bytes, n_slices) > largest;
 }
 
 static void check_within(const struct vbs_profile_layer *layer, int64_t weight_bytes,
-                         int64_t room_bytes, struct wrong *wrong)
+                         int64_t free_bytes, struct wrong *wrong)
 {
     int limit = vbs_slice_limit(layer, weight_bytes), fewest = 1;
-    int parts = vbs_slices_within(layer, weight_bytes, room_bytes);
+    int n_slices = vbs_slices_within(layer, weight_bytes, free_bytes);
 
-    while (fewest <= limit && vbs_slice_largest(layer, weight_bytes, fewest) > room_bytes)
+    while (fewest <= limit && vbs_slice_largest(layer, weight_bytes, fewest) > free_bytes)
         fewest++;
-    wrong->not_fewest += parts != (fewest <= limit ? fewest : 0);
+    wrong->not_fewest += n_slices != (fewest <= limit ? fewest : 0);
     wrong->too_large +=
-        parts > 0 && count_largest(layer->channels, weight_bytes, parts) > room_bytes;
+        n_slices > 0 && count_largest(layer->channels, weight_bytes, n_slices) > free_bytes;
 }
 
-static void test_parts(void)
+static void test_slices(void)
 {
     struct wrong wrong = {0};
 
@@ -142,31 +92,31 @@ static void test_parts(void)
                                                     .weight_bytes = weight_bytes};
             int limit = vbs_slice_limit(&layer, weight_bytes);
 
-            for (int parts = 1; parts <= limit; parts++)
-                check_parts(&layer, weight_bytes, parts, &wrong);
-            for (int64_t room = 0; room <= weight_bytes + 1; room++)
-                check_within(&layer, weight_bytes, room, &wrong);
+            for (int n_slices = 1; n_slices <= limit; n_slices++)
+                check_slices(&layer, weight_bytes, n_slices, &wrong);
+            for (int64_t free_bytes = 0; free_bytes <= weight_bytes + 1; free_bytes++)
+                check_within(&layer, weight_bytes, free_bytes, &wrong);
         }
-    is_int(wrong.bytes, 0, "parts are the bytes that schedule.h says");
-    is_int(wrong.empty, 0, "  of as many parts as there can be none is empty");
+    is_int(wrong.bytes, 0, "slices are the bytes that schedule.h says");
+    is_int(wrong.empty, 0, "  of as many slices as there can be none is empty");
     is_int(wrong.us, 0, "  their times add up to the whole");
-    is_int(wrong.largest, 0, "no part is larger than the largest");
+    is_int(wrong.largest, 0, "no slice is larger than the largest");
     is_int(wrong.not_exact, 0, "  which is exact where channels are alike");
-    is_int(wrong.too_large, 0, "parts within some room fit it");
+    is_int(wrong.too_large, 0, "slices within some bytes fit them");
     is_int(wrong.not_fewest, 0, "  and fewer do not");
 }
 
-static void test_many_parts(void)
+static void test_many_slices(void)
 {
     const struct vbs_profile_layer fc = {.channels = 4096}, bytes = {.channels = 0};
 
-    is_int(vbs_slice_limit(&fc, 411041792), 4096, "each channel of fc6 can be a part");
+    is_int(vbs_slice_limit(&fc, 411041792), 4096, "each channel of fc6 can be a slice");
     is_int(vbs_slices_within(&fc, 411041792, 12 << 20), 33, "  12 MiB take 33 of them");
     is_int(vbs_slice_limit(&bytes, INT64_MAX / 2), 4096, "there are never more than 4096");
     is_int(vbs_slices_within(&bytes, INT64_MAX / 2, 1000), 0, "  also where that is too few");
 }
 
-/* What rows say of their parts goes before what their weights allow. */
+/* A row may say in how many slices it runs; that goes before what its weights allow. */
 static void test_rows(void)
 {
     const struct vbs_profile_layer layer = {.channels = 32, .weight_bytes = 3200};
@@ -175,14 +125,14 @@ static void test_rows(void)
                                  eight = {.weight_bytes = 12800, .n_slices = 8};
 
     is_int(vbs_row_most_slices(&layer, &any), 32,
-           "a row that divides has parts of single channels");
+           "a row that divides has slices of single channels");
     is_int(vbs_row_most_slices(&layer, &wide), 1, "  one that packs to more has none");
     is_int(vbs_row_most_slices(&layer, &never), 1, "  nor one that says so");
     is_int(vbs_row_most_slices(&layer, &eight), 8, "  or as many as it was measured in");
     ok(vbs_row_slices_within(&layer, &any, 3200) == 1 &&
            vbs_row_slices_within(&layer, &any, 3199) == 2 &&
            vbs_row_slices_within(&layer, &any, 99) == 0,
-       "as few parts as fit");
+       "as few slices as fit");
     ok(vbs_row_slices_within(&layer, &wide, 12800) == 1 &&
            vbs_row_slices_within(&layer, &wide, 12799) == 0 &&
            vbs_row_slices_within(&layer, &never, 3199) == 0,
@@ -191,7 +141,7 @@ static void test_rows(void)
            vbs_row_slices_within(&layer, &eight, 12799) == 8 &&
            vbs_row_slices_within(&layer, &eight, 1600) == 8 &&
            vbs_row_slices_within(&layer, &eight, 1599) == 0,
-       "  the whole, the parts it was measured in, or nothing");
+       "  the whole, the slices it was measured in, or nothing");
 }
 
 /* ---- Budgets ---- */
@@ -259,18 +209,11 @@ static void test_budgets(void)
     vbs_budget_list_clear(&budgets);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 10) : SEED;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
-
-    printf("# seed %lu\n", seed);
-    gsl_rng_set(rng, seed);
-    test_room(rng);
-    test_parts();
-    test_many_parts();
+    test_slices();
+    test_many_slices();
     test_rows();
     test_budgets();
-    gsl_rng_free(rng);
     return done_testing();
 }

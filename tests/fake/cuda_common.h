@@ -1,6 +1,6 @@
 /* What the files of the fake of CUDA and cuDNN share; fake/cuda.h is for tests. */
-#ifndef TESTS_FAKE_CUDA_PARTS_H
-#define TESTS_FAKE_CUDA_PARTS_H
+#ifndef TESTS_FAKE_CUDA_COMMON_H
+#define TESTS_FAKE_CUDA_COMMON_H
 
 #include "fake/cuda.h"
 

@@ -1,6 +1,6 @@
 /* What the files of the slow references share among themselves. */
-#ifndef TESTS_BRUTE_PARTS_H
-#define TESTS_BRUTE_PARTS_H
+#ifndef TESTS_BRUTE_COMMON_H
+#define TESTS_BRUTE_COMMON_H
 
 #include "reference/brute_force.h"
 

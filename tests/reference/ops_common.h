@@ -1,6 +1,6 @@
 /* What the files of the reference share. Shapes are the views in which a layer reads its inputs. */
-#ifndef TESTS_REFERENCE_PARTS_H
-#define TESTS_REFERENCE_PARTS_H
+#ifndef TESTS_OPS_COMMON_H
+#define TESTS_OPS_COMMON_H
 
 #include "vbslab/backend.h"
 
