@@ -72,11 +72,9 @@ struct place_reader {
 static enum vbs_status keep_fields(struct place_reader *reader)
 {
     struct vbs_place_csv *csv = reader->csv;
-    enum vbs_status status = vbs_grow(reader->scan.ctx, &csv->fields, &csv->max_fields,
-                                      (int64_t)csv->n_fields + csv->n_columns, sizeof *csv->fields);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(reader->scan.ctx, &csv->fields, &csv->max_fields,
+                     (int64_t)csv->n_fields + csv->n_columns, sizeof *csv->fields));
     memcpy(csv->fields + csv->n_fields, reader->scan.fields,
            (size_t)csv->n_columns * sizeof *csv->fields);
     csv->n_fields += (size_t)csv->n_columns;
@@ -87,11 +85,9 @@ static enum vbs_status add_rect(struct place_reader *reader, int64_t lower, int6
                                 int64_t offset, int64_t size)
 {
     struct vbs_place_csv *csv = reader->csv;
-    enum vbs_status status = vbs_grow(reader->scan.ctx, &csv->rects, &csv->max_rects,
-                                      (int64_t)csv->n_rects + 1, sizeof *csv->rects);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(reader->scan.ctx, &csv->rects, &csv->max_rects, (int64_t)csv->n_rects + 1,
+                     sizeof *csv->rects));
     csv->rects[csv->n_rects++] = (struct vbs_place_rect){lower, upper, offset, size};
     return VBS_OK;
 }
@@ -222,24 +218,23 @@ static enum vbs_status read_gaps(struct place_reader *reader, int64_t lower, int
 static enum vbs_status add_rects(struct place_reader *reader, int64_t lower, int64_t upper,
                                  int64_t size)
 {
-    enum vbs_status status = VBS_OK;
     bool whole = false;
 
-    for (int g = 0; g <= reader->n_gaps && status == VBS_OK; g++) {
+    for (int g = 0; g <= reader->n_gaps; g++) {
         const struct gap *gap = g < reader->n_gaps ? &reader->gaps[g] : NULL;
         int64_t end = gap ? gap->lower : upper;
 
         if (lower < end) {
             whole = true;
-            status = add_rect(reader, lower, end, 0, size);
+            VBS_TRY(add_rect(reader, lower, end, 0, size));
         }
-        if (gap && gap->from < gap->to && status == VBS_OK)
-            status = add_rect(reader, gap->lower, gap->upper, gap->from, gap->to - gap->from);
+        if (gap && gap->from < gap->to)
+            VBS_TRY(add_rect(reader, gap->lower, gap->upper, gap->from, gap->to - gap->from));
         lower = gap ? gap->upper : upper;
     }
-    if (status == VBS_OK && !whole)
+    if (!whole)
         return FAIL(reader, "the gaps leave no step at which all of the buffer lives");
-    return status;
+    return VBS_OK;
 }
 
 /* ---- rows ---- */
@@ -258,11 +253,11 @@ static enum vbs_status read_optional(struct place_reader *reader, struct vbs_pla
     if (status != VBS_OK || !*field(reader, COLUMN_offset))
         return status;
     item->fixed = true;
-    status = read_whole(reader, COLUMN_offset, 0, &item->fixed_offset);
-    if (status == VBS_OK && item->alignment > 1 && item->fixed_offset % item->alignment)
+    VBS_TRY(read_whole(reader, COLUMN_offset, 0, &item->fixed_offset));
+    if (item->alignment > 1 && item->fixed_offset % item->alignment)
         return FAIL(reader, "offset %lld is no multiple of the alignment, %lld",
                     (long long)item->fixed_offset, (long long)item->alignment);
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status read_row(struct place_reader *reader)
@@ -290,10 +285,8 @@ static enum vbs_status read_row(struct place_reader *reader)
         return status;
     if (csv->n_rects > (size_t)VBS_MAX_PLACE_RECTS)
         return FAIL(reader, "more than %lld gaps", (long long)VBS_MAX_PLACE_RECTS);
-    status = vbs_grow(reader->scan.ctx, &csv->items, &csv->max_items, (int64_t)csv->n_items + 1,
-                      sizeof *csv->items);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(reader->scan.ctx, &csv->items, &csv->max_items, (int64_t)csv->n_items + 1,
+                     sizeof *csv->items));
     item.n_rects = (int64_t)csv->n_rects - item.first_rect;
     csv->items[csv->n_items++] = item;
     return VBS_OK;
@@ -321,6 +314,8 @@ static enum vbs_status read_rows(struct place_reader *reader)
 {
     enum vbs_status status = read_header(reader);
 
+    if (status != VBS_OK)
+        return status;
     while (status == VBS_OK) {
         if (vbs_cancelled(reader->scan.ctx))
             return vbs_fail(reader->scan.ctx, VBS_INTERRUPTED, "interrupted");

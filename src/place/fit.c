@@ -239,10 +239,8 @@ enum vbs_status vbs_place_greedy(struct place_search *search, struct place_compo
                                  int64_t target)
 {
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, search, component);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(start_fit(&fit, search, component));
     for (int pass = 0; pass < 2 * N_ORDERS && component->height > target; pass++) {
         set_order(&fit, ORDERS[pass / 2], 0);
         while (fit.n_placed > 0)
@@ -306,10 +304,8 @@ enum vbs_status vbs_place_repair(struct place_search *search, struct place_compo
 {
     int64_t last_step = search->n_steps + n_steps;
     struct fit fit;
-    enum vbs_status status = start_fit(&fit, search, component);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(start_fit(&fit, search, component));
     while (component->height > target && !search->over && search->n_steps < last_step) {
         unsigned try = component->n_tries++;
 

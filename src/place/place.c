@@ -127,12 +127,11 @@ static int64_t steps_of_passes(const struct place_search *search,
 static enum vbs_status search_all(struct place_search *search, int64_t capacity, bool lowest,
                                   bool decides)
 {
-    enum vbs_status status = VBS_OK;
     bool open = true;
 
     for (int64_t times = 1; open && !search->over; times *= 2) {
         open = false;
-        for (int p = 0; p < search->n_components && status == VBS_OK && !search->over; p++) {
+        for (int p = 0; p < search->n_components && !search->over; p++) {
             struct place_component *component = &search->components[p];
             int64_t aim = highest_low(search), n_steps = times * steps_of_passes(search, component);
             enum place_answer answer;
@@ -143,12 +142,10 @@ static enum vbs_status search_all(struct place_search *search, int64_t capacity,
                 aim = capacity;
             if (component->height <= aim || component->height <= component->low)
                 continue;
-            status = decides ? ask(search, component, aim, n_steps, &answer)
-                             : improve(search, component, aim, n_steps, lowest);
+            VBS_TRY(decides ? ask(search, component, aim, n_steps, &answer)
+                            : improve(search, component, aim, n_steps, lowest));
             open = true;
         }
-        if (status != VBS_OK)
-            return status;
     }
     return VBS_OK;
 }
@@ -160,10 +157,7 @@ static enum vbs_status place_greedily(struct place_search *search, int64_t capac
     if (!lowest && aim < capacity)
         aim = capacity;
     for (int p = 0; p < search->n_components; p++) {
-        enum vbs_status status = vbs_place_greedy(search, &search->components[p], aim);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_place_greedy(search, &search->components[p], aim));
         if (vbs_cancelled(search->ctx))
             return vbs_fail(search->ctx, VBS_INTERRUPTED, "interrupted");
     }

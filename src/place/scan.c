@@ -78,13 +78,12 @@ static void skip_empty_lines(struct place_scan *scan)
 
 enum vbs_status vbs_place_scan_row(struct place_scan *scan)
 {
-    enum vbs_status status = VBS_OK;
     bool last;
 
     skip_empty_lines(scan);
     scan->row_line = scan->line;
     scan->n_fields = 0;
-    for (last = scan->at == scan->end; !last && status == VBS_OK;) {
+    for (last = scan->at == scan->end; !last;) {
         bool quoted = *scan->at == '"';
 
         if (scan->n_fields == PLACE_MAX_COLUMNS)
@@ -92,11 +91,11 @@ enum vbs_status vbs_place_scan_row(struct place_scan *scan)
         scan->at += quoted;
         scan->fields[scan->n_fields++] = scan->at;
         if (quoted) {
-            status = read_quoted(scan, &last);
+            VBS_TRY(read_quoted(scan, &last));
         } else {
             scan->at += strcspn(scan->at, ",\r\n\"");
-            status = end_field(scan, scan->at, &last);
+            VBS_TRY(end_field(scan, scan->at, &last));
         }
     }
-    return status;
+    return VBS_OK;
 }

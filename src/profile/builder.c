@@ -289,14 +289,11 @@ enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_
                                         int layer, int batch, const char *algorithm,
                                         const struct vbs_profile_row *row)
 {
-    enum vbs_status status = check_row(ctx, builder, layer, batch, row);
     struct builder_row *place;
     int index = 0;
 
-    if (status == VBS_OK)
-        status = find_algorithm(ctx, builder, layer, algorithm, &index);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check_row(ctx, builder, layer, batch, row));
+    VBS_TRY(find_algorithm(ctx, builder, layer, algorithm, &index));
     if (!reserve_row(builder))
         return vbs_no_memory(ctx);
     place = &builder->rows[builder->n_rows++];

@@ -194,10 +194,8 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
     int64_t input_bytes;
     int *batches, n_batches;
     struct profile_body *body;
-    enum vbs_status status = vbs_builder_check(ctx, builder, &batches, &n_batches, &input_bytes);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_builder_check(ctx, builder, &batches, &n_batches, &input_bytes));
     body = calloc(1, sizeof *body);
     if (!body)
         return vbs_no_memory(ctx);

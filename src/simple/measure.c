@@ -40,12 +40,10 @@ struct recorder {
 
 static enum vbs_status add_sample(struct vbs_ctx *ctx, struct sample_array *samples, double time_us)
 {
-    enum vbs_status status = vbs_grow(ctx, &samples->times_us, &samples->capacity,
-                                      (int64_t)samples->n_times + 1, sizeof *samples->times_us);
-
-    if (status == VBS_OK)
-        samples->times_us[samples->n_times++] = time_us;
-    return status;
+    VBS_TRY(vbs_grow(ctx, &samples->times_us, &samples->capacity, (int64_t)samples->n_times + 1,
+                     sizeof *samples->times_us));
+    samples->times_us[samples->n_times++] = time_us;
+    return VBS_OK;
 }
 
 /* Nothing is from an earlier process. */
@@ -109,9 +107,7 @@ static void clear(struct recorder *r)
 static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct recorder *r,
                                   struct vbs_profile_builder *builder)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < r->session->n_kernels && status == VBS_OK; i++) {
+    for (int i = 0; i < r->session->n_kernels; i++) {
         const struct vbs_kernel *kernel = &r->session->kernels[i];
         struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
                                       .weight_bytes = kernel->weight_bytes,
@@ -122,18 +118,16 @@ static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct recorder *r,
             return vbs_fail(ctx, VBS_LIBRARY, "layer %d, batch %d, algorithm '%s' has no sample",
                             kernel->layer, kernel->batch, kernel->algorithm);
         vbs_measure_summary(r->kernels[i].times_us, r->kernels[i].n_times, &row);
-        status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
-                                         kernel->algorithm, &row);
+        VBS_TRY(vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
+                                        kernel->algorithm, &row));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status build_copies(struct vbs_ctx *ctx, const struct recorder *r,
                                     struct vbs_profile_builder *builder)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < r->n_copies && status == VBS_OK; i++) {
+    for (int i = 0; i < r->n_copies; i++) {
         const struct copy_samples *copy = &r->copies[i];
         struct vbs_profile_row row = {0};
         struct vbs_copy_row made;
@@ -145,9 +139,9 @@ static enum vbs_status build_copies(struct vbs_ctx *ctx, const struct recorder *
                                      .low_us = row.low_us,
                                      .high_us = row.high_us,
                                      .n_runs = row.n_runs};
-        status = vbs_profile_builder_copy(ctx, builder, copy->source, &made);
+        VBS_TRY(vbs_profile_builder_copy(ctx, builder, copy->source, &made));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status build(struct vbs_ctx *ctx, const struct recorder *r,
@@ -167,12 +161,16 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct recorder *r,
     status = vbs_profile_builder_provenance(ctx, builder, &provenance);
     for (int k = 1; k <= r->session->n_layers && status == VBS_OK; k++)
         status = vbs_profile_builder_layer(ctx, builder, &r->session->layers[k]);
-    if (status == VBS_OK)
-        status = build_rows(ctx, r, builder);
-    if (status == VBS_OK)
-        status = build_copies(ctx, r, builder);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_finish(ctx, builder, profile);
+    if (status != VBS_OK)
+        goto done;
+    status = build_rows(ctx, r, builder);
+    if (status != VBS_OK)
+        goto done;
+    status = build_copies(ctx, r, builder);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_profile_builder_finish(ctx, builder, profile);
+done:
     vbs_profile_builder_free(builder);
     return status;
 }
@@ -230,16 +228,14 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     struct vbs_session *session = NULL;
     int first[DEFAULT_BATCHES];
     struct vbs_backend_options prepare = {.struct_size = sizeof(struct vbs_backend_options)};
-    enum vbs_status status = vbs_simple_read_options(ctx, options, &own);
+    enum vbs_status status;
 
-    if (status == VBS_OK && own.batches && (own.n_batches < 1 || own.batches[0] != 1))
-        status = vbs_fail(ctx, VBS_USAGE, "the batches to measure do not begin with 1");
-    if (status == VBS_OK && !(own.time_limit_s >= 0 && isfinite(own.time_limit_s)))
-        status = vbs_fail(ctx, VBS_USAGE, "a time limit of %g seconds", own.time_limit_s);
-    if (status == VBS_OK)
-        status = vbs_simple_find_backend(ctx, own.backend, &backend);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_simple_read_options(ctx, options, &own));
+    if (own.batches && (own.n_batches < 1 || own.batches[0] != 1))
+        return vbs_fail(ctx, VBS_USAGE, "the batches to measure do not begin with 1");
+    if (!(own.time_limit_s >= 0 && isfinite(own.time_limit_s)))
+        return vbs_fail(ctx, VBS_USAGE, "a time limit of %g seconds", own.time_limit_s);
+    VBS_TRY(vbs_simple_find_backend(ctx, own.backend, &backend));
     for (int i = 0; i < DEFAULT_BATCHES; i++)
         first[i] = i + 1;
     prepare.batches = own.batches ? own.batches : first;
@@ -249,9 +245,7 @@ enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network
     prepare.threads = own.threads;
     if (own.progress.report)
         own.progress.report(own.progress.self, 0, -1, "preparing kernels");
-    status = backend->open(ctx, network, &prepare, &session);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(backend->open(ctx, network, &prepare, &session));
     status = measure_session(ctx, &own, session, profile);
     session->ops->close(session);
     return status;

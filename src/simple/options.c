@@ -9,10 +9,7 @@ enum vbs_status vbs_simple_read_options(struct vbs_ctx *ctx,
                                         const struct vbs_simple_options *options,
                                         struct vbs_simple_options *own)
 {
-    enum vbs_status status = vbs_options_read(ctx, "vbs_simple_options", options, own, sizeof *own);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_simple_options", options, own, sizeof *own));
     if (own->threads < 0 || own->threads > MAX_THREADS)
         return vbs_fail(ctx, VBS_USAGE,
                         "%d threads; 1 to %d are possible, 0 stands for the default", own->threads,
@@ -30,11 +27,8 @@ enum vbs_status vbs_simple_find_backend(struct vbs_ctx *ctx, const char *name,
 {
     struct vbs_backend_info info;
     const struct vbs_backend *found;
-    enum vbs_status status =
-        vbs_backend_find(ctx, name && name[0] ? name : vbs_backend_at(0)->name, &found);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_backend_find(ctx, name && name[0] ? name : vbs_backend_at(0)->name, &found));
     found->probe(&info);
     if (!info.built || !info.usable)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "backend '%s' cannot be used here: %s", found->name,

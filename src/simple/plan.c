@@ -51,12 +51,8 @@ static enum vbs_status set_problem(struct vbs_ctx *ctx, const struct vbs_profile
     if (options->copy_source && !included)
         return vbs_fail(ctx, VBS_USAGE,
                         "copy_source is for weights included; excluded ones are never copied");
-    if (included) {
-        enum vbs_status status = find_link(ctx, profile, options->copy_source, &p->problem.copy);
-
-        if (status != VBS_OK)
-            return status;
-    }
+    if (included)
+        VBS_TRY(find_link(ctx, profile, options->copy_source, &p->problem.copy));
     return vbs_planner_find(ctx, planner, &p->planner);
 }
 
@@ -69,10 +65,10 @@ static enum vbs_status plan(struct vbs_ctx *ctx, const struct vbs_profile *profi
     enum vbs_status status = set_problem(ctx, profile, options, p);
 
     vbs_profile_hash(profile, hash);
-    if (status == VBS_OK)
-        status = vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver);
-    return status == VBS_OK ? vbs_solver_plan(ctx, p->solver, options->memory_bytes, &p->schedule)
-                            : status;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(vbs_solver_new(ctx, p->planner, &p->problem, &solver_options, &p->solver));
+    return vbs_solver_plan(ctx, p->solver, options->memory_bytes, &p->schedule);
 }
 
 static void clear(struct simple_planning *p)
@@ -116,14 +112,11 @@ static enum vbs_status make_executor(struct vbs_ctx *ctx, void *self)
 {
     struct preparing *p = self;
     struct vbs_exec_options place = p->options;
-    enum vbs_status status;
 
     place.progress = (struct vbs_progress){0};
-    status = vbs_exec_place(ctx, p->profile, p->planning.schedule, &place, &p->placement);
-    return status == VBS_OK
-               ? vbs_exec_new(ctx, p->network, p->backend, p->profile, p->planning.schedule,
-                              &p->options, &p->placement, &p->exec)
-               : status;
+    VBS_TRY(vbs_exec_place(ctx, p->profile, p->planning.schedule, &place, &p->placement));
+    return vbs_exec_new(ctx, p->network, p->backend, p->profile, p->planning.schedule, &p->options,
+                        &p->placement, &p->exec);
 }
 
 static enum vbs_status place(struct vbs_ctx *ctx, struct preparing *p)
@@ -168,26 +161,29 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
     struct preparing p = {.network = network, .profile = profile};
     enum vbs_status status = vbs_simple_read_options(ctx, options, &own);
 
-    if (status == VBS_OK)
-        status = vbs_simple_find_backend(ctx, profile->provenance.backend, &p.backend);
-    if (status == VBS_OK)
-        status = plan(ctx, profile, &own, &p.planning);
-    if (status == VBS_OK) {
-        p.options = (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
-                                              .threads = choose_threads(&own, profile, p.backend),
-                                              .memory_bytes = own.memory_bytes,
-                                              .place_limit_s = VBS_REPLAN_PLACE_S,
-                                              .folder = own.folder,
-                                              .progress = own.progress};
-        status = place(ctx, &p);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_simple_find_backend(ctx, profile->provenance.backend, &p.backend);
+    if (status != VBS_OK)
+        goto done;
+    status = plan(ctx, profile, &own, &p.planning);
+    if (status != VBS_OK)
+        goto done;
+    p.options = (struct vbs_exec_options){.struct_size = sizeof(struct vbs_exec_options),
+                                          .threads = choose_threads(&own, profile, p.backend),
+                                          .memory_bytes = own.memory_bytes,
+                                          .place_limit_s = VBS_REPLAN_PLACE_S,
+                                          .folder = own.folder,
+                                          .progress = own.progress};
+    status = place(ctx, &p);
+    if (status != VBS_OK)
+        goto done;
+    *exec = p.exec;
+    if (schedule) {
+        *schedule = p.planning.schedule;
+        p.planning.schedule = NULL;
     }
-    if (status == VBS_OK) {
-        *exec = p.exec;
-        if (schedule) {
-            *schedule = p.planning.schedule;
-            p.planning.schedule = NULL;
-        }
-    }
+done:
     clear(&p.planning);
     return status;
 }

@@ -38,14 +38,13 @@ enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *stor
 {
     bool got = true;
     sqlite3_stmt *stmt;
-    enum vbs_status status =
+    enum vbs_status status;
+
+    VBS_TRY(
         vbs_sql_prepare(ctx, store,
                         "SELECT source, bytes, time_us, mad_us, low_us, high_us, n_runs FROM copy "
                         "WHERE profile = ? ORDER BY number",
-                        &stmt);
-
-    if (status != VBS_OK)
-        return status;
+                        &stmt));
     status = vbs_sql_bind(ctx, store, stmt, "i", id);
     while (status == VBS_OK && got) {
         const char *source;

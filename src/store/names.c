@@ -76,11 +76,9 @@ static enum vbs_status consider(struct vbs_ctx *ctx, struct choosing *choosing, 
     struct vbs_provenance provenance;
     struct vbs_arena *arena = &choosing->arenas[1];
     struct vbs_store_choice *best = &choosing->best;
-    enum vbs_status status = vbs_rows_provenance(ctx, arena, stmt, 1, &provenance);
     int rank = 0;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_rows_provenance(ctx, arena, stmt, 1, &provenance));
     if (preference)
         rank = preference->rank(preference->self, &provenance);
     best->n_complete++;
@@ -104,15 +102,13 @@ static enum vbs_status choose(struct vbs_ctx *ctx, struct vbs_store *store, cons
                               struct choosing *choosing)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status =
-        vbs_sql_prepare(ctx, store,
-                        "SELECT id, " VBS_ROWS_PROVENANCE " FROM profile WHERE model = ? AND "
-                        "completed IS NOT NULL ORDER BY completed",
-                        &stmt);
+    enum vbs_status status;
     bool row = true;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(ctx, store,
+                            "SELECT id, " VBS_ROWS_PROVENANCE " FROM profile WHERE model = ? AND "
+                            "completed IS NOT NULL ORDER BY completed",
+                            &stmt));
     status = vbs_sql_bind(ctx, store, stmt, "t", model);
     while (status == VBS_OK && row) {
         status = vbs_sql_step(ctx, store, stmt, &row);
@@ -127,12 +123,11 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
                                  const struct vbs_store_preference *preference,
                                  struct vbs_store_choice *choice)
 {
-    enum vbs_status status = vbs_sql_begin_read(ctx, store);
+    enum vbs_status status;
     struct choosing choosing = {0};
     int64_t unfinished = 0;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_begin_read(ctx, store));
     status = choose(ctx, store, model, preference, &choosing);
     vbs_arena_clear(&choosing.arenas[0]);
     vbs_arena_clear(&choosing.arenas[1]);
@@ -155,7 +150,6 @@ static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, c
 {
     static const char *const FILES[] = {".csv", ".net", ".onnx"};
     size_t length = strlen(tag);
-    enum vbs_status status;
     int64_t n_models;
 
     if (length == 0 || length > VBS_MAX_TAG || strspn(tag, LETTERS DIGITS "._+-") != length ||
@@ -167,65 +161,56 @@ static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, c
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
         if (length > strlen(FILES[i]) && strcmp(tag + length - strlen(FILES[i]), FILES[i]) == 0)
             return vbs_fail(ctx, VBS_USAGE, "tag '%s' would be taken for a file", tag);
-    status = vbs_sql_value(ctx, store, &n_models, "SELECT count(*) FROM profile WHERE model = ?",
-                           "t", tag);
-    if (status == VBS_OK && n_models > 0)
-        status = vbs_fail(ctx, VBS_USAGE, "tag '%s' is the name of a model in store '%s'", tag,
-                          store->shown);
-    return status;
+    VBS_TRY(vbs_sql_value(ctx, store, &n_models, "SELECT count(*) FROM profile WHERE model = ?",
+                          "t", tag));
+    if (n_models > 0)
+        return vbs_fail(ctx, VBS_USAGE, "tag '%s' is the name of a model in store '%s'", tag,
+                        store->shown);
+    return VBS_OK;
 }
 
 static enum vbs_status insert_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                   const char *tag)
 {
     bool complete;
-    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
 
-    if (status == VBS_OK && !complete)
-        status = vbs_fail(ctx, VBS_STORE, "profile %lld is unfinished and cannot have a tag",
-                          (long long)id);
-    if (status == VBS_OK)
-        status = check_tag(ctx, store, tag);
-    if (status == VBS_OK)
-        status = vbs_sql_run(ctx, store, "INSERT OR REPLACE INTO tag VALUES (?, ?)", "ti", tag, id);
-    return status;
+    VBS_TRY(vbs_rows_state(ctx, store, id, &complete));
+    if (!complete)
+        return vbs_fail(ctx, VBS_STORE, "profile %lld is unfinished and cannot have a tag",
+                        (long long)id);
+    VBS_TRY(check_tag(ctx, store, tag));
+    return vbs_sql_run(ctx, store, "INSERT OR REPLACE INTO tag VALUES (?, ?)", "ti", tag, id);
 }
 
 enum vbs_status vbs_store_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               const char *tag)
 {
-    enum vbs_status status = vbs_sql_begin_write(ctx, store);
-
-    return status == VBS_OK ? vbs_sql_end(ctx, store, insert_tag(ctx, store, id, tag)) : status;
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
+    return vbs_sql_end(ctx, store, insert_tag(ctx, store, id, tag));
 }
 
 static enum vbs_status delete_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
 {
-    enum vbs_status status = vbs_sql_run(ctx, store, "DELETE FROM tag WHERE tag = ?", "t", tag);
-
-    if (status == VBS_OK && sqlite3_changes(store->db) == 0)
-        status = vbs_fail(ctx, VBS_NOT_FOUND, "no profile of store '%s' has the tag '%.80s'",
-                          store->shown, tag);
-    return status;
+    VBS_TRY(vbs_sql_run(ctx, store, "DELETE FROM tag WHERE tag = ?", "t", tag));
+    if (sqlite3_changes(store->db) == 0)
+        return vbs_fail(ctx, VBS_NOT_FOUND, "no profile of store '%s' has the tag '%.80s'",
+                        store->shown, tag);
+    return VBS_OK;
 }
 
 enum vbs_status vbs_store_untag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
 {
-    enum vbs_status status = vbs_sql_begin_write(ctx, store);
-
-    return status == VBS_OK ? vbs_sql_end(ctx, store, delete_tag(ctx, store, tag)) : status;
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
+    return vbs_sql_end(ctx, store, delete_tag(ctx, store, tag));
 }
 
 enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag,
                                    int64_t *id)
 {
     int64_t found = 0;
-    enum vbs_status status =
-        vbs_sql_value(ctx, store, &found,
-                      "SELECT coalesce((SELECT profile FROM tag WHERE tag = ?), 0)", "t", tag);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_value(ctx, store, &found,
+                          "SELECT coalesce((SELECT profile FROM tag WHERE tag = ?), 0)", "t", tag));
     if (found == 0)
         return vbs_fail(ctx, VBS_NOT_FOUND, "no profile of store '%s' has the tag '%.80s'",
                         store->shown, tag);

@@ -71,10 +71,7 @@ static enum vbs_status read_version(struct vbs_ctx *ctx, struct vbs_store *store
 
 static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int *version)
 {
-    enum vbs_status status = vbs_sql_begin_read(ctx, store);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_begin_read(ctx, store));
     return vbs_sql_end(ctx, store, read_version(ctx, store, version));
 }
 
@@ -83,26 +80,33 @@ static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int
 /* Runs the scripts that the store still lacks, all or none. */
 static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
 {
-    enum vbs_status status = vbs_sql_begin_write(ctx, store);
+    enum vbs_status status;
     bool had_hashes;
     int version = 0;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
     status = read_version(ctx, store, &version);
     had_hashes = version >= VERSION_WITH_HASHES;
-    for (const struct vbs_embedded *script; status == VBS_OK && (script = script_after(version));) {
+    if (status != VBS_OK)
+        goto done;
+    for (const struct vbs_embedded *script; (script = script_after(version));) {
         int before = version;
 
         status = vbs_sql_script(ctx, store, script->text);
-        if (status == VBS_OK)
-            status = read_version(ctx, store, &version);
-        if (status == VBS_OK && version != before + 1)
+        if (status != VBS_OK)
+            goto done;
+        status = read_version(ctx, store, &version);
+        if (status != VBS_OK)
+            goto done;
+        if (version != before + 1) {
             status = vbs_fail(ctx, VBS_STORE, "script '%s' does not set version %d", script->name,
                               before + 1);
+            goto done;
+        }
     }
-    if (status == VBS_OK && !had_hashes)
+    if (!had_hashes)
         status = vbs_rows_add_hashes(ctx, store);
+done:
     return vbs_sql_end(ctx, store, status);
 }
 
@@ -112,14 +116,12 @@ static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
  */
 static enum vbs_status choose_journal(struct vbs_ctx *ctx, struct vbs_store *store)
 {
-    enum vbs_status status = vbs_sql_insist(ctx, store, "PRAGMA journal_mode = WAL");
+    enum vbs_status status;
     sqlite3_stmt *stmt;
     bool row = false, logged = false;
 
-    if (status == VBS_OK)
-        status = vbs_sql_prepare(ctx, store, "PRAGMA journal_mode", &stmt);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_insist(ctx, store, "PRAGMA journal_mode = WAL"));
+    VBS_TRY(vbs_sql_prepare(ctx, store, "PRAGMA journal_mode", &stmt));
     status = vbs_sql_step(ctx, store, stmt, &row);
     if (status == VBS_OK && row) {
         const char *mode = (const char *)sqlite3_column_text(stmt, 0);
@@ -266,14 +268,14 @@ static enum vbs_status check_no_log(struct vbs_ctx *ctx, const struct vbs_store 
                                     const char *path)
 {
     int64_t bytes;
-    enum vbs_status status = measure_log(ctx, path, &bytes);
 
-    if (status == VBS_OK && bytes > 0)
+    VBS_TRY(measure_log(ctx, path, &bytes));
+    if (bytes > 0)
         return vbs_fail(ctx, VBS_STORE,
                         "store '%s' has a log beside it (-wal) that must be merged first, and "
                         "nothing can be written here; copy both to where you may write",
                         store->shown);
-    return status;
+    return VBS_OK;
 }
 
 /*
@@ -289,12 +291,16 @@ static enum vbs_status open_immutable(struct vbs_ctx *ctx, struct vbs_store *sto
 
     sqlite3_close(store->db);
     store->db = NULL;
-    if (status == VBS_OK)
-        status = immutable_uri(ctx, path, &uri);
-    if (status == VBS_OK)
-        status = vbs_sql_open(ctx, store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
-    if (status == VBS_OK)
-        status = inspect(ctx, store, version);
+    if (status != VBS_OK)
+        goto done;
+    status = immutable_uri(ctx, path, &uri);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_sql_open(ctx, store, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    if (status != VBS_OK)
+        goto done;
+    status = inspect(ctx, store, version);
+done:
     vbs_text_clear(&uri);
     return status;
 }

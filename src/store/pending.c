@@ -39,15 +39,14 @@ static enum vbs_status insert_sample(struct vbs_ctx *ctx, struct vbs_store_run *
 {
     sqlite3_stmt *stmt = sample->copied ? copies : kernels;
     int64_t number = *n_committed(run, sample);
-    enum vbs_status status;
 
     if (sample->copied)
-        status = vbs_sql_bind(ctx, run->store, stmt, "iid", run->copies[sample->index].id, number,
-                              sample->time_us);
+        VBS_TRY(vbs_sql_bind(ctx, run->store, stmt, "iid", run->copies[sample->index].id, number,
+                             sample->time_us));
     else
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiid", run->kernel_ids[sample->index], number,
-                              (int64_t)sample->round, sample->time_us);
-    return status == VBS_OK ? vbs_sql_finish(ctx, run->store, stmt) : status;
+        VBS_TRY(vbs_sql_bind(ctx, run->store, stmt, "iiid", run->kernel_ids[sample->index], number,
+                             (int64_t)sample->round, sample->time_us));
+    return vbs_sql_finish(ctx, run->store, stmt);
 }
 
 static enum vbs_status insert_pending(struct vbs_ctx *ctx, struct vbs_store_run *run,

@@ -43,17 +43,12 @@ static enum vbs_status add_entry(struct vbs_ctx *ctx, struct list_body *body, sq
         .hash = vbs_sql_text(&body->arena, stmt, 7),
         .tags = vbs_sql_text(&body->arena, stmt, 8),
     };
-    enum vbs_status status =
-        entry.batches && entry.hash && entry.tags
-            ? vbs_rows_provenance(ctx, &body->arena, stmt, 9, &entry.provenance)
-            : vbs_no_memory(ctx);
 
-    if (status != VBS_OK)
-        return status;
-    status =
-        vbs_grow(ctx, &body->list.entries, &body->capacity, body->list.n_entries + 1, sizeof entry);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(entry.batches && entry.hash && entry.tags
+                ? vbs_rows_provenance(ctx, &body->arena, stmt, 9, &entry.provenance)
+                : vbs_no_memory(ctx));
+    VBS_TRY(vbs_grow(ctx, &body->list.entries, &body->capacity, body->list.n_entries + 1,
+                     sizeof entry));
     body->list.entries[body->list.n_entries++] = entry;
     return VBS_OK;
 }
@@ -113,16 +108,14 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct vbs_store *store, int64_
                             struct vbs_profile **profile)
 {
     bool complete;
-    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
 
-    if (status == VBS_OK && !complete)
-        status = vbs_fail(ctx, VBS_STORE,
-                          "profile %lld is unfinished; the 'vbslab measure' that began it goes on "
-                          "with it when it is run again",
-                          (long long)id);
-    if (status == VBS_OK)
-        status = vbs_rows_read(ctx, store, id, profile);
-    return status;
+    VBS_TRY(vbs_rows_state(ctx, store, id, &complete));
+    if (!complete)
+        return vbs_fail(ctx, VBS_STORE,
+                        "profile %lld is unfinished; the 'vbslab measure' that began it goes on "
+                        "with it when it is run again",
+                        (long long)id);
+    return vbs_rows_read(ctx, store, id, profile);
 }
 
 enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
@@ -153,17 +146,13 @@ static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store,
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++) {
-                enum vbs_status status = vbs_sql_bind(
-                    ctx, store, stmt, "iiiitiddddiiii", id, number++, (int64_t)layer,
-                    (int64_t)profile->batches[b], profile->algorithms[rows[i].algorithm],
-                    rows[i].ws_bytes, rows[i].time_us, rows[i].mad_us, rows[i].low_us,
-                    rows[i].high_us, (int64_t)rows[i].n_runs, rows[i].weight_bytes,
-                    (int64_t)rows[i].format, (int64_t)rows[i].n_slices);
-
-                if (status == VBS_OK)
-                    status = vbs_sql_finish(ctx, store, stmt);
-                if (status != VBS_OK)
-                    return status;
+                VBS_TRY(vbs_sql_bind(ctx, store, stmt, "iiiitiddddiiii", id, number++,
+                                     (int64_t)layer, (int64_t)profile->batches[b],
+                                     profile->algorithms[rows[i].algorithm], rows[i].ws_bytes,
+                                     rows[i].time_us, rows[i].mad_us, rows[i].low_us,
+                                     rows[i].high_us, (int64_t)rows[i].n_runs, rows[i].weight_bytes,
+                                     (int64_t)rows[i].format, (int64_t)rows[i].n_slices));
+                VBS_TRY(vbs_sql_finish(ctx, store, stmt));
             }
         }
     return VBS_OK;
@@ -204,16 +193,13 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id)
 {
     char hash[VBS_PROFILE_HASH_SIZE];
-    enum vbs_status status;
     int64_t saved = 0;
 
     vbs_profile_hash(profile, hash);
-    status = vbs_sql_begin_write(ctx, store);
-    if (status == VBS_OK)
-        status = vbs_sql_end(ctx, store, find_or_insert(ctx, store, profile, hash, &saved));
-    if (status == VBS_OK)
-        *id = saved;
-    return status;
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
+    VBS_TRY(vbs_sql_end(ctx, store, find_or_insert(ctx, store, profile, hash, &saved)));
+    *id = saved;
+    return VBS_OK;
 }
 
 /* ---- delete ---- */
@@ -223,13 +209,12 @@ static enum vbs_status read_measured(struct vbs_ctx *ctx, struct vbs_store *stor
                                      bool *measured)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(
-        ctx, store, "SELECT owner, ? - touched FROM profile WHERE id = ? AND owner IS NOT NULL",
-        &stmt);
+    enum vbs_status status;
     bool row = false;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(
+        ctx, store, "SELECT owner, ? - touched FROM profile WHERE id = ? AND owner IS NOT NULL",
+        &stmt));
     status = vbs_sql_bind(ctx, store, stmt, "ii", (int64_t)time(NULL), id);
     if (status == VBS_OK)
         status = vbs_sql_step(ctx, store, stmt, &row);
@@ -248,21 +233,17 @@ static enum vbs_status read_measured(struct vbs_ctx *ctx, struct vbs_store *stor
 static enum vbs_status delete_profile(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
 {
     bool complete, measured = false;
-    enum vbs_status status = vbs_rows_state(ctx, store, id, &complete);
 
-    if (status == VBS_OK)
-        status = read_measured(ctx, store, id, &measured);
-    if (status == VBS_OK && measured)
-        status = vbs_fail(ctx, VBS_STORE, "profile %lld is being measured by another process",
-                          (long long)id);
-    if (status == VBS_OK)
-        status = vbs_sql_run(ctx, store, "DELETE FROM profile WHERE id = ?", "i", id);
-    return status;
+    VBS_TRY(vbs_rows_state(ctx, store, id, &complete));
+    VBS_TRY(read_measured(ctx, store, id, &measured));
+    if (measured)
+        return vbs_fail(ctx, VBS_STORE, "profile %lld is being measured by another process",
+                        (long long)id);
+    return vbs_sql_run(ctx, store, "DELETE FROM profile WHERE id = ?", "i", id);
 }
 
 enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
 {
-    enum vbs_status status = vbs_sql_begin_write(ctx, store);
-
-    return status == VBS_OK ? vbs_sql_end(ctx, store, delete_profile(ctx, store, id)) : status;
+    VBS_TRY(vbs_sql_begin_write(ctx, store));
+    return vbs_sql_end(ctx, store, delete_profile(ctx, store, id));
 }

@@ -19,15 +19,13 @@ enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *s
                                         const struct vbs_run_key *key, int64_t *id)
 {
     const struct vbs_provenance *c = provenance;
-    enum vbs_status status =
+
+    VBS_TRY(
         vbs_sql_run(ctx, store,
                     "INSERT INTO profile (model, input, backend, library, device, vbslab, date, "
                     "notes, threads) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     "tttttttti", c->model, c->input, c->backend, c->library, c->device, c->vbslab,
-                    c->date, c->notes, (int64_t)c->threads);
-
-    if (status != VBS_OK)
-        return status;
+                    c->date, c->notes, (int64_t)c->threads));
     *id = sqlite3_last_insert_rowid(store->db);
     if (!key)
         return VBS_OK;
@@ -42,20 +40,16 @@ static enum vbs_status insert_layer(struct vbs_ctx *ctx, struct vbs_store *store
                                     int number, const struct vbs_profile_layer *layer,
                                     sqlite3_stmt *layers, sqlite3_stmt *inputs)
 {
-    enum vbs_status status;
-
-    status = vbs_sql_bind(ctx, store, layers, "iittiiiii", id, (int64_t)number, layer->name,
-                          layer->kind, layer->in_bytes, layer->out_bytes, layer->weight_bytes,
-                          (int64_t)layer->in_place, (int64_t)layer->channels);
-    if (status == VBS_OK)
-        status = vbs_sql_finish(ctx, store, layers);
-    for (int i = 0; i < layer->n_inputs && status == VBS_OK; i++) {
-        status = vbs_sql_bind(ctx, store, inputs, "iiii", id, (int64_t)number, (int64_t)i,
-                              (int64_t)layer->inputs[i]);
-        if (status == VBS_OK)
-            status = vbs_sql_finish(ctx, store, inputs);
+    VBS_TRY(vbs_sql_bind(ctx, store, layers, "iittiiiii", id, (int64_t)number, layer->name,
+                         layer->kind, layer->in_bytes, layer->out_bytes, layer->weight_bytes,
+                         (int64_t)layer->in_place, (int64_t)layer->channels));
+    VBS_TRY(vbs_sql_finish(ctx, store, layers));
+    for (int i = 0; i < layer->n_inputs; i++) {
+        VBS_TRY(vbs_sql_bind(ctx, store, inputs, "iiii", id, (int64_t)number, (int64_t)i,
+                             (int64_t)layer->inputs[i]));
+        VBS_TRY(vbs_sql_finish(ctx, store, inputs));
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
@@ -139,10 +133,9 @@ struct reading {
 
 static enum vbs_status open_query(struct reading *reading, const char *sql, sqlite3_stmt **stmt)
 {
-    enum vbs_status status = vbs_sql_prepare(reading->ctx, reading->store, sql, stmt);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(reading->ctx, reading->store, sql, stmt));
     status = vbs_sql_bind(reading->ctx, reading->store, *stmt, "i", reading->id);
     if (status != VBS_OK)
         sqlite3_finalize(*stmt);
@@ -156,17 +149,20 @@ static enum vbs_status read_head(struct reading *reading)
     sqlite3_stmt *stmt;
     bool row = false;
 
-    status = open_query(reading, "SELECT " VBS_ROWS_PROVENANCE " FROM profile WHERE id = ?", &stmt);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(open_query(reading, "SELECT " VBS_ROWS_PROVENANCE " FROM profile WHERE id = ?", &stmt));
     status = vbs_sql_step(reading->ctx, reading->store, stmt, &row);
-    if (status == VBS_OK && !row)
+    if (status != VBS_OK)
+        goto done;
+    if (!row) {
         status = vbs_fail(reading->ctx, VBS_NOT_FOUND, "store '%s' has no profile %lld",
                           reading->store->shown, (long long)reading->id);
-    if (status == VBS_OK)
-        status = vbs_rows_provenance(reading->ctx, &reading->arena, stmt, 0, &provenance);
-    if (status == VBS_OK)
-        status = vbs_profile_builder_provenance(reading->ctx, reading->builder, &provenance);
+        goto done;
+    }
+    status = vbs_rows_provenance(reading->ctx, &reading->arena, stmt, 0, &provenance);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_profile_builder_provenance(reading->ctx, reading->builder, &provenance);
+done:
     sqlite3_finalize(stmt);
     return status;
 }
@@ -179,11 +175,10 @@ static enum vbs_status read_inputs(struct reading *reading, sqlite3_stmt *stmt, 
     bool row;
     int *inputs;
 
-    status = vbs_sql_value(reading->ctx, reading->store, &n_inputs,
-                           "SELECT count(*) FROM layer_input WHERE profile = ? AND layer = ?", "ii",
-                           reading->id, layer);
-    if (status == VBS_OK)
-        status = vbs_sql_bind(reading->ctx, reading->store, stmt, "ii", reading->id, layer);
+    VBS_TRY(vbs_sql_value(reading->ctx, reading->store, &n_inputs,
+                          "SELECT count(*) FROM layer_input WHERE profile = ? AND layer = ?", "ii",
+                          reading->id, layer));
+    status = vbs_sql_bind(reading->ctx, reading->store, stmt, "ii", reading->id, layer);
     if (status != VBS_OK)
         return status;
     if (n_inputs > VBS_MAX_LAYERS)
@@ -215,15 +210,12 @@ static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, s
         .in_place = sqlite3_column_int64(stmt, 6) != 0,
         .channels = vbs_sql_int(stmt, 7),
     };
-    enum vbs_status status;
 
     if (!layer.name || !layer.kind)
         return vbs_no_memory(reading->ctx);
     if (sqlite3_column_int64(stmt, 0) != expected)
         return vbs_fail(reading->ctx, VBS_FORMAT, "layer %d is missing", expected);
-    status = read_inputs(reading, inputs, expected, &layer);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_inputs(reading, inputs, expected, &layer));
     return vbs_profile_builder_layer(reading->ctx, reading->builder, &layer);
 }
 
@@ -233,12 +225,10 @@ static enum vbs_status read_layers(struct reading *reading)
     enum vbs_status status;
     bool row = true;
 
-    status = open_query(reading,
-                        "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place, "
-                        "channels FROM layer WHERE profile = ? ORDER BY layer",
-                        &stmt);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(open_query(reading,
+                       "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place, "
+                       "channels FROM layer WHERE profile = ? ORDER BY layer",
+                       &stmt));
     status = vbs_sql_prepare(reading->ctx, reading->store,
                              "SELECT source FROM layer_input WHERE profile = ? AND layer = ? "
                              "ORDER BY position",

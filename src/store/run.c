@@ -78,9 +78,9 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
                         "profile %lld: layer %d batch %d algorithm '%s' has no sample yet",
                         (long long)run->id, kernel->layer, kernel->batch, kernel->algorithm);
     vbs_measure_summary(times_us, n_times, &row);
-    status = vbs_sql_bind(ctx, run->store, update, "ddddii", row.time_us, row.mad_us, row.low_us,
-                          row.high_us, (int64_t)row.n_runs, run->kernel_ids[index]);
-    return status == VBS_OK ? vbs_sql_finish(ctx, run->store, update) : status;
+    VBS_TRY(vbs_sql_bind(ctx, run->store, update, "ddddii", row.time_us, row.mad_us, row.low_us,
+                         row.high_us, (int64_t)row.n_runs, run->kernel_ids[index]));
+    return vbs_sql_finish(ctx, run->store, update);
 }
 
 struct summarising {
@@ -158,9 +158,8 @@ static enum vbs_status read_back(struct vbs_ctx *ctx, struct vbs_store_run *run,
 
 static enum vbs_status complete(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *hash)
 {
-    enum vbs_status status = vbs_run_renew(ctx, run);
-
-    return status == VBS_OK ? vbs_rows_complete(ctx, run->store, run->id, hash) : status;
+    VBS_TRY(vbs_run_renew(ctx, run));
+    return vbs_rows_complete(ctx, run->store, run->id, hash);
 }
 
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
@@ -230,10 +229,9 @@ void vbs_run_discard(struct vbs_store_run *run)
 /* Gives up the ownership; without a single sample there is nothing to go on with. */
 static enum vbs_status release(struct vbs_store_run *run)
 {
-    enum vbs_status status = vbs_sql_begin_write(NULL, run->store);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_begin_write(NULL, run->store));
     status =
         vbs_sql_run(NULL, run->store, "UPDATE profile SET owner = NULL WHERE id = ? AND owner = ?",
                     "it", run->id, run->owner);

@@ -121,16 +121,15 @@ static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run
                                        const struct vbs_run_key *key, int64_t *id)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(
+    enum vbs_status status;
+    bool row = true;
+
+    VBS_TRY(vbs_sql_prepare(
         ctx, run->store,
         "SELECT id, owner, ? - touched FROM profile WHERE completed IS NULL AND kernels_hash = ? "
         "AND network_hash = ? AND model = ? AND input = ? AND backend = ? AND library = ? "
         "AND device = ? AND vbslab = ? AND threads = ? ORDER BY id",
-        &stmt);
-    bool row = true;
-
-    if (status != VBS_OK)
-        return status;
+        &stmt));
     status =
         vbs_sql_bind(ctx, run->store, stmt, "iiitttttti", (int64_t)time(NULL),
                      vbs_rows_hash(key->kernels_hash), vbs_rows_hash(key->network_hash), c->model,
@@ -184,22 +183,18 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *r
     sqlite3_stmt *stmt;
     int64_t n_times;
 
-    status = vbs_sql_value(ctx, run->store, &n_times,
-                           "SELECT count(*) FROM kernel JOIN sample ON kernel = id "
-                           "WHERE profile = ?",
-                           "i", run->id);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_value(ctx, run->store, &n_times,
+                          "SELECT count(*) FROM kernel JOIN sample ON kernel = id "
+                          "WHERE profile = ?",
+                          "i", run->id));
     run->times_us = malloc(((size_t)n_times + 1) * sizeof *run->times_us);
     if (!run->times_us)
         return vbs_no_memory(ctx);
-    status = vbs_sql_prepare(ctx, run->store,
-                             "SELECT kernel.number, round, sample.time_us "
-                             "FROM kernel JOIN sample ON kernel = id WHERE profile = ? "
-                             "ORDER BY kernel.number, sample.number",
-                             &stmt);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(ctx, run->store,
+                            "SELECT kernel.number, round, sample.time_us "
+                            "FROM kernel JOIN sample ON kernel = id WHERE profile = ? "
+                            "ORDER BY kernel.number, sample.number",
+                            &stmt));
     status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
     if (status == VBS_OK)
         status = copy_samples(ctx, run, stmt, (size_t)n_times);
@@ -210,10 +205,9 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store_run *r
 
 static enum vbs_status read_earlier(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
-    enum vbs_status status = vbs_sql_begin_read(ctx, run->store);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_begin_read(ctx, run->store));
     status = read_samples(ctx, run);
     if (status == VBS_OK)
         status = vbs_run_read_copies(ctx, run);
@@ -231,13 +225,12 @@ static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run
                                        int *n_stored)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(
-        ctx, run->store, "SELECT id, number FROM kernel WHERE profile = ? ORDER BY number", &stmt);
+    enum vbs_status status;
     bool row = true;
     int n = 0;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(
+        ctx, run->store, "SELECT id, number FROM kernel WHERE profile = ? ORDER BY number", &stmt));
     status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);
     while (status == VBS_OK && row) {
         status = vbs_sql_step(ctx, run->store, stmt, &row);
@@ -297,20 +290,24 @@ static enum vbs_status write_kernels(struct vbs_ctx *ctx, struct vbs_store_run *
     struct kernels kernels = {0};
     enum vbs_status status = read_kernel_ids(ctx, run, &kernels.n_stored);
 
-    if (status == VBS_OK)
-        status = vbs_sql_prepare(ctx, run->store,
-                                 "INSERT INTO kernel (profile, number, layer, batch, algorithm, "
-                                 "ws_bytes, weight_bytes, form, parts) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                 &kernels.insert);
-    if (status == VBS_OK)
-        status = vbs_sql_prepare(ctx, run->store,
-                                 "UPDATE kernel SET form = ?1, weight_bytes = ?2, parts = ?3 WHERE "
-                                 "id = ?4 AND (form <> ?1 OR weight_bytes IS NOT ?2 OR "
-                                 "parts <> ?3)",
-                                 &kernels.update);
-    if (status == VBS_OK)
-        status = vbs_run_slices(ctx, run, run->session->n_kernels, write_slice, &kernels);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_sql_prepare(ctx, run->store,
+                             "INSERT INTO kernel (profile, number, layer, batch, algorithm, "
+                             "ws_bytes, weight_bytes, form, parts) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                             &kernels.insert);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_sql_prepare(ctx, run->store,
+                             "UPDATE kernel SET form = ?1, weight_bytes = ?2, parts = ?3 WHERE "
+                             "id = ?4 AND (form <> ?1 OR weight_bytes IS NOT ?2 OR "
+                             "parts <> ?3)",
+                             &kernels.update);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_run_slices(ctx, run, run->session->n_kernels, write_slice, &kernels);
+done:
     sqlite3_finalize(kernels.insert);
     sqlite3_finalize(kernels.update);
     return status;
@@ -322,15 +319,14 @@ static enum vbs_status write_kernels(struct vbs_ctx *ctx, struct vbs_store_run *
 static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     const struct vbs_session *session = run->session;
-    enum vbs_status status =
-        vbs_sql_run(ctx, run->store, "UPDATE profile SET owner = ?, touched = ? WHERE id = ?",
-                    "tii", run->owner, (int64_t)time(NULL), run->id);
 
-    for (int i = 1; i <= session->n_layers && status == VBS_OK; i++)
-        status = vbs_sql_run(ctx, run->store,
-                             "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
-                             (int64_t)session->layers[i].channels, run->id, (int64_t)i);
-    return status;
+    VBS_TRY(vbs_sql_run(ctx, run->store, "UPDATE profile SET owner = ?, touched = ? WHERE id = ?",
+                        "tii", run->owner, (int64_t)time(NULL), run->id));
+    for (int i = 1; i <= session->n_layers; i++)
+        VBS_TRY(vbs_sql_run(ctx, run->store,
+                            "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
+                            (int64_t)session->layers[i].channels, run->id, (int64_t)i));
+    return VBS_OK;
 }
 
 /* *earlier: whether the profile is one of an earlier process. */
@@ -342,32 +338,26 @@ static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run 
     struct vbs_run_key key = {.network_hash = network_hash,
                               .kernels_hash = hash_session(run->session),
                               .owner = run->owner};
-    enum vbs_status status = find_unfinished(ctx, run, &provenance, &key, &run->id);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_unfinished(ctx, run, &provenance, &key, &run->id));
     *earlier = run->id != 0;
     if (*earlier)
         return take_over(ctx, run);
-    status = vbs_rows_insert_profile(ctx, run->store, &provenance, &key, &run->id);
-    if (status == VBS_OK)
-        status = vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
-                                        run->session->layers);
-    return status;
+    VBS_TRY(vbs_rows_insert_profile(ctx, run->store, &provenance, &key, &run->id));
+    return vbs_rows_insert_layers(ctx, run->store, run->id, run->session->n_layers,
+                                  run->session->layers);
 }
 
 enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
                                     uint64_t network_hash, const struct vbs_session *session,
                                     struct vbs_store_run **run)
 {
-    enum vbs_status status = check_session(ctx, session);
+    enum vbs_status status;
     struct vbs_store_run *begun;
     bool earlier = false;
 
-    if (status == VBS_OK)
-        status = vbs_run_new(ctx, store, session, &begun);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check_session(ctx, session));
+    VBS_TRY(vbs_run_new(ctx, store, session, &begun));
     status = vbs_sql_begin_write(ctx, store);
     if (status == VBS_OK)
         status = vbs_sql_end(ctx, store, find_or_insert(ctx, begun, network_hash, &earlier));

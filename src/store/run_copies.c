@@ -111,17 +111,16 @@ enum vbs_status vbs_run_add_copy(struct vbs_ctx *ctx, void *self, const char *so
 static enum vbs_status read_times(struct vbs_ctx *ctx, struct vbs_store_run *run, int64_t copy,
                                   sqlite3_stmt *stmt, double *times_us, int n)
 {
-    enum vbs_status status = vbs_sql_bind(ctx, run->store, stmt, "i", copy);
     bool row;
 
-    for (int i = 0; i < n && status == VBS_OK; i++) {
-        status = vbs_sql_step(ctx, run->store, stmt, &row);
-        if (status == VBS_OK && !row)
+    VBS_TRY(vbs_sql_bind(ctx, run->store, stmt, "i", copy));
+    for (int i = 0; i < n; i++) {
+        VBS_TRY(vbs_sql_step(ctx, run->store, stmt, &row));
+        if (!row)
             return vbs_sql_fail(ctx, run->store, SQLITE_CORRUPT);
-        if (status == VBS_OK)
-            times_us[i] = sqlite3_column_double(stmt, 0);
+        times_us[i] = sqlite3_column_double(stmt, 0);
     }
-    return status;
+    return VBS_OK;
 }
 
 #define SELECT_TIMES "SELECT time_us FROM copy_sample WHERE copy = ? ORDER BY number"
@@ -134,29 +133,27 @@ static enum vbs_status read_copy(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                 .bytes = sqlite3_column_int64(stmt, 2),
                                 .n_samples = vbs_sql_int(stmt, 3)};
     double *times_us = vbs_arena_alloc(&run->arena, (size_t)copy.n_samples, sizeof *times_us);
-    enum vbs_status status;
 
     if (!copy.source || !times_us)
         return vbs_no_memory(ctx);
     copy.times_us = times_us;
     copy.n_stored = copy.n_samples;
     run->resumed = run->resumed || copy.n_samples > 0;
-    status = read_times(ctx, run, copy.id, samples, times_us, copy.n_samples);
-    return status == VBS_OK ? append(ctx, run, &copy) : status;
+    VBS_TRY(read_times(ctx, run, copy.id, samples, times_us, copy.n_samples));
+    return append(ctx, run, &copy);
 }
 
 enum vbs_status vbs_run_read_copies(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     sqlite3_stmt *stmt, *samples = NULL;
     bool row = true;
-    enum vbs_status status = vbs_sql_prepare(ctx, run->store,
-                                             "SELECT id, source, bytes, "
-                                             "(SELECT count(*) FROM copy_sample WHERE copy = c.id) "
-                                             "FROM copy AS c WHERE profile = ? ORDER BY number",
-                                             &stmt);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(ctx, run->store,
+                            "SELECT id, source, bytes, "
+                            "(SELECT count(*) FROM copy_sample WHERE copy = c.id) "
+                            "FROM copy AS c WHERE profile = ? ORDER BY number",
+                            &stmt));
     status = vbs_sql_prepare(ctx, run->store, SELECT_TIMES, &samples);
     if (status == VBS_OK)
         status = vbs_sql_bind(ctx, run->store, stmt, "i", run->id);

@@ -23,13 +23,11 @@ struct vbs_store_samples {
 static enum vbs_status append_time(struct vbs_ctx *ctx, struct vbs_store_samples *samples, int n,
                                    double time_us)
 {
-    enum vbs_status status = n < INT_MAX ? vbs_grow(ctx, &samples->times_us, &samples->capacity,
-                                                    (int64_t)n + 1, sizeof time_us)
-                                         : vbs_no_memory(ctx);
-
-    if (status == VBS_OK)
-        samples->times_us[n] = time_us;
-    return status;
+    VBS_TRY(n < INT_MAX ? vbs_grow(ctx, &samples->times_us, &samples->capacity, (int64_t)n + 1,
+                                   sizeof time_us)
+                        : vbs_no_memory(ctx));
+    samples->times_us[n] = time_us;
+    return VBS_OK;
 }
 
 static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, int batch,

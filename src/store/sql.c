@@ -209,12 +209,11 @@ enum vbs_status vbs_sql_run(struct vbs_ctx *ctx, struct vbs_store *store, const 
                             const char *types, ...)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(ctx, store, sql, &stmt);
+    enum vbs_status status;
     va_list args;
     int rc;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(ctx, store, sql, &stmt));
     va_start(args, types);
     rc = bind_all(stmt, types, args);
     va_end(args);
@@ -227,13 +226,12 @@ enum vbs_status vbs_sql_value(struct vbs_ctx *ctx, struct vbs_store *store, int6
                               const char *sql, const char *types, ...)
 {
     sqlite3_stmt *stmt;
-    enum vbs_status status = vbs_sql_prepare(ctx, store, sql, &stmt);
+    enum vbs_status status;
     bool row = false;
     va_list args;
     int rc;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_sql_prepare(ctx, store, sql, &stmt));
     va_start(args, types);
     rc = bind_all(stmt, types, args);
     va_end(args);

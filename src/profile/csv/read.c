@@ -72,11 +72,10 @@ static enum vbs_status read_quoted(struct reader *reader, bool *last)
 
 static enum vbs_status read_fields(struct reader *reader)
 {
-    enum vbs_status status = VBS_OK;
     bool last = false;
 
     reader->builder->line = reader->line;
-    for (reader->n_fields = 0; !last && status == VBS_OK;) {
+    for (reader->n_fields = 0; !last;) {
         bool quoted = *reader->at == '"';
 
         if (reader->n_fields == MAX_FIELDS)
@@ -84,13 +83,13 @@ static enum vbs_status read_fields(struct reader *reader)
         reader->at += quoted;
         reader->fields[reader->n_fields++] = reader->at;
         if (quoted) {
-            status = read_quoted(reader, &last);
+            VBS_TRY(read_quoted(reader, &last));
         } else {
             reader->at += strcspn(reader->at, ",\r\n\"");
-            status = end_field(reader, reader->at, &last);
+            VBS_TRY(end_field(reader, reader->at, &last));
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status set_threads(struct reader *reader, const char *value)
@@ -222,11 +221,10 @@ static enum vbs_status read_int(struct reader *reader, enum csv_column column, i
                                 int *value)
 {
     int64_t number;
-    enum vbs_status status = read_whole(reader, column, low, high, &number);
 
-    if (status == VBS_OK)
-        *value = (int)number;
-    return status;
+    VBS_TRY(read_whole(reader, column, low, high, &number));
+    *value = (int)number;
+    return VBS_OK;
 }
 
 static enum vbs_status read_time(struct reader *reader, enum csv_column column, double *value)
@@ -360,15 +358,17 @@ static enum vbs_status read_all(struct reader *reader)
     enum vbs_status status = read_header(reader);
     bool got = true;
 
-    while (status == VBS_OK && got) {
+    if (status != VBS_OK)
+        return status;
+    while (got) {
         status = next_record(reader, &got);
         if (status == VBS_OK && got)
             status = read_row(reader);
         if (vbs_cancelled(reader->ctx))
             return vbs_fail(reader->ctx, VBS_INTERRUPTED, "interrupted");
+        if (status != VBS_OK)
+            return status;
     }
-    if (status != VBS_OK)
-        return status;
     if (reader->builder->n_rows == 0)
         return vbs_builder_fail(reader->ctx, reader->builder, 0, "no rows after the header");
     reader->builder->line = 0;

@@ -88,11 +88,9 @@ static enum vbs_status take_up_stored(struct copying *c, struct measured_source 
 
     for (int i = 0; i < c->n_sizes; i++) {
         const double *times_us;
-        enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, source->name,
-                                                        c->sizes[i], &times_us, &source->n_runs[i]);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(c->sink->stored_copies(c->ctx, c->sink->self, source->name, c->sizes[i], &times_us,
+                                       &source->n_runs[i]));
         n_begun += source->n_runs[i] > 0;
         n_done += source->n_runs[i] >= MIN_RUNS;
     }
@@ -142,10 +140,7 @@ static enum vbs_status try_source(struct copying *c, struct measured_source *sou
 
         *shown = false;
         for (int i = 0; i < TRIES && !*shown; i++) {
-            enum vbs_status status = copy_once(c, source, source->n_sizes, &time_us, shown);
-
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(copy_once(c, source, source->n_sizes, &time_us, shown));
         }
         source->n_sizes++;
         /* The next size takes about four times as long. */
@@ -176,7 +171,9 @@ static enum vbs_status run_rounds(struct copying *c, struct measured_source *sou
             if (source->n_runs[i] >= MAX_RUNS)
                 continue;
             status = copy_once(c, source, i, &time_us, &shown);
-            if (status == VBS_OK && shown) {
+            if (status != VBS_OK)
+                return status;
+            if (shown) {
                 status = c->sink->add_copy(c->ctx, c->sink->self, source->name, c->sizes[i],
                                            fmax(time_us, 1e-3));
                 source->n_runs[i]++;
@@ -207,12 +204,14 @@ static enum vbs_status measure_source(struct copying *c, struct measured_source 
         status = try_source(c, source, &shown);
         if (status == VBS_IO && methods[i] == VBS_COPY_DIRECT) /* refused only when it is read */
             continue;
-        if (status == VBS_OK && shown) {
-            *method = &methods[i];
-            status = run_rounds(c, source);
-        }
         if (status != VBS_OK)
             return status;
+        if (shown) {
+            *method = &methods[i];
+            status = run_rounds(c, source);
+            if (status != VBS_OK)
+                return status;
+        }
     }
     return VBS_OK;
 }
@@ -271,13 +270,12 @@ static enum vbs_status measure_cached(struct copying *c, struct measured_source 
 {
     static const enum vbs_copy_method METHODS[] = {VBS_COPY_CACHED};
     const enum vbs_copy_method *method;
-    enum vbs_status status;
 
     source->until_s = elapsed_s(c) + c->budget_s / 5;
-    status = measure_source(c, source, 1, METHODS, &method);
-    if (status == VBS_OK && !method)
+    VBS_TRY(measure_source(c, source, 1, METHODS, &method));
+    if (!method)
         note(c, "no copies from the page cache: it does not keep the file; ");
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status measure_pinned(struct copying *c, struct measured_source *source)
@@ -293,15 +291,12 @@ static enum vbs_status measure_disk(struct copying *c, struct measured_source *s
 {
     static const enum vbs_copy_method METHODS[] = {VBS_COPY_DIRECT, VBS_COPY_DROPPED};
     const enum vbs_copy_method *method;
-    enum vbs_status status;
 
     source->until_s = elapsed_s(c) + c->budget_s / 2;
-    status = measure_source(c, source, 2, METHODS, &method);
-    if (status == VBS_OK)
-        note(c, method
-                    ? NOTES[*method]
-                    : "no copies from disk: reads from this folder cannot be shown to reach one");
-    return status;
+    VBS_TRY(measure_source(c, source, 2, METHODS, &method));
+    note(c, method ? NOTES[*method]
+                   : "no copies from disk: reads from this folder cannot be shown to reach one");
+    return VBS_OK;
 }
 
 struct copy_source {
@@ -312,16 +307,13 @@ struct copy_source {
 
 static enum vbs_status measure_sources(struct copying *c, struct copy_source *methods, int n)
 {
-    enum vbs_status status = obtain(c);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(obtain(c));
     while (c->n_sizes > LEAST_SIZES && c->sizes[c->n_sizes - 1] > c->file.bytes)
         c->n_sizes--;
-    for (int i = 0; i < n && status == VBS_OK; i++)
+    for (int i = 0; i < n; i++)
         if (!methods[i].complete)
-            status = methods[i].measure(c, &methods[i].source);
-    return status;
+            VBS_TRY(methods[i].measure(c, &methods[i].source));
+    return VBS_OK;
 }
 
 static enum vbs_status measure_timed(struct copying *c)
@@ -362,7 +354,9 @@ static enum vbs_status measure_modelled(struct copying *c)
             enum vbs_status status = c->sink->stored_copies(c->ctx, c->sink->self, MODELS[m].source,
                                                             c->sizes[i], &times_us, &n);
 
-            if (status == VBS_OK && n == 0) {
+            if (status != VBS_OK)
+                return status;
+            if (n == 0) {
                 status = c->sink->add_copy(c->ctx, c->sink->self, MODELS[m].source, c->sizes[i],
                                            time_us);
                 c->report.n_samples++;
@@ -387,16 +381,12 @@ enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *sess
                         .start_s = vbs_clock_s(),
                         .budget_s = COPIES_S,
                         .file = {.fd = -1, .direct_fd = -1}};
-    enum vbs_status status = vbs_options_read(ctx, "vbs_copy_options", options, &own, sizeof own);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_copy_options", options, &own, sizeof own));
     if (own.time_limit_s > 0)
         c.budget_s = fmin(COPIES_S, own.time_limit_s / 4);
     choose_sizes(&c);
-    status = session->modelled ? measure_modelled(&c) : measure_timed(&c);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(session->modelled ? measure_modelled(&c) : measure_timed(&c));
     c.report.total_s = elapsed_s(&c);
     *report = c.report;
     return VBS_OK;

@@ -65,13 +65,9 @@ static int64_t n_preemptions(const struct measuring *m)
 
 static enum vbs_status record_time(struct measuring *m, int kernel, double time_us)
 {
-    enum vbs_status status;
-
     if (m->table.runs[kernel].summary.n_runs >= m->table.options.max_runs)
         return VBS_OK;
-    status = m->sink->add(m->ctx, m->sink->self, kernel, m->round, time_us);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(m->sink->add(m->ctx, m->sink->self, kernel, m->round, time_us));
     m->report.n_samples++;
     return vbs_table_append(m->ctx, &m->table, kernel, time_us);
 }
@@ -108,7 +104,6 @@ static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_
     const struct vbs_kernel *k = &m->session->kernels[kernel];
     const struct vbs_profile_layer *layer = &m->session->layers[k->layer];
     struct vbs_operands operands = {.src = m->src};
-    enum vbs_status status;
 
     if (!m->session->modelled) {
         for (int i = 0; i < layer->n_inputs; i++)
@@ -116,12 +111,12 @@ static enum vbs_status run_kernel(struct measuring *m, int kernel, double *time_
         operands.dst = m->buffers.slots[m->buffers.slot_of[k->layer]];
         operands.ws = k->ws_bytes > 0 ? m->buffers.scratch : NULL;
     }
-    status = m->session->ops->run(m->ctx, m->session, kernel, &operands, time_us);
-    if (status == VBS_OK && !(isfinite(*time_us) && *time_us >= 0))
-        status =
-            vbs_fail(m->ctx, VBS_LIBRARY, "layer '%s': '%s' at batch %d reported a time of %g us",
-                     layer->name, k->algorithm, k->batch, *time_us);
-    return status;
+    VBS_TRY(m->session->ops->run(m->ctx, m->session, kernel, &operands, time_us));
+    if (!(isfinite(*time_us) && *time_us >= 0))
+        return vbs_fail(m->ctx, VBS_LIBRARY,
+                        "layer '%s': '%s' at batch %d reported a time of %g us", layer->name,
+                        k->algorithm, k->batch, *time_us);
+    return VBS_OK;
 }
 
 static enum vbs_status fill_input(struct measuring *m, int n)
@@ -136,19 +131,14 @@ static enum vbs_status run_layers(struct measuring *m, int b, bool hurry, bool r
         int kernel = vbs_table_choose(&m->table, group, hurry, &m->rng);
         int64_t n_before = n_preemptions(m);
         double time_us;
-        enum vbs_status status;
 
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
-        status = run_kernel(m, kernel, &time_us);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(run_kernel(m, kernel, &time_us));
         m->report.timed_s += time_us * 1e-6;
         if (record && vbs_stretch_hold(&m->stretch, &m->table.runs[kernel], kernel, time_us,
                                        n_preemptions(m) > n_before))
-            status = close_stretch(m);
-        if (status != VBS_OK)
-            return status;
+            VBS_TRY(close_stretch(m));
     }
     return VBS_OK;
 }
@@ -238,13 +228,10 @@ static enum vbs_status visit(struct measuring *m, int b, bool *visited)
     while (!*visited) {
         bool warm = m->passes[b].n_passes > 0;
         bool hurry = time_is_up(m, b);
-        enum vbs_status status;
 
         if (vbs_table_need(&m->table, b, hurry) == VBS_NEEDS_NOTHING)
             return VBS_OK;
-        status = measure_pass(m, b, hurry, warm);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(measure_pass(m, b, hurry, warm));
         report_progress(m, b);
         *visited = warm;
     }
@@ -266,10 +253,8 @@ static enum vbs_status run_rounds(struct measuring *m)
         gsl_ran_shuffle(&m->rng, order, n, sizeof *order);
         for (size_t i = 0; i < n; i++) {
             bool visited;
-            enum vbs_status status = visit(m, order[i], &visited);
 
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(visit(m, order[i], &visited));
             any = any || visited;
         }
     }
@@ -286,9 +271,7 @@ static enum vbs_status run_timed(struct measuring *m)
         needed = needed || vbs_table_need(&m->table, b, false) != VBS_NEEDS_NOTHING;
     if (!needed)
         return VBS_OK;
-    status = vbs_pass_buffers_init(m->ctx, m->session, largest, VBS_SHARE_ABOVE_BYTES, &m->buffers);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_pass_buffers_init(m->ctx, m->session, largest, VBS_SHARE_ABOVE_BYTES, &m->buffers));
     status = fill_input(m, largest);
     if (status == VBS_OK)
         status = run_rounds(m);
@@ -303,17 +286,13 @@ static enum vbs_status run_modelled(struct measuring *m)
 
     for (int kernel = 0; kernel < m->session->n_kernels; kernel++) {
         double time_us;
-        enum vbs_status status;
 
         if (m->table.runs[kernel].summary.n_runs > 0)
             continue;
         if (vbs_cancelled(m->ctx))
             return interrupted(m);
-        status = run_kernel(m, kernel, &time_us);
-        if (status == VBS_OK)
-            status = record_time(m, kernel, time_us);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(run_kernel(m, kernel, &time_us));
+        VBS_TRY(record_time(m, kernel, time_us));
         if (progress->report)
             progress->report(progress->self, (kernel + 1.0) / m->session->n_kernels, -1,
                              m->session->provenance.model);
@@ -325,11 +304,7 @@ static enum vbs_status resolve_options(struct vbs_ctx *ctx,
                                        const struct vbs_measure_options *options,
                                        struct vbs_measure_options *resolved)
 {
-    enum vbs_status status =
-        vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_measure_options", options, resolved, sizeof *resolved));
     if (!(resolved->time_limit_s >= 0 && resolved->relative_interval >= 0 &&
           resolved->min_runs >= 0 && resolved->max_runs >= 0))
         return vbs_fail(ctx, VBS_USAGE,
@@ -373,12 +348,10 @@ static enum vbs_status take_up_stored(struct measuring *m)
     for (int kernel = 0; kernel < m->session->n_kernels; kernel++) {
         const double *times_us = NULL;
         int n = 0;
-        enum vbs_status status = m->sink->stored(m->ctx, m->sink->self, kernel, &times_us, &n);
 
-        for (int i = 0; i < n && status == VBS_OK; i++)
-            status = vbs_table_append(m->ctx, &m->table, kernel, times_us[i]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(m->sink->stored(m->ctx, m->sink->self, kernel, &times_us, &n));
+        for (int i = 0; i < n; i++)
+            VBS_TRY(vbs_table_append(m->ctx, &m->table, kernel, times_us[i]));
     }
     return VBS_OK;
 }
@@ -415,18 +388,23 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
     enum vbs_status status = resolve_options(ctx, options, &m.table.options);
 
     m.start_s = clock->now_s(clock->self);
-    if (status == VBS_OK)
-        status = vbs_table_init(ctx, &m.table);
-    if (status == VBS_OK)
-        status = allocate(&m);
-    if (status == VBS_OK)
-        status = take_up_stored(&m);
-    if (status == VBS_OK)
-        status = session->modelled ? run_modelled(&m) : run_timed(&m);
-    if (status == VBS_OK) {
-        sum_up(&m);
-        *report = m.report;
-    }
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_table_init(ctx, &m.table);
+    if (status != VBS_OK)
+        goto done;
+    status = allocate(&m);
+    if (status != VBS_OK)
+        goto done;
+    status = take_up_stored(&m);
+    if (status != VBS_OK)
+        goto done;
+    status = session->modelled ? run_modelled(&m) : run_timed(&m);
+    if (status != VBS_OK)
+        goto done;
+    sum_up(&m);
+    *report = m.report;
+done:
     vbs_arena_clear(&m.arena);
     vbs_table_release(&m.table);
     return status;

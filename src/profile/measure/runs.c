@@ -71,14 +71,12 @@ static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_table *table)
 
 enum vbs_status vbs_table_init(struct vbs_ctx *ctx, struct vbs_table *table)
 {
-    enum vbs_status status;
-
     table->runs =
         vbs_arena_alloc(&table->arena, (size_t)table->session->n_kernels, sizeof *table->runs);
     if (!table->runs)
         return vbs_no_memory(ctx);
-    status = find_batches(ctx, table);
-    return status == VBS_OK ? find_groups(ctx, table) : status;
+    VBS_TRY(find_batches(ctx, table));
+    return find_groups(ctx, table);
 }
 
 void vbs_table_release(struct vbs_table *table)

@@ -33,12 +33,9 @@ static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, i
                                double *time_us, int64_t *taken_bytes)
 {
     struct vbs_schedule *schedule = NULL;
-    enum vbs_status status = vbs_cancelled(ctx)
-                                 ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
-                                 : vbs_solver_plan(ctx, solver, memory_bytes, &schedule);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                               : vbs_solver_plan(ctx, solver, memory_bytes, &schedule));
     *time_us = schedule->predicted.time_us;
     *taken_bytes = schedule->predicted.reserved_bytes;
     vbs_schedule_free(schedule);
@@ -48,9 +45,7 @@ static enum vbs_status plan_at(struct vbs_ctx *ctx, struct vbs_solver *solver, i
 static enum vbs_status fill_views(struct vbs_ctx *ctx, const struct vbs_solvers *solvers,
                                   struct view *views)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < solvers->n && status == VBS_OK; i++) {
+    for (int i = 0; i < solvers->n; i++) {
         struct view *view = &views[i];
 
         *view = (struct view){
@@ -59,9 +54,9 @@ static enum vbs_status fill_views(struct vbs_ctx *ctx, const struct vbs_solvers 
             continue;
         view->least_bytes = vbs_solver_least_bytes(view->solver);
         if (view->least_bytes < INT64_MAX)
-            status = plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes);
+            VBS_TRY(plan_at(ctx, view->solver, VBS_MAX_BYTES, &view->best_us, &view->enough_bytes));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Lowers *enough_bytes to where the planner of view still is as fast as limit_us. */
@@ -139,13 +134,9 @@ static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *
     int least = 0;
 
     for (int i = 0; i < solvers->n; i++) {
-        enum vbs_status status;
-
         if (!solvers->at[i].solver)
             continue;
-        status = vbs_solvers_least_latency(ctx, solvers->at[i].solver, &own_us);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_solvers_least_latency(ctx, solvers->at[i].solver, &own_us));
         if (own_us < least_us) {
             least_us = own_us;
             least = i;
@@ -164,7 +155,6 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views,
 {
     int64_t least_bytes = INT64_MAX, enough_bytes = VBS_MAX_BYTES;
     double fastest_us = HUGE_VAL;
-    enum vbs_status status = VBS_OK;
 
     *budgets = (struct vbs_byte_range){1, 0, 1, 0};
     for (int i = 0; i < n; i++) {
@@ -173,12 +163,11 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views,
     }
     if (least_bytes == INT64_MAX)
         return VBS_OK;
-    for (int i = 0; i < n && status == VBS_OK; i++)
+    for (int i = 0; i < n; i++)
         if (views[i].least_bytes < INT64_MAX && views[i].best_us <= CLOSE * fastest_us)
-            status = find_enough(ctx, &views[i], CLOSE * fastest_us, &enough_bytes);
-    if (status == VBS_OK)
-        *budgets = choose_range(least_bytes, enough_bytes);
-    return status;
+            VBS_TRY(find_enough(ctx, &views[i], CLOSE * fastest_us, &enough_bytes));
+    *budgets = choose_range(least_bytes, enough_bytes);
+    return VBS_OK;
 }
 
 /* The least that any planner that is open needs; INT64_MAX: no budget helps. */
@@ -199,10 +188,7 @@ static int64_t find_least(const struct vbs_solvers *solvers)
 static enum vbs_status find_timed_least(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                         int64_t *least_bytes)
 {
-    enum vbs_status status = vbs_solvers_open(ctx, solvers, true);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_solvers_open(ctx, solvers, true));
     *least_bytes = find_least(solvers);
     return *least_bytes == INT64_MAX ? fail_late(ctx, solvers) : VBS_OK;
 }
@@ -217,11 +203,10 @@ static enum vbs_status find_timed_range(struct vbs_ctx *ctx, struct vbs_solvers 
                                         struct vbs_byte_range *budgets)
 {
     int64_t least_bytes;
-    enum vbs_status status = find_timed_least(ctx, solvers, &least_bytes);
 
-    if (status == VBS_OK)
-        *budgets = choose_range(least_bytes, twice(least_bytes));
-    return status;
+    VBS_TRY(find_timed_least(ctx, solvers, &least_bytes));
+    *budgets = choose_range(least_bytes, twice(least_bytes));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
@@ -231,14 +216,20 @@ enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solve
     enum vbs_status status = views ? vbs_solvers_open(ctx, solvers, false) : vbs_no_memory(ctx);
     struct vbs_byte_range range;
 
-    if (status == VBS_OK)
-        status = fill_views(ctx, solvers, views);
-    if (status == VBS_OK)
-        status = find_range(ctx, views, solvers->n, &range);
-    if (status == VBS_OK && range.from_bytes > range.to_bytes)
+    if (status != VBS_OK)
+        goto done;
+    status = fill_views(ctx, solvers, views);
+    if (status != VBS_OK)
+        goto done;
+    status = find_range(ctx, views, solvers->n, &range);
+    if (status != VBS_OK)
+        goto done;
+    if (range.from_bytes > range.to_bytes)
         status = find_timed_range(ctx, solvers, &range);
-    if (status == VBS_OK)
-        *budgets = range;
+    if (status != VBS_OK)
+        goto done;
+    *budgets = range;
+done:
     free(views);
     return status;
 }
@@ -325,15 +316,11 @@ static enum vbs_status list_total(struct vbs_ctx *ctx, struct vbs_solvers *solve
     const struct vbs_profile *profile = solvers->problem->profile;
     int64_t weight_bytes = vbs_profile_weight_bytes(profile), least_bytes, enough_bytes;
     const struct series *series;
-    enum vbs_status status = vbs_solvers_open(ctx, solvers, false);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_solvers_open(ctx, solvers, false));
     least_bytes = find_least(solvers);
     if (least_bytes == INT64_MAX)
-        status = find_timed_least(ctx, solvers, &least_bytes);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(find_timed_least(ctx, solvers, &least_bytes));
     enough_bytes = twice(weight_bytes > least_bytes ? weight_bytes : least_bytes);
     least_bytes = round_up(least_bytes);
     series = choose_series(least_bytes, enough_bytes);
@@ -366,14 +353,13 @@ enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *sol
                                     const struct vbs_byte_range *range, struct vbs_budgets *budgets)
 {
     struct vbs_byte_range found;
-    enum vbs_status status;
 
     if (range)
         return list_range(ctx, range, budgets);
     if (solvers->problem->weights == VBS_WEIGHTS_INCLUDED)
         return list_total(ctx, solvers, budgets);
-    status = vbs_solvers_range(ctx, solvers, &found);
-    return status == VBS_OK ? list_range(ctx, &found, budgets) : status;
+    VBS_TRY(vbs_solvers_range(ctx, solvers, &found));
+    return list_range(ctx, &found, budgets);
 }
 
 enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vbs_problem *problem,

@@ -86,15 +86,12 @@ static enum vbs_status observe(struct vbs_ctx *ctx, void *self,
     struct clocks *clocks = self;
     const struct vbs_profile_row *row;
     const float *draws;
-    enum vbs_status status;
 
     if (event->step->op == VBS_STEP_LOAD)
         return event->step->resident ? VBS_OK : load(ctx, clocks, event->step);
     if (event->step->op == VBS_STEP_EVICT)
         return VBS_OK;
-    status = clocks->rows->find(ctx, clocks->rows->self, event->step, &row, &draws);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(clocks->rows->find(ctx, clocks->rows->self, event->step, &row, &draws));
     clocks->unknown = !draws;
     if (clocks->unknown)
         return VBS_UNSUPPORTED; /* ends the replay; vbs_clocks_run tells it otherwise */

@@ -216,7 +216,6 @@ static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *quest
     const char *name = vbs_gains_baseline(baseline);
     struct vbs_row_column *column = &columns[compare->n_planners + baseline];
     const struct vbs_planner *planner;
-    enum vbs_status status;
 
     for (int p = 0; p < compare->n_planners; p++) {
         if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
@@ -226,8 +225,8 @@ static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *quest
     }
     if (baseline >= VBS_N_MADE)
         return VBS_OK;
-    status = vbs_planner_find(ctx, name, &planner);
-    return status == VBS_OK ? run_planner(ctx, question, planner, *column) : status;
+    VBS_TRY(vbs_planner_find(ctx, name, &planner));
+    return run_planner(ctx, question, planner, *column);
 }
 
 static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *question,
@@ -236,35 +235,31 @@ static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *questi
     const struct vbs_compare *compare = &owned->compare;
     struct vbs_row_column *columns = make_columns(owned);
     int n = compare->n_planners;
-    enum vbs_status status = VBS_OK;
 
     if (!columns)
         return vbs_no_memory(ctx);
     question->n_all = n * compare->n_budgets;
-    for (int p = 0; p < n && status == VBS_OK; p++)
-        status = run_planner(ctx, question, compare->planners[p], columns[p]);
-    for (int i = 0; i < VBS_N_BASELINES && status == VBS_OK; i++)
-        status = find_baseline(ctx, question, i, compare, columns);
-    if (status == VBS_OK)
-        status = vbs_gains_set(ctx, question->noise, compare, columns);
-    return status;
+    for (int p = 0; p < n; p++)
+        VBS_TRY(run_planner(ctx, question, compare->planners[p], columns[p]));
+    for (int i = 0; i < VBS_N_BASELINES; i++)
+        VBS_TRY(find_baseline(ctx, question, i, compare, columns));
+    return vbs_gains_set(ctx, question->noise, compare, columns);
 }
 
 /* Bounds come from the judge's rows: those are the times that the schedules are held against. */
 static enum vbs_status set_bounds(struct vbs_ctx *ctx, const struct question *question)
 {
     struct vbs_problem judged = *question->problem;
-    enum vbs_status status = VBS_OK;
 
     judged.profile = question->judge;
     judged.copy = vbs_judge_link(question->judge, &judged.copy);
     if (!question->self_judged)
         judged.latency_us = 0; /* the schedules need not keep it by the judge's times */
-    for (int b = 0; b < question->n_budgets && status == VBS_OK; b++)
-        status = vbs_cancelled(ctx)
-                     ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
-                     : vbs_bound_us(ctx, &judged, question->budgets[b], &question->bound_us[b]);
-    return status;
+    for (int b = 0; b < question->n_budgets; b++)
+        VBS_TRY(vbs_cancelled(ctx)
+                    ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                    : vbs_bound_us(ctx, &judged, question->budgets[b], &question->bound_us[b]));
+    return VBS_OK;
 }
 
 static const char *copy_text(struct vbs_arena *arena, const char *text, bool *failed)
@@ -416,23 +411,25 @@ enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *p
     struct question question = {
         .problem = problem, .solvers = &solvers, .start_us = vbs_solvers_clock_us()};
     struct vbs_budgets budgets = {0};
-    enum vbs_status status =
-        vbs_options_read(ctx, "vbs_compare_options", options, &own, sizeof own);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_compare_options", options, &own, sizeof own));
     options = &own;
     question.judge = options->judge ? options->judge : problem->profile;
     question.progress = &options->progress;
     if (options->planners && options->n_planners < 1)
         return vbs_fail(ctx, VBS_USAGE, "no planner to compare");
     status = vbs_judge_check(ctx, problem->profile, question.judge);
-    if (status == VBS_OK)
-        status = vbs_solvers_init(ctx, &solvers, problem, options);
-    if (status == VBS_OK)
-        status = vbs_solvers_budgets(ctx, &solvers, options->budgets, &budgets);
-    if (status == VBS_OK)
-        status = compare_over(ctx, &question, options, &budgets, compare);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_solvers_init(ctx, &solvers, problem, options);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_solvers_budgets(ctx, &solvers, options->budgets, &budgets);
+    if (status != VBS_OK)
+        goto done;
+    status = compare_over(ctx, &question, options, &budgets, compare);
+done:
     free(budgets.at);
     vbs_solvers_clear(&solvers);
     return status;

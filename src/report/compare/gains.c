@@ -130,15 +130,19 @@ enum vbs_status vbs_gains_set(struct vbs_ctx *ctx, struct vbs_noise *noise,
     struct entry *entries = calloc((size_t)n_all, sizeof *entries);
     enum vbs_status status = spreads && entries ? VBS_OK : vbs_no_memory(ctx);
 
-    for (int b = 0; b < compare->n_budgets && status == VBS_OK; b++) {
+    if (status != VBS_OK)
+        goto done;
+    for (int b = 0; b < compare->n_budgets; b++) {
         for (int p = 0; p < n_all && status == VBS_OK; p++)
             status = set_entry(ctx, noise, &columns[p], b, &spreads[p], &entries[p]);
         for (int p = 0; p < n && status == VBS_OK; p++)
             for (int i = 0; i < VBS_N_BASELINES; i++)
                 *vbs_gains_of(entries[p].row, i) = gain_of(&entries[p], &entries[n + i]);
-        if (status == VBS_OK)
-            set_verdicts(entries, n);
+        if (status != VBS_OK)
+            goto done;
+        set_verdicts(entries, n);
     }
+done:
     free(entries);
     free(spreads);
     return status;

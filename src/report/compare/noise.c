@@ -243,7 +243,6 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
 {
     struct place place = find_place(noise->judge, index);
     struct row_draws *draws = &noise->draws[index];
-    enum vbs_status status;
     float *us;
     int n;
 
@@ -252,9 +251,7 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
     draws->done = place.row->n_runs < MIN_RUNS;
     if (draws->done)
         return VBS_OK;
-    status = read_samples(ctx, noise, &place, &n);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_samples(ctx, noise, &place, &n));
     us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *us);
     if (!us)
         return vbs_no_memory(ctx);
@@ -389,16 +386,15 @@ static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
     struct vbs_clock_rows rows = {.self = &source, .find = find_draws};
     struct vbs_link link = vbs_judge_link(noise->judge, &schedule->copy);
     double *times_us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *times_us);
-    enum vbs_status status;
     bool known;
 
     if (!times_us)
         return vbs_no_memory(ctx);
-    status = vbs_clocks_run(ctx, noise->judge, schedule, &link, &rows, VBS_NOISE_REPLICATES,
-                            times_us, &known);
-    if (status == VBS_OK && known)
+    VBS_TRY(vbs_clocks_run(ctx, noise->judge, schedule, &link, &rows, VBS_NOISE_REPLICATES,
+                           times_us, &known));
+    if (known)
         mix->replicates_us = times_us;
-    return status;
+    return VBS_OK;
 }
 
 /* Whether copies take part of the time. */
@@ -466,10 +462,9 @@ enum vbs_status vbs_noise_spread(struct vbs_ctx *ctx, struct vbs_noise *noise,
     for (int i = 0; i < mix->n_parts && spread->known; i++) {
         const struct row_draws *draws = &noise->draws[mix->parts[i].row];
         const double count = mix->parts[i].count;
-        enum vbs_status status = draws->done ? VBS_OK : draw_row(ctx, noise, mix->parts[i].row);
 
-        if (status != VBS_OK)
-            return status;
+        if (!draws->done)
+            VBS_TRY(draw_row(ctx, noise, mix->parts[i].row));
         spread->known = draws->us != NULL;
         for (int r = 0; draws->us && r < VBS_NOISE_REPLICATES; r++)
             spread->time_us[r] += count * (double)draws->us[r];

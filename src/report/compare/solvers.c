@@ -92,12 +92,10 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers, bool timed_too)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < solvers->n && status == VBS_OK; i++)
+    for (int i = 0; i < solvers->n; i++)
         if (solvers->at[i].wanted && (timed_too || !vbs_solvers_is_timed(vbs_planner_at(i))))
-            status = open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]);
-    return status;
+            VBS_TRY(open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_solvers_hand_over(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
@@ -117,13 +115,11 @@ enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver
                                           double *latency_us)
 {
     struct vbs_infeasibility infeasibility;
-    enum vbs_status status;
 
     *latency_us = 0;
     if (vbs_solver_least_bytes(solver) < INT64_MAX)
         return VBS_OK;
-    status = vbs_solver_explain(ctx, solver, &infeasibility);
-    if (status == VBS_OK)
-        *latency_us = infeasibility.least_latency_us;
-    return status;
+    VBS_TRY(vbs_solver_explain(ctx, solver, &infeasibility));
+    *latency_us = infeasibility.least_latency_us;
+    return VBS_OK;
 }

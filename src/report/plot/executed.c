@@ -64,10 +64,9 @@ enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_pro
                                        const struct vbs_exec_report *executed, const char *path)
 {
     struct vbs_text text = {0};
-    enum vbs_status status = check(ctx, replay, executed);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check(ctx, replay, executed));
     vbs_text_add(&text, HEADER);
     for (int64_t i = 0; i < replay->n_steps && !text.failed; i++)
         add_row(&text, profile, schedule, replay, &executed->steps[i], i);
@@ -108,10 +107,9 @@ enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile 
                                   const struct vbs_exec_report *executed, const char *path)
 {
     struct vbs_replay ran = *replay;
-    enum vbs_status status = check(ctx, replay, executed);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check(ctx, replay, executed));
     ran.steps = malloc((size_t)ran.n_steps * sizeof *ran.steps);
     if (!ran.steps)
         return vbs_no_memory(ctx);

@@ -137,19 +137,17 @@ static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile 
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
-    enum vbs_status status = VBS_OK;
-
     /* Each step has a box, and may have a wait before it. */
     gantt->boxes = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->boxes);
     if (!gantt->boxes)
         return vbs_no_memory(ctx);
-    for (int lane = 0; lane < VBS_GANTT_LANES && status == VBS_OK; lane++) {
+    for (int lane = 0; lane < VBS_GANTT_LANES; lane++) {
         int first = gantt->n_boxes;
 
         add_lane(gantt, schedule, replay, lane);
-        status = simplify_lane(ctx, gantt, first, profile->n_layers, replay->time_us);
+        VBS_TRY(simplify_lane(ctx, gantt, first, profile->n_layers, replay->time_us));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- Memory ---- */

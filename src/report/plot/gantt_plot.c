@@ -285,13 +285,11 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
 
 static enum vbs_status make_gantts(struct vbs_ctx *ctx, struct gantt_picture *figure)
 {
-    enum vbs_status status =
-        vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->replay, &figure->gantt);
-
-    if (status == VBS_OK && figure->executed)
-        status = vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->executed,
-                                &figure->executed_gantt);
-    return status;
+    VBS_TRY(vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->replay, &figure->gantt));
+    if (figure->executed)
+        VBS_TRY(vbs_gantt_make(ctx, figure->profile, figure->schedule, figure->executed,
+                               &figure->executed_gantt));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
@@ -307,10 +305,9 @@ enum vbs_status vbs_gantt_plot(struct vbs_ctx *ctx, const struct vbs_profile *pr
                                        fmax(replay->time_us, executed ? executed->time_us : 0)};
     const struct vbs_gnuplot_format *format;
     struct vbs_text script = {0}, data = {0}, title = {0};
-    enum vbs_status status = vbs_gnuplot_format(ctx, path, &format);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_gnuplot_format(ctx, path, &format));
     if (!replay->steps)
         return vbs_fail(ctx, VBS_USAGE, "a picture needs the trace of the replay");
     if (!(replay->time_us > 0) || (executed && !(executed->time_us > 0)))

@@ -237,7 +237,6 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
 {
     pid_t process;
     int outcome, error = start(folder, &process);
-    enum vbs_status status;
 
     if (error == ENOMEM)
         return vbs_no_memory(ctx);
@@ -246,9 +245,7 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
                         "plots need gnuplot, which is not installed (Debian: gnuplot-nox)");
     if (error)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "cannot run gnuplot: %s", strerror(error));
-    status = wait_for(ctx, process, &outcome);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(wait_for(ctx, process, &outcome));
     return WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0 ? VBS_OK
                                                            : fail_with_log(ctx, folder, outcome);
 }
@@ -346,16 +343,18 @@ enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, co
     vbs_text_add(script, found->text);
     if (script->failed || data->failed)
         return vbs_no_memory(ctx);
-    status = make_folder(ctx, &folder);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(make_folder(ctx, &folder));
     status = write_in(ctx, folder, SCRIPT, script);
-    if (status == VBS_OK)
-        status = write_in(ctx, folder, VBS_GNUPLOT_DATA, data);
-    if (status == VBS_OK)
-        status = draw(ctx, folder);
-    if (status == VBS_OK)
-        status = hand_out(ctx, folder, title, format, path);
+    if (status != VBS_OK)
+        goto done;
+    status = write_in(ctx, folder, VBS_GNUPLOT_DATA, data);
+    if (status != VBS_OK)
+        goto done;
+    status = draw(ctx, folder);
+    if (status != VBS_OK)
+        goto done;
+    status = hand_out(ctx, folder, title, format, path);
+done:
     remove_folder(folder);
     free(folder);
     return status;
