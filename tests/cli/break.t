@@ -201,6 +201,52 @@ code=$?
 [ $code -eq 130 ] && one_error "cannot read"
 report $? "SIGINT ends waiting for a profile"
 
+# --- packed weights in a file without a name ---
+
+printf 'model wide\ninput 64x8x8\nfc a out=1024\nrelu r\nfc b out=10\n' >wide.net
+WIDE_BYTES=16000000 # fewer than the packed weights have
+"$VBSLAB" --db wide.sqlite measure --quiet wide.net --batches 1 --time-limit 0.1 --threads 1 >/dev/null
+mkdir empty temporary
+
+# wait_for_weights PID PHASE: until the process has a file without a name, and in the phase "computes" until it
+# has also read the weights from it.
+wait_for_weights()
+{
+    for _ in $(seq 1200); do
+        if ls -l "/proc/$1/fd" 2>/dev/null | grep -q '(deleted)$'; then
+            [ "$2" = packs ] && return 0
+            [ "$(sed -n 's/^rchar: //p' "/proc/$1/io")" -gt $WIDE_BYTES ] && return 0
+        fi
+        kill -0 "$1" 2>/dev/null || return 1
+        sleep 0.01
+    done
+    return 1
+}
+
+# leaves_nothing SIGNAL CODE PHASE FOLDER: a run in FOLDER that the signal ends in this phase leaves no file.
+leaves_nothing()
+{
+    (
+        ulimit -c 0
+        cd "$4" && exec env --default-signal=INT,QUIT TMPDIR="$dir/temporary" "$VBSLAB" --db "$dir/wide.sqlite" run wide \
+            --model "$dir/wide.net" --weights included --memory 20MiB --request 1 --duration 600 >/dev/null 2>"$dir/err"
+    ) &
+    pid=$!
+    wait_for_weights $pid "$3"
+    found=$?
+    kill -"$1" $pid
+    { wait $pid; } 2>/dev/null
+    code=$?
+    [ $found -eq 0 ] && [ $code -eq "$2" ] && [ -z "$(ls -A empty temporary | grep -v ':$')" ]
+    report $? "a run that SIG$1 ends while it $3 leaves no file of weights"
+}
+
+for signal in HUP:129 QUIT:131 PIPE:141 TERM:143 KILL:137; do
+    leaves_nothing ${signal%:*} ${signal#*:} packs empty
+    # Nobody can make a file in /proc: the weights go to TMPDIR.
+    leaves_nothing ${signal%:*} ${signal#*:} computes /proc
+done
+
 # In the background of a shell SIGINT stays ignored.
 (
     trap '' INT
