@@ -2,8 +2,8 @@
 #
 # Needs what src/report/plot/plot.c sets before it: vbs_format, vbs_data, vbs_output, vbs_panels,
 # vbs_planners and the arrays vbs_name, vbs_style (per planner), vbs_title, vbs_note, vbs_unit,
-# vbs_every, vbs_last, vbs_log, vbs_weights, vbs_memory_from, vbs_memory_to, vbs_rate_from,
-# vbs_rate_to (per panel).
+# vbs_every, vbs_last, vbs_log, vbs_weights, vbs_weights_label, vbs_memory_from, vbs_memory_to,
+# vbs_rate_from, vbs_rate_to (per panel).
 # Block p-1 of the data holds panel p: memory, the lower bound's throughput, that of each planner.
 #
 # What fits a budget fits every larger one, so a planner's curve keeps its height up to the next
@@ -118,18 +118,21 @@ do for [panel = 1:vbs_panels] {
     set xrange [vbs_memory_from[panel]:vbs_memory_to[panel]]
     if (vbs_log[panel]) {
         set logscale x 2
+        # Ticks at powers of 2, or of 4, 16, ... where their labels would touch; in a narrow range also
+        # at 1.5 times each. gnuplot's own ticks may begin at any number.
         octaves = log(vbs_memory_to[panel] / vbs_memory_from[panel]) / log(2)
-        # Short of three octaves their powers of two are too few.
-        if (octaves >= 3) {
-            set xtics octaves > 10 ? 4 : 2
-        } else {
-            parts = octaves > 1 ? 4 : octaves > 0.4 ? 8 : 32
-            lowest_power = floor(log(vbs_memory_from[panel]) / log(2))
-            set xtics ()
-            do for [part = 0:4 * parts - 1] {
-                tick = 2.0 ** (lowest_power + part / parts) * (1 + real(part % parts) / parts)
+        figures = strlen(sprintf('%.0f', vbs_memory_to[panel]))
+        doublings = 1
+        while (octaves / doublings * (figures + 1) > 44) { doublings = 2 * doublings }
+        first_power = doublings * floor(log(vbs_memory_from[panel]) / log(2) / doublings)
+        set xtics ()
+        do for [i = 0:ceil(octaves) + doublings:doublings] {
+            tick = 2.0 ** (first_power + i)
+            # At the very end a label would leave the picture.
+            if (tick < vbs_memory_to[panel] * 2 ** (-0.02 * octaves)) {
                 set xtics add (sprintf('%g', tick) tick)
             }
+            if (octaves < 4) { set xtics add (sprintf('%g', 1.5 * tick) 1.5 * tick) }
         }
     }
     set yrange [from:to]
@@ -145,8 +148,8 @@ do for [panel = 1:vbs_panels] {
     if (weights > vbs_memory_from[panel] && weights < vbs_memory_to[panel]) {
         set arrow 104 from first weights, graph 0 to first weights, graph 1 nohead back \
             lc rgb '#404040' lw 0.8 dt (2, 4)
-        set label 5 'all weights' at first weights, graph 0.02 rotate by 90 left offset -0.7, 0 \
-            font ',8' textcolor rgb '#404040'
+        set label 5 'all weights' at first weights, graph vbs_weights_label[panel] rotate by 90 center offset -0.7, 0 \
+            front font ',8' textcolor rgb '#404040'
     }
     # An axis that leaves out 0 is broken for all to see: a gap between two strokes, and words.
     if (from > 0) {

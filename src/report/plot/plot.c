@@ -24,6 +24,7 @@ struct panel {
     double memory_from, memory_to; /* in unit */
     bool logarithmic;              /* the memory axis */
     double weights;                /* in unit; 0: none inside */
+    double weights_label;          /* height of its label, 0 (bottom) to 1 (top) */
     double rate_from, rate_to;     /* samples per second; 0..0 when nothing fits */
 };
 
@@ -61,19 +62,6 @@ static double limit_rate(const struct vbs_compare *compare, int b)
     return isfinite(bound_us) && bound_us > 0 ? 1e6 * (double)compare->request / bound_us : NAN;
 }
 
-static void choose_unit(struct panel *panel)
-{
-    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
-    int64_t largest = panel->compare->budgets[panel->compare->n_budgets - 1];
-    int i = 0;
-
-    /* People speak of 40 MiB, but of 40960 MiB as 40 GiB. */
-    while (i < 3 && largest >> (10 * (i + 1)) >= (i == 2 ? 10 : 1))
-        i++;
-    panel->unit = NAMES[i];
-    panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
-}
-
 /* All rates of the panel with a margin; from zero when the curves span most of the way to it, and
  * over a logarithmic axis, where they fall towards it. Else the differences would be too small to
  * read, and the template marks the axis as broken, for which the margin below has room. */
@@ -103,6 +91,37 @@ static void choose_rates(struct panel *panel)
         low < 0.5 * high || compare->weights == VBS_WEIGHTS_INCLUDED ? 0 : low - 0.16 * span;
 }
 
+/* Whether the memory axis is logarithmic: where it spans two powers of two, and the budgets either
+ * hold weights, which may be most of them, or grow by a factor from each to the next. */
+static bool is_logarithmic(const struct vbs_compare *compare)
+{
+    const int64_t *budgets = compare->budgets;
+    int last = compare->n_budgets - 1;
+
+    if (budgets[0] < 1 || budgets[last] / budgets[0] < 4)
+        return false;
+    return compare->weights == VBS_WEIGHTS_INCLUDED ||
+           (budgets[last] - budgets[last - 1]) / 2 > budgets[1] - budgets[0];
+}
+
+static void choose_unit(struct panel *panel)
+{
+    static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
+    const struct vbs_compare *compare = panel->compare;
+    int64_t least = compare->budgets[0], most = compare->budgets[compare->n_budgets - 1];
+    int i = 0;
+
+    /* People speak of 40 MiB, but of 40960 MiB as 40 GiB. */
+    while (i < 3 && most >> (10 * (i + 1)) >= (i == 2 ? 10 : 1))
+        i++;
+    /* On a logarithmic axis small sizes have ticks too: 0.25 and 524288 are still short. */
+    while (panel->logarithmic && i > 0 && least < INT64_C(1) << (10 * i - 2) &&
+           most >> (10 * (i - 1)) < 1000000)
+        i--;
+    panel->unit = NAMES[i];
+    panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
+}
+
 /* The budgets with a margin on both sides. */
 static void choose_memory(struct panel *panel)
 {
@@ -111,23 +130,59 @@ static void choose_memory(struct panel *panel)
     double to = (double)compare->budgets[compare->n_budgets - 1] / panel->unit_bytes;
     double margin = to > from ? 0.03 * (to - from) : fmax(0.1 * to, 0.1);
 
-    /* A logarithm has no place for 0. */
-    panel->logarithmic = compare->weights == VBS_WEIGHTS_INCLUDED && from > 0;
     if (panel->logarithmic)
-        margin = to > from ? pow(to / from, 0.03) : 2;
+        margin = pow(to / from, 0.03);
     panel->memory_from = panel->logarithmic ? from / margin : fmax(from - margin, 0);
     panel->memory_to = panel->logarithmic ? to * margin : to + margin;
     if (compare->weights == VBS_WEIGHTS_INCLUDED)
         panel->weights = (double)compare->weight_bytes / panel->unit_bytes;
 }
 
+/* The lowest curve above a rate at budget b; the top where there is none. */
+static double curve_above(const struct panel *panel, int b, double rate)
+{
+    const struct vbs_compare *compare = panel->compare;
+    double limit = limit_rate(compare, b);
+    double next = limit > rate ? fmin(limit, panel->rate_to) : panel->rate_to;
+
+    for (int p = 0; p < compare->n_planners; p++) {
+        const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
+
+        if (row->feasible && row->samples_per_s > rate)
+            next = fmin(next, row->samples_per_s);
+    }
+    return next;
+}
+
+/* The label stands in the largest gap that the curves leave around the budget of all weights. */
+static void choose_label(struct panel *panel)
+{
+    const struct vbs_compare *compare = panel->compare;
+    int before = 0, after, last = compare->n_budgets - 1;
+    double widest = 0, next;
+
+    while (before < last && compare->budgets[before + 1] < compare->weight_bytes)
+        before++;
+    after = before < last ? before + 1 : last;
+    for (double rate = panel->rate_from; rate < panel->rate_to; rate = next) {
+        next = fmin(curve_above(panel, before, rate), curve_above(panel, after, rate));
+        if (next - rate > widest) {
+            widest = next - rate;
+            panel->weights_label =
+                ((rate + next) / 2 - panel->rate_from) / (panel->rate_to - panel->rate_from);
+        }
+    }
+}
+
 static struct panel make_panel(const struct vbs_compare *compare)
 {
     struct panel panel = {.compare = compare};
 
+    panel.logarithmic = is_logarithmic(compare);
     choose_unit(&panel);
     choose_rates(&panel);
     choose_memory(&panel);
+    choose_label(&panel);
     return panel;
 }
 
@@ -259,6 +314,8 @@ static void add_panel(struct vbs_text *script, int number, const struct panel *p
     vbs_text_addf(script, "vbs_log[%d] = %d\n", number, panel->logarithmic);
     vbs_text_addf(script, "vbs_weights[%d]", number);
     add_number(script, " = ", panel->weights, "\n");
+    vbs_text_addf(script, "vbs_weights_label[%d]", number);
+    add_number(script, " = ", panel->weights_label, "\n");
     vbs_text_addf(script, "vbs_rate_from[%d]", number);
     add_number(script, " = ", panel->rate_from, "\n");
     vbs_text_addf(script, "vbs_rate_to[%d]", number);
@@ -296,9 +353,9 @@ static void add_planners(struct vbs_text *script, const struct vbs_compare *cons
 static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_format *format,
                          const struct vbs_compare *const *compares, int n_compares)
 {
-    static const char *const PER_PANEL[] = {"title",     "note",      "unit",    "every",
-                                            "last",      "log",       "weights", "memory_from",
-                                            "memory_to", "rate_from", "rate_to"};
+    static const char *const PER_PANEL[] = {"weights_label", "title",     "note",      "unit",
+                                            "every",         "last",      "log",       "weights",
+                                            "memory_from",   "memory_to", "rate_from", "rate_to"};
     int n_planners = 0;
 
     for (int i = 0; next_planner(compares, n_compares, &i);)

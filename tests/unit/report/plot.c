@@ -137,6 +137,58 @@ static void axis_without_zero_is_marked(void)
     free(svg);
 }
 
+/* True where the SVG has each of the labels, which blanks part. */
+static bool has_labels(const char *svg, const char *labels)
+{
+    char copy[80], *rest = NULL, word[40], padded[40];
+
+    snprintf(copy, sizeof copy, "%s", labels);
+    for (char *label = strtok_r(copy, " ", &rest); label; label = strtok_r(NULL, " ", &rest)) {
+        snprintf(word, sizeof word, ">%s<", label);
+        snprintf(padded, sizeof padded, "> %s<", label);
+        if (!strstr(svg, word) && !strstr(svg, padded))
+            return false;
+    }
+    return true;
+}
+
+static void memory_has_ticks_at_round_numbers(void)
+{
+    static const struct {
+        int64_t budgets[SAMPLE_BUDGETS]; /* in KiB */
+        enum vbs_weights weights;
+        const char *unit, *ticks, *absent;
+    } CASES[] = {
+        {{10240, 20480, 30720, 40960}, VBS_WEIGHTS_EXCLUDED, "MiB", "10 15 20 25 30 35 40", "32"},
+        {{102400, 112640, 122880, 143360}, VBS_WEIGHTS_INCLUDED, "MiB", "100 110 140", "104 128"},
+        {{102400, 204800, 409600, 819200}, VBS_WEIGHTS_EXCLUDED, "MiB", "128 192 512 768", "184"},
+        {{102400, 204800, 819200, 1638400}, VBS_WEIGHTS_INCLUDED, "MiB", "128 512 1024", "184"},
+        {{1024, 8192, 65536, 614400}, VBS_WEIGHTS_INCLUDED, "MiB", "1 2 64 512", "0.5"},
+        {{100, 1000, 10000, 60000}, VBS_WEIGHTS_EXCLUDED, "KiB", "256 1024 16384", "128"},
+        {{5120, 81920, 1310720, 41943040}, VBS_WEIGHTS_EXCLUDED, "MiB", "16 1024 16384", "0.25"},
+    };
+
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct report_sample sample;
+        struct vbs_ctx ctx = {0};
+        char *svg, axis[40];
+
+        report_sample_fill(&sample);
+        sample.compare.weights = CASES[i].weights;
+        for (int b = 0; b < SAMPLE_BUDGETS; b++)
+            sample.budgets[b] = CASES[i].budgets[b] * 1024;
+        ok(plot(&ctx, &sample, target("l.svg")) == VBS_OK, "%lld to %lld KiB: %s",
+           (long long)CASES[i].budgets[0], (long long)CASES[i].budgets[SAMPLE_BUDGETS - 1],
+           ctx.detail);
+        svg = contents(target("l.svg"));
+        snprintf(axis, sizeof axis, ">memory budget (%s)<", CASES[i].unit);
+        ok(strstr(svg, axis) && has_labels(svg, CASES[i].ticks), "%s with ticks at %s", axis,
+           CASES[i].ticks);
+        ok(!has_labels(svg, CASES[i].absent), "none at %s", CASES[i].absent);
+        free(svg);
+    }
+}
+
 static void note_says_where_times_come_from(void)
 {
     struct report_sample sample;
@@ -453,6 +505,7 @@ static void with_gnuplot(void)
     svg_shows_everything();
     rates_of_any_size_are_told_shortly();
     axis_without_zero_is_marked();
+    memory_has_ticks_at_round_numbers();
     note_says_where_times_come_from();
     every_format_is_itself();
     several_profiles_are_several_panels();
