@@ -205,7 +205,7 @@ static bool describe(const struct vbs_network *network, const struct vbs_layer *
 
 /* ---- layers: the network's, without concats that are free ---- */
 
-static bool is_free(const struct vbs_layer *l)
+bool vbs_analytic_omits(const struct vbs_layer *l)
 {
     if (l->op != VBS_OP_CONCAT)
         return false;
@@ -312,7 +312,7 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network
                                               .kind = VBS_INPUT_NAME,
                                               .out_bytes = vbs_network_out_bytes(network, 0)};
     for (int k = 1; k < (int)n && status == VBS_OK; k++)
-        if (is_free(&network->layers[k]))
+        if (vbs_analytic_omits(&network->layers[k]))
             f.id[k] = -1;
         else
             status = add_layer(ctx, s, &f, k);

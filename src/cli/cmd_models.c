@@ -84,6 +84,13 @@ static enum vbs_status load(struct cli *cli, const char *const *values, const ch
     return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
 }
 
+/* The number of the next layer in profiles of the analytic backend, 0: it has none there; *last is
+ * the last number that was given. */
+static int analytic_number(const struct vbs_network *network, int k, int *last)
+{
+    return vbs_analytic_omits(&network->layers[k]) ? 0 : ++*last;
+}
+
 static json_t *shape_json(const struct vbs_shape *shape)
 {
     json_t *dims = json_array();
@@ -119,7 +126,7 @@ static json_t *fused_json(const struct vbs_layer *layer, bool *failed)
     return list;
 }
 
-static json_t *layer_json(const struct vbs_network *network, int k, bool *failed)
+static json_t *layer_json(const struct vbs_network *network, int k, int analytic, bool *failed)
 {
     const struct vbs_layer *layer = &network->layers[k];
     json_t *object = json_object();
@@ -134,6 +141,7 @@ static json_t *layer_json(const struct vbs_network *network, int k, bool *failed
     cli_json_put(object, "weight_bytes", json_integer(weight_bytes(layer->parameters)), failed);
     cli_json_put(object, "macs", json_integer(layer->macs), failed);
     cli_json_put(object, "fused", fused_json(layer, failed), failed);
+    cli_json_put(object, "analytic_layer", analytic ? json_integer(analytic) : json_null(), failed);
     return object;
 }
 
@@ -181,13 +189,15 @@ static enum vbs_status show_json(struct cli *cli, const char *model,
 {
     bool failed = false;
     json_t *root = network_json(network, &failed), *layers = json_array();
+    int last = 0;
 
     if (is_onnx(model)) {
         cli_json_put(root, "weights", json_string(weights_word(network)), &failed);
         cli_json_put(root, "whole", json_boolean(network->whole), &failed);
     }
     for (int k = 1; k <= network->n_layers; k++)
-        cli_json_append(layers, layer_json(network, k, &failed), &failed);
+        cli_json_append(layers, layer_json(network, k, analytic_number(network, k, &last), &failed),
+                        &failed);
     cli_json_put(root, "layers", layers, &failed);
     return cli_json_print(cli, root, failed);
 }
@@ -205,7 +215,8 @@ static void add_inputs(struct vbs_text *text, const struct vbs_layer *layer, con
         vbs_text_addf(text, "%s%d", i ? separator : "", layer->inputs[i]);
 }
 
-static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k)
+static void add_layer_csv(struct vbs_text *text, const struct vbs_network *network, int k,
+                          int analytic)
 {
     const struct vbs_layer *layer = &network->layers[k];
     char shape[64];
@@ -219,17 +230,21 @@ static void add_layer_csv(struct vbs_text *text, const struct vbs_network *netwo
         (long long)vbs_network_in_bytes(network, k), (long long)vbs_network_out_bytes(network, k),
         (long long)weight_bytes(layer->parameters), (long long)layer->macs);
     add_fused(text, layer, ";");
-    vbs_text_add(text, "\n");
+    if (analytic)
+        vbs_text_addf(text, ",%d\n", analytic);
+    else
+        vbs_text_add(text, ",\n");
 }
 
 static enum vbs_status show_csv(struct cli *cli, const struct vbs_network *network)
 {
     struct vbs_text text = {0};
+    int last = 0;
 
     vbs_text_add(&text, "layer,name,kind,inputs,shape,in_bytes,out_bytes,weight_bytes,macs,"
-                        "fused\n");
+                        "fused,analytic_layer\n");
     for (int k = 1; k <= network->n_layers; k++)
-        add_layer_csv(&text, network, k);
+        add_layer_csv(&text, network, k, analytic_number(network, k, &last));
     return print_text(cli, &text);
 }
 
@@ -247,7 +262,9 @@ static void add_list(struct cli_table *table, const struct vbs_layer *layer, con
     vbs_text_clear(&text);
 }
 
-static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k)
+/* analytic: null where the table has no such column. */
+static void add_layer_row(struct cli_table *table, const struct vbs_network *network, int k,
+                          const int *analytic)
 {
     const struct vbs_layer *layer = &network->layers[k];
 
@@ -261,9 +278,15 @@ static void add_layer_row(struct cli_table *table, const struct vbs_network *net
     add_bytes(table, weight_bytes(layer->parameters));
     add_count(table, layer->macs);
     add_list(table, layer, "+", add_fused);
+    if (analytic && *analytic)
+        cli_table_add(table, "%d", *analytic);
+    else if (analytic)
+        cli_table_add(table, "-");
 }
 
-static void add_total_row(struct cli_table *table, const struct vbs_network *network)
+/* n_analytic: null likewise. */
+static void add_total_row(struct cli_table *table, const struct vbs_network *network,
+                          const int *n_analytic)
 {
     struct totals totals = add_up(network);
 
@@ -277,12 +300,15 @@ static void add_total_row(struct cli_table *table, const struct vbs_network *net
     add_bytes(table, weight_bytes(totals.parameters));
     add_count(table, totals.macs);
     cli_table_add(table, "%s", "");
+    if (n_analytic)
+        cli_table_add(table, "%d", *n_analytic);
 }
 
-static bool has_concat(const struct vbs_network *network)
+/* Whether profiles of the analytic backend have other numbers than the network. */
+static bool is_renumbered(const struct vbs_network *network)
 {
     for (int k = 1; k <= network->n_layers; k++)
-        if (network->layers[k].op == VBS_OP_CONCAT)
+        if (vbs_analytic_omits(&network->layers[k]))
             return true;
     return false;
 }
@@ -301,20 +327,29 @@ static enum vbs_status show_table(struct cli *cli, const char *model,
                                   const struct vbs_network *network)
 {
     static const struct cli_column COLUMNS[] = {
-        {"layer", true}, {"name", false}, {"kind", false},   {"inputs", false}, {"output", true},
-        {"in", true},    {"out", true},   {"weights", true}, {"MACs", true},    {"fused", false},
+        {"layer", true},  {"name", false},  {"kind", false},    {"inputs", false},
+        {"output", true}, {"in", true},     {"out", true},      {"weights", true},
+        {"MACs", true},   {"fused", false}, {"analytic", true},
     };
-    struct cli_table table = {.columns = COLUMNS, .n_columns = sizeof COLUMNS / sizeof COLUMNS[0]};
+    bool renumbered = is_renumbered(network);
+    struct cli_table table = {.columns = COLUMNS,
+                              .n_columns = sizeof COLUMNS / sizeof COLUMNS[0] - !renumbered};
     enum vbs_status status;
+    int last = 0;
 
-    for (int k = 1; k <= network->n_layers; k++)
-        add_layer_row(&table, network, k);
-    add_total_row(&table, network);
+    for (int k = 1; k <= network->n_layers; k++) {
+        int number = analytic_number(network, k, &last);
+
+        add_layer_row(&table, network, k, renumbered ? &number : NULL);
+    }
+    add_total_row(&table, network, renumbered ? &last : NULL);
     status = cli_table_print(cli, &table);
     cli_flow_begin(cli);
-    if (status == VBS_OK && has_concat(network))
-        printf("\nA profile of the analytic backend numbers layers without the concats, which are "
-               "free there.\n");
+    if (status == VBS_OK && renumbered)
+        printf(
+            "\nanalytic: the number of the layer in profiles of the analytic backend, which have "
+            "no concats, because they are free there. In all other profiles a layer has its "
+            "number of the network.\n");
     if (status == VBS_OK && is_onnx(model))
         print_notes(network);
     cli_flow_end(cli);

@@ -41,7 +41,7 @@ googlenet resnet-50 resnet-56-cifar squeezenet-v1.0 mobilenet-v1 c3d " ]
 report $? "the built-in networks and their order"
 run models show googlenet --json
 keys=$(sed -n 's/^      "\([a-z_]*\)": .*/\1/p' out | sort | uniq -c | awk '{ printf "%s=%s ", $2, $1 }')
-[ $code -eq 0 ] && [ "$keys" = "fused=84 in_bytes=84 inputs=84 kind=84 layer=84 macs=84 \
+[ $code -eq 0 ] && [ "$keys" = "analytic_layer=84 fused=84 in_bytes=84 inputs=84 kind=84 layer=84 macs=84 \
 name=84 out_bytes=84 shape=84 weight_bytes=84 " ]
 report $? "every layer has every member"
 cat >mine.net <<'END'
