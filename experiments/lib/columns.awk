@@ -4,7 +4,14 @@ BEGIN { n_columns = split(columns, wanted, ",") }
 {
     line = before
     for (i = 1; i <= n_columns; i++)
-        line = line (i > 1 ? "," : "") col(wanted[i])
+        line = line (i > 1 ? "," : "") quoted(col(wanted[i]))
     print line
 }
 END { if (csv_failed) exit 1 }
+
+function quoted(field) {
+    if (field !~ /[,"]/)
+        return field
+    gsub(/"/, "\"\"", field)
+    return "\"" field "\""
+}

@@ -48,7 +48,7 @@ profile() {
 # Copies these columns of the rows of a CSV file, behind a text. They stay as they stand there, so that
 # numbers keep their digits.
 columns() { # text, columns with commas between them, file
-    awk -v before="$1" -v columns="$2" -f "$lib/csv.awk" -f "$lib/columns.awk" "$3"
+    awk -v before="$1" -v columns="$2" -f "$lib/quotes.awk" -f "$lib/csv.awk" -f "$lib/columns.awk" "$3"
 }
 
 # Fills in a template: text with the results of queries. The CSV files are the tables of a database in
@@ -121,7 +121,7 @@ END
             cat "$value" >/dev/null &&
                 echo "CREATE TABLE $name AS SELECT CAST(readfile($(quoted "$value")) AS TEXT) AS json;"
             ;;
-        *) awk -v table="$name" -f "$lib/load.awk" "$value" ;;
+        *) awk -v table="$name" -f "$lib/quotes.awk" -f "$lib/load.awk" "$value" ;;
         esac || stop_query
     done
     for given; do

@@ -1,8 +1,8 @@
 # Reads CSV files by the names of their columns: col("batch"). Comments are passed over, and the
-# program that follows sees the rows only.
+# program that follows sees the rows only. After quotes.awk.
 BEGIN { FS = "," }
 /^#/ { next }
-/"/ { csv_fail("a quoted field, which the experiments do not expect") }
+/"/ && !($0 = unquoted($0)) { csv_fail("a quoted field does not end in its line") }
 FILENAME != csv_file {
     csv_file = FILENAME
     split("", csv_column)
@@ -20,5 +20,5 @@ function csv_fail(why) {
 function col(name) {
     if (!(name in csv_column))
         csv_fail("no column '" name "'")
-    return $(csv_column[name])
+    return as_read($(csv_column[name]))
 }

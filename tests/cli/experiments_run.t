@@ -116,9 +116,14 @@ fails "a text that begins with error ends it" "error: vgg-16 is too slow" query 
     "$dir/times.csv"
 ! grep -q never out
 report $? "and nothing behind it is printed"
-echo 'network,us' >quoted.csv
-echo '"a,b",1' >>quoted.csv
-fails "a quoted field is refused" "a quoted field" value 'SELECT 1' "$dir/quoted.csv"
+printf 'network,"us"\n"a,""b"", c",1\n"","2"\n' >quoted.csv
+gives "quoted fields have commas and quotes" 'a,"b", c 1.0; 2.0' \
+    value "SELECT group_concat(coalesce(network, '') || ' ' || us, ';') FROM quoted" "$dir/quoted.csv"
+gives "and are copied with them" '"a,""b"", c",1
+,2' columns "" network,us "$dir/quoted.csv"
+printf 'network,us\n"a\nb",1\n' >lines.csv
+fails "a quoted field of two lines is refused" "lines.csv:2: a quoted field" value 'SELECT 1' "$dir/lines.csv"
+fails "when columns are copied too" "lines.csv:2: a quoted field" columns "" us "$dir/lines.csv"
 printf 'network,us\na,1\na\n' >short.csv
 fails "so is a row that is too short" "short.csv:3: not as many fields" value 'SELECT 1' "$dir/short.csv"
 
