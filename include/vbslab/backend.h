@@ -85,9 +85,9 @@ const struct vbs_backend *vbs_backend_at(int index);
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend) VBS_MUST_CHECK;
 
-/* True of a layer that profiles of the analytic backend do not have: a concat whose inputs are whole
- * pieces of a sample, which is free there. Layers behind it have lower numbers in such a profile
- * than in the network; in profiles of the other backends all numbers are the network's. */
+/* True of a layer that profiles of the analytic backend do not have: a concat whose inputs are
+ * whole pieces of a sample, which is free there. Layers behind it have lower numbers in such a
+ * profile than in the network; in profiles of the other backends all numbers are the network's. */
 bool vbs_analytic_omits(const struct vbs_layer *layer);
 
 /* Whether the times of a profile with this provenance were computed by a model, not measured: its
