@@ -41,6 +41,15 @@ for columns in 80 60; do
         fits $columns $command
     done
 done
+on_terminal "stty cols 80; '$VBSLAB' planners"
+sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
+grep -q '^greedy-vbs   layer by layer, .*  VBS IV$' seen && grep -q '^  *whole request$' seen &&
+    ! grep -q 'what it does:' seen
+report $? "text is wrapped within its column where that suffices"
+on_terminal "stty cols 80; '$VBSLAB' plan '$ROOT/db/profiles/resnet-50-a.csv' --memory 12MiB"
+sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
+grep -q '^   16  res3a_branch1 .*jit_1x1:avx512_core .*ms$' seen && ! grep -q '^ *(' seen
+report $? "a number of repetitions stays behind its batch"
 on_terminal "stty cols 300; '$VBSLAB' models show googlenet"
 sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
 "$VBSLAB" models show googlenet >plain

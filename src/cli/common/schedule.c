@@ -265,46 +265,6 @@ static void print_memory(const struct vbs_profile *profile, const struct vbs_sch
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
 
-#define WIDTH      100 /* columns of the terminal; a table without weights may be wider */
-#define SHOWN_NAME 24  /* characters, in one with weights */
-#define LEAST      12  /* of the algorithms */
-
-static int wider(int width, const char *text)
-{
-    int own = (int)strlen(text);
-
-    return own > width ? own : width;
-}
-
-/* What the other columns leave for the algorithms. */
-static int algorithm_room(const struct vbs_profile *profile, const struct layer_use *uses)
-{
-    int name = 4, batches = 7, weights = 7, room;
-
-    for (int k = 1; k <= profile->n_layers; k++) {
-        name = wider(name, profile->layers[k].name);
-        batches = wider(batches, uses[k].batches);
-        weights = wider(weights, uses[k].weights);
-    }
-    name = name > SHOWN_NAME + 3 ? SHOWN_NAME + 3 : name;
-    room = WIDTH - (5 + 2 + name + 2 + batches + 2 + 2 + weights + 2 + 10);
-    return room > LEAST ? room : LEAST;
-}
-
-/* A cell of at most limit characters, three more where it is cut. */
-static void add_short(struct cli_table *table, const char *cell, int limit)
-{
-    struct vbs_text text = {0};
-
-    vbs_text_add(&text, "");
-    vbs_text_add_visible(&text, cell, limit);
-    if (text.failed)
-        table->failed = true;
-    else
-        cli_table_add(table, "%s", text.data);
-    vbs_text_clear(&text);
-}
-
 static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *profile,
                                     const struct layer_use *uses, bool with_weights)
 {
@@ -318,22 +278,15 @@ static enum vbs_status print_layers(struct cli *cli, const struct vbs_profile *p
                                                      {"algorithms", false}, {"time", true}};
     struct cli_table table = {.columns = with_weights ? WITH_WEIGHTS : COLUMNS,
                               .n_columns = with_weights ? 6 : 5};
-    int room = algorithm_room(profile, uses);
     char time[32];
 
     for (int k = 1; k <= profile->n_layers; k++) {
         cli_table_add(&table, "%d", k);
-        if (with_weights)
-            add_short(&table, profile->layers[k].name, SHOWN_NAME);
-        else
-            cli_table_add(&table, "%s", profile->layers[k].name);
+        cli_table_add(&table, "%s", profile->layers[k].name);
         cli_table_add(&table, "%s", uses[k].batches);
-        if (with_weights) {
+        if (with_weights)
             cli_table_add(&table, "%s", uses[k].weights);
-            add_short(&table, uses[k].algorithms, room - 3);
-        } else {
-            cli_table_add(&table, "%s", uses[k].algorithms);
-        }
+        cli_table_add(&table, "%s", uses[k].algorithms);
         cli_table_add(&table, "%s", cli_format_time(uses[k].time_us, time, sizeof time));
     }
     return cli_table_print(cli, &table);

@@ -14,14 +14,19 @@
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns on a terminal, a character each. */
-static int width_of(const char *text)
+/* Columns that the first length bytes of text take on a terminal, a character each. */
+static int width_of_bytes(const char *text, int length)
 {
     int width = 0;
 
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+    for (int i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
     return width;
+}
+
+static int width_of(const char *text)
+{
+    return width_of_bytes(text, (int)strlen(text));
 }
 
 static bool reserve_cell(struct cli_table *table)
@@ -75,12 +80,13 @@ static int column_width(const struct cli_table *table, int column)
     return widest;
 }
 
+/* The first length bytes of cell, filled up to the column's width. */
 static void add_cell(struct vbs_text *text, const struct cli_column *column, int width,
-                     const char *cell)
+                     const char *cell, int length)
 {
-    int blanks = width - width_of(cell);
+    int blanks = width - width_of_bytes(cell, length);
 
-    vbs_text_addf(text, "%*s%s%*s", column->right ? blanks : 0, "", cell,
+    vbs_text_addf(text, "%*s%.*s%*s", column->right ? blanks : 0, "", length, cell,
                   (column->right ? 0 : blanks) + GAP, "");
 }
 
@@ -94,12 +100,78 @@ static void end_line(struct vbs_text *text)
 
 /* ---- How the columns lie ---- */
 
+#define NARROWEST 16 /* that a column is made by wrapping its cells */
+
 enum lie { ACROSS, BELOW, LEFT_OUT };
 
 struct layout {
-    int *widths;    /* of each column */
-    enum lie *lies; /* of each column */
+    int *widths;       /* of each column */
+    enum lie *lies;    /* of each column */
+    const char **rest; /* of each cell of a row, while it is printed */
 };
+
+/* Whether text is a blank and a word in parentheses, as behind the 2 of "2 (6x)". */
+static bool is_remark(const char *text)
+{
+    return text[0] == ' ' && text[1] == '(' && text[strcspn(text + 1, " ")] == ')';
+}
+
+/* Bytes up to the end of the next word, with blanks before it and a remark behind it. */
+static int next_word(const char *text)
+{
+    size_t length = 0;
+
+    do {
+        length += strspn(text + length, " ");
+        length += strcspn(text + length, " ");
+    } while (is_remark(text + length));
+    return (int)length;
+}
+
+/* Bytes of text that stand on the next line of a cell: as many words as fit, at least one. */
+static int next_line(const char *text, int width)
+{
+    int length = next_word(text);
+
+    while (text[length]) {
+        int more = length + next_word(text + length);
+
+        if (width_of_bytes(text, more) > width)
+            break;
+        length = more;
+    }
+    return length;
+}
+
+static int widest_word(const char *text)
+{
+    int widest = 0;
+
+    while (*text) {
+        int length = next_word(text), width = width_of_bytes(text, length);
+
+        widest = width > widest ? width : widest;
+        text += length;
+        text += strspn(text, " ");
+    }
+    return widest;
+}
+
+/* The least width that wrapping gives a column: numbers, and the names of the rows, stay whole. */
+static int narrowest(const struct cli_table *table, const struct layout *layout, int column)
+{
+    int least = width_of(table->columns[column].heading);
+
+    if (column == 0 || table->columns[column].right)
+        return layout->widths[column];
+    least = least > NARROWEST ? least : NARROWEST;
+    for (int i = column; i < table->n_cells; i += table->n_columns) {
+        int width = widest_word(table->cells[i]);
+
+        least = width > least ? width : least;
+    }
+    return least < layout->widths[column] ? least : layout->widths[column];
+}
 
 /* Of a line with the columns that lie across. */
 static int width_across(const struct cli_table *table, const struct layout *layout)
@@ -133,6 +205,25 @@ static int next_to_go(const struct cli_table *table, const struct layout *layout
     return widest;
 }
 
+/* Makes columns narrower, the widest first, until a line fits; nothing changes where it cannot. */
+static void wrap_columns(const struct cli_table *table, int columns, struct layout *layout)
+{
+    int excess = width_across(table, layout) - columns, spare = 0;
+
+    for (int i = 0; i < table->n_columns; i++)
+        if (layout->lies[i] == ACROSS)
+            spare += layout->widths[i] - narrowest(table, layout, i);
+    for (; excess > 0 && spare >= excess; excess--, spare--) {
+        int widest = -1;
+
+        for (int i = 0; i < table->n_columns; i++)
+            if (layout->lies[i] == ACROSS && layout->widths[i] > narrowest(table, layout, i) &&
+                (widest < 0 || layout->widths[i] > layout->widths[widest]))
+                widest = i;
+        layout->widths[widest]--;
+    }
+}
+
 /* columns: of the terminal; 0: any number. */
 static void lay_out(const struct cli_table *table, int columns, struct layout *layout)
 {
@@ -141,8 +232,12 @@ static void lay_out(const struct cli_table *table, int columns, struct layout *l
     for (i = 0; i < table->n_columns; i++)
         layout->widths[i] = column_width(table, i);
     while (columns > 0 && width_across(table, layout) > columns &&
-           (i = next_to_go(table, layout)) >= 0)
-        layout->lies[i] = is_spare(table, i) ? LEFT_OUT : BELOW;
+           (i = next_to_go(table, layout)) >= 0) {
+        if (!is_spare(table, i))
+            wrap_columns(table, columns, layout);
+        if (width_across(table, layout) > columns)
+            layout->lies[i] = is_spare(table, i) ? LEFT_OUT : BELOW;
+    }
 }
 
 /* ---- Printing ---- */
@@ -204,7 +299,8 @@ static void add_headings(struct vbs_text *text, const struct cli_table *table,
     vbs_text_add(text, colour ? BOLD : "");
     for (int i = 0; i < table->n_columns; i++)
         if (layout->lies[i] == ACROSS)
-            add_cell(text, &table->columns[i], layout->widths[i], table->columns[i].heading);
+            add_cell(text, &table->columns[i], layout->widths[i], table->columns[i].heading,
+                     (int)strlen(table->columns[i].heading));
     end_line(text);
     if (colour && text->length > 0) {
         text->data[--text->length] = '\0';
@@ -212,13 +308,35 @@ static void add_headings(struct vbs_text *text, const struct cli_table *table,
     }
 }
 
+/* Adds the next line of the cells that lie across; false when nothing is left of them. */
+static bool add_line(struct vbs_text *text, const struct cli_table *table,
+                     const struct layout *layout)
+{
+    bool more = false;
+
+    for (int i = 0; i < table->n_columns; i++) {
+        const char **rest = &layout->rest[i];
+        int length;
+
+        if (layout->lies[i] != ACROSS)
+            continue;
+        length = next_line(*rest, layout->widths[i]);
+        add_cell(text, &table->columns[i], layout->widths[i], *rest, length);
+        *rest += length;
+        *rest += strspn(*rest, " ");
+        more = more || **rest;
+    }
+    end_line(text);
+    return more;
+}
+
 static void add_row(struct vbs_text *text, const struct cli_table *table,
                     const struct layout *layout, int first, int columns)
 {
     for (int i = 0; i < table->n_columns; i++)
-        if (layout->lies[i] == ACROSS)
-            add_cell(text, &table->columns[i], layout->widths[i], table->cells[first + i]);
-    end_line(text);
+        layout->rest[i] = table->cells[first + i];
+    while (add_line(text, table, layout))
+        continue;
     add_below(text, table, layout, first, columns);
 }
 
@@ -235,8 +353,10 @@ static void clear_cells(struct cli_table *table)
 enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
 {
     struct layout layout = {calloc((size_t)table->n_columns, sizeof *layout.widths),
-                            calloc((size_t)table->n_columns, sizeof *layout.lies)};
-    struct vbs_text text = {.failed = !layout.widths || !layout.lies || table->failed};
+                            calloc((size_t)table->n_columns, sizeof *layout.lies),
+                            calloc((size_t)table->n_columns, sizeof *layout.rest)};
+    struct vbs_text text = {.failed =
+                                !layout.widths || !layout.lies || !layout.rest || table->failed};
     enum vbs_status status = VBS_OK;
 
     if (!text.failed) {
@@ -252,6 +372,7 @@ enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table)
     vbs_text_clear(&text);
     free(layout.widths);
     free(layout.lies);
+    free(layout.rest);
     clear_cells(table);
     return status;
 }
