@@ -31,6 +31,7 @@ struct vbs_requested_kernel {
     const char *algorithm; /* as in a profile of this backend */
 };
 
+/* How a session is opened. Begin with {.struct_size = sizeof(struct vbs_backend_options)}. */
 struct vbs_backend_options {
     size_t struct_size; /* sizeof(struct vbs_backend_options) */
     /* Where requested is null: the session has the kernels of all algorithms of all layers at these

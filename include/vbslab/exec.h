@@ -36,6 +36,8 @@
 extern "C" {
 #endif
 
+/* How an executor is made. Begin with {.struct_size = sizeof(struct vbs_exec_options)}: what is 0
+ * or null has the default that is named here. */
 struct vbs_exec_options {
     size_t struct_size;   /* sizeof(struct vbs_exec_options) */
     int threads;          /* as struct vbs_backend_options */
@@ -95,6 +97,8 @@ struct vbs_exec_report {
     const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
 };
 
+/* An executor: a schedule with its session, its arena and its packed weights, ready to run.
+ * Threads: one thread at a time. Freed by vbs_exec_free. */
 struct vbs_exec;
 
 /*
@@ -123,6 +127,7 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
                              const struct vbs_exec_options *options,
                              struct vbs_exec_placement *placement,
                              struct vbs_exec **exec) VBS_MUST_CHECK;
+/* Ends the session and frees the arena; null is allowed. */
 void vbs_exec_free(struct vbs_exec *exec);
 
 /*
@@ -135,6 +140,7 @@ void vbs_exec_free(struct vbs_exec *exec);
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;
 
+/* Where the buffers lie in the arena; belongs to exec. */
 const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec);
 
 /* The session that runs the layers; belongs to exec. */

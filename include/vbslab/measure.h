@@ -46,6 +46,8 @@ struct vbs_operands {
     const void *weights;    /* the kernel's packed_bytes, aligned to 64; null: the session's own */
 };
 
+/* The functions that a backend of a device has beside those of its session: memory, streams and
+ * events. Only the library calls them. */
 struct vbs_device_ops;
 
 /*
@@ -121,6 +123,8 @@ struct vbs_sample_sink {
                                 double time_us);
 };
 
+/* How long and how exactly to measure. Begin with {.struct_size = sizeof(struct
+ * vbs_measure_options)}: what is 0 has the default that is named here. */
 struct vbs_measure_options {
     size_t struct_size;       /* sizeof(struct vbs_measure_options) */
     double time_limit_s;      /* of the whole; 0: 60 */
@@ -159,6 +163,7 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
 #define VBS_COPY_DISK       "disk"
 #define VBS_COPY_PINNED     "pinned" /* of devices: memory of the host that they copy from */
 
+/* How to measure copies. Begin with {.struct_size = sizeof(struct vbs_copy_options)}. */
 struct vbs_copy_options {
     size_t struct_size;  /* sizeof(struct vbs_copy_options) */
     const char *folder;  /* where a file to copy from can be made for the time; modelled: unused */
@@ -166,6 +171,7 @@ struct vbs_copy_options {
     struct vbs_progress progress;
 };
 
+/* What came of measuring copies. */
 struct vbs_copy_report {
     double total_s;
     int n_samples;

@@ -78,6 +78,7 @@ enum vbs_status vbs_mmcnn_table_new(struct vbs_ctx *ctx, const struct vbs_networ
                                     int64_t limit_bytes,
                                     struct vbs_mmcnn_table **table) VBS_MUST_CHECK;
 
+/* Frees a table; null is allowed. */
 void vbs_mmcnn_table_free(struct vbs_mmcnn_table *table);
 
 /* The bytes of the row in hundredths of a MiB, halves rounded up, exactly: 4817 is "48.17". */

@@ -140,9 +140,11 @@ extern "C" {
 #define VBS_N_TEXT_OPS 12
 
 #define VBS_OP_ENUM(name, word, class, low, high, fused) VBS_OP_##name,
+/* The operators of VBS_OP_LIST. */
 enum vbs_op { VBS_OP_LIST(VBS_OP_ENUM) VBS_N_OPS };
 #undef VBS_OP_ENUM
 
+/* What an operator does to shapes: all UNARY operators treat them alike, and so on. */
 enum vbs_op_class {
     VBS_CLASS_OTHER,
     VBS_CLASS_UNARY,
@@ -153,6 +155,7 @@ enum vbs_op_class {
 
 /* The word of an operator, "input" for VBS_N_OPS; never null. */
 const char *vbs_op_word(enum vbs_op op);
+/* The class of an operator. */
 enum vbs_op_class vbs_op_class(enum vbs_op op);
 
 /* The dimensions of a sample of a tensor, slowest first. A plain value: copy it freely. */
@@ -172,12 +175,14 @@ char *vbs_shape_format(const struct vbs_shape *shape, char *buffer, size_t size)
 enum vbs_status vbs_shape_parse(struct vbs_ctx *ctx, const char *text,
                                 struct vbs_shape *shape) VBS_MUST_CHECK;
 
+/* What the operator Pad puts around a tensor. */
 enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRAP };
 
 /* The operator Resize of ONNX: how values are interpolated, and where position i of the output lies
  * in an input of n elements along the dimension. Where a formula needs the length of the output,
  * that is scale * n, which is not rounded: align_corners is i (n - 1) / (scale n - 1). */
 enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
+/* Which position of the input belongs to a position of the output, by the names of ONNX. */
 enum vbs_resize_coordinates {
     VBS_COORDINATES_HALF_PIXEL,
     VBS_COORDINATES_PYTORCH_HALF_PIXEL,
@@ -187,6 +192,7 @@ enum vbs_resize_coordinates {
     VBS_COORDINATES_TF_HALF_PIXEL,       /* tf_half_pixel_for_nn: (i + 0.5) / scale */
     VBS_COORDINATES_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of what is resized */
 };
+/* Which element is the nearest to a position between two. */
 enum vbs_resize_nearest {
     VBS_NEAREST_ROUND_PREFER_FLOOR,
     VBS_NEAREST_ROUND_PREFER_CEIL,
@@ -381,6 +387,7 @@ int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
 /* The number of built-in networks, and their names in the order in which 'vbslab models' lists
  * them. */
 int vbs_model_count(void);
+/* The name of the built-in network number index, 0..vbs_model_count() - 1. */
 const char *vbs_model_name(int index);
 /* The text of a built-in network (models/NAME.net), terminated with a zero. */
 const char *vbs_model_text(int index);
@@ -414,6 +421,7 @@ enum vbs_status vbs_network_parse(struct vbs_ctx *ctx, const char *source, const
  * ending, into name, and returns name. The file is not opened. */
 char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
 
+/* Frees a network and all that it points to; null is allowed. */
 void vbs_network_free(struct vbs_network *network);
 
 /* A hash of everything that decides time and memory: shapes, operators, attributes and edges, but
@@ -431,6 +439,7 @@ uint64_t vbs_network_hash(const struct vbs_network *network);
  */
 #define VBS_BATCHNORM_EPSILON 1e-5
 
+/* Which parameter of an operator, and its shape. */
 enum vbs_parameter {
     /* conv [O, I / groups, D, H, W], deconv [I, O / groups, D, H, W], fc [O, I]: plain, inputs as
      * C, D, H, W */

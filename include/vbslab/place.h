@@ -34,12 +34,14 @@ extern "C" {
 #define VBS_MAX_PLACE_PAIRS ((int64_t)1 << 23) /* of rectangles of two items that share a step */
 #define VBS_PLACE_TIME_S    10                 /* the default limit of time */
 
+/* Bytes that an item takes throughout some steps. */
 struct vbs_place_rect {
     int64_t lower, upper; /* steps [lower, upper), lower < upper; may be negative */
     int64_t offset;       /* bytes from the item's first, 0 or more */
     int64_t size;         /* bytes, 0 or more */
 };
 
+/* A buffer (one rectangle), or a rigid group of several, which keep their distances. */
 struct vbs_place_item {
     /* Its rectangles; those of one item may touch but not overlap in time and space. They need not
      * be sorted. None: the item takes no bytes. */
@@ -80,6 +82,8 @@ enum vbs_place_method {
     VBS_PLACE_SEARCH, /* exact search */
 };
 
+/* A placement: an offset for each item, and what is known of its height. Freed by vbs_place_free.
+ */
 struct vbs_place_result {
     int64_t n_items;
     int64_t *offsets;     /* [n_items] */
@@ -122,6 +126,7 @@ enum vbs_status vbs_place_lowest(struct vbs_ctx *ctx, const struct vbs_place_pro
                                  const struct vbs_place_options *options,
                                  struct vbs_place_result **result) VBS_MUST_CHECK;
 
+/* Frees a placement; null is allowed. */
 void vbs_place_free(struct vbs_place_result *result);
 
 /*
@@ -144,6 +149,7 @@ enum vbs_status vbs_place_csv_parse(struct vbs_ctx *ctx, const char *source, con
 /* path "-": standard input. */
 enum vbs_status vbs_place_csv_read(struct vbs_ctx *ctx, const char *path,
                                    struct vbs_place_csv **csv) VBS_MUST_CHECK;
+/* Frees the buffers and their problem; null is allowed. */
 void vbs_place_csv_free(struct vbs_place_csv *csv);
 
 /* Item i is the ith row; any height (capacity INT64_MAX). Belongs to csv. */

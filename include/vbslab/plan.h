@@ -22,6 +22,7 @@
 extern "C" {
 #endif
 
+/* What is to be planned, apart from the budget. A plain value: copy it freely. */
 struct vbs_problem {
     const struct vbs_profile *profile; /* borrowed; must outlive the solvers made from it */
     int64_t request;                   /* samples, 1..VBS_MAX_REQUEST */
@@ -74,17 +75,21 @@ struct vbs_solver_options {
     const char *profile_hash;
 };
 
-#define VBS_TIME_LIMIT_S 60
+#define VBS_TIME_LIMIT_S 60 /* the default limit of time of a planner that searches */
 
-struct vbs_planner; /* a planning algorithm; constant data */
+/* A planning algorithm. Constant data of the library, never freed; may be shared between threads.
+ */
+struct vbs_planner;
 
 /* All planners in the order in which tables show them, baselines first; null after the last. */
 const struct vbs_planner *vbs_planner_at(int index);
+/* The name by which commands and files call it ("dp-vbs+"); never null. */
 const char *vbs_planner_name(const struct vbs_planner *planner);
-/* For people, one line each: what the planner does; the paper and section that it comes from
- * ("vbslab" where there is none); how the time that planning takes grows. Never null. */
+/* What the planner does, in one line for people; never null. */
 const char *vbs_planner_summary(const struct vbs_planner *planner);
+/* The paper and section that it comes from, "vbslab" where there is none; never null. */
 const char *vbs_planner_source(const struct vbs_planner *planner);
+/* How the time that planning takes grows, in one line for people; never null. */
 const char *vbs_planner_cost(const struct vbs_planner *planner);
 
 /* True of planners that load and evict weights (mmcnn, vdnn, joint), which need weights included.
@@ -95,7 +100,9 @@ bool vbs_planner_transfers(const struct vbs_planner *planner);
 enum vbs_status vbs_planner_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_planner **planner) VBS_MUST_CHECK;
 
-struct vbs_solver; /* a planner with one problem */
+/* A planner at work on one problem, which makes plans for any number of budgets. Threads: one
+ * thread at a time; solvers of one profile may run side by side. Freed by vbs_solver_free. */
+struct vbs_solver;
 
 /* Copies *problem and *options (null: the defaults) and borrows the profile; *solver is freed by
  * vbs_solver_free. VBS_USAGE (request or latency out of range, an option of another planner),
@@ -105,6 +112,7 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
                                const struct vbs_problem *problem,
                                const struct vbs_solver_options *options,
                                struct vbs_solver **solver) VBS_MUST_CHECK;
+/* Frees a solver, not its profile or its plans; null is allowed. */
 void vbs_solver_free(struct vbs_solver *solver);
 
 /* Makes the schedule for a budget, freed by vbs_schedule_free. A search that is interrupted after
@@ -172,6 +180,7 @@ struct vbs_frontier_point {
                        more memory makes its batches larger, which may exceed the latency */
 };
 
+/* All points of a frontier, memory_bytes ascending. Freed by vbs_frontier_free. */
 struct vbs_frontier {
     int n_points; /* >= 1 */
     struct vbs_frontier_point *points;
@@ -182,6 +191,7 @@ struct vbs_frontier {
  * VBS_INTERRUPTED. */
 enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     struct vbs_frontier **frontier) VBS_MUST_CHECK;
+/* Frees a frontier; null is allowed. */
 void vbs_frontier_free(struct vbs_frontier *frontier);
 
 /*

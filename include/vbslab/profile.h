@@ -20,6 +20,8 @@
 extern "C" {
 #endif
 
+/* A layer as a profile knows it: what it reads, how large its tensors are, and whether it can be
+ * divided. */
 struct vbs_profile_layer {
     const char *name;
     const char *kind;
@@ -85,6 +87,7 @@ struct vbs_copy_row {
     int n_runs;
 };
 
+/* The measured copies from one source, and the link that fits them. */
 struct vbs_copy {
     const char *source;
     int n_rows;
@@ -113,6 +116,9 @@ struct vbs_provenance {
 #define VBS_PROVENANCE_TEXTS(X)                                                                    \
     X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
 
+/* What is known of all layers of a network on one device: the rows of each layer by batch and
+ * algorithm, the copies, and their provenance. Immutable, may be shared between threads; freed by
+ * vbs_profile_free. */
 struct vbs_profile {
     int n_layers;
     /* [1..n_layers]; [0] stands for the network's input: out_bytes is what one sample of it takes,
@@ -161,13 +167,15 @@ bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
 bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                          int n);
 
-/* The content hash of a profile: 32 hexadecimal digits, the first half of a SHA-256 over layers,
- * rows, copies and provenance. Profiles have one hash exactly when they write the same CSV file (no
- * two different ones are known or can be made); it is the same on every machine. Linear in the
- * rows: some 5 ns per byte of 100 bytes a row. */
-#define VBS_PROFILE_HASH_SIZE 33
+#define VBS_PROFILE_HASH_SIZE 33 /* bytes of a content hash with its terminator */
+
+/* The content hash of a profile into text: 32 hexadecimal digits, the first half of a SHA-256 over
+ * layers, rows, copies and provenance. Profiles have one hash exactly when they write the same CSV
+ * file (no two different ones are known or can be made); it is the same on every machine. Linear in
+ * the rows: some 5 ns per byte of 100 bytes a row. */
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE]);
 
+/* Frees a profile and all that it points to; null is allowed. */
 void vbs_profile_free(struct vbs_profile *profile);
 
 /* Where the single times behind a profile's rows are kept, if they are (store.h). */
@@ -197,6 +205,7 @@ struct vbs_sample_source {
 struct vbs_profile_builder;
 
 struct vbs_profile_builder *vbs_profile_builder_new(void); /* null: out of memory */
+/* Frees a builder that has not made its profile; null is allowed. */
 void vbs_profile_builder_free(struct vbs_profile_builder *builder);
 
 /* Appends layer (copied); its id is the number of layers so far. */
@@ -235,8 +244,10 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
  */
 enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_profile **profile) VBS_MUST_CHECK;
+/* Reads the same from a text in memory; source names it in messages. */
 enum vbs_status vbs_profile_parse_csv(struct vbs_ctx *ctx, const char *source, const char *text,
                                       size_t length, struct vbs_profile **profile) VBS_MUST_CHECK;
+/* Writes the profile to a path; "-" is standard output. VBS_IO, VBS_NO_MEMORY. */
 enum vbs_status vbs_profile_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                       const char *path) VBS_MUST_CHECK;
 

@@ -36,6 +36,8 @@ struct vbs_replay_step {
     int64_t after_bytes;  /* live samples once finished ones are free */
 };
 
+/* The verdict on a schedule: memory, time and latency as the rules of docs/accounting.md count
+ * them. Immutable, may be shared between threads; freed by vbs_replay_free. */
 struct vbs_replay {
     int64_t memory_bytes; /* the budget that was judged */
     double time_us;       /* of the request: the end of the last step on either clock */
@@ -76,6 +78,7 @@ struct vbs_replay {
 enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, int64_t memory_bytes,
                                bool with_trace, struct vbs_replay **replay) VBS_MUST_CHECK;
+/* Frees a replay with its trace; null is allowed. */
 void vbs_replay_free(struct vbs_replay *replay);
 
 /*

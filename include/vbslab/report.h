@@ -172,6 +172,7 @@ struct vbs_compare_options {
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                 const struct vbs_compare_options *options,
                                 struct vbs_compare **compare) VBS_MUST_CHECK;
+/* Frees a comparison; null is allowed. */
 void vbs_compare_free(struct vbs_compare *compare);
 
 /* Finds a range of about 25 budgets in round steps (1, 2, 5, 10, ... bytes, KiB, MiB, ...), from
@@ -195,8 +196,10 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   int columns, bool colour, char **text) VBS_MUST_CHECK;
+/* The comparisons as one JSON object. */
 enum vbs_status vbs_compare_json(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                  int n_compares, char **text) VBS_MUST_CHECK;
+/* The comparisons as CSV, a line for each planner at each budget. */
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                 int n_compares, char **text) VBS_MUST_CHECK;
 
@@ -244,6 +247,7 @@ enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_pro
                                        const struct vbs_replay *replay,
                                        const struct vbs_exec_report *executed,
                                        const char *path) VBS_MUST_CHECK;
+/* Draws the run beside its replay. */
 enum vbs_status vbs_executed_plot(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay,

@@ -53,6 +53,7 @@ enum vbs_io { VBS_IO_EXTERNAL, VBS_IO_RESIDENT };
 
 /* "external", "resident"; never null. */
 const char *vbs_io_word(enum vbs_io io);
+/* The value of such a word; VBS_USAGE: it is none. */
 enum vbs_status vbs_io_parse(struct vbs_ctx *ctx, const char *word, enum vbs_io *io) VBS_MUST_CHECK;
 
 /* Where weights live: outside the budget, or inside. */
@@ -60,14 +61,17 @@ enum vbs_weights { VBS_WEIGHTS_EXCLUDED, VBS_WEIGHTS_INCLUDED };
 
 /* "excluded", "included"; never null. */
 const char *vbs_weights_word(enum vbs_weights weights);
+/* The value of such a word; VBS_USAGE: it is none. */
 enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word,
                                   enum vbs_weights *weights) VBS_MUST_CHECK;
 
+/* What a step does: it computes a layer, loads packed weights into the budget, or evicts them. */
 enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_EVICT };
 
 /* The word in files: "compute", "load", and "drop" for an evict step; never null. */
 const char *vbs_step_word(enum vbs_step_op op);
 
+/* One entry of a schedule. */
 struct vbs_step {
     int layer;      /* 1..n */
     int batch;      /* compute: samples, >= 1; else 0 */
@@ -80,6 +84,8 @@ struct vbs_step {
     int64_t bytes;  /* load, evict: of the slice */
 };
 
+/* A list of steps that brings a request through a network, with what its planner predicts.
+ * Immutable, may be shared between threads; freed by vbs_schedule_free. */
 struct vbs_schedule {
     const char *model;
     const char *planner;
@@ -127,6 +133,7 @@ struct vbs_schedule {
     const struct vbs_step *steps;
 };
 
+/* Frees a schedule with its texts and arrays; null is allowed. */
 void vbs_schedule_free(struct vbs_schedule *schedule);
 
 /* Copies *draft with its texts and arrays; *schedule is freed by vbs_schedule_free. VBS_NO_MEMORY.
@@ -139,9 +146,11 @@ enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule
  * VBS_USAGE, VBS_NO_MEMORY. O(length of the text). */
 enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
                                        struct vbs_schedule **schedule) VBS_MUST_CHECK;
+/* Reads the same from a text in memory; source names it in messages. */
 enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,
                                         size_t length,
                                         struct vbs_schedule **schedule) VBS_MUST_CHECK;
+/* Writes a schedule to a path. */
 enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_schedule *schedule,
                                         const char *path) VBS_MUST_CHECK;
 

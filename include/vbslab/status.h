@@ -41,6 +41,7 @@ const char *vbs_version(void);
     X(OVER_BUDGET, 3, "schedule breaks its budget")
 
 #define VBS_STATUS_ENUM(name, code, text) VBS_##name,
+/* The outcome of a call that can fail: VBS_OK, or the kind of failure. */
 enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
 #undef VBS_STATUS_ENUM
 
@@ -52,7 +53,7 @@ enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
 #define VBS_PRINTF(fmt, args)
 #endif
 
-#define VBS_DETAIL_SIZE 480
+#define VBS_DETAIL_SIZE 480 /* bytes of a reason with its terminator */
 
 /*
  * What a sequence of calls shares: the outcome of the last one that failed, its reason, and the
@@ -63,6 +64,7 @@ struct vbs_ctx;
 
 /* A context, to be freed by vbs_ctx_free; null: out of memory. */
 struct vbs_ctx *vbs_ctx_new(void);
+/* Frees a context; null is allowed. */
 void vbs_ctx_free(struct vbs_ctx *ctx);
 
 /* Long calls return VBS_INTERRUPTED within a second once *cancel is not 0; null: never. A signal

@@ -22,8 +22,11 @@
 extern "C" {
 #endif
 
+/* A connection to a file of profiles. Threads: one thread at a time; any number of processes may
+ * use one file at the same time. Closed by vbs_store_close. */
 struct vbs_store;
 
+/* How a store is opened. */
 enum vbs_store_mode {
     /* Must exist; no row is written, and it may lie on a read-only medium. What an earlier version
      * wrote is first brought to this one, which needs a medium that can be written. */
@@ -36,6 +39,7 @@ enum vbs_store_mode {
  * not writable. */
 enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
                                struct vbs_store **store) VBS_MUST_CHECK;
+/* Closes a store; null is allowed. */
 void vbs_store_close(struct vbs_store *store);
 
 /* One profile in a listing; texts are owned by the list. */
@@ -52,13 +56,16 @@ struct vbs_store_entry {
     struct vbs_provenance provenance;
 };
 
+/* The profiles of a store. Freed by vbs_store_list_free. */
 struct vbs_store_list {
     int n_entries;
     struct vbs_store_entry *entries; /* newest last: as completed or imported, then unfinished */
 };
 
+/* Lists all profiles, unfinished ones too. VBS_STORE, VBS_NO_MEMORY. */
 enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
                                    struct vbs_store_list **list) VBS_MUST_CHECK;
+/* Frees a listing; null is allowed. */
 void vbs_store_list_free(struct vbs_store_list *list);
 
 /* A complete profile by id; VBS_NOT_FOUND, or VBS_STORE when it is unfinished (says so). */
@@ -72,6 +79,7 @@ struct vbs_store_preference {
     int (*rank)(void *self, const struct vbs_provenance *provenance);
 };
 
+/* The profile that vbs_store_choose chose, and among how many. */
 struct vbs_store_choice {
     int64_t id;
     int rank;       /* of the profile that was chosen */
@@ -113,9 +121,12 @@ enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store,
  */
 struct vbs_store_samples;
 
+/* Opens the samples of the complete profile id. */
 enum vbs_status vbs_store_samples_open(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        struct vbs_store_samples **samples) VBS_MUST_CHECK;
+/* The source that readers of samples take; belongs to samples. */
 const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_samples *samples);
+/* Frees them; null is allowed. */
 void vbs_store_samples_free(struct vbs_store_samples *samples);
 
 /* Stores a finished profile in one transaction. Where the store has one of the same content
@@ -144,6 +155,7 @@ enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store
                                     struct vbs_store_run **run) VBS_MUST_CHECK;
 /* True when samples of an earlier process were found. */
 bool vbs_store_run_resumed(const struct vbs_store_run *run);
+/* The sink that measuring hands samples to; belongs to run. */
 const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
 /* Computes the medians, and completes the profile with notes (null: those of the session) and the
  * date of now, all or nothing. VBS_STORE names the kernel that has no sample. */

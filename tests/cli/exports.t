@@ -69,6 +69,13 @@ else
     skip "where its functions keep the names of C" "there is no g++"
 fi
 
+# A blank line or code before a type: the reference would show it without a text, or with another's.
+awk 'FNR == 1 { before = "" }
+    /^(struct|enum|union) [a-z_]*( \{.*|;)$/ && before !~ /\*\/$/ { print FILENAME ":" FNR ": " $2 " has no comment" }
+    { before = $0 }' "$ROOT"/include/vbslab/*.h >out
+[ ! -s out ]
+report $? "every type of the headers has a comment of its own"
+
 # --- versions ---
 
 cat >macros.c <<'END'
