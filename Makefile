@@ -171,7 +171,7 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loops over floats, which gcc makes vectors of only then.
-LOOPS = kernels/nest kernels/fused operators/binary operators/copy operators/reduce operators/resize
+LOOPS = kernels/nest kernels/elementwise operators/binary operators/copy operators/reduce operators/resize
 $(LOOPS:%=$(BUILD)/src/backend/onednn/%.o): ALL_CFLAGS += $(if $(filter -O2,$(OPT)),-O3)
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c

@@ -2,7 +2,7 @@
 #ifndef VBS_EXEC_INTERNAL_H
 #define VBS_EXEC_INTERNAL_H
 
-#include "exec/checker.h"
+#include "exec/arena_checker.h"
 #include "exec/program.h"
 
 struct vbs_exec {

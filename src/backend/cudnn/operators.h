@@ -69,7 +69,7 @@ enum vbs_status cu_weights_upload(struct cu_build *b) VBS_MUST_CHECK;
 
 enum vbs_status cu_build_conv(struct cu_build *b) VBS_MUST_CHECK;   /* conv.c */
 enum vbs_status cu_build_deconv(struct cu_build *b) VBS_MUST_CHECK; /* conv.c */
-enum vbs_status cu_build_other(struct cu_build *b) VBS_MUST_CHECK;  /* ops.c */
+enum vbs_status cu_build_other(struct cu_build *b) VBS_MUST_CHECK;  /* other_operators.c */
 
 /* Steps of an operator that moves values, of a concat. move.c */
 enum vbs_status cu_add_move(struct cu_build *b) VBS_MUST_CHECK;

@@ -202,6 +202,12 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
     }
 }
 
+/* A new operator stands at the end of the list. Before its name takes the place of the last one
+ * here, its attributes belong into one of the functions above; where it has none they do nothing.
+ */
+_Static_assert(VBS_OP_GATHER + 1 == VBS_N_OPS,
+               "a new operator: flatten its attributes, which hashes of networks must hold");
+
 static void flatten(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
 {
     memset(flat, 0, sizeof *flat);

@@ -1,5 +1,5 @@
 /* What every operator makes of the shapes of its inputs, and which it refuses. */
-#include "model/network/shape.h"
+#include "model/network/operation.h"
 
 #include "base/fail.h"
 
@@ -422,8 +422,8 @@ static enum vbs_status infer(struct vbs_ctx *ctx, const struct vbs_operation *op
     }
 }
 
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
-                                union vbs_attributes *attributes, struct vbs_shape *output)
+enum vbs_status vbs_operation_shape(struct vbs_ctx *ctx, const struct vbs_operation *operation,
+                                    union vbs_attributes *attributes, struct vbs_shape *output)
 {
     struct vbs_shape inferred = operation->inputs[0];
     enum vbs_status status = infer(ctx, operation, attributes, &inferred);

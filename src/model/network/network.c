@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "model/network/op.h"
 #include "model/network/parameters.h"
-#include "model/network/shape.h"
+#include "model/network/operation.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -298,10 +298,10 @@ static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, s
 
     operation.inputs = node->views;
     if (status == VBS_OK)
-        status = vbs_shape_infer(ctx, &operation, &node->attributes, &draft->shape);
+        status = vbs_operation_shape(ctx, &operation, &node->attributes, &draft->shape);
     if (status == VBS_OK)
-        status = vbs_shape_work(ctx, &operation, &node->attributes, &draft->shape,
-                                &draft->parameters, &draft->macs);
+        status = vbs_operation_work(ctx, &operation, &node->attributes, &draft->shape,
+                                    &draft->parameters, &draft->macs);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /*
  * What the readers of files use to make networks: the table of operators (op.h), shapes (shape.h),
- * the values of parameters (values.h), and the builder.
+ * what operators make of shapes (operation.h), the values of parameters (values.h), and the
+ * builder.
  *
  * A network is built operator by operator, as readers of files meet them. Shapes are inferred and
  * checked at once; fusion is settled at the end, when all readers of a tensor are known.
@@ -11,6 +12,7 @@
 #include "vbslab/model.h"
 
 #include "model/network/op.h"
+#include "model/network/operation.h"
 #include "model/network/shape.h"
 #include "model/network/values.h"
 

@@ -1,4 +1,4 @@
-/* The shape that an operator gives its output, its number of parameters and its work. */
+/* What can be asked of a shape beside what model.h has. */
 #ifndef VBS_MODEL_NETWORK_SHAPE_H
 #define VBS_MODEL_NETWORK_SHAPE_H
 
@@ -12,32 +12,5 @@ int vbs_shape_n_spatial(const struct vbs_shape *shape);
 bool vbs_shape_valid(const struct vbs_shape *shape);
 
 bool vbs_shape_equal(const struct vbs_shape *a, const struct vbs_shape *b);
-
-/* An operator and the shapes that it reads. */
-struct vbs_operation {
-    enum vbs_op op;
-    int n_inputs;                    /* at least 1 */
-    const struct vbs_shape *inputs;  /* [n_inputs] */
-    const struct vbs_shape *operand; /* of the constant operand; n_dims 0: there is none */
-    /* A window of a pool that begins inside the input (with its low padding) but does not fit whole
-     * counts too, as in Caffe. Without a meaning for other operators. */
-    bool round_up;
-};
-
-/*
- * The shape of the output of an operation. attributes must have kernel, stride, dilation and pads
- * for every spatial dimension where the operator has windows; pad_high of a pool is set to what its
- * windows need. VBS_FORMAT says what does not fit.
- */
-enum vbs_status vbs_shape_infer(struct vbs_ctx *ctx, const struct vbs_operation *operation,
-                                union vbs_attributes *attributes,
-                                struct vbs_shape *output) VBS_MUST_CHECK;
-
-/* Parameters of an operation and its multiply-accumulates per sample. VBS_FORMAT when there are
- * more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
-enum vbs_status vbs_shape_work(struct vbs_ctx *ctx, const struct vbs_operation *operation,
-                               const union vbs_attributes *attributes,
-                               const struct vbs_shape *output, int64_t *parameters,
-                               int64_t *macs) VBS_MUST_CHECK;
 
 #endif

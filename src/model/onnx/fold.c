@@ -1,5 +1,5 @@
 /* What is computed while a graph is read: small constants, most of them shapes. */
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"

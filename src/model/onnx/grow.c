@@ -1,6 +1,6 @@
 /* Operators whose output is larger than an input: Concat, Pad, Expand, Tile, Resize. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <math.h>

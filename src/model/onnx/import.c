@@ -240,7 +240,7 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
         if (input->id < 0 && input->draft->depth >= draft->depth)
             draft->depth = input->draft->depth + 1;
     }
-    status = vbs_shape_infer(im->ctx, &operation, &node->attributes, &made->shape);
+    status = vbs_operation_shape(im->ctx, &operation, &node->attributes, &made->shape);
     if (status == VBS_OK)
         *tensor = made;
     return status;

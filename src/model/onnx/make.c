@@ -1,5 +1,5 @@
 /* Constants that nodes make: of attributes, of shapes, of ranges. */
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include "base/fail.h"
 #include "vbslab/units.h"

@@ -1,6 +1,6 @@
 /* Gemm, MatMul and Softmax. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <string.h>

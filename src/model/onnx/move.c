@@ -1,6 +1,6 @@
 /* Operators that change where values stand: Transpose, Slice and their like. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <string.h>

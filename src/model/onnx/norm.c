@@ -1,6 +1,6 @@
 /* Normalisations. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <math.h>

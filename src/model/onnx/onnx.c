@@ -3,7 +3,7 @@
 #include "base/ctx.h"
 #include "base/fail.h"
 #include "base/utf8.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <stdio.h>

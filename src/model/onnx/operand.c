@@ -1,6 +1,6 @@
 /* Constants that meet tensors: as attributes, as weights of a layer, as operands. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <float.h>

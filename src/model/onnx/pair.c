@@ -1,6 +1,6 @@
 /* Operators on pairs of values, and those that work value by value. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 #include "model/network/network.h"
 
 #include <float.h>

@@ -1,7 +1,7 @@
 /* Reductions. */
 #include "base/fail.h"
 #include "model/network/network.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Operators that leave no layer: the same elements in another shape. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include <string.h>
 

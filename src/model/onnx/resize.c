@@ -1,6 +1,6 @@
 /* Resize of all versions, and Upsample. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include <math.h>
 

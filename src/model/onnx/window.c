@@ -1,6 +1,6 @@
 /* Convolutions and pools. */
 #include "base/fail.h"
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What operators make of shapes, what they refuse, and the parameters and work that they count. */
-#include "model/network/shape.h"
+#include "model/network/operation.h"
 #include "support/tap.h"
 
 #define S(...)                                                                                     \
@@ -468,7 +468,7 @@ static void check(const struct example *e)
     char text[64];
     const struct vbs_operation operation = {
         .op = e->op, .n_inputs = e->n_inputs, .inputs = e->inputs, .operand = &e->operand};
-    enum vbs_status status = vbs_shape_infer(&ctx, &operation, &attributes, &shape);
+    enum vbs_status status = vbs_operation_shape(&ctx, &operation, &attributes, &shape);
 
     if (!e->shape) {
         ok(status == VBS_FORMAT, "%s is refused", e->what);
@@ -479,7 +479,7 @@ static void check(const struct example *e)
     is_str(status == VBS_OK ? vbs_shape_format(&shape, text, sizeof text) : "", e->shape,
            "its shape");
     ok(status == VBS_OK &&
-           vbs_shape_work(&ctx, &operation, &attributes, &shape, &parameters, &macs) == VBS_OK &&
+           vbs_operation_work(&ctx, &operation, &attributes, &shape, &parameters, &macs) == VBS_OK &&
            parameters == e->parameters && macs == e->macs,
        "its parameters (%lld) and work (%lld)", (long long)parameters, (long long)macs);
 }

@@ -1,5 +1,5 @@
 /* BatchNorm and Scale: as layers, and in place behind others. */
-#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/elementwise.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"

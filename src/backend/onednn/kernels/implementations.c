@@ -2,7 +2,7 @@
  */
 #include "backend/onednn/kernels/implementations.h"
 
-#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/weights.h"
 
 #include "base/fail.h"

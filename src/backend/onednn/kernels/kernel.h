@@ -1,5 +1,5 @@
 /* Building kernels: memory objects, scratch and steps (kernel.c); what oneDNN fuses, and its best
- * implementation of an operation (attributes.c). */
+ * implementation of an operation (post_ops.c). */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_KERNEL_H
 #define VBS_BACKEND_ONEDNN_KERNELS_KERNEL_H
 
@@ -74,7 +74,7 @@ bool od_kernels_keep(struct od_session *session, int first, const char *name);
 
 void od_kernel_release(struct od_kernel *kernel);
 
-/* ---- attributes.c ---- */
+/* ---- post_ops.c ---- */
 
 #define OD_MAX_OPERATIONS 3
 #define OD_MAX_FUSED      8 /* operations */

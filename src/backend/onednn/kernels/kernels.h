@@ -1,7 +1,7 @@
 /*
  * backend/onednn/kernels: what kernels are made of, for the operators and the session above.
  *
- *   fused.h            operators on values or channels, as layers or in place behind others
+ *   elementwise.h      operators on values or channels, as layers or in place behind others
  *   implementations.h  implementations of a convolution or an inner product
  *   kernel.h           kernels: lists of calls
  *   layout.h           layouts of tensors
@@ -14,7 +14,7 @@
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
 #define VBS_BACKEND_ONEDNN_KERNELS_KERNELS_H
 
-#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/implementations.h"
 #include "backend/onednn/kernels/kernel.h"
 #include "backend/onednn/kernels/layout.h"

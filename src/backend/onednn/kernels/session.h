@@ -20,10 +20,11 @@
  * memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be given
  * them. All other parameters are OD_FIXED.
  *
- * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; attributes,
- * weights, operand, kernel; nest, affine, fused; descriptors, slices, implementations. Files of
- * operators/: copy, then one for each kind of operator, then ops and conv. Files of the folder that
- * holds both: probe, tensors, session, open, and onednn, the table of the backend's functions.
+ * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
+ * weights, operand, kernel; nest, affine, elementwise; descriptors, slices, implementations. Files
+ * of operators/: copy, then one for each kind of operator, then conv and dispatch. Files of the
+ * folder that holds both: probe, tensors, session, open, and onednn, the table of the backend's
+ * functions.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_SESSION_H
 #define VBS_BACKEND_ONEDNN_KERNELS_SESSION_H

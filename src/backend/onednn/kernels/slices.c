@@ -10,7 +10,7 @@
  */
 #include "backend/onednn/kernels/slices.h"
 
-#include "backend/onednn/kernels/fused.h"
+#include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/weights.h"
 
 #include "base/fail.h"

@@ -1,6 +1,6 @@
 /* Handlers of ONNX operators, and the functions that they share. Errors are those of import.h. */
-#ifndef VBS_MODEL_ONNX_OPS_H
-#define VBS_MODEL_ONNX_OPS_H
+#ifndef VBS_MODEL_ONNX_OPERATORS_H
+#define VBS_MODEL_ONNX_OPERATORS_H
 
 #include "model/onnx/import.h"
 

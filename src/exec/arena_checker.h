@@ -6,8 +6,8 @@
  * is found behind the step that made it where looking at the whole arena behind each step is not
  * too much work, else behind one of the next. Takes as much memory again as the arena.
  */
-#ifndef VBS_EXEC_CHECKER_H
-#define VBS_EXEC_CHECKER_H
+#ifndef VBS_EXEC_ARENA_CHECKER_H
+#define VBS_EXEC_ARENA_CHECKER_H
 
 #include "exec/arena.h"
 #include "exec/layout/layout.h"

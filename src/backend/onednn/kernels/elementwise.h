@@ -1,11 +1,11 @@
-/* Operators that work value by value (fused.c) or channel by channel (affine.c), as layers or in
- * place behind others. The functions append steps to the kernel begun last. */
-#ifndef VBS_BACKEND_ONEDNN_KERNELS_FUSED_H
-#define VBS_BACKEND_ONEDNN_KERNELS_FUSED_H
+/* Operators that work value by value (elementwise.c) or channel by channel (affine.c), as layers or
+ * in place behind others. The functions append steps to the kernel begun last. */
+#ifndef VBS_BACKEND_ONEDNN_KERNELS_ELEMENTWISE_H
+#define VBS_BACKEND_ONEDNN_KERNELS_ELEMENTWISE_H
 
 #include "backend/onednn/kernels/kernel.h"
 
-/* ---- fused.c ---- */
+/* ---- elementwise.c ---- */
 
 /* Appends an operation of oneDNN on values, from one memory object to the other, which may be the
  * same. */

@@ -1,5 +1,5 @@
 /* The operators of ONNX that are imported. */
-#include "model/onnx/ops.h"
+#include "model/onnx/operators.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "exec/checker.h"
+#include "exec/arena_checker.h"
 
 #include "base/fail.h"
 
