@@ -111,10 +111,10 @@ struct vbs_provenance {
     int threads;         /* 0 when unknown */
 };
 
-/* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns.
- */
-#define VBS_PROVENANCE_TEXTS(X)                                                                    \
-    X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
+/* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns. An
+ * unfinished measurement is another one where one of the first differs; date and notes may. */
+#define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
+#define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes)
 
 /* What is known of all layers of a network on one device: the rows of each layer by batch and
  * algorithm, the copies, and their provenance. Immutable, may be shared between threads; freed by

@@ -28,7 +28,9 @@ struct vbs_profile_builder *vbs_profile_builder_new(void)
         vbs_profile_builder_free(builder);
         return NULL;
     }
-    builder->provenance = (struct vbs_provenance){"", "", "", "", "", "", "", "", 0};
+#define EMPTY(member) builder->provenance.member = "";
+    VBS_PROVENANCE_TEXTS(EMPTY)
+#undef EMPTY
     return builder;
 }
 

@@ -2,6 +2,10 @@
  * The content hash of a profile: SHA-256 over its layers, rows, copies and provenance, each number
  * as eight bytes, the lowest first, each text behind its length. Two profiles have one hash when
  * their CSV files are equal, whichever machine wrote them.
+ *
+ * A profile keeps its hash when a later version of vbslab adds members: where such a member is
+ * empty or 0, nothing of it is hashed; else its name and its value follow behind all that was
+ * hashed before, and for a member of a layer or row its layer, batch and algorithm between the two.
  */
 #include "base/sha256.h"
 #include "vbslab/profile.h"
@@ -39,12 +43,33 @@ static void add_text(struct vbs_sha256 *hash, const char *text)
     vbs_sha256_add(hash, text, length);
 }
 
+/* The texts that a provenance had when profiles got hashes. This list does not grow. */
+#define FIRST_TEXTS(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab) X(date) X(notes)
+
 static void add_provenance(struct vbs_sha256 *hash, const struct vbs_provenance *provenance)
 {
 #define ADD(member) add_text(hash, provenance->member);
-    VBS_PROVENANCE_TEXTS(ADD)
+    FIRST_TEXTS(ADD)
 #undef ADD
     add_int(hash, provenance->threads);
+}
+
+static bool is_first_text(const char *member)
+{
+#define IS(first)                                                                                  \
+    if (strcmp(member, #first) == 0)                                                               \
+        return true;
+    FIRST_TEXTS(IS)
+#undef IS
+    return false;
+}
+
+static void add_later_text(struct vbs_sha256 *hash, const char *member, const char *text)
+{
+    if (is_first_text(member) || text[0] == '\0')
+        return;
+    add_text(hash, member);
+    add_text(hash, text);
 }
 
 static void add_copy(struct vbs_sha256 *hash, const struct vbs_copy *copy)
@@ -120,6 +145,9 @@ void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_H
                 add_row(&hash, &rows[i]);
         }
     }
+#define ADD(member) add_later_text(&hash, #member, profile->provenance.member);
+    VBS_PROVENANCE_TEXTS(ADD)
+#undef ADD
     vbs_sha256_end(&hash, digest);
     for (int i = 0; i < VBS_PROFILE_HASH_SIZE / 2; i++)
         snprintf(text + 2 * i, 3, "%02x", digest[i]);

@@ -164,6 +164,12 @@ static bool copy_rows(struct profile_body *body, const struct vbs_profile_builde
     return true;
 }
 
+#define COUNT(member) +1
+_Static_assert(offsetof(struct vbs_provenance, threads) ==
+                   (0 VBS_PROVENANCE_TEXTS(COUNT)) * sizeof(char *),
+               "VBS_PROVENANCE_TEXTS names every text of struct vbs_provenance");
+#undef COUNT
+
 static bool copy_names(struct profile_body *body, const struct vbs_profile_builder *builder)
 {
     const struct vbs_provenance *from = &builder->provenance;

@@ -146,12 +146,12 @@ static enum vbs_status insert_rows(struct vbs_ctx *ctx, struct vbs_store *store,
             const struct vbs_profile_row *rows = vbs_profile_rows(profile, layer, b, &n_rows);
 
             for (int i = 0; i < n_rows; i++) {
-                VBS_TRY(vbs_sql_bind(ctx, store, stmt, "iiiitiddddiiii", id, number++,
-                                     (int64_t)layer, (int64_t)profile->batches[b],
-                                     profile->algorithms[rows[i].algorithm], rows[i].ws_bytes,
-                                     rows[i].time_us, rows[i].mad_us, rows[i].low_us,
-                                     rows[i].high_us, (int64_t)rows[i].n_runs, rows[i].weight_bytes,
-                                     (int64_t)rows[i].format, (int64_t)rows[i].n_slices));
+#define VALUE(column, member, type) , VBS_BIND(type, rows[i].member)
+                VBS_TRY(vbs_sql_bind(ctx, store, stmt, "iiiit" VBS_KERNEL_TYPES VBS_TIME_TYPES, id,
+                                     number++, (int64_t)layer, (int64_t)profile->batches[b],
+                                     profile->algorithms[rows[i].algorithm] VBS_KERNEL_COLUMNS(
+                                         VALUE) VBS_TIME_COLUMNS(VALUE)));
+#undef VALUE
                 VBS_TRY(vbs_sql_finish(ctx, store, stmt));
             }
         }
@@ -169,9 +169,8 @@ static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
         (status = vbs_rows_insert_copies(ctx, store, *id, profile)) ||
         (status = vbs_sql_prepare(
              ctx, store,
-             "INSERT INTO kernel (profile, number, layer, batch, algorithm, ws_bytes, time_us, "
-             "mad_us, low_us, high_us, n_runs, weight_bytes, form, parts) "
-             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             "INSERT INTO kernel (profile, number, layer, batch, algorithm" VBS_KERNEL_NAMES
+                 VBS_TIME_NAMES ") VALUES (?, ?, ?, ?, ?" VBS_KERNEL_MARKS VBS_TIME_MARKS ")",
              &stmt)))
         return status;
     status = insert_rows(ctx, store, *id, profile, stmt);

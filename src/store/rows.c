@@ -18,14 +18,15 @@ enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *s
                                         const struct vbs_provenance *provenance,
                                         const struct vbs_run_key *key, int64_t *id)
 {
-    const struct vbs_provenance *c = provenance;
-
-    VBS_TRY(
-        vbs_sql_run(ctx, store,
-                    "INSERT INTO profile (model, input, backend, library, device, vbslab, date, "
-                    "notes, threads) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    "tttttttti", c->model, c->input, c->backend, c->library, c->device, c->vbslab,
-                    c->date, c->notes, (int64_t)c->threads));
+#define TYPE(member) "t"
+#define TEXT(member) provenance->member,
+    VBS_TRY(vbs_sql_run(ctx, store,
+                        "INSERT INTO profile (" VBS_ROWS_PROVENANCE ") "
+                        "VALUES (" VBS_PROVENANCE_TEXTS(VBS_ROWS_MARK) "?)",
+                        VBS_PROVENANCE_TEXTS(TYPE) "i",
+                        VBS_PROVENANCE_TEXTS(TEXT) VBS_BIND_i(provenance->threads)));
+#undef TEXT
+#undef TYPE
     *id = sqlite3_last_insert_rowid(store->db);
     if (!key)
         return VBS_OK;
@@ -40,9 +41,10 @@ static enum vbs_status insert_layer(struct vbs_ctx *ctx, struct vbs_store *store
                                     int number, const struct vbs_profile_layer *layer,
                                     sqlite3_stmt *layers, sqlite3_stmt *inputs)
 {
-    VBS_TRY(vbs_sql_bind(ctx, store, layers, "iittiiiii", id, (int64_t)number, layer->name,
-                         layer->kind, layer->in_bytes, layer->out_bytes, layer->weight_bytes,
-                         (int64_t)layer->in_place, (int64_t)layer->channels));
+#define VALUE(column, member, type) , VBS_BIND(type, layer->member)
+    VBS_TRY(vbs_sql_bind(ctx, store, layers, "iitt" VBS_LAYER_TYPES, id, (int64_t)number,
+                         layer->name, layer->kind VBS_LAYER_COLUMNS(VALUE)));
+#undef VALUE
     VBS_TRY(vbs_sql_finish(ctx, store, layers));
     for (int i = 0; i < layer->n_inputs; i++) {
         VBS_TRY(vbs_sql_bind(ctx, store, inputs, "iiii", id, (int64_t)number, (int64_t)i,
@@ -58,10 +60,15 @@ enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *st
     sqlite3_stmt *layer = NULL, *input = NULL;
     enum vbs_status status;
 
-    status =
-        vbs_sql_prepare(ctx, store, "INSERT INTO layer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &layer);
+    status = vbs_sql_prepare(ctx, store,
+                             "INSERT INTO layer (profile, layer, name, kind" VBS_LAYER_NAMES ") "
+                             "VALUES (?, ?, ?, ?" VBS_LAYER_MARKS ")",
+                             &layer);
     if (status == VBS_OK)
-        status = vbs_sql_prepare(ctx, store, "INSERT INTO layer_input VALUES (?, ?, ?, ?)", &input);
+        status = vbs_sql_prepare(ctx, store,
+                                 "INSERT INTO layer_input (profile, layer, position, source) "
+                                 "VALUES (?, ?, ?, ?)",
+                                 &input);
     for (int i = 1; i <= n_layers && status == VBS_OK; i++)
         status = insert_layer(ctx, store, id, i, &layers[i], layer, input);
     sqlite3_finalize(layer);
@@ -204,13 +211,12 @@ static enum vbs_status read_layer(struct reading *reading, sqlite3_stmt *stmt, s
     struct vbs_profile_layer layer = {
         .name = vbs_sql_text(&reading->arena, stmt, 1),
         .kind = vbs_sql_text(&reading->arena, stmt, 2),
-        .in_bytes = sqlite3_column_int64(stmt, 3),
-        .out_bytes = sqlite3_column_int64(stmt, 4),
-        .weight_bytes = sqlite3_column_int64(stmt, 5),
-        .in_place = sqlite3_column_int64(stmt, 6) != 0,
-        .channels = vbs_sql_int(stmt, 7),
     };
+    int column = 3;
 
+#define READ(name, member, type) layer.member = VBS_READ_NUMBER(stmt, column++, layer.member);
+    VBS_LAYER_COLUMNS(READ)
+#undef READ
     if (!layer.name || !layer.kind)
         return vbs_no_memory(reading->ctx);
     if (sqlite3_column_int64(stmt, 0) != expected)
@@ -226,8 +232,8 @@ static enum vbs_status read_layers(struct reading *reading)
     bool row = true;
 
     VBS_TRY(open_query(reading,
-                       "SELECT layer, name, kind, in_bytes, out_bytes, weight_bytes, in_place, "
-                       "channels FROM layer WHERE profile = ? ORDER BY layer",
+                       "SELECT layer, name, kind" VBS_LAYER_NAMES " FROM layer "
+                       "WHERE profile = ? ORDER BY layer",
                        &stmt));
     status = vbs_sql_prepare(reading->ctx, reading->store,
                              "SELECT source FROM layer_input WHERE profile = ? AND layer = ? "
@@ -246,21 +252,17 @@ static enum vbs_status read_layers(struct reading *reading)
 static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
 {
     const char *algorithm = (const char *)sqlite3_column_text(stmt, 2);
-    struct vbs_profile_row row = {
-        .ws_bytes = sqlite3_column_int64(stmt, 3),
-        .time_us = sqlite3_column_double(stmt, 4),
-        .mad_us = sqlite3_column_double(stmt, 5),
-        .low_us = sqlite3_column_double(stmt, 6),
-        .high_us = sqlite3_column_double(stmt, 7),
-        .n_runs = vbs_sql_int(stmt, 8),
-        .weight_bytes = sqlite3_column_int64(stmt, 9), /* unknown: 0, the layer's */
-        .format = vbs_sql_int(stmt, 10),
-        .n_slices = vbs_sql_int(stmt, 11),
-    };
+    struct vbs_profile_row row = {0};
+    int column = 4;
 
+    /* weight_bytes that are not known are null and read as 0: those of the layer. */
+#define READ(name, member, type) row.member = VBS_READ_NUMBER(stmt, column++, row.member);
+    VBS_KERNEL_COLUMNS(READ)
+    VBS_TIME_COLUMNS(READ)
+#undef READ
     if (!algorithm)
         return vbs_no_memory(reading->ctx);
-    if (sqlite3_column_type(stmt, 4) == SQLITE_NULL)
+    if (sqlite3_column_int64(stmt, 3))
         return vbs_fail(reading->ctx, VBS_FORMAT, "layer %d batch %d algorithm '%s' has no time",
                         vbs_sql_int(stmt, 0), vbs_sql_int(stmt, 1), algorithm);
     return vbs_profile_builder_row(reading->ctx, reading->builder, vbs_sql_int(stmt, 0),
@@ -273,11 +275,11 @@ static enum vbs_status read_kernels(struct reading *reading)
     sqlite3_stmt *stmt;
     bool row = true;
 
-    status = open_query(reading,
-                        "SELECT layer, batch, algorithm, ws_bytes, time_us, mad_us, low_us, "
-                        "high_us, n_runs, weight_bytes, form, parts FROM kernel "
-                        "WHERE profile = ?",
-                        &stmt);
+    status =
+        open_query(reading,
+                   "SELECT layer, batch, algorithm, time_us IS NULL" VBS_KERNEL_NAMES VBS_TIME_NAMES
+                   " FROM kernel WHERE profile = ?",
+                   &stmt);
     if (status != VBS_OK)
         return status;
     while (status == VBS_OK && row) {

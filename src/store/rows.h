@@ -11,6 +11,55 @@ struct vbs_run_key {
     const char *owner;
 };
 
+/*
+ * Columns that are numbers of a profile: X(column, member, type). The member is one of struct
+ * vbs_profile_layer or of struct vbs_profile_row, the type a letter of vbs_sql_bind.
+ */
+#define VBS_LAYER_COLUMNS(X)                                                                       \
+    X(in_bytes, in_bytes, i)                                                                       \
+    X(out_bytes, out_bytes, i)                                                                     \
+    X(weight_bytes, weight_bytes, i)                                                               \
+    X(in_place, in_place, i)                                                                       \
+    X(channels, channels, i)
+/* What is known of a row before it is measured, and what measuring says. */
+#define VBS_KERNEL_COLUMNS(X)                                                                      \
+    X(ws_bytes, ws_bytes, i)                                                                       \
+    X(weight_bytes, weight_bytes, i)                                                               \
+    X(form, format, i)                                                                             \
+    X(parts, n_slices, i)
+#define VBS_TIME_COLUMNS(X)                                                                        \
+    X(time_us, time_us, d)                                                                         \
+    X(mad_us, mad_us, d)                                                                           \
+    X(low_us, low_us, d)                                                                           \
+    X(high_us, high_us, d)                                                                         \
+    X(n_runs, n_runs, i)
+
+/* Parts of statements: names and marks to follow another one, and types. */
+#define VBS_COLUMN_NAME(column, member, type) ", " #column
+#define VBS_COLUMN_MARK(column, member, type) ", ?"
+#define VBS_COLUMN_TYPE(column, member, type) #type
+#define VBS_LAYER_NAMES                       VBS_LAYER_COLUMNS(VBS_COLUMN_NAME)
+#define VBS_LAYER_MARKS                       VBS_LAYER_COLUMNS(VBS_COLUMN_MARK)
+#define VBS_LAYER_TYPES                       VBS_LAYER_COLUMNS(VBS_COLUMN_TYPE)
+#define VBS_KERNEL_NAMES                      VBS_KERNEL_COLUMNS(VBS_COLUMN_NAME)
+#define VBS_KERNEL_MARKS                      VBS_KERNEL_COLUMNS(VBS_COLUMN_MARK)
+#define VBS_KERNEL_TYPES                      VBS_KERNEL_COLUMNS(VBS_COLUMN_TYPE)
+#define VBS_TIME_NAMES                        VBS_TIME_COLUMNS(VBS_COLUMN_NAME)
+#define VBS_TIME_MARKS                        VBS_TIME_COLUMNS(VBS_COLUMN_MARK)
+#define VBS_TIME_TYPES                        VBS_TIME_COLUMNS(VBS_COLUMN_TYPE)
+/* A value of number to bind, and reading it back. */
+#define VBS_BIND(type, number) VBS_BIND_##type(number)
+#define VBS_BIND_i(number)     ((int64_t)(number))
+#define VBS_BIND_d(number)     ((double)(number))
+/* clang-format off */
+#define VBS_READ_NUMBER(stmt, column, number)                                                      \
+    _Generic((number),                                                                             \
+        bool: sqlite3_column_int64(stmt, column) != 0,                                             \
+        int: vbs_sql_int(stmt, column),                                                            \
+        int64_t: sqlite3_column_int64(stmt, column),                                               \
+        double: sqlite3_column_double(stmt, column))
+/* clang-format on */
+
 /* A 64-bit hash as SQLite's signed integer. */
 int64_t vbs_rows_hash(uint64_t hash);
 
@@ -64,6 +113,7 @@ enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena
                                     struct vbs_provenance *provenance) VBS_MUST_CHECK;
 
 #define VBS_ROWS_COMMA(member) #member ", "
+#define VBS_ROWS_MARK(member)  "?, "
 #define VBS_ROWS_PROVENANCE    VBS_PROVENANCE_TEXTS(VBS_ROWS_COMMA) "threads"
 
 #endif

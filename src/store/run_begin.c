@@ -84,6 +84,15 @@ static struct vbs_provenance provenance_now(const struct vbs_session *session,
     return now;
 }
 
+/* What the session says of a row before its times are taken. */
+static struct vbs_profile_row row_of(const struct vbs_kernel *kernel)
+{
+    return (struct vbs_profile_row){.ws_bytes = kernel->ws_bytes,
+                                    .weight_bytes = kernel->weight_bytes,
+                                    .format = kernel->format,
+                                    .n_slices = kernel->row_slices};
+}
+
 /* Whether the session will make a profile, all but its times; before hours are spent on it. */
 static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_session *session)
 {
@@ -98,10 +107,7 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
         status = vbs_profile_builder_layer(ctx, builder, &session->layers[i]);
     for (int i = 0; i < session->n_kernels && status == VBS_OK; i++) {
         const struct vbs_kernel *kernel = &session->kernels[i];
-        struct vbs_profile_row row = {.ws_bytes = kernel->ws_bytes,
-                                      .weight_bytes = kernel->weight_bytes,
-                                      .format = kernel->format,
-                                      .n_slices = kernel->row_slices};
+        struct vbs_profile_row row = row_of(kernel);
 
         status = vbs_profile_builder_row(ctx, builder, kernel->layer, kernel->batch,
                                          kernel->algorithm, &row);
@@ -117,23 +123,28 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
 
 /* The oldest unfinished profile with the same key that nobody measures; 0: none. */
 static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run *run,
-                                       const struct vbs_provenance *c,
+                                       const struct vbs_provenance *provenance,
                                        const struct vbs_run_key *key, int64_t *id)
 {
     sqlite3_stmt *stmt;
     enum vbs_status status;
     bool row = true;
 
+#define SAME(member) #member " = ? AND "
+#define TYPE(member) "t"
+#define TEXT(member) provenance->member,
     VBS_TRY(vbs_sql_prepare(
         ctx, run->store,
         "SELECT id, owner, ? - touched FROM profile WHERE completed IS NULL AND kernels_hash = ? "
-        "AND network_hash = ? AND model = ? AND input = ? AND backend = ? AND library = ? "
-        "AND device = ? AND vbslab = ? AND threads = ? ORDER BY id",
+        "AND network_hash = ? AND " VBS_PROVENANCE_MEASURED(SAME) "threads = ? ORDER BY id",
         &stmt));
-    status =
-        vbs_sql_bind(ctx, run->store, stmt, "iiitttttti", (int64_t)time(NULL),
-                     vbs_rows_hash(key->kernels_hash), vbs_rows_hash(key->network_hash), c->model,
-                     c->input, c->backend, c->library, c->device, c->vbslab, (int64_t)c->threads);
+    status = vbs_sql_bind(ctx, run->store, stmt, "iii" VBS_PROVENANCE_MEASURED(TYPE) "i",
+                          (int64_t)time(NULL), vbs_rows_hash(key->kernels_hash),
+                          vbs_rows_hash(key->network_hash),
+                          VBS_PROVENANCE_MEASURED(TEXT) VBS_BIND_i(provenance->threads));
+#undef TEXT
+#undef TYPE
+#undef SAME
     *id = 0;
     while (status == VBS_OK && row && *id == 0) {
         const char *owner;
@@ -254,17 +265,19 @@ static enum vbs_status write_kernel(struct vbs_ctx *ctx, struct vbs_store_run *r
     const struct vbs_kernel *kernel = &run->session->kernels[i];
     bool stored = i < kernels->n_stored;
     sqlite3_stmt *stmt = stored ? kernels->update : kernels->insert;
+    struct vbs_profile_row row = row_of(kernel);
     enum vbs_status status;
 
+#define VALUE(column, member, type) , VBS_BIND(type, row.member)
     if (stored)
-        status =
-            vbs_sql_bind(ctx, run->store, stmt, "iiii", (int64_t)kernel->format,
-                         kernel->weight_bytes, (int64_t)kernel->row_slices, run->kernel_ids[i]);
+        status = vbs_sql_bind(ctx, run->store, stmt,
+                              VBS_KERNEL_TYPES "i" VBS_KERNEL_TYPES VBS_KERNEL_COLUMNS(VALUE),
+                              run->kernel_ids[i] VBS_KERNEL_COLUMNS(VALUE));
     else
-        status = vbs_sql_bind(ctx, run->store, stmt, "iiiitiiii", run->id, (int64_t)i,
-                              (int64_t)kernel->layer, (int64_t)kernel->batch, kernel->algorithm,
-                              kernel->ws_bytes, kernel->weight_bytes, (int64_t)kernel->format,
-                              (int64_t)kernel->row_slices);
+        status = vbs_sql_bind(ctx, run->store, stmt, "iiiit" VBS_KERNEL_TYPES, run->id, (int64_t)i,
+                              (int64_t)kernel->layer, (int64_t)kernel->batch,
+                              kernel->algorithm VBS_KERNEL_COLUMNS(VALUE));
+#undef VALUE
     if (status == VBS_OK)
         status = vbs_sql_finish(ctx, run->store, stmt);
     if (!stored)
@@ -293,16 +306,17 @@ static enum vbs_status write_kernels(struct vbs_ctx *ctx, struct vbs_store_run *
     if (status != VBS_OK)
         goto done;
     status = vbs_sql_prepare(ctx, run->store,
-                             "INSERT INTO kernel (profile, number, layer, batch, algorithm, "
-                             "ws_bytes, weight_bytes, form, parts) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                             "INSERT INTO kernel (profile, number, layer, batch, "
+                             "algorithm" VBS_KERNEL_NAMES ") "
+                             "VALUES (?, ?, ?, ?, ?" VBS_KERNEL_MARKS ")",
                              &kernels.insert);
     if (status != VBS_OK)
         goto done;
     status = vbs_sql_prepare(ctx, run->store,
-                             "UPDATE kernel SET form = ?1, weight_bytes = ?2, parts = ?3 WHERE "
-                             "id = ?4 AND (form <> ?1 OR weight_bytes IS NOT ?2 OR "
-                             "parts <> ?3)",
+                             "UPDATE kernel SET (mad_us" VBS_KERNEL_NAMES ") = "
+                             "(mad_us" VBS_KERNEL_MARKS ") "
+                             "WHERE id = ? AND (0" VBS_KERNEL_NAMES ") IS NOT "
+                             "(0" VBS_KERNEL_MARKS ")",
                              &kernels.update);
     if (status != VBS_OK)
         goto done;
@@ -315,17 +329,20 @@ done:
 
 /* ---- beginning ---- */
 
-/* Channels of layers are of those things that earlier versions did not have. */
+/* A stored layer gets what hash_session leaves out, such as its channels. */
 static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     const struct vbs_session *session = run->session;
 
     VBS_TRY(vbs_sql_run(ctx, run->store, "UPDATE profile SET owner = ?, touched = ? WHERE id = ?",
                         "tii", run->owner, (int64_t)time(NULL), run->id));
+#define VALUE(column, member, type) , VBS_BIND(type, session->layers[i].member)
     for (int i = 1; i <= session->n_layers; i++)
         VBS_TRY(vbs_sql_run(ctx, run->store,
-                            "UPDATE layer SET channels = ? WHERE profile = ? AND layer = ?", "iii",
-                            (int64_t)session->layers[i].channels, run->id, (int64_t)i));
+                            "UPDATE layer SET (name" VBS_LAYER_NAMES ") = (name" VBS_LAYER_MARKS
+                            ") WHERE profile = ? AND layer = ?",
+                            VBS_LAYER_TYPES "ii" VBS_LAYER_COLUMNS(VALUE), run->id, (int64_t)i));
+#undef VALUE
     return VBS_OK;
 }
 

@@ -296,8 +296,10 @@ layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weigh
 END
 run profiles import full.csv && run profiles export 1 again.csv
 columns again.csv
-[ "$(wc -l <names)" -eq 20 ] && cp names profile-columns
-report $? "a profile has 20 columns"
+cp names profile-columns
+sed -n '/^#define CSV_COLUMNS/,/[^\\]$/s/.*X(\([a-z_]*\)).*/\1/p' "$ROOT/src/profile/csv/csv.h" | sort >known
+sort names | cmp -s - known && [ "$(wc -l <known)" -gt 10 ]
+report $? "a profile has $(wc -l <known) columns, all that its reader knows"
 describes "Profile, CSV" "the columns of a profile"
 tr -d '\\' <"$ROOT/tools/vbslab.1" >page
 while read -r word; do

@@ -11,6 +11,9 @@
 
 /* ---- comparing ---- */
 
+/* To the bit, so that -0 is not 0. */
+#define DIFFER(member) || memcmp(&x->member, &y->member, sizeof x->member) != 0
+
 static const char *differ_in_layers(const struct vbs_profile *a, const struct vbs_profile *b,
                                     char *buffer, size_t size)
 {
@@ -18,9 +21,7 @@ static const char *differ_in_layers(const struct vbs_profile *a, const struct vb
         const struct vbs_profile_layer *x = &a->layers[i], *y = &b->layers[i];
 
         if (strcmp(x->name, y->name) != 0 || strcmp(x->kind, y->kind) != 0 ||
-            x->n_inputs != y->n_inputs || x->in_bytes != y->in_bytes ||
-            x->out_bytes != y->out_bytes || x->weight_bytes != y->weight_bytes ||
-            x->in_place != y->in_place || x->channels != y->channels) {
+            x->n_inputs != y->n_inputs LAYER_NUMBERS(DIFFER)) {
             snprintf(buffer, size, "layer %d", i);
             return buffer;
         }
@@ -35,14 +36,9 @@ static const char *differ_in_layers(const struct vbs_profile *a, const struct vb
 
 static bool same_row(const struct vbs_profile_row *x, const struct vbs_profile_row *y)
 {
-    return x->algorithm == y->algorithm && x->ws_bytes == y->ws_bytes && x->n_runs == y->n_runs &&
-           memcmp(&x->time_us, &y->time_us, sizeof x->time_us) == 0 &&
-           memcmp(&x->mad_us, &y->mad_us, sizeof x->mad_us) == 0 &&
-           memcmp(&x->low_us, &y->low_us, sizeof x->low_us) == 0 &&
-           memcmp(&x->high_us, &y->high_us, sizeof x->high_us) == 0 &&
-           x->weight_bytes == y->weight_bytes && x->format == y->format &&
-           x->n_slices == y->n_slices;
+    return !(x->algorithm != y->algorithm ROW_NUMBERS(DIFFER));
 }
+#undef DIFFER
 
 static bool same_double(double x, double y)
 {

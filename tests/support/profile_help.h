@@ -8,6 +8,13 @@
 #include <gsl/gsl_rng.h>
 #include <stddef.h>
 
+/* The numbers of struct vbs_profile_layer and of struct vbs_profile_row that a file keeps,
+ * X(member). */
+#define LAYER_NUMBERS(X) X(in_bytes) X(out_bytes) X(weight_bytes) X(in_place) X(channels)
+#define ROW_NUMBERS(X)                                                                             \
+    X(time_us)                                                                                     \
+    X(ws_bytes) X(weight_bytes) X(format) X(n_slices) X(mad_us) X(low_us) X(high_us) X(n_runs)
+
 /* Where a and b differ ("layer 3: name"), or null when they are equal to the bit. The text is the
  * caller's buffer. */
 const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,

@@ -1,6 +1,7 @@
 #include "support/store_help.h"
 
 #include "base/ctx.h"
+#include "store/schema.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,6 +15,15 @@ struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_sto
     if (vbs_store_open(ctx, path, mode, &store) != VBS_OK)
         printf("# %s\n", ctx->detail);
     return store;
+}
+
+int newest_version(void)
+{
+    int n = 0;
+
+    while (vbs_schema[n].name)
+        n++;
+    return n;
 }
 
 const char *run_sql(const char *path, const char *sql)

@@ -10,6 +10,9 @@ struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_sto
 /* Opens and closes it; ctx has the detail. */
 enum vbs_status try_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode);
 
+/* The version of the stores that the library writes. */
+int newest_version(void);
+
 /* Runs SQL on a file from outside; the message of the failure, or null. */
 const char *run_sql(const char *path, const char *sql);
 

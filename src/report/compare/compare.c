@@ -273,17 +273,12 @@ static const char *copy_text(struct vbs_arena *arena, const char *text, bool *fa
 static struct vbs_provenance copy_provenance(struct vbs_arena *arena,
                                              const struct vbs_provenance *from, bool *failed)
 {
-    return (struct vbs_provenance){
-        .model = copy_text(arena, from->model, failed),
-        .input = copy_text(arena, from->input, failed),
-        .backend = copy_text(arena, from->backend, failed),
-        .library = copy_text(arena, from->library, failed),
-        .device = copy_text(arena, from->device, failed),
-        .vbslab = copy_text(arena, from->vbslab, failed),
-        .date = copy_text(arena, from->date, failed),
-        .notes = copy_text(arena, from->notes, failed),
-        .threads = from->threads,
-    };
+    struct vbs_provenance copy = {.threads = from->threads};
+
+#define COPY(member) copy.member = copy_text(arena, from->member, failed);
+    VBS_PROVENANCE_TEXTS(COPY)
+#undef COPY
+    return copy;
 }
 
 static const struct vbs_planner **copy_planners(struct vbs_arena *arena,

@@ -74,7 +74,7 @@ static void old_profiles_load_with_a_format_for_each_size(const char *folder,
     if (!ok(store && vbs_store_load(&ctx, store, 1, &profile) == VBS_OK, "it is brought up: %s",
             ctx.detail))
         return;
-    is_int(query(path, "PRAGMA user_version"), 4, "to version 4");
+    is_int(query(path, "PRAGMA user_version"), newest_version(), "to the newest version");
     ok(has_row(profile, 0, 0, "a", 10, 0) && has_row(profile, 0, 1, "b", 30, 2) &&
            has_row(profile, 1, 0, "a", 20, 1) && has_row(profile, 1, 1, "b", 30, 2),
        "each size of packed weights is a packed weight format, ascending");

@@ -63,7 +63,7 @@ static void foreign_and_broken_files_are_refused_and_left_alone(const char *fold
 {
     static const char JUNK[] = "This is a text that is no database, and long enough for a header. "
                                "This is a text that is no database, and long enough for a header.";
-    char *path = path_in(folder, "other.sqlite"), *text;
+    char *path = path_in(folder, "other.sqlite"), *text, sql[60], part[60];
     size_t length = 0;
 
     write_text(path, JUNK, sizeof JUNK - 1);
@@ -88,10 +88,14 @@ static void foreign_and_broken_files_are_refused_and_left_alone(const char *fold
 
     unlink(path);
     save_example(path, "x");
-    run_sql(path, "PRAGMA user_version = 8");
-    is_refused(path, VBS_STORE_WRITE, "knows only versions up to 4", "a store of a newer version");
-    is_refused(path, VBS_STORE_READ, "is of version 8", "... to read");
-    run_sql(path, "PRAGMA user_version = 4");
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", newest_version() + 1);
+    run_sql(path, sql);
+    snprintf(part, sizeof part, "knows only versions up to %d;", newest_version());
+    is_refused(path, VBS_STORE_WRITE, part, "a store of a newer version");
+    snprintf(part, sizeof part, "is of version %d,", newest_version() + 1);
+    is_refused(path, VBS_STORE_READ, part, "... to read");
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %d", newest_version());
+    run_sql(path, sql);
     is_int(query(path, "SELECT count(*) FROM profile"), 1, "and is not changed");
 
     is_refused(folder, VBS_STORE_WRITE, "cannot open store", "a folder");
