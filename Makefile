@@ -7,7 +7,7 @@
 #         are found, in CUDA_HOME, by pkg-config or in the usual folders
 # V=1     shows the commands
 # JOBS    how many compilers and tests run at once (default: one per core)
-# T       words: check, asan, ubsan and tsan run only tests whose path holds one of them (T=plan/dp)
+# T       words: check, test and the sanitizers run only tests whose path holds one of them (T=unit/plan)
 
 VERSION = 0.2.0
 # Programs linked with another minor version of 0.x are not compatible.
@@ -268,7 +268,7 @@ PROVE       = VBSLAB=$(abspath $(BUILD)/vbslab) BUILD=$(abspath $(BUILD)) CC="$(
 
 check: $(if $(filter %.t,$(CHOSEN)),all) $(if $(filter %/examples.t,$(CHOSEN)),$(EXAMPLES)) $(if $(filter %/cudnn.t,$(CHOSEN)),$(if $(HAS_CUDA),$(BUILD)/tests/vbslab-gpu)) \
        $(filter $(BUILD)/%,$(CHOSEN)) ##: runs every test, or with T=WORDS those whose path holds a word
-	$(if $(CHOSEN),,$(error no test has '$(T)' in its path))
+	$(foreach word,$(T),$(if $(call matching,$(word),$(CHOSEN)),,$(error no test has '$(word)' in its path)))
 	$(if $(CHOSEN_MANY),@$(PROVE) -j $(JOBS) $(CHOSEN_MANY))
 	$(if $(CHOSEN_LAST),@$(PROVE) $(CHOSEN_LAST))
 
@@ -294,7 +294,8 @@ ubsan: ##: every test under UndefinedBehaviorSanitizer
 # Tests of all rooms that take a second or two.
 FAST = unit/base unit/model/model unit/model/onnx unit/model/corpus unit/profile/profile unit/store/store \
        unit/schedule unit/place/place unit/paper unit/plan/plan unit/plan/curve unit/plan/stream \
-       unit/replay unit/exec/weights_file unit/report/report cli/bad_input cli/hostile
+       unit/replay unit/exec/weights_file unit/report/report unit/simple/free_null cli/bad_input \
+       cli/hostile cli/examples
 sanitize: ##: fast tests of all rooms under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SANITIZER_OPTIONS) $(call sanitized,sanitize,address$(comma)undefined,check T="$(or $(T),$(FAST))")
 

@@ -28,7 +28,7 @@ static void print_plan(const struct vbs_profile *profile, const struct vbs_sched
 int main(int argc, char **argv)
 {
     struct vbs_simple_options options = {.struct_size = sizeof options};
-    struct vbs_ctx *ctx = vbs_ctx_new();
+    struct vbs_ctx *ctx;
     struct vbs_profile *profile = NULL;
     struct vbs_schedule *plan = NULL;
     enum vbs_status status;
@@ -37,6 +37,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: plan_csv PROFILE.csv SAMPLES MEMORY\n");
         return 2;
     }
+    ctx = vbs_ctx_new();
     options.request = strtoll(argv[2], NULL, 10);
     status = vbs_parse_bytes(ctx, argv[3], &options.memory_bytes);
     if (status == VBS_OK)

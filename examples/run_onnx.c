@@ -1,7 +1,6 @@
 /*
  * Runs the network of an ONNX file on the samples of a .npy file with at most 20 MiB of
- * activations, and writes the first output to another .npy file. The layers are measured first,
- * which takes a while.
+ * activations, and writes the first output to another .npy file. It first measures the layers.
  *
  * This program is compiled by
  *     cc -o run_onnx run_onnx.c $(pkg-config --cflags --libs vbslab)
@@ -20,11 +19,12 @@ static enum vbs_status run(struct vbs_ctx *ctx, const struct vbs_network *networ
     struct vbs_profile *profile = NULL;
     struct vbs_exec *exec = NULL;
     struct vbs_exec_report report;
-    float **out = calloc((size_t)network->n_outputs, sizeof *out); /* null: not wanted */
+    float **out; /* of each output of the network; null: not wanted */
     enum vbs_status status = VBS_NO_MEMORY;
 
     if (in->n_values != in->dim[0] * vbs_shape_elements(&network->input))
-        return free(out), VBS_USAGE;
+        return VBS_USAGE;
+    out = calloc((size_t)network->n_outputs, sizeof *out);
     for (int i = 0; i < shape->n_dims; i++)
         dim[i + 1] = shape->dim[i];
     if (out && (out[0] = calloc((size_t)(dim[0] * size), sizeof *out[0])) &&
