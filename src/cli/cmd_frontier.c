@@ -12,6 +12,7 @@ struct curve {
     const struct vbs_planner *planner;
     const struct vbs_frontier *frontier;
     size_t solver_bytes;
+    int64_t profile_id; /* 0: not from the store */
 };
 
 /* A point, as the forms print it. */
@@ -45,13 +46,6 @@ static enum vbs_status write_text(struct cli *cli, struct vbs_text *text, const 
     return status;
 }
 
-static bool is_modelled(const struct vbs_provenance *from)
-{
-    const struct vbs_backend *backend;
-
-    return vbs_backend_find(NULL, from->backend, &backend) == VBS_OK && backend->modelled;
-}
-
 /* ",hash,backend,library,device,threads,modelled" of the profile, and the end of the line. */
 static void add_provenance(struct vbs_text *text, const struct vbs_profile *profile)
 {
@@ -68,19 +62,7 @@ static void add_provenance(struct vbs_text *text, const struct vbs_profile *prof
     vbs_text_add(text, ",");
     if (from->threads)
         vbs_text_addf(text, "%d", from->threads);
-    vbs_text_add(text, is_modelled(from) ? ",true\n" : ",false\n");
-}
-
-static json_t *provenance_json(const struct vbs_profile *profile)
-{
-    const struct vbs_provenance *from = &profile->provenance;
-    char hash[VBS_PROFILE_HASH_SIZE];
-
-    vbs_profile_hash(profile, hash);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:b}", "hash", hash, "backend", from->backend,
-                     "library", from->library, "device", from->device, "threads",
-                     from->threads ? json_integer(from->threads) : json_null(), "date", from->date,
-                     "modelled", (int)is_modelled(from));
+    vbs_text_add(text, vbs_provenance_modelled(from) ? ",true\n" : ",false\n");
 }
 
 static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, const char *path)
@@ -141,7 +123,7 @@ static enum vbs_status write_json(struct cli *cli, const struct curve *curve, co
                   problem->profile->provenance.model, "planner", vbs_planner_name(curve->planner),
                   "request", (json_int_t)problem->request, "io", vbs_io_word(problem->io));
 
-    cli_json_put(json, "provenance", provenance_json(problem->profile), &text.failed);
+    cli_json_put(json, "provenance", cli_provenance_json(problem->profile), &text.failed);
     cli_json_put(json, "weights", json_string(vbs_weights_word(problem->weights)), &text.failed);
     cli_json_put(json, "weight_bytes", json_integer(vbs_profile_weight_bytes(problem->profile)),
                  &text.failed);
@@ -210,6 +192,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     printf("\n");
     cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
                       "  ");
+    cli_print_provenance(cli, curve->problem->profile, curve->profile_id);
     printf("  solver   held %s at most\n",
            vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
     cli_flow_end(cli);
@@ -229,7 +212,7 @@ static enum vbs_status report(struct cli *cli, const char *const *values, const 
 
 static enum vbs_status frontier(struct cli *cli, const char *const *values,
                                 const struct vbs_planner *planner,
-                                const struct vbs_problem *problem)
+                                const struct vbs_problem *problem, int64_t id)
 {
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
     struct vbs_solver *solver = NULL;
@@ -249,7 +232,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
                         &(struct curve){.problem = problem,
                                         .planner = planner,
                                         .frontier = found,
-                                        .solver_bytes = vbs_solver_peak_bytes(solver)});
+                                        .solver_bytes = vbs_solver_peak_bytes(solver),
+                                        .profile_id = id});
     vbs_frontier_free(found);
     vbs_solver_free(solver);
     return status;
@@ -281,7 +265,7 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
         status = cli_set_weights(cli, &weights, &problem);
     }
     if (status == VBS_OK)
-        status = frontier(cli, values, planner, &problem);
+        status = frontier(cli, values, planner, &problem, id);
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

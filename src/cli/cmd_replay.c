@@ -7,6 +7,7 @@
 /* What a replay is told about. */
 struct judged {
     const struct vbs_profile *profile;
+    int64_t profile_id; /* 0: not from the store */
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
 };
@@ -242,6 +243,7 @@ static void print_verdict(struct cli *cli, const struct judged *judged)
     printf("\n");
     print_fits(judged);
     print_in_time(judged);
+    cli_print_provenance(cli, judged->profile, judged->profile_id);
     print_prediction(judged);
     cli_flow_end(cli);
 }
@@ -348,6 +350,8 @@ static json_t *verdict_json(const struct judged *judged)
         "peak_bytes", (json_int_t)schedule->predicted.peak_bytes, "latency_us",
         schedule->predicted.latency_us);
 
+    cli_json_put(object, "profile", json_integer(judged->profile_id), &failed);
+    cli_json_put(object, "provenance", cli_provenance_json(judged->profile), &failed);
     cli_json_put(object, "latency_bound_us",
                  replay->latency_bound_us > 0 ? json_real(replay->latency_bound_us) : json_null(),
                  &failed);
@@ -425,10 +429,11 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
     return status;
 }
 
-/* What a schedule is judged by; -1: by its own. */
+/* What a schedule is judged by. */
 struct limits {
-    int64_t memory_bytes;
-    double latency_us;
+    int64_t memory_bytes;       /* -1: its own */
+    double latency_us;          /* -1: its own */
+    int64_t profile_id;         /* 0: not from the store */
     struct cli_weights weights; /* how to copy */
 };
 
@@ -467,9 +472,11 @@ static enum vbs_status judge(struct cli *cli, const char *const *values,
     if (status == VBS_OK)
         cli_warn_origin(cli, profile, schedule);
     if (status == VBS_OK)
-        status =
-            report(cli, values,
-                   &(struct judged){.profile = profile, .schedule = &bounded, .replay = replay});
+        status = report(cli, values,
+                        &(struct judged){.profile = profile,
+                                         .profile_id = limits->profile_id,
+                                         .schedule = &bounded,
+                                         .replay = replay});
     vbs_replay_free(replay);
     return status;
 }
@@ -509,7 +516,6 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
 {
     struct vbs_profile *profile = NULL;
     struct limits limits;
-    int64_t id;
     enum vbs_status status;
 
     if (n_arguments != 2)
@@ -521,7 +527,7 @@ static int run_replay(struct cli *cli, const char *const *values, int n_argument
         return cli_usage(cli, "--json and --trace cannot both go to standard output");
     status = read_limits(cli, values, &limits);
     if (status == VBS_OK)
-        status = cli_load_profile(cli, arguments[0], &profile, &id);
+        status = cli_load_profile(cli, arguments[0], &profile, &limits.profile_id);
     if (status == VBS_OK)
         status = replay_file(cli, values, profile, arguments[1], &limits);
     vbs_profile_free(profile);

@@ -10,6 +10,7 @@ mask()
 {
     sed -e 's/[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z/YYYY-MM-DDThh:mm:ssZ/' \
         -e 's/  [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]  /  YYYY-MM-DD  /' \
+        -e 's/ \(measured\|modelled\) [0-9]\{4\}-[0-9][0-9]-[0-9][0-9]$/ \1 YYYY-MM-DD/' \
         -e 's/^\(hash  *\|.*"hash": "\)[0-9a-f]\{32\}/\1HASH/' \
         -e 's/content [0-9a-f]\{12\}/content HASH/' \
         -e 's/^\(vbslab *\)[0-9.]*$/\1VERSION/' \

@@ -173,6 +173,12 @@ origin="the schedule was planned from another profile: $hash, onednn on the firs
 run first.csv first.json
 [ ${#hash} -eq 32 ] && [ $code -eq 0 ] && [ ! -s err ]
 report $? 'the profile that a schedule was planned from says nothing of it'
+own=$(echo "$hash" | cut -c1-12)
+grep -q "^  profile  content $own: onednn on the first machine, 2 threads\$" out
+report $? 'its machine and hash are printed'
+run first.csv first.json --json
+grep -q "\"hash\": \"$hash\"" out && grep -q '"device": "the first machine"' out
+report $? 'in JSON too'
 run second.csv first.json
 [ $code -eq 0 ] && [ "$(cat err)" = "vbslab: replay: warning: $origin" ] && grep -q '^  fits     yes' out
 report $? 'another profile is said to be another, with the device of the first'

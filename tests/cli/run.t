@@ -405,6 +405,9 @@ declines "the profile of another network" 1 "its layer 1 'c1' is not in 'same'" 
     1 --model same.net --planner fbs --memory 1MiB
 succeeds "a profile without provenance" 'mine: 12 samples' \
     bare.csv --model mine.net --planner fbs --memory 1MiB
+quiet 1 --model mine.net --planner fbs --memory 1MiB
+grep -q '^  profile  1, content [0-9a-f]\{12\}: onednn (oneDNN ' out && grep -q 'threads*, measured 20' out
+report $? "where the profile comes from is printed"
 # An ONNX file: MaxPool of an input [N, 3, H, W], whose sizes are open.
 printf %b '\0010\0010B\0004\0012\0000\0020\0015\0072\0136Z\0036\0012\0001x\0022\0031\0012\0027\0010\0001\0022\0023\0012' \
     '\0003\0022\0001N\0012\0002\0010\0003\0012\0003\0022\0001H\0012\0003\0022\0001W\0012\0054\0012\0001x\0022\0001' \

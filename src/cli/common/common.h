@@ -10,6 +10,7 @@
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
  *   pin.h       threads bound to cores
+ *   provenance.h where the times of a result come from
  *   rows.h      the printed accounting of mmCNN
  *   schedule.h  a schedule as people read it
  *   solving.h   options of planners, and infeasible answers
@@ -27,6 +28,7 @@
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"
 #include "cli/common/pin.h"
+#include "cli/common/provenance.h"
 #include "cli/common/rows.h"
 #include "cli/common/schedule.h"
 #include "cli/common/solving.h"

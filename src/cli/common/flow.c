@@ -1,8 +1,11 @@
 #include "cli/common/flow.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FILE_COLUMNS 100 /* of long lines where there is no terminal */
 
 #define ESCAPE '\033'
 
@@ -65,6 +68,12 @@ static void print_line(const char *line, int length, int columns)
     }
     if (length > 0)
         printf("%*s%.*s", at, "", length, line);
+}
+
+void cli_flow_line(struct cli *cli, const char *line)
+{
+    print_line(line, (int)strlen(line), cli->columns > 0 ? INT_MAX : FILE_COLUMNS);
+    putchar('\n');
 }
 
 void cli_flow_begin(struct cli *cli)

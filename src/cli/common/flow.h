@@ -13,4 +13,8 @@
 void cli_flow_begin(struct cli *cli);
 void cli_flow_end(struct cli *cli);
 
+/* Prints line and its end; where standard output is no terminal, divided likewise into lines of at
+ * most 100 columns. */
+void cli_flow_line(struct cli *cli, const char *line);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/common/flow.h"
 #include "cli/common/number.h"
+#include "cli/common/provenance.h"
 #include "cli/common/solving.h"
 #include "cli/common/table.h"
 
@@ -206,6 +207,10 @@ static void print_clocks(const struct vbs_schedule *schedule, double compute_us)
     }
 }
 
+#define ROUNDING_PERCENT                                                                           \
+    1e-9 /* a gap below it comes from adding the same times in other orders                        \
+          */
+
 static void print_times(const struct vbs_schedule *schedule, double compute_us)
 {
     char time[32], number[32];
@@ -225,9 +230,14 @@ static void print_times(const struct vbs_schedule *schedule, double compute_us)
         printf("no sample may wait longer than %s us\n",
                cli_format_typed(schedule->latency_us, number, sizeof number));
     }
-    printf("  bound    %s: no schedule is faster; this one takes %.2f%% longer\n",
-           cli_format_time(schedule->bound.time_us, time, sizeof time),
-           schedule->bound.gap_percent);
+    printf("  bound    %s: no schedule is faster; this one ",
+           cli_format_time(schedule->bound.time_us, time, sizeof time));
+    if (schedule->bound.gap_percent < ROUNDING_PERCENT)
+        printf("reaches it\n");
+    else if (schedule->bound.gap_percent < 0.01)
+        printf("takes less than 0.01%% longer\n");
+    else
+        printf("takes %.2f%% longer\n", schedule->bound.gap_percent);
 }
 
 static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
@@ -249,8 +259,8 @@ static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
     }
 }
 
-static void print_memory(const struct vbs_profile *profile, const struct vbs_schedule *schedule,
-                         int64_t n_loads)
+static void print_memory(struct cli *cli, const struct vbs_profile *profile,
+                         const struct vbs_schedule *schedule, int64_t n_loads)
 {
     char bytes[48];
 
@@ -261,6 +271,7 @@ static void print_memory(const struct vbs_profile *profile, const struct vbs_sch
     print_weights(schedule, n_loads);
     printf("\n");
     cli_print_outside(schedule->weights, vbs_profile_weight_bytes(profile), "  ");
+    cli_print_provenance(cli, profile, schedule->provenance.profile_id);
     printf("  solver   held %s at most\n\n",
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
@@ -310,7 +321,7 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
     cli_flow_begin(cli);
     print_head(schedule);
     print_times(schedule, compute_us);
-    print_memory(profile, schedule, n_loads);
+    print_memory(cli, profile, schedule, n_loads);
     cli_flow_end(cli);
     status = print_layers(cli, profile, uses, schedule->weights == VBS_WEIGHTS_INCLUDED);
     free(uses);

@@ -4,7 +4,8 @@
 
 #include "cli/common/cli.h"
 
-/* Prints what a schedule predicts and what it does with each layer, to standard output. */
+/* Prints what a schedule predicts, where its times come from and what it does with each layer, to
+ * standard output. */
 enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *profile,
                                    const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 

@@ -31,7 +31,8 @@ void cli_table_add(struct cli_table *table, const char *format, ...) VBS_PRINTF(
  * Prints headings and rows, columns two spaces apart, and frees the cells. On a terminal that is
  * too narrow spare columns are left out, the last one first; then the cells of columns of text are
  * wrapped; where that is not enough, the widest columns, the second one last, move below their row,
- * each with its heading, until the rest fits. Words are never divided. VBS_NO_MEMORY, and nothing printed, when a cell could not be kept.
+ * each with its heading, until the rest fits. Words are never divided. VBS_NO_MEMORY, and nothing
+ * printed, when a cell could not be kept.
  */
 enum vbs_status cli_table_print(struct cli *cli, struct cli_table *table) VBS_MUST_CHECK;
 

@@ -171,6 +171,7 @@ enum vbs_status run_print_json(struct run_job *job)
 
     cli_json_put(object, "format", json_string("vbslab-run-1"), &failed);
     cli_json_put(object, "profile", json_integer(job->profile_id), &failed);
+    cli_json_put(object, "provenance", cli_provenance_json(job->profile), &failed);
     cli_json_put(object, "model", json_string(job->network->name), &failed);
     cli_json_put(object, "planner", json_string(schedule->planner), &failed);
     cli_json_put(object, "request", json_integer(job->request), &failed);

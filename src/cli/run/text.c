@@ -271,6 +271,7 @@ enum vbs_status run_print_text(struct run_job *job)
     cli_flow_begin(job->cli);
     print_placement(job);
     print_weights(job);
+    cli_print_provenance(job->cli, job->profile, job->profile_id);
     print_runs(job);
     print_check(job);
     print_outputs(job);
