@@ -92,6 +92,17 @@ const char *vbs_planner_source(const struct vbs_planner *planner);
 /* How the time that planning takes grows, in one line for people; never null. */
 const char *vbs_planner_cost(const struct vbs_planner *planner);
 
+/* True of baselines: the planners that others are measured against. */
+bool vbs_planner_is_baseline(const struct vbs_planner *planner);
+
+/* True of planners whose plans are the better the more time they get (optimal). */
+bool vbs_planner_is_timed(const struct vbs_planner *planner);
+
+/* True of the planners of a comparison that names none. With weights excluded these are all that
+ * do not transfer weights. With weights included they are all that do, and fbs, fbs-best and
+ * dp-vbs+, which keep all weights resident. */
+bool vbs_planner_is_compared(const struct vbs_planner *planner, enum vbs_weights weights);
+
 /* True of planners that load and evict weights (mmcnn, vdnn, joint), which need weights included.
  */
 bool vbs_planner_transfers(const struct vbs_planner *planner);

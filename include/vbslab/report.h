@@ -104,18 +104,9 @@ struct vbs_compare {
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
 };
 
-/* True of the planners that others are measured against: fbs, fbs-best, greedy-vbs, mmcnn and
- * vdnn. */
-bool vbs_compare_is_baseline(const struct vbs_planner *planner);
-
 /* True where the planner can plan with weights excluded or included, as `weights` says. A planner
  * that streams weights plans only with weights included. */
 bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights);
-
-/* True of the planners of a comparison that names no planners. With weights excluded these are all
- * planners that vbs_compare_can allows; with weights included fbs, fbs-best and dp-vbs+ (with all
- * weights resident), mmcnn, vdnn and joint. */
-bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights);
 
 /* How to compare; members that are 0 or null give the defaults. All that it points to is borrowed
  * during the call. Threads: only read, may be shared unless its samples or progress may not. */
@@ -127,7 +118,7 @@ struct vbs_compare_options {
     /* The samples of the profile that judges; null: there are none. */
     const struct vbs_sample_source *samples;
     const struct vbs_byte_range *budgets;      /* null: the default budgets of vbs_compare_run */
-    const struct vbs_planner *const *planners; /* null: those of vbs_compare_is_default */
+    const struct vbs_planner *const *planners; /* null: those of vbs_planner_is_compared */
     int n_planners;
     double time_limit_s; /* of planner optimal at each budget; 0: VBS_COMPARE_TIME_LIMIT_S */
     struct vbs_progress progress;

@@ -54,12 +54,7 @@ static enum vbs_status print_table(struct cli *cli)
 static int run_backends(struct cli *cli, const char *const *values, int n_arguments,
                         const char *const *arguments)
 {
-    enum vbs_status status;
-
-    if (n_arguments > 0)
-        return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
-    status = cli_value(cli, values, "json") ? print_json(cli) : print_table(cli);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_run_list(cli, values, n_arguments, arguments, print_json, print_table);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -69,7 +69,7 @@ struct planner_choice {
 /* Whether the option may name planner. */
 static bool is_allowed(const struct planner_choice *choice, const struct vbs_planner *planner)
 {
-    return vbs_compare_is_baseline(planner) == choice->baselines &&
+    return vbs_planner_is_baseline(planner) == choice->baselines &&
            vbs_compare_can(planner, choice->weights);
 }
 
@@ -97,7 +97,7 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
 
     if (status != VBS_OK)
         return status;
-    if (vbs_compare_is_baseline(planner) != choice->baselines)
+    if (vbs_planner_is_baseline(planner) != choice->baselines)
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
                         choice->baselines ? "is no baseline" : "is a baseline",
                         choice->baselines ? "--baselines" : "--planners",
@@ -116,7 +116,7 @@ static bool is_meant(const struct planner_choice *choice, const struct vbs_plann
                      bool told)
 {
     return is_allowed(choice, planner) &&
-           ((told && !choice->baselines) || vbs_compare_is_default(planner, choice->weights));
+           ((told && !choice->baselines) || vbs_planner_is_compared(planner, choice->weights));
 }
 
 /* Takes one list of names. */

@@ -26,7 +26,7 @@ static json_t *planner_json(const struct vbs_planner *planner, bool *failed)
     cli_json_put(object, "summary", json_string(vbs_planner_summary(planner)), failed);
     cli_json_put(object, "source", json_string(vbs_planner_source(planner)), failed);
     cli_json_put(object, "cost", json_string(vbs_planner_cost(planner)), failed);
-    cli_json_put(object, "baseline", json_boolean(vbs_compare_is_baseline(planner)), failed);
+    cli_json_put(object, "baseline", json_boolean(vbs_planner_is_baseline(planner)), failed);
     cli_json_put(object, "weights", json_string(transfers ? "included" : "either"), failed);
     return object;
 }
@@ -89,12 +89,7 @@ static enum vbs_status print_table(struct cli *cli)
 static int run_planners(struct cli *cli, const char *const *values, int n_arguments,
                         const char *const *arguments)
 {
-    enum vbs_status status;
-
-    if (n_arguments > 0)
-        return cli_usage(cli, "'%s': the command takes no arguments", arguments[0]);
-    status = cli_value(cli, values, "json") ? print_json(cli) : print_table(cli);
-    return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+    return cli_run_list(cli, values, n_arguments, arguments, print_json, print_table);
 }
 
 static const struct cli_option OPTIONS[] = {

@@ -54,6 +54,23 @@ const char *vbs_planner_cost(const struct vbs_planner *planner)
     return planner->cost;
 }
 
+bool vbs_planner_is_baseline(const struct vbs_planner *planner)
+{
+    return planner->baseline;
+}
+
+bool vbs_planner_is_timed(const struct vbs_planner *planner)
+{
+    return planner->timed;
+}
+
+bool vbs_planner_is_compared(const struct vbs_planner *planner, enum vbs_weights weights)
+{
+    if (weights == VBS_WEIGHTS_EXCLUDED)
+        return !planner->transfers;
+    return planner->transfers || planner->compared_beside_weights;
+}
+
 bool vbs_planner_transfers(const struct vbs_planner *planner)
 {
     return planner->transfers;

@@ -1,6 +1,7 @@
 #include "reference/rivals.h"
 
 #include "base/ctx.h"
+#include "plan/problem/planner.h"
 #include "vbslab/replay.h"
 
 #include <math.h>
@@ -12,12 +13,13 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_planner *p
                                 const struct vbs_problem *problem, double time_limit_s,
                                 struct rival *rival)
 {
-    bool is_optimal = strcmp(vbs_planner_name(planner), "optimal") == 0;
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
-                                         .time_limit_s = is_optimal ? time_limit_s : 0};
+                                         .time_limit_s = planner->timed ? time_limit_s : 0};
     enum vbs_status status = vbs_solver_new(ctx, planner, problem, &options, &rival->solver);
 
     rival->name = vbs_planner_name(planner);
+    rival->may_slow_down = planner->may_slow_down;
+    rival->may_be_late = planner->may_be_late;
     if (status != VBS_OK)
         return status;
     rival->least_bytes = vbs_solver_least_bytes(rival->solver);

@@ -14,6 +14,8 @@
 
 struct rival {
     const char *name;
+    /* What the planner says of itself; the tests hold it to the rest. */
+    bool may_slow_down, may_be_late;
     struct vbs_solver *solver;
     struct vbs_frontier *frontier; /* null: no budget helps, because of the latency */
     int64_t least_bytes;

@@ -105,6 +105,12 @@ void cli_note(struct cli *cli, const char *format, ...) VBS_PRINTF(2, 3);
 /* Flushes standard output; 0, or 1 with an error line when it could not all be written. */
 int cli_finish(struct cli *cli);
 
+/* Runs a command that takes no arguments and prints one list: as JSON with --json, else as a table.
+ * Returns its exit code. */
+int cli_run_list(struct cli *cli, const char *const *values, int n_arguments,
+                 const char *const *arguments, enum vbs_status (*print_json)(struct cli *cli),
+                 enum vbs_status (*print_table)(struct cli *cli));
+
 /* Sets the store to $VBSLAB_DB, else, where there is a folder db, to db/vbslab.sqlite in it, else
  * to vbslab/vbslab.sqlite in the user's folder of data ($XDG_DATA_HOME or ~/.local/share). */
 void cli_choose_store(struct cli *cli);

@@ -65,6 +65,7 @@ static enum vbs_status plus_open(struct vbs_ctx *ctx, const struct vbs_task *tas
 
 const struct vbs_planner vbs_planner_dp_vbs_plus = {
     .name = "dp-vbs+",
+    .compared_beside_weights = true,
     .summary = "dp-vbs with barriers at every level, its memory exact for any DAG",
     .source = "VBS III",
     .cost = "that of dp-vbs for each order of the branches, once for all budgets",

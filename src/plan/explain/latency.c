@@ -203,7 +203,7 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, const struct both *both,
                                   const struct vbs_solver_options *options, enum vbs_io io,
                                   double *latency_us)
 {
-    bool all_budgets = planner->may_slow_down;
+    bool all_budgets = planner->may_be_late;
     struct inquiry inquiry = {.planner = planner, .problem = all_budgets ? both->real : both->bare};
 
     if (options)

@@ -29,11 +29,17 @@ struct vbs_planner {
     const char *summary;
     const char *source; /* the paper and its section, or "vbslab" */
     const char *cost;   /* growth of the time that planning takes, for people */
+    bool baseline;      /* others are measured against it; it is proposed to nobody */
     bool transfers;     /* loads and evicts weights itself: for weights included only */
+    /* With weights included it is compared unless other planners are named, as all that transfer
+     * are. With weights excluded all planners are. */
+    bool compared_beside_weights;
+    bool timed; /* how good its plans are depends on the time that it gets */
     /* It finds some schedule quickly and a fast one slowly: explanations do not run it in the place
      * of another planner. */
     bool searches_long;
     bool may_slow_down; /* a larger budget may lead to a schedule that takes longer */
+    bool may_be_late;   /* a larger budget may lead to none that keeps the latency */
     /* *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
     /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE

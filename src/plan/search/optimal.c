@@ -481,6 +481,7 @@ const struct vbs_planner vbs_planner_optimal = {
     .summary = "the shortest path through the lattice of all schedules; its gap is proven",
     .source = "vbslab",
     .cost = "exponential in the worst case, --time-limit a budget",
+    .timed = true,
     .searches_long = true,
     .open = optimal_open,
     .bracket = optimal_bracket,

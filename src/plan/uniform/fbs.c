@@ -181,6 +181,9 @@ static enum vbs_status fbs_thresholds(struct vbs_ctx *ctx, const void *self, int
 
 const struct vbs_planner vbs_planner_fbs = {
     .name = "fbs",
+    .baseline = true,
+    .compared_beside_weights = true,
+    .may_slow_down = true,
     .summary = "every layer at one batch, the largest that fits",
     .source = "VBS IV",
     .cost = "steps x algorithms a budget",
@@ -194,6 +197,8 @@ const struct vbs_planner vbs_planner_fbs = {
 
 const struct vbs_planner vbs_planner_fbs_best = {
     .name = "fbs-best",
+    .baseline = true,
+    .compared_beside_weights = true,
     .summary = "every layer at one batch, the fastest that fits",
     .source = "COMP VI",
     .cost = "steps x algorithms a budget",

@@ -263,6 +263,7 @@ const struct vbs_planner vbs_planner_mmcnn = {
     .summary = "batch 1, weights in slices of whole channels, prefetched by segments",
     .source = "MMCNN 3.2",
     .cost = "numbers of slices x steps, once for all budgets",
+    .baseline = true,
     .transfers = true,
     .open = mmcnn_open,
     .plan = vbs_pareto_plan_within,

@@ -189,6 +189,7 @@ const struct vbs_planner vbs_planner_vdnn = {
     .summary = "weights of whole layers, the next layer's prefetched, finished ones evicted",
     .source = "vDNN",
     .cost = "budgets tried x batches x steps, once for all budgets",
+    .baseline = true,
     .transfers = true,
     .open = vdnn_open,
     .plan = vbs_pareto_plan_within,

@@ -119,16 +119,6 @@ char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE])
     return buffer;
 }
 
-bool vbs_compare_is_baseline(const struct vbs_planner *planner)
-{
-    static const char *const NAMES[] = {"fbs", "fbs-best", "greedy-vbs", "mmcnn", "vdnn"};
-
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
-            return true;
-    return false;
-}
-
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p)
 {
     return &compare->rows[(size_t)b * (size_t)compare->n_planners + (size_t)p];
@@ -141,7 +131,7 @@ const struct vbs_compare_row *vbs_form_fastest(const struct vbs_compare *compare
     for (int p = 0; p < compare->n_planners; p++) {
         const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
 
-        if (row->feasible && !(ours && vbs_compare_is_baseline(row->planner)) &&
+        if (row->feasible && !(ours && vbs_planner_is_baseline(row->planner)) &&
             (!fastest || row->per_sample_us < fastest->per_sample_us))
             fastest = row;
     }

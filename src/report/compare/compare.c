@@ -294,7 +294,7 @@ static const struct vbs_planner **copy_planners(struct vbs_arena *arena,
     copy = vbs_arena_alloc(arena, (size_t)n_all, sizeof *copy);
     *n_planners = 0;
     for (int p = 0; copy && p < n_all; p++)
-        if (options->planners || vbs_compare_is_default(vbs_planner_at(p), weights))
+        if (options->planners || vbs_planner_is_compared(vbs_planner_at(p), weights))
             copy[(*n_planners)++] = options->planners ? options->planners[p] : vbs_planner_at(p);
     return copy;
 }

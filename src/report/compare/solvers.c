@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool vbs_solvers_is_timed(const struct vbs_planner *planner)
-{
-    return strcmp(vbs_planner_name(planner), "optimal") == 0;
-}
-
 double vbs_solvers_clock_us(void)
 {
     return 1e6 * vbs_clock_s();
@@ -21,25 +16,13 @@ bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights
     return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
 }
 
-bool vbs_compare_is_default(const struct vbs_planner *planner, enum vbs_weights weights)
-{
-    static const char *const NAMES[] = {"fbs", "fbs-best", "dp-vbs+"};
-
-    if (weights == VBS_WEIGHTS_EXCLUDED || vbs_planner_transfers(planner))
-        return vbs_compare_can(planner, weights);
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strcmp(vbs_planner_name(planner), NAMES[i]) == 0)
-            return true;
-    return false;
-}
-
 /* With weights excluded the budgets are the same whichever planners are compared: their range ends
  * where the best plan there is has enough. */
 static bool is_wanted(const struct vbs_problem *problem, const struct vbs_compare_options *options,
                       const struct vbs_planner *planner)
 {
     if (problem->weights == VBS_WEIGHTS_EXCLUDED || !options->planners)
-        return vbs_compare_is_default(planner, problem->weights);
+        return vbs_planner_is_compared(planner, problem->weights);
     for (int i = 0; i < options->n_planners; i++)
         if (options->planners[i] == planner)
             return true;
@@ -83,7 +66,7 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 
     if (opened->solver)
         return VBS_OK;
-    if (vbs_solvers_is_timed(planner))
+    if (vbs_planner_is_timed(planner))
         options.time_limit_s = solvers->time_limit_s;
     status = vbs_solver_new(ctx, planner, solvers->problem, &options, &opened->solver);
     opened->open_us = vbs_solvers_clock_us() - start_us;
@@ -93,7 +76,7 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers, bool timed_too)
 {
     for (int i = 0; i < solvers->n; i++)
-        if (solvers->at[i].wanted && (timed_too || !vbs_solvers_is_timed(vbs_planner_at(i))))
+        if (solvers->at[i].wanted && (timed_too || !vbs_planner_is_timed(vbs_planner_at(i))))
             VBS_TRY(open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]));
     return VBS_OK;
 }

@@ -27,9 +27,6 @@ struct vbs_solvers {
     struct vbs_opened *at;
 };
 
-/* True of optimal: how good its plans are depends on the time that it gets. */
-bool vbs_solvers_is_timed(const struct vbs_planner *planner);
-
 /* Microseconds of a clock that never goes back. */
 double vbs_solvers_clock_us(void);
 

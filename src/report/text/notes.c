@@ -208,7 +208,7 @@ static void add_ours(struct vbs_text *line, const struct vbs_compare *compare, i
         return;
     }
     for (int p = 0; p < compare->n_planners; p++)
-        if (!vbs_compare_is_baseline(compare->planners[p]))
+        if (!vbs_planner_is_baseline(compare->planners[p]))
             vbs_text_add(line, vbs_planner_name(compare->planners[p]));
 }
 

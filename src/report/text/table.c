@@ -246,7 +246,7 @@ static int count_ours(const struct vbs_compare *compare)
     int n = 0;
 
     for (int p = 0; p < compare->n_planners; p++)
-        n += !vbs_compare_is_baseline(compare->planners[p]);
+        n += !vbs_planner_is_baseline(compare->planners[p]);
     return n;
 }
 

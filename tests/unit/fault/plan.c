@@ -6,6 +6,7 @@
 #include "support/fault.h"
 #include "support/profile_help.h"
 #include "cases/random_profile.h"
+#include "support/planner.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"
@@ -18,8 +19,8 @@
 #define MAX_TRIES  1000 /* profiles looked at for one that has it all */
 #define MIN_LAYERS 11
 #define REQUEST    5
-#define PLANNER    3 /* whose schedule is written, read, replayed */
-#define MAX_SHOWN  5 /* faults of one task */
+#define PLANNER    "dp-monotone" /* whose schedule is written, read, replayed */
+#define MAX_SHOWN  5             /* faults of one task */
 
 /* What the calls are made on, all of it made while nothing fails. */
 struct subject {
@@ -260,8 +261,8 @@ static enum vbs_status choose_budgets(struct vbs_ctx *ctx, const struct subject 
 /* fbs-best is not among the planners, so that the baseline is planned beside them. */
 static enum vbs_status compare(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    const struct vbs_planner *planners[] = {vbs_planner_at(0), vbs_planner_at(2),
-                                            vbs_planner_at(3)};
+    const struct vbs_planner *planners[] = {planner_named("fbs"), planner_named("greedy-vbs"),
+                                            planner_named("dp-monotone")};
     struct vbs_compare_options options = {.struct_size = sizeof(struct vbs_compare_options),
                                           .budgets = &subject->few,
                                           .planners = planners,
@@ -459,7 +460,7 @@ static void subject_init(struct subject *subject)
 {
     *subject = (struct subject){.profile = branched_profile()};
     subject->problem = (struct vbs_problem){.profile = subject->profile, .request = REQUEST};
-    set_planner(subject, vbs_planner_at(PLANNER));
+    set_planner(subject, planner_named(PLANNER));
     if (vbs_replay_run(NULL, subject->profile, subject->schedule, -1, true, &subject->replay) !=
             VBS_OK ||
         vbs_compare_default_budgets(NULL, &subject->problem, &subject->budgets) != VBS_OK)
@@ -504,7 +505,7 @@ int main(void)
     printf("# a profile of %d layers, seed %d\n", subject.profile->n_layers, SEED);
     for (size_t i = 0; i < sizeof TASKS / sizeof TASKS[0]; i++) {
         for (int p = 0; vbs_planner_at(p); p++) {
-            if (!TASKS[i].of_planner && p != PLANNER)
+            if (!TASKS[i].of_planner && vbs_planner_at(p) != planner_named(PLANNER))
                 continue;
             if (vbs_planner_transfers(vbs_planner_at(p)))
                 continue; /* with weights included only: fault/weights.c */

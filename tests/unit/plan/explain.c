@@ -4,6 +4,7 @@
  * with every planner. Arguments: number of profiles per kind of graph, seed.
  */
 #include "cases/random_profile.h"
+#include "support/planner.h"
 #include "support/tap.h"
 
 #include "vbslab/plan.h"
@@ -320,12 +321,13 @@ static void check_problem(struct subject *subject)
 /* Between nothing and what a plan of some planner takes in unlimited memory. */
 static double choose_latency(gsl_rng *rng, const struct vbs_problem *problem)
 {
+    static const char *const PLANNERS[] = {"fbs", "fbs-best", "greedy-vbs"};
     struct vbs_solver *solver = NULL;
     struct vbs_schedule *schedule = NULL;
     double latency_us = 1;
 
-    if (vbs_solver_new(NULL, vbs_planner_at(random_int(rng, 0, 2)), problem, NULL, &solver) ==
-            VBS_OK &&
+    if (vbs_solver_new(NULL, planner_named(PLANNERS[random_int(rng, 0, 2)]), problem, NULL,
+                       &solver) == VBS_OK &&
         vbs_solver_plan(NULL, solver, INT64_MAX, &schedule) == VBS_OK)
         latency_us = random_int(rng, 1, 1 + (int)schedule->predicted.latency_us);
     vbs_schedule_free(schedule);
@@ -442,7 +444,7 @@ static void test_interrupted(void)
         enum vbs_status status;
 
         problem.latency_us = late;
-        status = vbs_solver_new(NULL, vbs_planner_at(0), &problem, NULL, &solver);
+        status = vbs_solver_new(NULL, planner_named("fbs"), &problem, NULL, &solver);
         if (status == VBS_OK)
             status = vbs_solver_explain(&ctx, solver, &infeasibility);
         ok(status == VBS_INTERRUPTED && infeasibility.least_bytes == -5,
@@ -461,7 +463,7 @@ static void test_details(void)
     struct vbs_schedule *schedule = NULL;
     struct vbs_frontier *frontier = NULL;
     struct vbs_ctx ctx = {0};
-    enum vbs_status status = vbs_solver_new(&ctx, vbs_planner_at(0), &problem, NULL, &solver);
+    enum vbs_status status = vbs_solver_new(&ctx, planner_named("fbs"), &problem, NULL, &solver);
 
     if (status == VBS_OK)
         status = vbs_solver_plan(&ctx, solver, 5, &schedule);
@@ -473,7 +475,7 @@ static void test_details(void)
     vbs_solver_free(solver);
     solver = NULL;
     problem.latency_us = 11;
-    status = vbs_solver_new(&ctx, vbs_planner_at(0), &problem, NULL, &solver);
+    status = vbs_solver_new(&ctx, planner_named("fbs"), &problem, NULL, &solver);
     if (status == VBS_OK)
         status = vbs_solver_frontier(&ctx, solver, &frontier);
     is_int(status, VBS_INFEASIBLE, "a latency that no budget keeps has no frontier");

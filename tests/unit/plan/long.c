@@ -2,6 +2,7 @@
  * come from. */
 #include "plan/dp/dp.h"
 #include "plan/search/search.h"
+#include "support/planner.h"
 #include "support/tap.h"
 #include "vbslab/plan.h"
 
@@ -55,19 +56,10 @@ static struct vbs_solver_options options(int64_t most_bytes, int64_t node_limit,
                                        .seed = seed};
 }
 
-static const struct vbs_planner *planner_of(const char *name)
-{
-    const struct vbs_planner *planner = NULL;
-
-    if (vbs_planner_find(NULL, name, &planner) != VBS_OK)
-        abort();
-    return planner;
-}
-
 /* Small ones, where the least budget is known from a solve. */
 static void brackets(const char *name)
 {
-    const struct vbs_planner *planner = planner_of(name);
+    const struct vbs_planner *planner = planner_named(name);
     struct vbs_solver_options few = options(0, 1, 0); /* the least budget needs no search */
     int good = 0, exact = 0, n = 0;
 
@@ -104,7 +96,7 @@ static void refusals(const char *name, enum graph graph)
     struct vbs_solver *solver = NULL;
     struct vbs_ctx ctx = {0};
 
-    ok(vbs_solver_new(&ctx, planner_of(name), &problem, &most, &solver) == VBS_INFEASIBLE,
+    ok(vbs_solver_new(&ctx, planner_named(name), &problem, &most, &solver) == VBS_INFEASIBLE,
        "%s refuses 1000 layers in 50 bytes", name);
     ok(strstr(vbs_detail(&ctx), "the least budget is ") && strstr(vbs_detail(&ctx), "binds"),
        "and says what it needs: %s", vbs_detail(&ctx));
@@ -120,7 +112,7 @@ static void too_many(void)
     struct vbs_solver *solver = NULL;
     struct vbs_ctx ctx = {0};
 
-    is_int(vbs_solver_new(&ctx, planner_of("dp-vbs"), &problem, NULL, &solver), VBS_NO_MEMORY,
+    is_int(vbs_solver_new(&ctx, planner_named("dp-vbs"), &problem, NULL, &solver), VBS_NO_MEMORY,
            "4000 layers on one input are refused before they are planned");
     ok(strstr(vbs_detail(&ctx), "4000 layers") && strstr(vbs_detail(&ctx), "GiB"), "%s",
        vbs_detail(&ctx));
@@ -138,11 +130,11 @@ static void same_plan(void)
     struct vbs_schedule *a = NULL, *b = NULL;
     int64_t bytes;
 
-    if (vbs_solver_new(NULL, planner_of("dp-vbs"), &problem, NULL, &any) != VBS_OK)
+    if (vbs_solver_new(NULL, planner_named("dp-vbs"), &problem, NULL, &any) != VBS_OK)
         abort();
     bytes = vbs_solver_least_bytes(any) + 20;
     most = options(bytes, 0, 0);
-    ok(vbs_solver_new(NULL, planner_of("dp-vbs"), &problem, &most, &one) == VBS_OK &&
+    ok(vbs_solver_new(NULL, planner_named("dp-vbs"), &problem, &most, &one) == VBS_OK &&
            vbs_solver_plan(NULL, any, bytes, &a) == VBS_OK &&
            vbs_solver_plan(NULL, one, bytes, &b) == VBS_OK,
        "380 layers are planned, for any budget and for one");
@@ -165,7 +157,7 @@ static struct vbs_schedule *plan_nodes(const struct vbs_problem *problem, int64_
     volatile sig_atomic_t flag = 0;
     struct vbs_ctx ctx = {.cancel = &flag};
 
-    if (vbs_solver_new(&ctx, planner_of("optimal"), problem, &how, &solver) == VBS_OK) {
+    if (vbs_solver_new(&ctx, planner_named("optimal"), problem, &how, &solver) == VBS_OK) {
         flag = cancel != NULL;
         if (vbs_solver_plan(&ctx, solver, 900, &schedule) != VBS_OK)
             schedule = NULL;

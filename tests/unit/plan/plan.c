@@ -1,6 +1,7 @@
 /* Planners by worked examples, and schedules as JSON. Properties are in properties.c. */
 #include "plan/problem/problem.h"
 #include "plan/dp/dp.h"
+#include "support/planner.h"
 #include "support/tap.h"
 #include "vbslab/plan.h"
 #include "vbslab/replay.h"
@@ -463,7 +464,7 @@ static void schedules_name_their_profile(void)
 
         vbs_profile_hash(profile, hash);
         options.profile_hash = given ? hash : NULL;
-        if (vbs_solver_new(&ctx, vbs_planner_at(0), &problem, &options, &solver) == VBS_OK) {
+        if (vbs_solver_new(&ctx, planner_named("fbs"), &problem, &options, &solver) == VBS_OK) {
             hash[0] = '\0'; /* the solver has its own copy */
             if (vbs_solver_plan(&ctx, solver, 1000, &schedule) != VBS_OK)
                 schedule = NULL;
@@ -480,8 +481,9 @@ static void schedules_name_their_profile(void)
         vbs_schedule_free(schedule);
     }
     options.profile_hash = "short";
-    is_int(vbs_solver_new(&ctx, vbs_planner_at(0), &problem, &options, &(struct vbs_solver *){0}),
-           VBS_USAGE, "a hash of another length is refused");
+    is_int(
+        vbs_solver_new(&ctx, planner_named("fbs"), &problem, &options, &(struct vbs_solver *){0}),
+        VBS_USAGE, "a hash of another length is refused");
     vbs_profile_free(profile);
 }
 

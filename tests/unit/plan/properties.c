@@ -83,12 +83,6 @@ static void check(struct subject *subject, enum property property, bool holds)
     tally_check(&subject->tally, (int)property, holds);
 }
 
-/* fbs takes the largest batch that fits, as greedy-vbs does for each layer: less may be faster. */
-static bool never_slower(const struct rival *rival)
-{
-    return strcmp(rival->name, "fbs") != 0 && strcmp(rival->name, "greedy-vbs") != 0;
-}
-
 static void check_frontier(struct subject *subject, const struct rival *rival)
 {
     const struct vbs_frontier *frontier = rival->frontier;
@@ -102,7 +96,7 @@ static void check_frontier(struct subject *subject, const struct rival *rival)
     check(subject, FRONTIER_SHAPE,
           rises && frontier->n_points > 0 &&
               frontier->points[0].memory_bytes == rival->least_bytes);
-    if (never_slower(rival))
+    if (!rival->may_slow_down)
         check(subject, FALLING, falls);
 }
 
@@ -209,7 +203,7 @@ static void check_budget(struct subject *subject, double *before_us)
     for (int p = 0; p < rivals->n; p++) {
         plans[p] = rival_plan(rivals, p, subject->budget);
         check_outcome(subject, p, &plans[p]);
-        if (never_slower(&rivals->list[p]))
+        if (!rivals->list[p].may_slow_down)
             check(subject, FALLING, plans[p].time_us <= before_us[p]);
         before_us[p] = plans[p].time_us;
         if (subject->optimum_us < HUGE_VAL)

@@ -73,18 +73,13 @@ static bool at_most(double a, double b)
     return a <= b * (1 + ROUNDING);
 }
 
-static bool never_slower(const struct rival *rival)
-{
-    return strcmp(rival->name, "fbs") != 0 && strcmp(rival->name, "greedy-vbs") != 0;
-}
-
 /* What a planner's least budget says of the plan at this one. */
 static void check_least(struct subject *subject, int planner, bool is_feasible)
 {
     const struct rival *rival = &subject->rivals.list[planner];
     bool is_promised = rival->least_bytes < INT64_MAX && subject->budget >= rival->least_bytes;
 
-    if (subject->rivals.problem.latency_us > 0 && strcmp(rival->name, "greedy-vbs") == 0)
+    if (subject->rivals.problem.latency_us > 0 && rival->may_be_late)
         return; /* larger batches may be too late */
     if (planner == subject->optimal)
         check(subject, LEAST, is_feasible || !is_promised); /* it had no time to look further */
@@ -136,7 +131,7 @@ static void check_budget(struct subject *subject, double *before_us)
     for (int p = 0; p < rivals->n; p++) {
         plans[p] = rival_plan(rivals, p, subject->budget);
         check_outcome(subject, p, &plans[p]);
-        if (never_slower(&rivals->list[p]))
+        if (!rivals->list[p].may_slow_down)
             check(subject, FALLING, at_most(plans[p].time_us, before_us[p]));
         before_us[p] = plans[p].time_us;
         if (plans[p].status == VBS_OK)

@@ -1,6 +1,7 @@
 /* Running a comparison, and the budgets it takes when nobody says which. */
 #include "cases/random_profile.h"
 #include "cases/report_sample.h"
+#include "report/compare/compare.h"
 #include "support/tap.h"
 
 #include "vbslab/replay.h"
@@ -91,6 +92,17 @@ static const struct vbs_compare_row *row_of(const struct vbs_compare *compare, i
             return &compare->rows[b * compare->n_planners + p];
     printf("# no row of %s\n", name);
     exit(1);
+}
+
+static void gains_are_told_over_baselines(void)
+{
+    for (int i = 0; i < VBS_N_BASELINES; i++) {
+        const struct vbs_planner *planner = find(vbs_gains_baseline(i));
+
+        ok(vbs_planner_is_baseline(planner) && vbs_planner_transfers(planner) == (i >= VBS_N_MADE),
+           "%s is a baseline, planned %s", vbs_gains_baseline(i),
+           i < VBS_N_MADE ? "always" : "where it is compared");
+    }
 }
 
 static void example_of_the_paper(void)
@@ -488,6 +500,7 @@ static void range_has_about_25_budgets(void)
 
 int main(void)
 {
+    gains_are_told_over_baselines();
     example_of_the_paper();
     gains_do_not_need_the_baselines_in_the_list();
     judge_decides_the_times();
