@@ -143,6 +143,24 @@ static int advance(const int64_t *values, int n, int at, int64_t limit)
     return at;
 }
 
+/* The first of n descending values, from at on, that is below limit; n: none is. Steps first, then
+ * jumps. */
+static int skip_to_below(const int64_t *values, int n, int at, int64_t limit)
+{
+    int step = 1;
+
+    if (at >= n || values[at] < limit)
+        return at;
+    while (at + step < n && values[at + step] >= limit) {
+        at += step;
+        step *= 2;
+    }
+    for (; step > 0; step /= 2)
+        if (at + step < n && values[at + step] >= limit)
+            at += step;
+    return at + 1;
+}
+
 /* A sum under way: the points that hold at the memory at hand. */
 struct sum {
     struct vbs_moved first, second;
@@ -180,14 +198,17 @@ static void gain_while(struct vbs_envelope *envelope, struct sum *sum, int64_t f
 
     for (;;) {
         int64_t ticks = first_ticks + b->ticks[q];
+        int next = q + 1;
 
         while (e + 1 < best->n && best->bytes[e + 1] <= bytes)
             e++;
         if (e < 0 || ticks < best->ticks[e])
             push(&envelope->gains, bytes, ticks, cut);
-        if (q == last || b->bytes[q + 1] + shift >= end)
+        else
+            next = skip_to_below(b->ticks, b->n, next, best->ticks[e] - first_ticks);
+        if (next > last || b->bytes[next] + shift >= end)
             break;
-        q++;
+        q = next;
         bytes = b->bytes[q] + shift;
     }
     sum->at_second = q;
@@ -213,6 +234,14 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
         put(&envelope->best, sum, bytes);
         if (is_hopeless(&envelope->best, sum))
             return;
+        if (sum->at_best >= 0) {
+            int64_t limit = envelope->best.ticks[sum->at_best] - sum->second.curve->last_ticks;
+
+            if (a->ticks[p] >= limit) { /* nor do the points gain up to one that takes less */
+                p = skip_to_below(a->ticks, to, p + 1, limit) - 1;
+                continue;
+            }
+        }
         gain_while(envelope, sum, a->ticks[p], bytes, end, cut);
     }
 }

@@ -62,9 +62,8 @@
 
 /* The recursion takes time by the square of the request. A request of more samples is planned
  * twice: chunk after chunk of so many samples, and as a whole in so many units of several samples.
- * Under a time limit, few units give the first schedules at once. */
+ */
 #define MAX_CHUNK  64
-#define FEW_UNITS  8
 #define MAX_OFFERS 64 /* of the plans of another planner for a larger request in limited time */
 #define REPORT_S   0.1
 
@@ -74,6 +73,33 @@ static const double SHARES[] = {1, 0.75, 0.5, 0.25};
 
 #define N_PRICES ((int)(sizeof PRICES / sizeof PRICES[0]))
 #define N_SHARES ((int)(sizeof SHARES / sizeof SHARES[0]))
+
+/* One way of planning a large request. */
+struct joint_pass {
+    bool whole;     /* the whole request in units of several samples; else in chunks of samples */
+    int max_units;  /* of the request, or samples of a chunk */
+    int n_prices;   /* the first of PRICES */
+    bool is_coarse; /* only the largest budget that matters is tried, where one is known */
+};
+
+/* Without a limit of time. */
+static const struct joint_pass ALL_PASSES[] = {{true, MAX_CHUNK, N_PRICES, false},
+                                               {false, MAX_CHUNK, N_PRICES, false}};
+/* Under a time limit coarse passes come first: each takes several times as long as the one before,
+ * and leads to better schedules. */
+static const struct joint_pass TIMED_PASSES[] = {
+    {true, 8, 1, true},
+    {false, 8, 1, true},
+    {true, 24, N_PRICES, true},
+    {false, 24, N_PRICES, true},
+    {true, MAX_CHUNK, N_PRICES, true},
+    {false, MAX_CHUNK, N_PRICES, true},
+    {true, MAX_CHUNK, N_PRICES, false},
+    {false, MAX_CHUNK, N_PRICES, false},
+};
+
+#define N_ALL_PASSES   ((int)(sizeof ALL_PASSES / sizeof ALL_PASSES[0]))
+#define N_TIMED_PASSES ((int)(sizeof TIMED_PASSES / sizeof TIMED_PASSES[0]))
 
 /* What an algorithm of the priced profile stands for: one of the task, and how often its slices are
  * halved. */
@@ -101,6 +127,7 @@ struct joint {
     struct row_kind *kinds; /* [algorithm of the priced profile] */
     double from_s, until_s; /* until_s: no further schedules are tried; 0: all are */
     double reported_s;
+    bool is_coarse;       /* the pass at hand tries only the largest budget that matters */
     int n_done, n_solves; /* prices of all passes */
 };
 
@@ -420,12 +447,14 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
         status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
                                   trial->to_bytes, joint->pareto);
     for (int i = 0; status == VBS_OK && i < budgets->n && !is_late(joint); i++) {
-        if (!takes_share(trial, budgets->bytes[i]))
+        int64_t bytes = budgets->bytes[joint->until_s > 0 ? budgets->n - 1 - i : i];
+
+        if (!takes_share(trial, bytes))
             continue;
         for (int reserves = 0; status == VBS_OK && reserves <= 1; reserves++) {
             struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = reserves * largest};
 
-            status = vbs_trial_stream(joint->ctx, stream, &rule, budgets->bytes[i], joint->pareto);
+            status = vbs_trial_stream(joint->ctx, stream, &rule, bytes, joint->pareto);
         }
     }
     return status;
@@ -488,7 +517,9 @@ static enum vbs_status try_cuttings(struct joint *joint)
         to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
         if (joint->until_s > 0 && most_bytes > from_bytes && most_bytes < to_bytes)
             to_bytes = most_bytes; /* larger ones are not asked for */
-        status = vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
+        status = joint->is_coarse && to_bytes == most_bytes
+                     ? vbs_budget_list_add(joint->ctx, &budgets, most_bytes)
+                     : vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
     }
     for (int i = 0; status == VBS_OK && i < cuttings->n && !is_late(joint); i++) {
         int c = joint->until_s > 0 ? cuttings->n - 1 - i : i; /* the fastest first */
@@ -570,22 +601,48 @@ static enum vbs_status try_price(struct joint *joint, double price)
     return status;
 }
 
-/* Tries the prices, for the whole request in units or for chunks of single samples. */
-static enum vbs_status try_prices(struct joint *joint, bool whole, int max_units, int n_prices)
+static enum vbs_status try_pass(struct joint *joint, const struct joint_pass *pass)
 {
     enum vbs_status status = VBS_OK;
 
+    joint->is_coarse = pass->is_coarse;
     if (joint->task->problem.copy.bytes_per_us > 0)
-        status = choose_units(joint, whole, max_units);
-    for (int p = 0; status == VBS_OK && joint->n_batches > 0 && p < n_prices; p++)
+        status = choose_units(joint, pass->whole, pass->max_units);
+    for (int p = 0; status == VBS_OK && joint->n_batches > 0 && p < pass->n_prices; p++)
         if (!is_late(joint))
             status = try_price(joint, PRICES[p]);
     return status;
 }
 
+static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *passes, int n)
+{
+    enum vbs_status status = VBS_OK;
+
+    for (int i = 0; i < n; i++)
+        joint->n_solves += passes[i].n_prices;
+    for (int i = 0; status == VBS_OK && i < n; i++)
+        status = try_pass(joint, &passes[i]);
+    return status;
+}
+
 /* ---- The others' plans ---- */
 
-/* Offers the plan of every budget at which planner's may change. */
+static enum vbs_status offer_plan(struct joint *joint, const struct vbs_planner *planner,
+                                  void *self, int64_t memory_bytes)
+{
+    struct vbs_draft draft = {0};
+    enum vbs_status status = vbs_check_cancel(joint->ctx);
+
+    if (status == VBS_OK)
+        status = planner->plan(joint->ctx, self, memory_bytes, &draft);
+    if (status == VBS_OK)
+        status = vbs_trial_offer(joint->ctx, draft.reserved_bytes, &draft.steps, joint->pareto);
+    vbs_step_list_clear(&draft.steps);
+    return status == VBS_INFEASIBLE ? VBS_OK : status;
+}
+
+/* Offers the plan of every budget at which planner's may change; for a large request in limited
+ * time only that of the largest budget that matters and some others. */
 static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner *planner,
                                    const struct vbs_task *task)
 {
@@ -598,18 +655,10 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
         return status;
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
     stride = task->request > MAX_CHUNK && joint->until_s > 0 ? n / MAX_OFFERS + 1 : 1;
-    for (int i = 0; status == VBS_OK && i < n && !vbs_task_is_late(task); i += stride) {
-        struct vbs_draft draft = {0};
-
-        status = vbs_check_cancel(joint->ctx);
-        if (status == VBS_OK)
-            status = planner->plan(joint->ctx, self, bytes[i], &draft);
-        if (status == VBS_OK)
-            status = vbs_trial_offer(joint->ctx, draft.reserved_bytes, &draft.steps, joint->pareto);
-        else if (status == VBS_INFEASIBLE)
-            status = VBS_OK;
-        vbs_step_list_clear(&draft.steps);
-    }
+    if (status == VBS_OK && stride > 1 && task->options.most_bytes > 0)
+        status = offer_plan(joint, planner, self, task->options.most_bytes);
+    for (int i = 0; status == VBS_OK && i < n && !vbs_task_is_late(task); i += stride)
+        status = offer_plan(joint, planner, self, bytes[i]);
     free(bytes);
     planner->close(self);
     return status;
@@ -653,34 +702,46 @@ static enum vbs_status offer_resident(struct joint *joint, double until_s)
     return offer_plans(joint, &vbs_planner_resident, &beside);
 }
 
-/* Under a time limit a large request begins with coarse passes, which take little time, and
- * ends with dp-vbs+, whose time grows with the square of the request. */
-static enum vbs_status try_all(struct joint *joint)
+/* A request of at most MAX_CHUNK samples, which is one chunk. */
+static enum vbs_status try_small(struct joint *joint)
 {
-    bool is_large = joint->task->request > MAX_CHUNK, is_limited = joint->until_s > 0;
-    enum vbs_status status = VBS_OK;
+    static const struct joint_pass PASS = {false, MAX_CHUNK, N_PRICES, false};
+    double limit_s = joint->until_s - joint->from_s;
+    enum vbs_status status =
+        offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0);
 
-    joint->n_solves = is_large ? 2 * N_PRICES + (is_limited ? 2 : 0) : N_PRICES;
-    if (is_large && is_limited) {
-        status = try_prices(joint, true, FEW_UNITS, 1);
-        if (status == VBS_OK)
-            status = try_prices(joint, false, FEW_UNITS, 1);
-    } else {
-        double share_s = (joint->until_s - joint->from_s) / 6;
-
-        status = offer_resident(joint, is_limited ? joint->from_s + share_s : 0);
-    }
-    if (status == VBS_OK && !(is_large && is_limited))
-        status = offer_transfers(joint, joint->from_s + (joint->until_s - joint->from_s) / 3);
-    if (status == VBS_OK && is_large)
-        status = try_prices(joint, true, MAX_CHUNK, N_PRICES);
     if (status == VBS_OK)
-        status = try_prices(joint, false, MAX_CHUNK, N_PRICES);
-    if (status == VBS_OK && is_large && is_limited && !is_late(joint))
+        status = offer_transfers(joint, joint->from_s + limit_s / 3);
+    return status == VBS_OK ? try_passes(joint, &PASS, 1) : status;
+}
+
+static enum vbs_status try_large(struct joint *joint)
+{
+    enum vbs_status status = offer_resident(joint, 0);
+
+    if (status == VBS_OK)
+        status = offer_transfers(joint, 0);
+    return status == VBS_OK ? try_passes(joint, ALL_PASSES, N_ALL_PASSES) : status;
+}
+
+/* A large request under a time limit: last comes dp-vbs+ beside resident weights, whose time grows
+ * with the square of the request. */
+static enum vbs_status try_large_in_time(struct joint *joint)
+{
+    enum vbs_status status = try_passes(joint, TIMED_PASSES, N_TIMED_PASSES);
+
+    if (status == VBS_OK && !is_late(joint))
         status = offer_transfers(joint, joint->until_s);
-    if (status == VBS_OK && is_large && is_limited && !is_late(joint))
+    if (status == VBS_OK && !is_late(joint))
         status = offer_resident(joint, joint->until_s);
     return status;
+}
+
+static enum vbs_status try_all(struct joint *joint)
+{
+    if (joint->task->request <= MAX_CHUNK)
+        return try_small(joint);
+    return joint->until_s > 0 ? try_large_in_time(joint) : try_large(joint);
 }
 
 static void choose_slice_bytes(struct joint *joint)
