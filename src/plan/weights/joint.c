@@ -517,7 +517,7 @@ static enum vbs_status try_cuttings(struct joint *joint)
         to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
         if (joint->until_s > 0 && most_bytes > from_bytes && most_bytes < to_bytes)
             to_bytes = most_bytes; /* larger ones are not asked for */
-        status = joint->is_coarse && to_bytes == most_bytes
+        status = joint->is_coarse && most_bytes > from_bytes
                      ? vbs_budget_list_add(joint->ctx, &budgets, most_bytes)
                      : vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
     }
