@@ -14,11 +14,17 @@ _vbslab_commands()
     vbslab help 2> /dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
 }
 
-# Ids and names of the complete profiles in the store of this command line.
-_vbslab_profiles()
+# Of the complete profiles in the store of this command line, what $1 names: \1 ids, \2 models, \3 tags.
+_vbslab_stored()
 {
     vbslab --quiet ${db:+--db "$db"} profiles 2> /dev/null |
-        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+        sed -n 's/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete *\(.*\)$/'"$1"'/p' | tr ', ' '\n\n' | sed '/^$/d' |
+        sort -u
+}
+
+_vbslab_profiles()
+{
+    _vbslab_stored '\1\n\2\n\3'
 }
 
 # Puts what begins with $word into COMPREPLY: words, then files whose name ends in one of the
@@ -78,10 +84,13 @@ _vbslab_argument()
 {
     case $command/$part in
     models/) _vbslab_offer "show" ;;
-    profiles/) _vbslab_offer "show export import rm tag" ;;
+    profiles/) _vbslab_offer "show export import rm tag untag" ;;
     profiles/import) _vbslab_offer "" .csv ;;
     profiles/export) if ((n_arguments > 1)); then _vbslab_offer "" any
         else _vbslab_offer "$(_vbslab_profiles)"; fi ;;
+    profiles/rm) _vbslab_offer "$(_vbslab_stored '\1\n\3')" ;;
+    profiles/tag) ((n_arguments > 1)) || _vbslab_offer "$(_vbslab_stored '\1\n\3')" ;;
+    profiles/untag) _vbslab_offer "$(_vbslab_stored '\3')" ;;
     profiles/*) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
     place/*) _vbslab_offer "" .csv ;;
     help/) _vbslab_offer "$(_vbslab_commands)" ;;

@@ -42,8 +42,9 @@ function __vbslab_part_is
     test "$(__vbslab_arguments)[2]" = "$argv[1]"
 end
 
-# Ids and names of the complete profiles in the store of this command line.
-function __vbslab_profiles
+# Of the complete profiles in the store of this command line, what the argument names: \1 ids,
+# \2 models, \3 tags.
+function __vbslab_stored
     set -l words (commandline -opc)
     set -l store
     for i in (seq (count $words))
@@ -54,7 +55,12 @@ function __vbslab_profiles
         end
     end
     vbslab --quiet $store profiles 2>/dev/null |
-        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+        sed -n 's/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete *\(.*\)$/'$argv[1]'/p' | tr ', ' '\n\n' |
+        sed '/^$/d' | sort -u
+end
+
+function __vbslab_profiles
+    __vbslab_stored '\1\n\2\n\3'
 end
 
 function __vbslab_options
@@ -93,10 +99,15 @@ complete -c vbslab -n '__vbslab_command_is run' -k -a '(__vbslab_profiles; __vbs
 complete -c vbslab -n '__vbslab_command_is plan frontier compare' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and __vbslab_part_is ""' -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is replay; and not __vbslab_part_is ""' -k -a '(__fish_complete_suffix .json)'
-complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import rm tag'
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is ""' -a 'show export import rm tag untag'
 complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is import' -k -a '(__fish_complete_suffix .csv)'
-for part in show export rm tag
+for part in show export
     complete -c vbslab -n "__vbslab_command_is profiles; and __vbslab_part_is $part" -a '(__vbslab_profiles)'
 end
+for part in rm tag
+    complete -c vbslab -n "__vbslab_command_is profiles; and __vbslab_part_is $part" \
+        -a '(__vbslab_stored "\\\\1\\\\n\\\\3")'
+end
+complete -c vbslab -n '__vbslab_command_is profiles; and __vbslab_part_is untag' -a '(__vbslab_stored "\\\\3")'
 complete -c vbslab -n '__vbslab_command_is place' -k -a '(__fish_complete_suffix .csv)'
 complete -c vbslab -n '__vbslab_command_is help' -a '(__vbslab_commands)'

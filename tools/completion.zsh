@@ -16,11 +16,17 @@ _vbslab_commands()
     vbslab help 2> /dev/null | sed -n '/^commands:/,/^options:/s/^  \([a-z][a-z]*\)  .*/\1/p'
 }
 
-# Ids and names of the complete profiles in the store of this command line.
-_vbslab_profiles()
+# Of the complete profiles in the store of this command line, what $1 names: \1 ids, \2 models, \3 tags.
+_vbslab_stored()
 {
     vbslab --quiet ${db:+--db} ${db:+"$db"} profiles 2> /dev/null |
-        sed -n '2,$s/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete\( .*\)\{0,1\}$/\1\n\2/p' | sort -u
+        sed -n 's/^ *\([0-9][0-9]*\)  *\([^ ][^ ]*\) .* complete *\(.*\)$/'"$1"'/p' | tr ', ' '\n\n' | sed '/^$/d' |
+        sort -u
+}
+
+_vbslab_profiles()
+{
+    _vbslab_stored '\1\n\2\n\3'
 }
 
 # What option $1 of $command takes; false where it takes nothing from a list.
@@ -48,8 +54,10 @@ _vbslab_argument()
 {
     case $command/$part in
     (models/) candidates=(show) ;;
-    (profiles/) candidates=(show export import rm tag) ;;
+    (profiles/) candidates=(show export import rm tag untag) ;;
     (profiles/import) files='*.csv' ;;
+    (profiles/rm|profiles/tag) candidates=(${(f)"$(_vbslab_stored '\1\n\3')"}) ;;
+    (profiles/untag) candidates=(${(f)"$(_vbslab_stored '\3')"}) ;;
     (profiles/*) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
     (place/*) files='*.csv' ;;
     (help/) candidates=(${(f)"$(_vbslab_commands)"}) ;;

@@ -4,6 +4,7 @@
 #include "cli/common/common.h"
 
 #include <jansson.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -504,8 +505,13 @@ static enum vbs_status import_csv(struct cli *cli, const char *path)
 
 /* ---- profiles rm, profiles tag, profiles untag ---- */
 
-static enum vbs_status parse_id(struct cli *cli, const char *word, int64_t *id)
+/* The profile of an id or a tag. A model's name stands for no profile here, because it may be
+ * another one tomorrow. */
+static enum vbs_status find_id(struct cli *cli, struct vbs_store *store, const char *word,
+                               int64_t *id)
 {
+    if (isalpha((unsigned char)word[0]))
+        return vbs_store_find_tag(&cli->ctx, store, word, id);
     return vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, id);
 }
 
@@ -519,17 +525,17 @@ static enum vbs_status open_to_change(struct cli *cli, struct vbs_store **store)
     return status == VBS_OK ? cli_open_store(cli, true, store) : status;
 }
 
-/* All ids are read before the first profile is deleted. */
+/* All words are understood before the first profile is deleted. */
 static enum vbs_status remove_profiles(struct cli *cli, int n, const char *const *words)
 {
     int64_t *ids = calloc((size_t)n, sizeof *ids);
     struct vbs_store *store = NULL;
     enum vbs_status status = ids ? VBS_OK : vbs_no_memory(&cli->ctx);
 
-    for (int i = 0; i < n && status == VBS_OK; i++)
-        status = parse_id(cli, words[i], &ids[i]);
     if (status == VBS_OK)
         status = open_to_change(cli, &store);
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        status = find_id(cli, store, words[i], &ids[i]);
     for (int i = 0; i < n && status == VBS_OK; i++)
         status = vbs_store_delete(&cli->ctx, store, ids[i]);
     vbs_store_close(store);
@@ -541,10 +547,10 @@ static enum vbs_status tag_profile(struct cli *cli, const char *word, const char
 {
     struct vbs_store *store = NULL;
     int64_t id = 0;
-    enum vbs_status status = parse_id(cli, word, &id);
+    enum vbs_status status = open_to_change(cli, &store);
 
     if (status == VBS_OK)
-        status = open_to_change(cli, &store);
+        status = find_id(cli, store, word, &id);
     if (status == VBS_OK)
         status = vbs_store_tag(&cli->ctx, store, id, tag);
     vbs_store_close(store);
@@ -573,8 +579,8 @@ static const struct {
     {"show", 1, "'show' takes one profile: its id, its tag, a .csv file or a model's name"},
     {"export", 2, "'export' takes a profile and the .csv file to write, '-' for standard output"},
     {"import", 1, "'import' takes one .csv file, '-' for standard input"},
-    {"rm", N_ANY, "'rm' takes the ids of the profiles to delete"},
-    {"tag", 2, "'tag' takes the id of a profile and the tag to give to it"},
+    {"rm", N_ANY, "'rm' takes the ids or tags of the profiles to delete"},
+    {"tag", 2, "'tag' takes the id of a profile, or a tag that it has, and the tag to give to it"},
     {"untag", 1, "'untag' takes the tag to take away"},
 };
 
@@ -670,7 +676,7 @@ const struct cli_command cli_profiles = {
         (const struct cli_argument[]){
             {CLI_ARGUMENT_PROFILE},
             {"FILE.csv", "a profile as a table; - is standard input or output"},
-            {"ID", "the number of a profile in the list"},
+            {"ID", "the number of a profile in the list, or one of its tags"},
             {"TAG", "a name for one profile: letters, digits and . _ + -, a letter first"},
             {0}},
     .example = "vbslab profiles export 3 googlenet.csv",

@@ -14,7 +14,9 @@ cd completion || exit 1
 PATH=$(dirname "$VBSLAB"):$PATH
 VBSLAB_DB=store.sqlite
 export PATH VBSLAB_DB
-"$VBSLAB" --quiet measure --backend analytic --batches 1 alexnet >/dev/null
+"$VBSLAB" --quiet measure --backend analytic --batches 1 alexnet vgg-s >/dev/null
+"$VBSLAB" profiles tag 2 slow
+"$VBSLAB" profiles tag 2 odd
 
 # wants NAME WANTED-WORDS...: what the last shell printed, in any order.
 wants()
@@ -41,7 +43,11 @@ if command -v zsh >/dev/null; then
     in_zsh vbslab compare 1 --planners fbs,opt
     wants "zsh: planners after a comma" optimal
     in_zsh vbslab plan ''
-    wants "zsh: what is measured, where a profile is expected" 1 alexnet '*.csv'
+    wants "zsh: what is measured and tags, where a profile is expected" 1 2 alexnet odd slow vgg-s '*.csv'
+    in_zsh vbslab profiles rm ''
+    wants "zsh: ids and tags, where no name will do" 1 2 odd slow
+    in_zsh vbslab profiles untag ''
+    wants "zsh: tags to take away" odd slow
     in_zsh vbslab --db=none.sqlite plan ''
     wants "zsh: none of a store that is not there" '*.csv'
     in_zsh vbslab replay 1 ''
@@ -70,6 +76,12 @@ if command -v fish >/dev/null; then
     wants "fish: planners after a comma" fbs,optimal
     in_fish 'vbslab plan a'
     wants "fish: what is measured, where a profile is expected" alexnet
+    in_fish 'vbslab plan s'
+    wants "fish: a tag is a profile" slow
+    in_fish 'vbslab profiles rm '
+    wants "fish: ids and tags, where no name will do" 1 2 odd slow
+    in_fish 'vbslab profiles untag '
+    wants "fish: tags to take away" odd slow
     in_fish 'vbslab --db none.sqlite plan a'
     [ ! -s out ]
     report $? "fish: none of a store that is not there"

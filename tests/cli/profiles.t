@@ -124,11 +124,17 @@ grep -A3 '"hash": "[0-9a-f]\{32\}"' out | tr -d ' \n' | grep -q '"tags":\["good"
 report $? "hash and tags are in JSON"
 refuses "a tag that is a model" 2 "tag 'm' is the name of a model" tag 3 m
 refuses "a tag that is an id" 2 "a tag has at most 63 letters" tag 3 7
+does "a tag is given to the profile of another tag" '' tag good better
 does "a tag is taken away" '' untag good
 refuses "twice" 2 "no profile of store 'db/vbslab.sqlite' has the tag 'good'" untag good
 refuses "rm of what is not there" 2 "has no profile 9" rm 9
-refuses "rm of a name" 2 "'m'" rm 3 m
+refuses "rm of a name" 2 "has the tag 'm'" rm 3 m
+refuses "rm of a half" 2 "'1.5' is not a whole number" rm 1.5
 prints "deletes nothing" ' 3  m'
+does "rm of a tag" '' rm better
+prints "deletes its profile" 'id  model' --device elsewhere
+[ "$(wc -l <out)" -eq 1 ]
+report $? "which is no longer listed"
 refuses "filters of one profile" 2 "go with the list" show 3 --model m
 cd ..
 
