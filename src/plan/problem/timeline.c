@@ -4,40 +4,83 @@
 #include "plan/problem/slices.h"
 
 #include "base/fail.h"
+#include "base/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Packed weights of a layer that are there. */
+/* Packed weights of a layer that are in memory. */
 struct loaded_block {
-    struct loaded_block *next;
     int format;
     int64_t first, end;
     double ready_us;
+};
+
+/* The blocks of one layer, by format and then by their first byte. A layer may be loaded in
+ * thousands of slices. */
+struct loaded_layer {
+    int n;
+    int64_t capacity;
+    struct loaded_block *blocks;
+    int64_t longest; /* of all blocks so far */
 };
 
 struct clocks_walk {
     const struct vbs_task *task;
     struct vbs_walk walk;
     struct vbs_arena arena;
-    struct loaded_block **loaded; /* [0..n] of each layer */
-    int64_t weight_bytes;         /* of all that is there */
-    double compute_us, copy_us;   /* the clocks */
-    int64_t chunk_ticks;          /* since the chunk began */
-    double chunk_us;              /* likewise */
+    struct loaded_layer *loaded; /* [0..n] */
+    int64_t weight_bytes;        /* of all blocks in memory */
+    double compute_us, copy_us;  /* the clocks */
+    int64_t chunk_ticks;         /* since the chunk began */
+    double chunk_us;             /* likewise */
 };
+
+/* Index of the first block of the format that begins at byte first or behind it, or of the next
+ * format. */
+static int find_block(const struct loaded_layer *loaded, int format, int64_t first)
+{
+    int low = 0, high = loaded->n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const struct loaded_block *at = &loaded->blocks[middle];
+
+        if (at->format < format || (at->format == format && at->first < first))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum vbs_status insert_block(struct vbs_ctx *ctx, struct loaded_layer *loaded,
+                                    const struct loaded_block *block)
+{
+    int at = find_block(loaded, block->format, block->first);
+    enum vbs_status status = vbs_grow(ctx, &loaded->blocks, &loaded->capacity,
+                                      (int64_t)loaded->n + 1, sizeof *loaded->blocks);
+
+    if (status != VBS_OK)
+        return status;
+    memmove(&loaded->blocks[at + 1], &loaded->blocks[at],
+            (size_t)(loaded->n - at) * sizeof *loaded->blocks);
+    loaded->blocks[at] = *block;
+    loaded->n++;
+    if (block->end - block->first > loaded->longest)
+        loaded->longest = block->end - block->first;
+    return VBS_OK;
+}
 
 static enum vbs_status load(struct vbs_ctx *ctx, struct clocks_walk *line,
                             const struct vbs_step *step, struct vbs_timeline *timeline)
 {
-    struct loaded_block *block = vbs_arena_alloc(&line->arena, 1, sizeof *block);
+    struct loaded_block block = {.format = step->format};
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
     int64_t weight_bytes = vbs_profile_format_bytes(line->task->profile, step->layer, step->format);
 
-    if (!block)
-        return vbs_no_memory(ctx);
-    block->format = step->format;
-    vbs_slice_bytes(layer, weight_bytes, step->slice, step->n_slices, &block->first, &block->end);
+    vbs_slice_bytes(layer, weight_bytes, step->slice, step->n_slices, &block.first, &block.end);
     line->weight_bytes += step->bytes;
     if (step->resident) {
         timeline->resident_bytes += step->bytes;
@@ -45,44 +88,52 @@ static enum vbs_status load(struct vbs_ctx *ctx, struct clocks_walk *line,
         double time_us = vbs_task_copy_us(line->task, step->bytes);
 
         line->copy_us = fmax(line->copy_us, line->compute_us) + time_us;
-        block->ready_us = line->copy_us;
+        block.ready_us = line->copy_us;
         timeline->copy_us += time_us;
         timeline->copied_bytes += step->bytes;
     }
-    block->next = line->loaded[step->layer];
-    line->loaded[step->layer] = block;
-    return VBS_OK;
+    return insert_block(ctx, &line->loaded[step->layer], &block);
 }
 
-static void drop(struct clocks_walk *line, const struct vbs_step *step)
+static void evict(struct clocks_walk *line, const struct vbs_step *step)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
     int64_t weight_bytes = vbs_profile_format_bytes(line->task->profile, step->layer, step->format);
+    struct loaded_layer *loaded = &line->loaded[step->layer];
     int64_t first, end;
+    int at;
 
     vbs_slice_bytes(layer, weight_bytes, step->slice, step->n_slices, &first, &end);
-    for (struct loaded_block **at = &line->loaded[step->layer]; *at; at = &(*at)->next)
-        if ((*at)->format == step->format && (*at)->first == first) {
-            *at = (*at)->next;
-            line->weight_bytes -= step->bytes;
-            return;
-        }
+    at = find_block(loaded, step->format, first);
+    if (at == loaded->n || loaded->blocks[at].format != step->format ||
+        loaded->blocks[at].first != first)
+        return;
+    loaded->n--;
+    memmove(&loaded->blocks[at], &loaded->blocks[at + 1],
+            (size_t)(loaded->n - at) * sizeof *loaded->blocks);
+    line->weight_bytes -= step->bytes;
 }
 
-/* When the weights that a step reads are there. */
+/* When the weights that a step reads are loaded. */
 static double ready_us(const struct clocks_walk *line, const struct vbs_step *step,
                        const struct vbs_profile_row *row)
 {
     const struct vbs_profile_layer *layer = &line->task->profile->layers[step->layer];
+    const struct loaded_layer *loaded = &line->loaded[step->layer];
     int64_t first, end;
     double ready = 0;
 
     if (row->weight_bytes == 0)
         return 0;
     vbs_slice_bytes(layer, row->weight_bytes, step->slice, step->n_slices, &first, &end);
-    for (const struct loaded_block *at = line->loaded[step->layer]; at; at = at->next)
-        if (at->format == row->format && at->first < end && at->end > first && at->ready_us > ready)
+    for (int i = find_block(loaded, row->format, first - loaded->longest); i < loaded->n; i++) {
+        const struct loaded_block *at = &loaded->blocks[i];
+
+        if (at->format != row->format || at->first >= end)
+            break;
+        if (at->end > first && at->ready_us > ready)
             ready = at->ready_us;
+    }
     return ready;
 }
 
@@ -136,7 +187,7 @@ static enum vbs_status transfer(struct vbs_ctx *ctx, struct clocks_walk *line,
     if (step->op == VBS_STEP_LOAD)
         status = load(ctx, line, step, timeline);
     else
-        drop(line, step);
+        evict(line, step);
     if (line->walk.live_bytes + line->weight_bytes > timeline->peak_bytes) {
         timeline->peak_bytes = line->walk.live_bytes + line->weight_bytes;
         timeline->peak_step = *step;
@@ -160,6 +211,8 @@ enum vbs_status vbs_timeline_find(struct vbs_ctx *ctx, const struct vbs_task *ta
                      ? compute(ctx, &line, &steps->steps[s], timeline)
                      : transfer(ctx, &line, &steps->steps[s], timeline);
     timeline->time_us = fmax(line.compute_us, line.copy_us);
+    for (int k = 1; line.loaded && k <= task->n_layers; k++)
+        free(line.loaded[k].blocks);
     vbs_arena_clear(&line.arena);
     vbs_walk_clear(&line.walk);
     return status;
