@@ -1,3 +1,4 @@
+#include "support/bail_out.h"
 #include "cases/noisy_profile.h"
 
 #include "base/ctx.h"
@@ -20,8 +21,7 @@ static void require(bool good, const char *what)
 {
     if (good)
         return;
-    printf("Bail out! no noisy profile: %s\n", what);
-    exit(1);
+    bail_out("no noisy profile: %s", what);
 }
 
 /* Row i of the chain, which has one algorithm, is layer 1 + i / NOISY_BATCHES. */

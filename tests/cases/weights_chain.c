@@ -1,3 +1,4 @@
+#include "support/bail_out.h"
 #include "cases/weights_chain.h"
 
 #include "base/ctx.h"
@@ -57,10 +58,8 @@ struct vbs_profile *weights_chain(int n_algorithms, bool in_place)
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&ctx, builder, &profile);
     vbs_profile_builder_free(builder);
-    if (status != VBS_OK) {
-        printf("Bail out! no profile: %s\n", vbs_detail(&ctx));
-        exit(1);
-    }
+    if (status != VBS_OK)
+        bail_out("no profile: %s", vbs_detail(&ctx));
     return profile;
 }
 

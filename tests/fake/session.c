@@ -1,3 +1,4 @@
+#include "support/bail_out.h"
 #include "fake/session.h"
 
 #include "base/ctx.h"
@@ -202,10 +203,8 @@ struct fake *fake_new(int n_layers, int n_batches, int n_algorithms)
 {
     struct fake *fake = calloc(1, sizeof *fake);
 
-    if (!fake) {
-        printf("Bail out! out of memory\n");
-        exit(1);
-    }
+    if (!fake)
+        bail_out("out of memory");
     fake->n_batches = n_batches;
     fake->n_algorithms = n_algorithms;
     make_layers(fake, n_layers);

@@ -1,4 +1,5 @@
 /* Live bytes and latency as docs/accounting.md defines them, sample by sample. */
+#include "support/bail_out.h"
 #include "reference/brute_common.h"
 
 #include <math.h>
@@ -9,10 +10,8 @@ void *brute_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
 
-    if (!memory) {
-        printf("Bail out! out of memory\n");
-        exit(1);
-    }
+    if (!memory)
+        bail_out("out of memory");
     return memory;
 }
 
@@ -20,10 +19,8 @@ void *brute_grow(void *memory, size_t count, size_t size)
 {
     void *grown = realloc(memory, count * size);
 
-    if (!grown) {
-        printf("Bail out! out of memory\n");
-        exit(1);
-    }
+    if (!grown)
+        bail_out("out of memory");
     return grown;
 }
 

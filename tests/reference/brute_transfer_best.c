@@ -8,6 +8,7 @@
  * something is evicted that nobody read (a load less, or a resident less, does as well; with slices
  * of 3 that is said of residents only).
  */
+#include "support/bail_out.h"
 #include "reference/brute_transfer.h"
 
 #include "reference/brute_common.h"
@@ -392,10 +393,8 @@ static void copy_steps(const struct search *search, int list, struct vbs_step *s
 
     for (int i = list; search->lists[i].before >= 0; i = search->lists[i].before)
         n++;
-    if (n > BRUTE_STEPS) {
-        printf("Bail out! a schedule of %d steps\n", n);
-        exit(1);
-    }
+    if (n > BRUTE_STEPS)
+        bail_out("a schedule of %d steps", n);
     *n_steps = n;
     for (int i = list; search->lists[i].before >= 0; i = search->lists[i].before)
         steps[--n] = search->lists[i].step;

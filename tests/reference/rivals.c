@@ -1,3 +1,4 @@
+#include "support/bail_out.h"
 #include "reference/rivals.h"
 
 #include "base/ctx.h"
@@ -63,8 +64,7 @@ int rivals_find(const struct rivals *rivals, const char *name)
     for (int p = 0; p < rivals->n; p++)
         if (strcmp(rivals->list[p].name, name) == 0)
             return p;
-    printf("Bail out! no planner '%s'\n", name);
-    exit(1);
+    bail_out("no planner '%s'", name);
 }
 
 void rivals_add_budget(struct rivals *rivals, int64_t budget)

@@ -5,6 +5,8 @@
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
 
+#include "vbslab/status.h"
+
 #include <signal.h>
 #include <stdbool.h>
 
@@ -25,5 +27,10 @@ extern struct faults allocation_faults;
 /* Whether jansson's allocations are among them: it is a library of its own, out of the linker's
  * reach. */
 void fault_jansson(bool among);
+
+/* Outputs point to fault_untouched before a call. What a call that failed comes to: its status, or
+ * VBS_N_STATUS, which no task may end with, where it has changed its output. */
+extern char fault_untouched;
+enum vbs_status fault_status(enum vbs_status status, const void *output);
 
 #endif

@@ -6,6 +6,8 @@
 #define TESTS_TAP_H
 
 #include "base/ctx.h"
+#include "support/bail_out.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -191,10 +191,8 @@ int main(void)
 {
     struct scene scene = {0};
 
-    if (!begin(&scene)) {
-        printf("Bail out! no copy thread: %s\n", vbs_detail(&scene.ctx));
-        return 1;
-    }
+    if (!begin(&scene))
+        bail_out("no copy thread: %s", vbs_detail(&scene.ctx));
     test_runs(&scene);
     test_stops(&scene);
     test_interrupted(&scene);

@@ -216,10 +216,8 @@ int main(void)
     struct vbs_profile *profile = exec_fake_profile(draft, SCALE);
     struct trial trial = {.profile = profile};
 
-    if (!profile || !mkdtemp(base) || chdir(base) != 0) {
-        printf("Bail out! no folder\n");
-        return 1;
-    }
+    if (!profile || !mkdtemp(base) || chdir(base) != 0)
+        bail_out("no folder");
     alarm(ALARM_S);
     test_nameless(&trial);
     test_named(&trial);

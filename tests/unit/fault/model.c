@@ -40,20 +40,13 @@ struct task {
     enum vbs_status expected; /* when nothing fails */
 };
 
-static char untouched; /* where outputs point before a call */
-
-static enum vbs_status failed(enum vbs_status status, const void *output)
-{
-    return output == &untouched ? status : VBS_N_STATUS;
-}
-
 static enum vbs_status load(struct vbs_ctx *ctx, const char *model, const struct vbs_shape *input)
 {
-    struct vbs_network *network = (void *)&untouched;
+    struct vbs_network *network = (void *)&fault_untouched;
     enum vbs_status status = vbs_network_load(ctx, model, input, &network);
 
     if (status != VBS_OK)
-        return failed(status, network);
+        return fault_status(status, network);
     vbs_network_free(network);
     return VBS_OK;
 }
@@ -70,11 +63,11 @@ static enum vbs_status load_reshaped(struct vbs_ctx *ctx)
 
 static enum vbs_status parse(struct vbs_ctx *ctx)
 {
-    struct vbs_network *network = (void *)&untouched;
+    struct vbs_network *network = (void *)&fault_untouched;
     enum vbs_status status = vbs_network_parse(ctx, "tiny.net", TEXT, strlen(TEXT), NULL, &network);
 
     if (status != VBS_OK)
-        return failed(status, network);
+        return fault_status(status, network);
     vbs_network_free(network);
     return VBS_OK;
 }
@@ -82,10 +75,10 @@ static enum vbs_status parse(struct vbs_ctx *ctx)
 static enum vbs_status parse_wrong(struct vbs_ctx *ctx)
 {
     static const char WRONG[] = "model x\ninput 1x2x2\nconv c out=1 kernel=1\nadd a from=c,d\n";
-    struct vbs_network *network = (void *)&untouched;
+    struct vbs_network *network = (void *)&fault_untouched;
 
-    return failed(vbs_network_parse(ctx, "wrong.net", WRONG, strlen(WRONG), NULL, &network),
-                  network);
+    return fault_status(vbs_network_parse(ctx, "wrong.net", WRONG, strlen(WRONG), NULL, &network),
+                        network);
 }
 
 /* ---- ONNX files ---- */
@@ -111,12 +104,12 @@ static enum vbs_status load_onnx_reshaped(struct vbs_ctx *ctx)
 /* All weights of a network whose matrices are stored transposed, in a file of their own. */
 static enum vbs_status read_external(struct vbs_ctx *ctx)
 {
-    struct vbs_network *network = (void *)&untouched;
+    struct vbs_network *network = (void *)&fault_untouched;
     enum vbs_status status = vbs_network_load(ctx, "tests/data/onnx/external.onnx", NULL, &network);
     float values[16 * 256];
 
     if (status != VBS_OK)
-        return failed(status, network);
+        return fault_status(status, network);
     for (int k = 1; k <= network->n_layers && status == VBS_OK; k++)
         status = vbs_parameter_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS, 0,
                                       vbs_weight_count(network, k), values);
@@ -126,22 +119,22 @@ static enum vbs_status read_external(struct vbs_ctx *ctx)
 
 static enum vbs_status read_tensor(struct vbs_ctx *ctx)
 {
-    struct vbs_onnx_tensor_file tensor = {.values = (void *)&untouched};
+    struct vbs_onnx_tensor_file tensor = {.values = (void *)&fault_untouched};
     enum vbs_status status = vbs_onnx_read_tensor(ctx, "tests/data/onnx/segment_in.pb", &tensor);
 
     if (status != VBS_OK)
-        return failed(status, tensor.values);
+        return fault_status(status, tensor.values);
     free(tensor.values);
     return VBS_OK;
 }
 
 static enum vbs_status parse_batches(struct vbs_ctx *ctx)
 {
-    int *batches = (void *)&untouched, n;
+    int *batches = (void *)&fault_untouched, n;
     enum vbs_status status = vbs_parse_batches(ctx, "1-4,8", &batches, &n);
 
     if (status != VBS_OK)
-        return failed(status, batches);
+        return fault_status(status, batches);
     free(batches);
     return n == 5 ? VBS_OK : VBS_N_STATUS;
 }
@@ -172,7 +165,7 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const char *name)
     const struct vbs_measure_options options = {
         .struct_size = sizeof(struct vbs_measure_options), .time_limit_s = 1e-3, .min_runs = 2};
     const struct vbs_sample_sink sink = {.stored = nothing_stored, .add = drop};
-    struct vbs_session *session = (void *)&untouched;
+    struct vbs_session *session = (void *)&fault_untouched;
     struct vbs_network *network = NULL;
     struct vbs_measure_report report;
     const struct vbs_backend *backend;
@@ -186,7 +179,7 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const char *name)
         status = vbs_measure(ctx, session, &options, &sink, &report);
         session->ops->close(session);
     } else {
-        status = failed(status, session);
+        status = fault_status(status, session);
     }
     vbs_network_free(network);
     return status;

@@ -36,8 +36,6 @@ enum way { ONCE, FROM_THEN_ON, STOP, N_WAYS };
 static const char *const WAY_TEXTS[] = {"each fails once", "all from one on fail",
                                         "stopped at each"};
 
-static char untouched; /* where outputs point before a call */
-
 /* The replay accepts the plan. */
 static bool is_sound(const struct subject *subject, const struct vbs_schedule *schedule)
 {
@@ -55,17 +53,17 @@ static bool is_sound(const struct subject *subject, const struct vbs_schedule *s
 static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *subject,
                            struct vbs_solver *solver)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
-    struct vbs_frontier *frontier = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
+    struct vbs_frontier *frontier = (void *)&fault_untouched;
     enum vbs_status status = vbs_solver_plan(ctx, solver, subject->budget, &schedule);
 
     if (status != VBS_OK)
-        return schedule == (void *)&untouched ? status : VBS_N_STATUS;
+        return fault_status(status, schedule);
     if (subject->time_us >= 0) {
         status = vbs_solver_frontier(ctx, solver, &frontier);
         if (status == VBS_OK)
             vbs_frontier_free(frontier);
-        else if (frontier != (void *)&untouched)
+        else if (frontier != (void *)&fault_untouched)
             status = VBS_N_STATUS;
     }
     allocation_faults.countdown = 0; /* what follows is the test's own */
@@ -78,12 +76,12 @@ static enum vbs_status use(struct vbs_ctx *ctx, const struct subject *subject,
 /* A solver, used; after a failure it is used again, now that nothing fails. */
 static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_solver *solver = (void *)&untouched;
+    struct vbs_solver *solver = (void *)&fault_untouched;
     enum vbs_status status =
         vbs_solver_new(ctx, subject->planner, &subject->problem, &subject->options, &solver);
 
     if (status != VBS_OK)
-        return solver == (void *)&untouched ? status : VBS_N_STATUS;
+        return fault_status(status, solver);
     status = use(ctx, subject, solver);
     allocation_faults.countdown = 0;
     if (status != VBS_OK && status != VBS_N_STATUS && use(NULL, subject, solver) != VBS_OK)
@@ -159,12 +157,6 @@ static void fail_at_some(gsl_rng *rng, const struct subject *subject, const char
 }
 
 /* ---- The subjects ---- */
-
-static void bail_out(const char *why)
-{
-    printf("Bail out! %s\n", why);
-    exit(1);
-}
 
 /* A budget half-way between the least and what the fastest plan needs. */
 static void choose_budget(struct subject *subject)

@@ -50,14 +50,6 @@ struct task {
     bool by_lexer;
 };
 
-static char untouched; /* where outputs point before a call */
-
-/* The status of a failed call, or VBS_N_STATUS when it wrote to its output. */
-static enum vbs_status failed(enum vbs_status status, const void *output)
-{
-    return output == &untouched ? status : VBS_N_STATUS;
-}
-
 static bool same_file(const char *path, const char *text, size_t length)
 {
     size_t n = 0;
@@ -101,13 +93,13 @@ static bool same_steps(const struct vbs_schedule *a, const struct vbs_schedule *
 
 static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_solver *solver = (void *)&untouched;
+    struct vbs_solver *solver = (void *)&fault_untouched;
     enum vbs_status status =
         vbs_solver_new(ctx, subject->planner, &subject->problem, NULL, &solver);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, solver);
+        return fault_status(status, solver);
     same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver);
     vbs_solver_free(solver);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -115,13 +107,13 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *su
 
 static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
     enum vbs_status status =
         vbs_solver_plan(ctx, subject->solver, subject->schedule->memory_bytes, &schedule);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, schedule);
+        return fault_status(status, schedule);
     same = same_steps(schedule, subject->schedule);
     vbs_schedule_free(schedule);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -129,11 +121,11 @@ static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
 
 static enum vbs_status plan_too_little(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
 
-    return failed(vbs_solver_plan(ctx, subject->solver, vbs_solver_least_bytes(subject->solver) - 1,
-                                  &schedule),
-                  schedule);
+    return fault_status(vbs_solver_plan(ctx, subject->solver,
+                                        vbs_solver_least_bytes(subject->solver) - 1, &schedule),
+                        schedule);
 }
 
 static enum vbs_status explain_solver(struct vbs_ctx *ctx, struct vbs_solver *solver)
@@ -158,13 +150,13 @@ static enum vbs_status explain_late(struct vbs_ctx *ctx, const struct subject *s
 
 static enum vbs_status frontier(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_frontier *found = (void *)&untouched;
+    struct vbs_frontier *found = (void *)&fault_untouched;
     const struct vbs_frontier *want = subject->frontier;
     enum vbs_status status = vbs_solver_frontier(ctx, subject->solver, &found);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, found);
+        return fault_status(status, found);
     same = found->n_points == want->n_points;
     for (int i = 0; same && i < want->n_points; i++)
         same = found->points[i].memory_bytes == want->points[i].memory_bytes &&
@@ -188,12 +180,12 @@ static enum vbs_status bound(struct vbs_ctx *ctx, const struct subject *subject)
 
 static enum vbs_status copy_schedule(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *copy = (void *)&untouched;
+    struct vbs_schedule *copy = (void *)&fault_untouched;
     enum vbs_status status = vbs_schedule_copy(ctx, subject->schedule, &copy);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, copy);
+        return fault_status(status, copy);
     same = same_steps(copy, subject->schedule);
     vbs_schedule_free(copy);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -209,12 +201,12 @@ static enum vbs_status write_schedule(struct vbs_ctx *ctx, const struct subject 
 
 static enum vbs_status read_schedule(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
     enum vbs_status status = vbs_schedule_read_json(ctx, subject->json, &schedule);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, schedule);
+        return fault_status(status, schedule);
     same = same_steps(schedule, subject->schedule);
     vbs_schedule_free(schedule);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -224,13 +216,13 @@ static enum vbs_status read_schedule(struct vbs_ctx *ctx, const struct subject *
 
 static enum vbs_status replay(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_replay *found = (void *)&untouched;
+    struct vbs_replay *found = (void *)&fault_untouched;
     enum vbs_status status =
         vbs_replay_run(ctx, subject->profile, subject->schedule, -1, true, &found);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, found);
+        return fault_status(status, found);
     same = found->time_us == subject->replay->time_us &&
            found->peak_bytes == subject->replay->peak_bytes && found->steps;
     vbs_replay_free(found);
@@ -267,12 +259,12 @@ static enum vbs_status compare(struct vbs_ctx *ctx, const struct subject *subjec
                                           .budgets = &subject->few,
                                           .planners = planners,
                                           .n_planners = 3};
-    struct vbs_compare *found = (void *)&untouched;
+    struct vbs_compare *found = (void *)&fault_untouched;
     enum vbs_status status = vbs_compare_run(ctx, &subject->problem, &options, &found);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, found);
+        return fault_status(status, found);
     same = found->n_budgets == subject->compare->n_budgets &&
            found->rows[0].per_sample_us == subject->compare->rows[0].per_sample_us;
     vbs_compare_free(found);
@@ -294,12 +286,12 @@ static enum vbs_status print_form(struct vbs_ctx *ctx, const struct subject *sub
 
 static enum vbs_status try_form(struct vbs_ctx *ctx, const struct subject *subject, int form)
 {
-    char *text = &untouched;
+    char *text = &fault_untouched;
     enum vbs_status status = print_form(ctx, subject, form, &text);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, text);
+        return fault_status(status, text);
     same = strcmp(text, subject->texts[form]) == 0;
     free(text);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -388,12 +380,6 @@ static void try_task(const struct task *task, const struct subject *subject, boo
 }
 
 /* ---- The subject ---- */
-
-static void bail_out(const char *why)
-{
-    printf("Bail out! %s\n", why);
-    exit(1);
-}
 
 static bool has_branches(const struct vbs_profile *profile)
 {

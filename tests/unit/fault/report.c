@@ -82,8 +82,7 @@ static struct vbs_profile *included_init(struct subject *subject)
     if (vbs_compare_run(&ctx, &subject->problem, &subject->options, &subject->compare) == VBS_OK)
         return profile;
 fail:
-    printf("Bail out! %s\n", ctx.detail);
-    exit(1);
+    bail_out("%s", ctx.detail);
 }
 
 /* Two gains that are not known are the same too. */

@@ -30,22 +30,15 @@ struct subject {
     int n_points;
 };
 
-static char untouched; /* where outputs point before a call */
-
-static enum vbs_status failed(enum vbs_status status, const void *output)
-{
-    return output == &untouched ? status : VBS_N_STATUS;
-}
-
 static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_solver *solver = (void *)&untouched;
+    struct vbs_solver *solver = (void *)&fault_untouched;
     enum vbs_status status =
         vbs_solver_new(ctx, subject->planner, &subject->problem, NULL, &solver);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, solver);
+        return fault_status(status, solver);
     same = vbs_solver_least_bytes(solver) == vbs_solver_least_bytes(subject->solver) ||
            (vbs_cancelled(ctx) && /* joint then has the best of the schedules that it tried */
             vbs_solver_least_bytes(solver) > vbs_solver_least_bytes(subject->solver));
@@ -55,12 +48,12 @@ static enum vbs_status make_solver(struct vbs_ctx *ctx, const struct subject *su
 
 static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
     enum vbs_status status = vbs_solver_plan(ctx, subject->solver, subject->budget, &schedule);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, schedule);
+        return fault_status(status, schedule);
     same = schedule->predicted.time_us == subject->time_us;
     vbs_schedule_free(schedule);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -68,21 +61,21 @@ static enum vbs_status plan(struct vbs_ctx *ctx, const struct subject *subject)
 
 static enum vbs_status plan_too_little(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_schedule *schedule = (void *)&untouched;
+    struct vbs_schedule *schedule = (void *)&fault_untouched;
     enum vbs_status status = vbs_solver_plan(
         ctx, subject->solver, vbs_solver_least_bytes(subject->solver) - 1, &schedule);
 
-    return failed(status, schedule);
+    return fault_status(status, schedule);
 }
 
 static enum vbs_status frontier(struct vbs_ctx *ctx, const struct subject *subject)
 {
-    struct vbs_frontier *found = (void *)&untouched;
+    struct vbs_frontier *found = (void *)&fault_untouched;
     enum vbs_status status = vbs_solver_frontier(ctx, subject->solver, &found);
     bool same;
 
     if (status != VBS_OK)
-        return failed(status, found);
+        return fault_status(status, found);
     same = found->n_points == subject->n_points;
     vbs_frontier_free(found);
     return same ? VBS_OK : VBS_N_STATUS;
@@ -162,12 +155,6 @@ static void try_task(const struct task *task, const struct subject *subject, enu
     ok((n > 0 || !task->allocates) && n_wrong == 0 && task->run(&ctx, subject) == task->expected,
        "%s of %s: %ld allocations, %s", task->name, vbs_planner_name(subject->planner), n,
        WAYS[way]);
-}
-
-static void bail_out(const char *why)
-{
-    printf("Bail out! %s\n", why);
-    exit(1);
 }
 
 /* A layer with channels, one with two formats, one without weights. */

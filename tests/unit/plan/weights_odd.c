@@ -50,10 +50,8 @@ static struct vbs_profile *chain(const struct link *links, int n)
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(NULL, builder, &profile);
     vbs_profile_builder_free(builder);
-    if (status != VBS_OK) {
-        printf("Bail out! no chain\n");
-        exit(1);
-    }
+    if (status != VBS_OK)
+        bail_out("no chain");
     return profile;
 }
 
@@ -277,10 +275,8 @@ static struct vbs_profile *two_formats(void)
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(NULL, builder, &profile);
     vbs_profile_builder_free(builder);
-    if (status != VBS_OK) {
-        printf("Bail out! no profile of two formats\n");
-        exit(1);
-    }
+    if (status != VBS_OK)
+        bail_out("no profile of two formats");
     return profile;
 }
 

@@ -48,11 +48,9 @@ static struct vbs_profile *make_profile(int64_t input_bytes, const struct hand_l
     }
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&ctx, builder, &profile);
-    if (status != VBS_OK)
-        printf("Bail out! no profile: %s\n", vbs_detail(&ctx));
     vbs_profile_builder_free(builder);
     if (status != VBS_OK)
-        exit(1);
+        bail_out("no profile: %s", vbs_detail(&ctx));
     return profile;
 }
 

@@ -79,10 +79,8 @@ static struct vbs_profile *changed(const struct changes *changes, int draw)
     if (status == VBS_OK)
         status = vbs_profile_builder_finish(&ctx, builder, &made);
     vbs_profile_builder_free(builder);
-    if (status != VBS_OK) {
-        printf("Bail out! %s\n", ctx.detail);
-        exit(1);
-    }
+    if (status != VBS_OK)
+        bail_out("%s", ctx.detail);
     return made;
 }
 

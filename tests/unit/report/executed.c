@@ -32,8 +32,7 @@ static void clear(struct ran *ran)
 
 static void give_up(const struct vbs_ctx *ctx)
 {
-    printf("Bail out! %s\n", ctx->detail);
-    exit(1);
+    bail_out("%s", ctx->detail);
 }
 
 /* Replays, and makes up a run in which every step takes twice as long and begins 0.25 us after the

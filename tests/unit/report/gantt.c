@@ -37,10 +37,8 @@ static void replay(struct run *run)
     struct vbs_ctx ctx = {0};
 
     if (!run->profile || !run->schedule ||
-        vbs_replay_run(&ctx, run->profile, run->schedule, -1, true, &run->replay) != VBS_OK) {
-        printf("Bail out! %s\n", ctx.detail);
-        exit(1);
-    }
+        vbs_replay_run(&ctx, run->profile, run->schedule, -1, true, &run->replay) != VBS_OK)
+        bail_out("%s", ctx.detail);
 }
 
 /* With random loads, evictions and slices; copies take a microsecond for each byte. */

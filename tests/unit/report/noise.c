@@ -62,10 +62,8 @@ static struct vbs_compare *run(const struct trial *trial)
     struct vbs_compare *compare = NULL;
     struct vbs_ctx ctx = {0};
 
-    if (try(&ctx, trial, &compare) != VBS_OK) {
-        printf("Bail out! %s\n", ctx.detail);
-        exit(1);
-    }
+    if (try(&ctx, trial, &compare) != VBS_OK)
+        bail_out("%s", ctx.detail);
     return compare;
 }
 

@@ -308,10 +308,8 @@ static void make_texts(gsl_rng *rng, const char *path, struct texts *texts)
             schedule->predicted.latency_us = 30.5;
             schedule->solver.peak_bytes = 4096;
         }
-        if (!schedule || vbs_schedule_write_json(NULL, schedule, path) != VBS_OK) {
-            printf("Bail out! no schedule\n");
-            exit(1);
-        }
+        if (!schedule || vbs_schedule_write_json(NULL, schedule, path) != VBS_OK)
+            bail_out("no schedule");
         texts->text[i] = read_text(path, &texts->length[i]);
         vbs_schedule_free(schedule);
     }
