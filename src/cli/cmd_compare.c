@@ -409,7 +409,7 @@ static const struct cli_option OPTIONS[] = {
      "planner optimal: end the search of each budget after this time with the best schedule so far "
      "(default 1)"},
     {"judge", "PROFILE", "replay on this profile what was planned on the other"},
-    {"json", NULL, "print JSON; several profiles make an array"},
+    {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},
     {"plot", "FILE", "throughput against memory as .svg, .png or .pdf; several with commas"},
     {0},

@@ -32,7 +32,20 @@ static const struct stop STOPS[] = {
 
 #define N_STOPS (sizeof STOPS / sizeof STOPS[0])
 
-/* The text, and the command as it would be typed in the folder of the profiles. */
+/* The command as it would be typed in the folder of the profiles; a line that would be too wide for
+ * the terminal goes on in the next one. */
+static void print_command(const struct cli *cli, const char *const *words)
+{
+    int at = printf("\n$ vbslab") - 1;
+
+    for (int i = 0; words[i]; i++) {
+        if (cli->columns > 0 && at + 1 + (int)strlen(words[i]) + 2 > cli->columns)
+            at = printf(" \\\n     ") - 3;
+        at += printf(" %s", words[i]);
+    }
+    printf("\n\n");
+}
+
 static void announce(const struct cli *cli, const struct stop *stop, int number)
 {
     char text[24];
@@ -40,10 +53,7 @@ static void announce(const struct cli *cli, const struct stop *stop, int number)
     snprintf(text, sizeof text, "%d", number);
     printf("%s", number > 1 ? "\n" : "");
     cli_print_entry(cli, text, stop->text);
-    printf("\n$ vbslab");
-    for (int i = 0; stop->words[i]; i++)
-        printf(" %s", stop->words[i]);
-    printf("\n\n");
+    print_command(cli, stop->words);
     fflush(stdout);
 }
 
@@ -70,7 +80,7 @@ static int run_demo(struct cli *cli, const char *const *values, int n_arguments,
                     const char *const *arguments)
 {
     enum vbs_status status;
-    char *path;
+    char *path, *folder;
     int code = 0;
 
     (void)values;
@@ -79,14 +89,18 @@ static int run_demo(struct cli *cli, const char *const *values, int n_arguments,
     status = cli_find_shipped_profile(cli, STOPS[0].words[1], &path);
     if (status != VBS_OK)
         return cli_fail(cli, status);
-    free(path);
     for (size_t i = 0; i < N_STOPS && code == 0 && !vbs_cancelled(&cli->ctx); i++) {
         announce(cli, &STOPS[i], (int)i + 1);
         code = visit(cli, &STOPS[i]);
     }
+    folder = realpath(path, NULL);
+    if (code == 0 && folder)
+        printf("\nThe profiles are in %.*s\n", (int)(strrchr(folder, '/') - folder), folder);
+    free(folder);
+    free(path);
     if (code != 0)
         return code;
-    printf("\nWith networks of your own: vbslab run FILE.onnx --memory 20MiB\n");
+    printf("With networks of your own: vbslab run FILE.onnx --memory 20MiB\n");
     return cli_finish(cli);
 }
 

@@ -362,9 +362,9 @@ static const struct vbs_profile_row *fastest(const struct vbs_profile *profile, 
     return best;
 }
 
-/* The fastest way to run a layer at a batch: time per sample, algorithm, scratch of the batch. */
+/* The fastest way to run a layer at a batch: time per sample, algorithm, workspace of the batch. */
 static void add_best(struct cli_table *table, const struct vbs_profile *profile, int layer,
-                     int batch_index, bool with_scratch, double *total_us)
+                     int batch_index, bool with_workspace, double *total_us)
 {
     const struct vbs_profile_row *best = fastest(profile, layer, batch_index);
     double per_sample_us = best->time_us / profile->batches[batch_index];
@@ -373,7 +373,7 @@ static void add_best(struct cli_table *table, const struct vbs_profile *profile,
     *total_us += per_sample_us;
     cli_table_add(table, "%s", cli_format_time(per_sample_us, time, sizeof time));
     cli_table_add(table, "%s", profile->algorithms[best->algorithm]);
-    if (with_scratch)
+    if (with_workspace)
         add_bytes(table, best->ws_bytes);
 }
 
@@ -423,30 +423,31 @@ static void add_totals(struct cli_table *table, const struct vbs_profile *profil
 }
 
 /* One line per layer: the fastest way at batch 1 and at the largest batch, of which alone the
- * scratch is shown, to keep lines short. */
+ * workspace is shown, to keep lines short. */
 static enum vbs_status show_table(struct cli *cli, const struct vbs_profile *profile, int64_t id)
 {
     int last = profile->n_batches - 1, n_shown = last > 0 ? 2 : 1;
     double totals_us[2] = {0, 0};
-    char heading[40];
+    char heading[40], algorithm[40];
     const struct cli_column one[] = {
-        {"id", true},        {"name", false},      {"kind", false},
-        {"from", false},     {"out", true},        {"weights", true},
-        {"time at 1", true}, {"algorithm", false}, {"scratch", true},
+        {"id", true},        {"name", false},   {"kind", false},     {"from", false},
+        {"out", true},       {"weights", true}, {"time at 1", true}, {"algorithm at 1", false},
+        {"workspace", true},
     };
     const struct cli_column two[] = {
-        {"id", true},    {"name", false},      {"kind", false},     {"from", false},
-        {"out", true},   {"weights", true},    {"time at 1", true}, {"algorithm", false},
-        {heading, true}, {"algorithm", false}, {"scratch", true},
+        {"id", true},    {"name", false},    {"kind", false},     {"from", false},
+        {"out", true},   {"weights", true},  {"time at 1", true}, {"algorithm at 1", false},
+        {heading, true}, {algorithm, false}, {"workspace", true},
     };
     struct cli_table table = {.columns = last ? two : one,
                               .n_columns =
                                   last ? sizeof two / sizeof two[0] : sizeof one / sizeof one[0]};
 
     snprintf(heading, sizeof heading, "time at %d", profile->batches[last]);
+    snprintf(algorithm, sizeof algorithm, "algorithm at %d", profile->batches[last]);
     cli_flow_begin(cli);
     print_head(profile, id);
-    printf("out, time: of one sample; scratch: of a step at batch %d; the fastest algorithms\n\n",
+    printf("out, time: of one sample; workspace: of a step at batch %d; the fastest algorithms\n\n",
            profile->batches[last]);
     cli_flow_end(cli);
     for (int layer = 1; layer <= profile->n_layers; layer++) {

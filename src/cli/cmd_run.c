@@ -51,6 +51,14 @@ static enum vbs_status check_folders(struct cli *cli, const char *const *values)
     return status;
 }
 
+/* What is read only after measuring can be opened. */
+static enum vbs_status check_readable(struct cli *cli, const char *path)
+{
+    if (!path || is_standard(path) || access(path, R_OK) == 0)
+        return VBS_OK;
+    return vbs_fail(&cli->ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
+}
+
 /* What would be found out only after all the work. */
 static enum vbs_status check_files(struct cli *cli, const char *const *values)
 {
@@ -66,6 +74,7 @@ static enum vbs_status check_files(struct cli *cli, const char *const *values)
         !cli_ends_in(gantt, ".pdf"))
         return vbs_fail(&cli->ctx, VBS_USAGE, "--gantt '%.100s' must end in .svg, .png or .pdf",
                         gantt);
+    VBS_TRY(check_readable(cli, cli_value(cli, values, "input")));
     return check_folders(cli, values);
 }
 

@@ -21,7 +21,7 @@ done
 report $? "--help lists every command"
 for command in $commands; do
     run "$command" --help
-    [ $code -eq 0 ] && [ ! -s err ] && fits_80_columns && grep -q "^usage: vbslab $command" out &&
+    [ $code -eq 0 ] && [ ! -s err ] && fits_80_columns && grep -q "^usage: vbslab $command" out && ! grep -q ' $' out &&
         grep -q '^  --db FILE ' out
     report $? "$command --help"
 done
@@ -194,8 +194,8 @@ set -- --planner fbs --memory 64MiB
 refuses "a network never measured" 1 "run 'vbslab measure googlenet' first" plan googlenet "$@"
 refuses "a part of a name" 1 "did you mean 'vgg-s'?" plan vgg "$@"
 refuses "a name like no other" 1 \
-    "no profile of 'xyzzy' in 'db/vbslab.sqlite'; PROFILE is an id, a .csv file or the name of a \
-measured model" plan xyzzy "$@"
+    "no profile of 'xyzzy' in 'db/vbslab.sqlite'; PROFILE is an id, a tag, a .csv file or the name \
+of a measured model" plan xyzzy "$@"
 cat >mine.net <<'END'
 model my-own
 input 1x8x8

@@ -82,6 +82,9 @@ input 3x8x8
 conv      c1 out=8 kernel=3 pad=1
 fc        f out=4
 END_OF_NET
+run --db one.sqlite run ./one.net --memory 1MiB --request 3 --input missing.npy
+[ $code -eq 1 ] && [ ! -e one.sqlite ] && one_error "cannot open 'missing.npy'"
+report $? "nothing is measured for a run whose input is not there"
 run --db one.sqlite run ./one.net --memory 1MiB --request 3
 [ $code -eq 0 ] && grep -q '^one: 3 samples in .*, planner dp-vbs+' out &&
     [ "$(grep -c "no measured profile of 'one' in 'one.sqlite': measuring it first" err)" -eq 1 ] &&

@@ -50,6 +50,10 @@ on_terminal "stty cols 80; '$VBSLAB' plan '$ROOT/db/profiles/resnet-50-a.csv' --
 sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
 grep -q '^   16  res3a_branch1 .*jit_1x1:avx512_core .*ms$' seen && ! grep -q '^ *(' seen
 report $? "a number of repetitions stays behind its batch"
+on_terminal "stty cols 80; '$VBSLAB' demo"
+sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
+grep -q '^\$ vbslab compare .* \\$' seen && ! grep -q '^\(\$\|      -\).\{80\}' seen
+report $? "a command that demo shows goes on in a second line"
 on_terminal "stty cols 300; '$VBSLAB' models show googlenet"
 sed "s/$escape\[[0-9;]*m//g" out | tr -d '\r' >seen
 "$VBSLAB" models show googlenet >plain

@@ -199,14 +199,21 @@ static void format_left(double left_s, char *buffer, size_t size)
         snprintf(buffer, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Cuts line to columns without splitting a character of several bytes. */
-static void cut_line(char *line, int columns)
+/* Cuts line to columns: behind a word, but behind the first from bytes at least; without splitting
+ * a character of several bytes. */
+static void cut_line(char *line, int columns, size_t from)
 {
-    size_t length = strlen(line), most = (size_t)columns;
+    size_t length = strlen(line), most = (size_t)columns, end;
 
     if (length <= most)
         return;
+    for (end = most; end > from && line[end] != ' '; end--)
+        ;
+    if (end > from)
+        most = end;
     while (most > 0 && ((unsigned char)line[most] & 0xc0) == 0x80)
+        most--;
+    while (most > 0 && (line[most - 1] == ',' || line[most - 1] == ' '))
         most--;
     line[most] = '\0';
 }
@@ -216,6 +223,7 @@ static void draw(void *self, double done, double left_s, const char *text)
     struct cli *cli = self;
     double now = vbs_clock_s(), elapsed_s = now - cli->bar.start_s;
     char line[LINE_SIZE], bar[BAR_WIDTH + 1], left[24], rate[24] = "-";
+    size_t at;
 
     cli->bar.n_reports++;
     if (cli->bar.drawn && now - cli->bar.drawn_s < REDRAW_EVERY_S)
@@ -226,9 +234,10 @@ static void draw(void *self, double done, double left_s, const char *text)
     format_left(left_s, left, sizeof left);
     if (elapsed_s > RATE_AFTER_S)
         snprintf(rate, sizeof rate, "%.1f", cli->bar.n_reports / elapsed_s);
-    snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  %s", bar, (int)(100 * done), rate, left,
-             text);
-    cut_line(line, cli_columns_of(STDERR_FILENO) - 1);
+    at = (size_t)snprintf(line, sizeof line, "[%s] %3d%%  %s/s  %s left  ", bar, (int)(100 * done),
+                          rate, left);
+    snprintf(line + at, sizeof line - at, "%s", text);
+    cut_line(line, cli_columns_of(STDERR_FILENO) - 1, at);
     fputs("\r\033[K", stderr);
     print_visible(stderr, line);
     fflush(stderr);

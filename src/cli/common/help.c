@@ -170,9 +170,12 @@ void cli_print_help(const struct cli *cli)
 void cli_print_command_help(const struct cli *cli, const struct cli_command *command)
 {
     int left = help_column(command->options, command->arguments);
-    int at = printf("usage: vbslab %s ", command->name);
+    int at = printf("usage: vbslab %s", command->name);
 
-    print_wrapped(cli, command->usage, at, at);
+    if (command->usage[0]) {
+        at += printf(" ");
+        print_wrapped(cli, command->usage, at, at);
+    }
     putchar('\n');
     print_wrapped(cli, command->summary, 0, 0);
     if (command->arguments)

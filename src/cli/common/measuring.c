@@ -51,8 +51,8 @@ static void describe(const struct vbs_session *session, const struct vbs_measure
                       report->n_judged - report->n_unconverged, report->n_judged,
                       100 * options->relative_interval);
     if (report->n_unconverged > 0)
-        length += snprintf(text + length, size - (size_t)length, " (worst %.1f%%)",
-                           100 * report->worst_interval);
+        length += snprintf(text + length, size - (size_t)length, " (worst %.*f%%)",
+                           report->worst_interval < 1 ? 1 : 0, 100 * report->worst_interval);
     snprintf(text + length, size - (size_t)length,
              ", %lld samples and %lld rejected as disturbed, %.1f%% of the time outside kernels",
              (long long)report->n_samples, (long long)report->n_rejected, 100 * outside);

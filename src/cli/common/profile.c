@@ -121,8 +121,8 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
     if (status != VBS_OK)
         return status;
     return vbs_fail(&cli->ctx, VBS_STORE,
-                    "no profile of '%.100s' in '%.150s'; PROFILE is an id, a .csv file or the name "
-                    "of a measured model%s",
+                    "no profile of '%.100s' in '%.150s'; PROFILE is an id, a tag, a .csv file or "
+                    "the name of a measured model%s",
                     word, cli->db_path, suggestion);
 }
 

@@ -212,7 +212,7 @@ static void report_progress(struct measuring *m, int b)
     if (left >= 0 && elapsed + left > 0)
         m->progress = fmax(m->progress, elapsed / (elapsed + left));
     if (elapsed > m->table.options.time_limit_s)
-        snprintf(late, sizeof late, ", past the time limit: %d runs of each come first",
+        snprintf(late, sizeof late, ", past limit: %d runs of each come first",
                  m->table.options.min_runs);
     snprintf(text, sizeof text, "%s batch %d%s", m->session->provenance.model, m->table.batches[b],
              late);

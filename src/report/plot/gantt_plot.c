@@ -47,7 +47,7 @@ static void choose_unit(struct gantt_picture *figure)
     static const char *const NAMES[] = {"B", "KiB", "MiB", "GiB"};
     int i = 0;
 
-    while (i < 3 && figure->replay->peak_bytes >> (10 * (i + 1)) >= 4)
+    while (i < 3 && figure->replay->peak_bytes >> (10 * (i + 1)) >= 1)
         i++;
     figure->unit = NAMES[i];
     figure->unit_bytes = (double)(INT64_C(1) << (10 * i));

@@ -269,6 +269,20 @@ static void add_xml(struct vbs_text *text, const char *title)
     }
 }
 
+/* Adds svg without its titles: gnuplot names curves by formulas or numbers, and browsers show these
+ * names as the pointer passes. */
+static void add_untitled(struct vbs_text *text, const char *svg)
+{
+    static const char BEGIN[] = "<title>", END[] = "</title>";
+    const char *begin, *end;
+
+    while ((begin = strstr(svg, BEGIN)) && (end = strstr(begin, END))) {
+        vbs_text_addf(text, "%.*s", (int)(begin - svg), svg);
+        svg = end + strlen(END);
+    }
+    vbs_text_add(text, svg);
+}
+
 /* Puts title into an SVG, in place of the one that gnuplot gives to all. */
 static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **picture,
                                  size_t *length)
@@ -283,7 +297,7 @@ static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **
     vbs_text_add(&text, "<title>");
     add_xml(&text, title);
     vbs_text_add(&text, "</title>");
-    vbs_text_add(&text, found + strlen(SVG_TITLE));
+    add_untitled(&text, found + strlen(SVG_TITLE));
     if (text.failed) {
         vbs_text_clear(&text);
         return vbs_no_memory(ctx);

@@ -418,7 +418,7 @@ static void watch(void *self, double done, double left_s, const char *text)
 
     watched->n_falls += done < watched->last;
     watched->n_outside += done < 0 || done > 1 || strncmp(text, "fake batch ", 11) != 0;
-    watched->n_late += strstr(text, "past the time limit: 5 runs of each come first") != NULL;
+    watched->n_late += strstr(text, "past limit: 5 runs of each come first") != NULL;
     watched->last = done;
     watched->last_left_s = left_s;
     watched->n_reports++;

@@ -266,6 +266,7 @@ static void several_profiles_are_several_panels(void)
     is_int(n_words(svg, ", request 12, io external"), 8, "four titles, and in that of the file");
     ok(strstr(svg, "<title>Throughput against memory: googlenet, request 12, io external; second"),
        "which says what is shown");
+    is_int(n_words(svg, "<title>"), 1, "and is the only one");
     is_int(n_words(svg, ">memory budget (MiB)<"), 4, "four axes");
     ok(strstr(svg, "second, request") && strstr(svg, "fourth, request"), "each with its model");
     is_int(n_words(svg, ">no planner fits these budgets<"), 1, "one of them is empty and says so");
