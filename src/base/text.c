@@ -332,3 +332,21 @@ const char *vbs_nearest_name(const char *name, const char *const *names, int cou
     }
     return nearest;
 }
+
+int vbs_open_nameless(const char *folder, const char *prefix)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char *name;
+
+    if (fd >= 0)
+        return fd;
+    if (asprintf(&name, "%s/%sXXXXXX", folder, prefix) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(name);
+    free(name);
+    return fd;
+}

@@ -1,4 +1,4 @@
-/* A growing string, and reading whole files. Internal to the library. */
+/* A growing string, and reading and writing whole files. Internal to the library. */
 #ifndef VBS_BASE_TEXT_H
 #define VBS_BASE_TEXT_H
 
@@ -42,6 +42,11 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
  * standard output). VBS_IO where it cannot be written; no file is left behind then. */
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,
                                size_t length) VBS_MUST_CHECK;
+
+/* Opens a new file in folder for reading and writing that has no name, so that nothing of it stays
+ * whatever ends the process: born so, or, where the file system cannot do that, bereft at once of
+ * its name, which began with prefix. -1 and errno; the caller closes it. */
+int vbs_open_nameless(const char *folder, const char *prefix);
 
 /* Gives the shortest of count names that begins with name, else the name with the least edit
  * distance to name, or null where none is near. Complexity: O(length squared) for each name. */

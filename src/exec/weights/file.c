@@ -14,6 +14,7 @@
 
 #include "base/arith.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "exec/weights/key.h"
 #include "exec/weights/loader.h"
 #include "vbslab/units.h"
@@ -27,6 +28,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define WEIGHTS_PREFIX "vbslab-weights-" /* of a file until it loses its name */
 
 static const char MAGIC[16] = "vbslab-weights-";
 #define VERSION 1
@@ -54,7 +57,7 @@ struct filing {
     char *target; /* the path with its symbolic links followed; null: no path */
     struct vbs_text key;
     int64_t first_bytes, file_bytes; /* where the packed weights begin, and end */
-    int64_t largest_bytes; /* of the packed weights of one layer, in whole sectors */
+    int64_t largest_bytes;           /* of the packed weights of one layer, in whole sectors */
     char *buffer;
     int64_t buffer_bytes;
 };
@@ -377,33 +380,13 @@ static enum vbs_status write_packed(struct filing *f, int fd)
     return reason ? refuse_write(f, reason) : VBS_OK;
 }
 
-/* A file without a name in a folder: born so, or, where the file system cannot do that, bereft of
- * its name at once. -1 and errno. */
-static int open_nameless(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    char *name;
-
-    if (fd >= 0)
-        return fd;
-    if (asprintf(&name, "%s/vbslab-weights-XXXXXX", folder) < 0) {
-        errno = ENOMEM;
-        return -1;
-    }
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(name);
-    free(name);
-    return fd;
-}
-
-/* Likewise in the folder of the options, or where none was given and the current one is of no use,
- * in that of temporary files. */
+/* A file without a name in the folder of the options, or where none was given and the current one
+ * is of no use, in that of temporary files. */
 static enum vbs_status open_without_path(struct filing *f, int *fd)
 {
     const char *folder = f->options->folder, *temporary = getenv("TMPDIR");
 
-    *fd = open_nameless(folder ? folder : ".");
+    *fd = vbs_open_nameless(folder ? folder : ".", WEIGHTS_PREFIX);
     if (*fd < 0 && !folder) {
         char *path = strdup(temporary && temporary[0] ? temporary : "/tmp");
 
@@ -411,7 +394,7 @@ static enum vbs_status open_without_path(struct filing *f, int *fd)
             return vbs_no_memory(f->ctx);
         free(f->file->path);
         f->file->path = path;
-        *fd = open_nameless(path);
+        *fd = vbs_open_nameless(path, WEIGHTS_PREFIX);
     }
     return *fd >= 0 ? VBS_OK : refuse_write(f, errno);
 }

@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The least budget with which planner solves problem. */
+/* The least budget with which planner solves problem: of a long network from the bracket, where
+ * that is exact, without a solve. */
 static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                    const struct vbs_problem *problem,
                                    const struct vbs_solver_options *options, int64_t *bytes)
 {
     struct vbs_task task;
+    struct vbs_bracket bracket;
     void *self;
     enum vbs_status status = vbs_task_init(ctx, &task, problem);
 
@@ -27,11 +29,22 @@ static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner
         return status;
     if (options)
         task.options = *options;
+    if (planner->bracket && problem->weights == VBS_WEIGHTS_EXCLUDED &&
+        task.latency_ticks == INT64_MAX) {
+        status = planner->bracket(ctx, &task, &bracket);
+        if (status != VBS_OK)
+            goto clear_task;
+        if (bracket.low_bytes == bracket.high_bytes) {
+            *bytes = bracket.low_bytes;
+            goto clear_task;
+        }
+    }
     status = planner->open(ctx, &task, &self);
     if (status == VBS_OK) {
         *bytes = planner->least_bytes(self);
         planner->close(self);
     }
+clear_task:
     vbs_task_clear(&task);
     return status;
 }

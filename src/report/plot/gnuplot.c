@@ -13,11 +13,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT        "script"
-#define LOG           "log"
+#define PREFIX        "vbslab-plot-"
+#define FIRST_FD      10 /* of this process for the files, above those of gnuplot's */
 #define PICTURE_LIMIT ((size_t)256 << 20)
 #define LOG_LIMIT     ((size_t)1 << 20)
 #define TAIL          ((size_t)16) /* of a picture, in which its ending is looked for */
+
+/* The files of one run. */
+enum plot_file { SCRIPT, DATA, PICTURE, LOG, N_PLOT_FILES };
+
+struct plot_files {
+    const char *folder;
+    int fds[N_PLOT_FILES]; /* -1: not open */
+};
 
 extern char **environ;
 extern const struct vbs_embedded vbs_plots[];
@@ -72,68 +80,57 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
     vbs_text_clear(&visible);
 }
 
-/* "FOLDER/NAME", to be freed; null when memory is out. */
-static char *join(const char *folder, const char *name)
+static enum vbs_status open_files(struct vbs_ctx *ctx, struct plot_files *files)
 {
-    struct vbs_text path = {0};
+    const char *folder = getenv("TMPDIR");
 
-    vbs_text_addf(&path, "%s/%s", folder, name);
-    if (path.failed)
-        vbs_text_clear(&path);
-    return path.data;
-}
+    files->folder = folder && folder[0] ? folder : "/tmp";
+    for (int i = 0; i < N_PLOT_FILES; i++) {
+        int fd = vbs_open_nameless(files->folder, PREFIX);
 
-static enum vbs_status make_folder(struct vbs_ctx *ctx, char **folder)
-{
-    const char *parent = getenv("TMPDIR");
-    char *path = join(parent && parent[0] ? parent : "/tmp", "vbslab-plot-XXXXXX");
-    enum vbs_status status = VBS_OK;
-
-    if (!path)
-        return vbs_no_memory(ctx);
-    if (mkdtemp(path)) {
-        *folder = path;
-        return VBS_OK;
+        if (fd < 0)
+            return vbs_fail(ctx, VBS_IO, "cannot make a temporary file in '%s': %s", files->folder,
+                            strerror(errno));
+        files->fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+        close(fd);
+        if (files->fds[i] < 0)
+            return vbs_fail(ctx, VBS_IO, "cannot open a temporary file: %s", strerror(errno));
     }
-    status =
-        vbs_fail(ctx, VBS_IO, "cannot make a temporary folder '%s': %s", path, strerror(errno));
-    free(path);
-    return status;
+    return VBS_OK;
 }
 
-/* Needs no memory, so that nothing stays behind when there is none. */
-static void remove_folder(const char *folder)
+static void close_files(struct plot_files *files)
 {
-    static const char *const NAMES[] = {SCRIPT, LOG, VBS_GNUPLOT_DATA, VBS_GNUPLOT_OUTPUT};
-    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    for (size_t i = 0; at >= 0 && i < sizeof NAMES / sizeof NAMES[0]; i++)
-        unlinkat(at, NAMES[i], 0);
-    if (at >= 0)
-        close(at);
-    rmdir(folder);
+    for (int i = 0; i < N_PLOT_FILES; i++)
+        if (files->fds[i] >= 0)
+            close(files->fds[i]);
 }
 
-static enum vbs_status write_in(struct vbs_ctx *ctx, const char *folder, const char *name,
-                                const struct vbs_text *text)
+static enum vbs_status write_in(struct vbs_ctx *ctx, const struct plot_files *files,
+                                enum plot_file which, const struct vbs_text *text)
 {
-    char *path = join(folder, name);
-    enum vbs_status status =
-        path ? vbs_write_file(ctx, path, text->data, text->length) : vbs_no_memory(ctx);
+    size_t written = 0;
 
-    free(path);
-    return status;
+    while (written < text->length) {
+        ssize_t n = write(files->fds[which], text->data + written, text->length - written);
+
+        if (n < 0 && errno != EINTR)
+            return vbs_fail(ctx, VBS_IO, "cannot write a temporary file in '%s': %s", files->folder,
+                            strerror(errno));
+        if (vbs_cancelled(ctx))
+            return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
+        written += n > 0 ? (size_t)n : 0;
+    }
+    return VBS_OK;
 }
 
-static enum vbs_status read_in(struct vbs_ctx *ctx, const char *folder, const char *name,
-                               size_t limit, char **data, size_t *length)
+static enum vbs_status read_in(struct vbs_ctx *ctx, const struct plot_files *files,
+                               enum plot_file which, size_t limit, char **data, size_t *length)
 {
-    char *path = join(folder, name);
-    enum vbs_status status =
-        path ? vbs_read_file(ctx, path, limit, data, length) : vbs_no_memory(ctx);
+    char path[32];
 
-    free(path);
-    return status;
+    snprintf(path, sizeof path, "/dev/fd/%d", files->fds[which]);
+    return vbs_read_file(ctx, path, limit, data, length);
 }
 
 /* Signals that the caller may ignore, but by whose default gnuplot is to end when it cannot write.
@@ -150,41 +147,45 @@ static int set_signals(posix_spawnattr_t *attributes)
     return error ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
 }
 
-static int set_files(posix_spawn_file_actions_t *files, const char *folder)
+/* The numbers of the files in gnuplot; nothing that it is given has a name relative to a folder. */
+static int set_files(posix_spawn_file_actions_t *actions, const struct plot_files *files)
 {
-    int error = posix_spawn_file_actions_addchdir_np(files, folder);
+    static const struct {
+        enum plot_file file;
+        int fd;
+    } GIVEN[] = {{LOG, 1}, {LOG, 2}, {SCRIPT, 3}, {DATA, 4}, {PICTURE, 5}};
+    int error = posix_spawn_file_actions_addchdir_np(actions, "/");
 
     if (!error)
-        error = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
-    if (!error)
-        error =
-            posix_spawn_file_actions_addopen(files, 1, LOG, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    return error ? error : posix_spawn_file_actions_adddup2(files, 1, 2);
+        error = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    for (size_t i = 0; i < sizeof GIVEN / sizeof GIVEN[0] && !error; i++)
+        error = posix_spawn_file_actions_adddup2(actions, files->fds[GIVEN[i].file], GIVEN[i].fd);
+    return error;
 }
 
-/* Starts gnuplot in folder; an error number, ENOENT when it is not installed. -d: the user's own
+/* Starts gnuplot on the files; an error number, ENOENT when it is not installed. -d: the user's own
  * start-up files are not for our scripts. */
-static int start(const char *folder, pid_t *process)
+static int start(const struct plot_files *files, pid_t *process)
 {
-    char name[] = "gnuplot", no_rc[] = "-d", script[] = SCRIPT;
+    char name[] = "gnuplot", no_rc[] = "-d", script[] = "/dev/fd/3";
     char *arguments[] = {name, no_rc, script, NULL};
-    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&files);
+    int error = posix_spawn_file_actions_init(&actions);
 
     if (error)
         return error;
     error = posix_spawnattr_init(&attributes);
     if (error)
-        goto free_files;
-    error = set_files(&files, folder);
+        goto free_actions;
+    error = set_files(&actions, files);
     if (!error)
         error = set_signals(&attributes);
     if (!error)
-        error = posix_spawnp(process, name, &files, &attributes, arguments, environ);
+        error = posix_spawnp(process, name, &actions, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
-free_files:
-    posix_spawn_file_actions_destroy(&files);
+free_actions:
+    posix_spawn_file_actions_destroy(&actions);
     return error;
 }
 
@@ -217,7 +218,8 @@ static const char *find_reason(char *log)
     return first ? first : "it does not say why";
 }
 
-static enum vbs_status fail_with_log(struct vbs_ctx *ctx, const char *folder, int outcome)
+static enum vbs_status fail_with_log(struct vbs_ctx *ctx, const struct plot_files *files,
+                                     int outcome)
 {
     char *log = NULL;
     size_t length;
@@ -226,17 +228,17 @@ static enum vbs_status fail_with_log(struct vbs_ctx *ctx, const char *folder, in
     if (WIFSIGNALED(outcome))
         return vbs_fail(ctx, VBS_LIBRARY, "gnuplot was ended by a signal: %s",
                         strsignal(WTERMSIG(outcome)));
-    if (read_in(ctx, folder, LOG, LOG_LIMIT, &log, &length) != VBS_OK)
+    if (read_in(ctx, files, LOG, LOG_LIMIT, &log, &length) != VBS_OK)
         return vbs_fail(ctx, VBS_LIBRARY, "gnuplot failed with exit code %d", WEXITSTATUS(outcome));
     status = vbs_fail(ctx, VBS_LIBRARY, "gnuplot failed: %s", find_reason(log));
     free(log);
     return status;
 }
 
-static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
+static enum vbs_status draw(struct vbs_ctx *ctx, const struct plot_files *files)
 {
     pid_t process;
-    int outcome, error = start(folder, &process);
+    int outcome, error = start(files, &process);
 
     if (error == ENOMEM)
         return vbs_no_memory(ctx);
@@ -247,7 +249,7 @@ static enum vbs_status draw(struct vbs_ctx *ctx, const char *folder)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "cannot run gnuplot: %s", strerror(error));
     VBS_TRY(wait_for(ctx, process, &outcome));
     return WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0 ? VBS_OK
-                                                           : fail_with_log(ctx, folder, outcome);
+                                                           : fail_with_log(ctx, files, outcome);
 }
 
 #define SVG_TITLE "<title>Gnuplot</title>" /* of every SVG of gnuplot */
@@ -309,23 +311,23 @@ static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **
 }
 
 /* gnuplot may pass over a disk that is full; a file without its end is not handed out. */
-static enum vbs_status hand_out(struct vbs_ctx *ctx, const char *folder, const char *title,
-                                const struct vbs_gnuplot_format *format, const char *path)
+static enum vbs_status hand_out(struct vbs_ctx *ctx, const struct plot_files *files,
+                                const char *title, const struct vbs_gnuplot_format *format,
+                                const char *path)
 {
     char *picture = NULL;
     size_t length = 0;
-    enum vbs_status status =
-        read_in(ctx, folder, VBS_GNUPLOT_OUTPUT, PICTURE_LIMIT, &picture, &length);
+    enum vbs_status status = read_in(ctx, files, PICTURE, PICTURE_LIMIT, &picture, &length);
 
-    if (status == VBS_IO)
-        return vbs_fail(ctx, VBS_LIBRARY, "gnuplot wrote no picture");
     if (status != VBS_OK)
         return status;
-    if (length < TAIL ||
-        !memmem(picture + length - TAIL, TAIL, format->ending, strlen(format->ending)))
-        status =
-            vbs_fail(ctx, VBS_LIBRARY,
-                     "gnuplot wrote only a part of the picture; is there room in '%s'?", folder);
+    if (length == 0)
+        status = vbs_fail(ctx, VBS_LIBRARY, "gnuplot wrote no picture");
+    else if (length < TAIL ||
+             !memmem(picture + length - TAIL, TAIL, format->ending, strlen(format->ending)))
+        status = vbs_fail(ctx, VBS_LIBRARY,
+                          "gnuplot wrote only a part of the picture; is there room in '%s'?",
+                          files->folder);
     if (status == VBS_OK && strcmp(format->name, "svg") == 0)
         status = set_title(ctx, title, &picture, &length);
     if (status == VBS_OK)
@@ -348,7 +350,7 @@ enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, co
                                 const struct vbs_gnuplot_format *format, const char *path)
 {
     const struct vbs_embedded *found = find_template(template);
-    char *folder = NULL;
+    struct plot_files files = {.fds = {-1, -1, -1, -1}};
     enum vbs_status status;
 
     if (!found)
@@ -357,19 +359,20 @@ enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, co
     vbs_text_add(script, found->text);
     if (script->failed || data->failed)
         return vbs_no_memory(ctx);
-    VBS_TRY(make_folder(ctx, &folder));
-    status = write_in(ctx, folder, SCRIPT, script);
+    status = open_files(ctx, &files);
     if (status != VBS_OK)
         goto done;
-    status = write_in(ctx, folder, VBS_GNUPLOT_DATA, data);
+    status = write_in(ctx, &files, SCRIPT, script);
     if (status != VBS_OK)
         goto done;
-    status = draw(ctx, folder);
+    status = write_in(ctx, &files, DATA, data);
     if (status != VBS_OK)
         goto done;
-    status = hand_out(ctx, folder, title, format, path);
+    status = draw(ctx, &files);
+    if (status != VBS_OK)
+        goto done;
+    status = hand_out(ctx, &files, title, format, path);
 done:
-    remove_folder(folder);
-    free(folder);
+    close_files(&files);
     return status;
 }

@@ -19,16 +19,18 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
  * a text of SVG, gets a blank, and what is longer than limit characters is cut. */
 void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit);
 
-/* The names that a script uses: it runs in a folder of its own, which has nothing else. */
-#define VBS_GNUPLOT_DATA   "data"
-#define VBS_GNUPLOT_OUTPUT "picture"
+/* The names that a script uses. They are file descriptors of gnuplot's, whose files have no name.
+ */
+#define VBS_GNUPLOT_DATA   "/dev/fd/4"
+#define VBS_GNUPLOT_OUTPUT "/dev/fd/5"
 
 /*
- * Runs script and behind it the template of that name (plots/NAME.gp) in a private temporary folder
- * with data beside it and moves what it wrote to path, whole or not at all. An SVG gets title,
- * which browsers and readers of screens show. No shell and no name from outside take part.
- * VBS_UNSUPPORTED when gnuplot is not installed, VBS_LIBRARY with its first error line when it
- * fails, VBS_INTERRUPTED, VBS_IO.
+ * Runs script and behind it the template of that name (plots/NAME.gp) on data and moves what it
+ * wrote to path, whole or not at all. The files between lie in the folder of TMPDIR, else /tmp,
+ * without names, so that none stays whatever ends the process. An SVG gets title, which browsers
+ * and readers of screens show. No shell and no name from outside take part. VBS_UNSUPPORTED when
+ * gnuplot is not installed, VBS_LIBRARY with its first error line when it fails, VBS_INTERRUPTED,
+ * VBS_IO.
  */
 enum vbs_status vbs_gnuplot_run(struct vbs_ctx *ctx, struct vbs_text *script, const char *template,
                                 const struct vbs_text *data, const char *title,

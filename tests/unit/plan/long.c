@@ -104,6 +104,26 @@ static void refusals(const char *name, enum graph graph)
     vbs_profile_free(profile);
 }
 
+/* Which other planner needs less is told without a solve of a network that is too long for one. */
+static void explanations(const char *name)
+{
+    struct vbs_profile *profile = make_profile(4000, STAR, 3);
+    struct vbs_problem problem = {.profile = profile, .request = 4};
+    struct vbs_infeasibility infeasibility = {0};
+    struct vbs_solver *solver = NULL;
+    struct vbs_ctx ctx = {0};
+
+    ok(vbs_solver_new(&ctx, planner_of(name), &problem, NULL, &solver) == VBS_OK &&
+           vbs_solver_explain(&ctx, solver, &infeasibility) == VBS_OK,
+       "%s explains what 4000 layers on one input need: %s", name, vbs_detail(&ctx));
+    ok(infeasibility.least_bytes > 0 && infeasibility.other_bytes < infeasibility.least_bytes &&
+           infeasibility.tensor_bytes + infeasibility.ws_bytes <= infeasibility.least_bytes,
+       "%lld bytes, where layer %d binds", (long long)infeasibility.least_bytes,
+       infeasibility.step.layer);
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
 /* All that is known is that the curves would take more than memory has. */
 static void too_many(void)
 {
@@ -208,6 +228,8 @@ int main(void)
     refusals("dp-vbs", CHAIN);
     refusals("dp-vbs+", SKIPS);
     refusals("optimal", SKIPS);
+    explanations("fbs");
+    explanations("greedy-vbs");
     too_many();
     same_plan();
     nodes();

@@ -196,7 +196,7 @@ static void both_are_drawn(gsl_rng *rng, const char *folder)
     ok(strstr(svg, "</svg>") && strstr(svg, ">planned<") && !strstr(svg, ">copy<"),
        "%d steps without weights: two lanes", (int)ran.schedule->n_steps);
     ok(strlen(svg) < 4000000, "in %d bytes", (int)strlen(svg));
-    is_int(report_folder_count(), 0, "the temporary folder is gone");
+    is_int(report_folder_count(), 0, "no temporary file is left");
     free(svg);
     clear(&ran);
 }

@@ -274,7 +274,7 @@ static void thousands_of_steps_are_drawn(gsl_rng *rng, const char *folder)
     ok(strstr(svg, "</svg>"), "%d steps are drawn: %s", (int)run.schedule->n_steps, ctx.detail);
     ok(strlen(svg) < 2000000, "in %d bytes", (int)strlen(svg));
     ok(strstr(svg, ">tensors<") && !strstr(svg, ">weights<"), "without weights");
-    is_int(report_folder_count(), 0, "the temporary folder is gone");
+    is_int(report_folder_count(), 0, "no temporary file is left");
     free(svg);
     unlink(path);
     clear(&run);

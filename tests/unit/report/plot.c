@@ -71,7 +71,7 @@ static void svg_shows_everything(void)
         ok(strstr(svg, WORDS[i]), "it says \"%s\"", WORDS[i]);
     ok(!strstr(svg, "never fits"), "no planner is called infeasible that fits somewhere");
     free(svg);
-    is_int(report_folder_count(), 0, "the temporary folder is gone");
+    is_int(report_folder_count(), 0, "no temporary file is left");
 }
 
 /* Makes all times of the sample so many times as long. */
@@ -486,10 +486,26 @@ static void failures_of_gnuplot_are_told(void)
     ok(plot_with(&ctx, "#!/bin/sh\nexit 3\n") == VBS_LIBRARY, "without a word: %s", ctx.detail);
     ok(plot_with(&ctx, "#!/bin/sh\nkill -TERM $$\n") == VBS_LIBRARY, "by a signal: %s", ctx.detail);
     ok(plot_with(&ctx, "#!/bin/sh\nexit 0\n") == VBS_LIBRARY, "without a picture: %s", ctx.detail);
-    ok(plot_with(&ctx, "#!/bin/sh\necho '<?xml half of a picture' > picture\n") == VBS_LIBRARY,
+    ok(plot_with(&ctx, "#!/bin/sh\necho '<?xml half of a picture' > /dev/fd/5\n") == VBS_LIBRARY,
        "with half a picture: %s", ctx.detail);
     ok(!exists(target("k.svg")), "no file is made by any of them");
     is_int(report_folder_count(), 0, "nothing is left in TMPDIR");
+}
+
+/* Not even while gnuplot runs do its files have names, so that none stays when the process is
+ * killed. */
+static void files_have_no_names(void)
+{
+    char program[512];
+    struct vbs_ctx ctx = {0};
+
+    snprintf(
+        program, sizeof program,
+        "#!/bin/sh\n[ -s /dev/fd/3 ] && [ -s /dev/fd/4 ] && set -- '%s'/* && [ ! -e \"$1\" ] &&\n"
+        "echo line 1: nothing there >&2\nexit 1\n",
+        scratch);
+    ok(plot_with(&ctx, program) == VBS_LIBRARY && strstr(ctx.detail, "line 1: nothing there"),
+       "gnuplot has a script and data, and the folder of temporary files is empty: %s", ctx.detail);
 }
 
 static void wish_to_stop_is_heard(void)
@@ -541,6 +557,7 @@ int main(void)
     nothing_to_plot_is_said();
     other_endings_are_refused();
     failures_of_gnuplot_are_told();
+    files_have_no_names();
     wish_to_stop_is_heard();
     remove_targets();
     report_folder_remove();
