@@ -278,19 +278,18 @@ static enum vbs_status mark_in_place(struct vbs_ctx *ctx, struct analytic_sessio
     int n = s->base.n_layers;
     bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
     bool *may = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *may);
-    enum vbs_status status = VBS_OK;
 
     if (!mark || !may)
         return vbs_no_memory(ctx);
-    for (int k = 1; k <= n && status == VBS_OK; k++) {
+    for (int k = 1; k <= n; k++) {
         int first;
 
         for (int i = 0; i < s->layers[k].n_inputs; i++)
             may[i] = vbs_graph_overwrites(s->source[k], i);
         if (may[0])
-            status = vbs_graph_set_in_place(ctx, &s->arena, s->layers, n, k, may, mark, &first);
+            VBS_TRY(vbs_graph_set_in_place(ctx, &s->arena, s->layers, n, k, may, mark, &first));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -298,7 +297,6 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network
 {
     size_t n = (size_t)network->n_layers + 1;
     struct flattening f = {.network = network};
-    enum vbs_status status = VBS_OK;
 
     s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
     s->source = vbs_arena_alloc(&s->arena, n, sizeof *s->source);
@@ -311,15 +309,15 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network
     s->layers[0] = (struct vbs_profile_layer){.name = VBS_INPUT_NAME,
                                               .kind = VBS_INPUT_NAME,
                                               .out_bytes = vbs_network_out_bytes(network, 0)};
-    for (int k = 1; k < (int)n && status == VBS_OK; k++)
+    for (int k = 1; k < (int)n; k++)
         if (vbs_analytic_omits(&network->layers[k]))
             f.id[k] = -1;
         else
-            status = add_layer(ctx, s, &f, k);
-    if (status == VBS_OK && s->base.n_layers == 0)
+            VBS_TRY(add_layer(ctx, s, &f, k));
+    if (s->base.n_layers == 0)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "network '%s' has no layer that takes time",
                         network->name);
-    return status == VBS_OK ? mark_in_place(ctx, s) : status;
+    return mark_in_place(ctx, s);
 }
 
 /* ---- kernels ---- */
@@ -356,22 +354,19 @@ static enum vbs_status init_kernels(struct vbs_ctx *ctx, const struct vbs_networ
 {
     /* One more than can be kept: add_kernels describes a kernel before it decides. */
     size_t most = (size_t)count_kernels(s) * (size_t)options->n_batches + 1;
-    enum vbs_status status =
-        vbs_graph_check_kernels(ctx, s->base.n_layers, options->n_batches, (int64_t)most - 1);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_graph_check_kernels(ctx, s->base.n_layers, options->n_batches, (int64_t)most - 1));
     s->kernels = vbs_arena_alloc(&s->arena, most, sizeof *s->kernels);
     s->times_us = vbs_arena_alloc(&s->arena, most, sizeof *s->times_us);
     if (!s->kernels || !s->times_us)
         return vbs_no_memory(ctx);
     s->base.kernels = s->kernels;
-    for (int k = 1; k <= s->base.n_layers && status == VBS_OK; k++) {
+    for (int k = 1; k <= s->base.n_layers; k++) {
         for (int i = 0; i < options->n_batches; i++)
             add_kernels(network, s, k, options->batches[i]);
-        status = vbs_check_cancel(ctx);
+        VBS_TRY(vbs_check_cancel(ctx));
     }
-    return status;
+    return VBS_OK;
 }
 
 static int find_algorithm(const char *name)
@@ -425,16 +420,14 @@ static enum vbs_status init_requested(struct vbs_ctx *ctx, const struct vbs_netw
                                       const struct vbs_backend_options *options,
                                       struct analytic_session *s)
 {
-    enum vbs_status status = VBS_OK;
-
     s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->kernels);
     s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->times_us);
     if (!s->kernels || !s->times_us)
         return vbs_no_memory(ctx);
     s->base.kernels = s->kernels;
-    for (int i = 0; i < options->n_requested && status == VBS_OK; i++)
-        status = add_requested(ctx, network, s, &options->requested[i]);
-    return status;
+    for (int i = 0; i < options->n_requested; i++)
+        VBS_TRY(add_requested(ctx, network, s, &options->requested[i]));
+    return VBS_OK;
 }
 
 /* ---- the session ---- */
@@ -557,11 +550,9 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
 {
     struct analytic_session *s;
     struct vbs_backend_options own;
-    enum vbs_status status =
-        vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own));
     options = &own;
     s = calloc(1, sizeof *s);
     if (!s)

@@ -93,10 +93,8 @@ static enum vbs_status choose(struct vbs_ctx *ctx, const char *item, void *self)
     struct planner_choice *choice = self;
     const struct vbs_planner *planner;
     char names[256];
-    enum vbs_status status = vbs_planner_find(ctx, item, &planner);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_planner_find(ctx, item, &planner));
     if (vbs_planner_is_baseline(planner) != choice->baselines)
         return vbs_fail(ctx, VBS_USAGE, "'%s' %s; %s takes all, or names out of: %s", item,
                         choice->baselines ? "is no baseline" : "is a baseline",
@@ -180,10 +178,9 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
     struct vbs_store *store = NULL;
     struct vbs_store_samples *samples = NULL;
     int64_t id, judge_id;
-    enum vbs_status status = cli_load_profile(cli, word, &all->profiles[i], &id);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_load_profile(cli, word, &all->profiles[i], &id));
     problem.profile = all->profiles[i];
     status = cli_set_weights(cli, &all->weights, &problem);
     if (status != VBS_OK)
@@ -213,21 +210,19 @@ static enum vbs_status compare_all(struct cli *cli, const char *const *values,
 {
     const char *memory = cli_value(cli, values, "memory"), *judge = cli_value(cli, values, "judge");
     struct vbs_byte_range range;
-    enum vbs_status status = VBS_OK;
 
     all->profiles = calloc((size_t)all->n, sizeof *all->profiles);
     all->compares = calloc((size_t)all->n, sizeof *all->compares);
     if (!all->profiles || !all->compares)
         return vbs_no_memory(&cli->ctx);
     if (memory)
-        status = vbs_parse_byte_range(&cli->ctx, memory, &range);
-    if (status == VBS_OK)
-        status = choose_planners(cli, values, all);
-    if (status == VBS_OK && judge)
-        status = cli_load_profile(cli, judge, &all->judge, &all->judge_id);
-    for (int i = 0; i < all->n && status == VBS_OK; i++)
-        status = compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i);
-    return status;
+        VBS_TRY(vbs_parse_byte_range(&cli->ctx, memory, &range));
+    VBS_TRY(choose_planners(cli, values, all));
+    if (judge)
+        VBS_TRY(cli_load_profile(cli, judge, &all->judge, &all->judge_id));
+    for (int i = 0; i < all->n; i++)
+        VBS_TRY(compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i));
+    return VBS_OK;
 }
 
 static const struct vbs_compare *const *as_const(const struct comparisons *all)
@@ -301,11 +296,8 @@ static enum vbs_status print_tables(struct cli *cli, const struct comparisons *a
 {
     for (int i = 0; i < all->n; i++) {
         char *text = NULL;
-        enum vbs_status status =
-            vbs_compare_table(&cli->ctx, all->compares[i], cli->columns, cli->colour, &text);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_compare_table(&cli->ctx, all->compares[i], cli->columns, cli->colour, &text));
         cli_flow_begin(cli);
         printf("%s%s", i > 0 ? "\n" : "", text);
         cli_print_outside(all->compares[i]->weights, all->compares[i]->weight_bytes, "");
@@ -348,13 +340,14 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
         plotted = for_each(&cli->ctx, plots, plot, all);
     if (plotted == VBS_USAGE)
         return plotted;
-    if (status == VBS_OK)
-        status = print(cli, values, all);
-    if (status == VBS_OK && least)
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(print(cli, values, all));
+    if (least)
         return fail_infeasible(cli, problem, least);
-    if (status == VBS_OK && plotted == VBS_OK && plots && table)
-        status = for_each(&cli->ctx, plots, name_plot, NULL);
-    return status == VBS_OK ? plotted : status;
+    if (plotted == VBS_OK && plots && table)
+        VBS_TRY(for_each(&cli->ctx, plots, name_plot, NULL));
+    return plotted;
 }
 
 static int run_compare(struct cli *cli, const char *const *values, int n_arguments,
@@ -375,12 +368,17 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
         return cli_usage(cli, "--plot names no file; write one or more that end in .svg, .png or "
                               ".pdf, with commas between them");
     status = cli_read_problem(cli, values, &problem);
-    if (status == VBS_OK)
-        status = cli_read_weights(cli, values, NULL, &all.weights);
-    if (status == VBS_OK && limit)
+    if (status != VBS_OK)
+        goto done;
+    status = cli_read_weights(cli, values, NULL, &all.weights);
+    if (status != VBS_OK)
+        goto done;
+    if (limit)
         status = cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &all.time_limit_s);
-    if (status == VBS_OK)
-        status = compare(cli, values, &problem, arguments, &all);
+    if (status != VBS_OK)
+        goto done;
+    status = compare(cli, values, &problem, arguments, &all);
+done:
     release(&all);
     if (status != VBS_OK) {
         fflush(stdout);

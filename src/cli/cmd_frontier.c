@@ -165,7 +165,6 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
         {"bytes", true}, {"memory", true}, {"time/sample", true}, {"samples/s", true}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 4};
     char bytes[24], time[32];
-    enum vbs_status status;
 
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
@@ -185,9 +184,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     cli_flow_begin(cli);
     print_head(curve);
     cli_flow_end(cli);
-    status = cli_table_print(cli, &table);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_table_print(cli, &table));
     cli_flow_begin(cli);
     printf("\n");
     cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
@@ -254,18 +251,23 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
     status = cli_find_planner(cli, values, &planner);
-    if (status == VBS_OK)
-        status = cli_read_weights(cli, values, planner, &weights);
-    if (status == VBS_OK)
-        status = cli_read_problem(cli, values, &problem);
-    if (status == VBS_OK)
-        status = cli_load_profile(cli, arguments[0], &profile, &id);
-    if (status == VBS_OK) {
-        problem.profile = profile;
-        status = cli_set_weights(cli, &weights, &problem);
-    }
-    if (status == VBS_OK)
-        status = frontier(cli, values, planner, &problem, id);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_read_weights(cli, values, planner, &weights);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_read_problem(cli, values, &problem);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_load_profile(cli, arguments[0], &profile, &id);
+    if (status != VBS_OK)
+        goto done;
+    problem.profile = profile;
+    status = cli_set_weights(cli, &weights, &problem);
+    if (status != VBS_OK)
+        goto done;
+    status = frontier(cli, values, planner, &problem, id);
+done:
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

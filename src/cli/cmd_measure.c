@@ -120,7 +120,6 @@ static enum vbs_status settle_threads(struct cli *cli, struct measure_task *task
 {
     int *threads = &task->how.prepare.threads;
     bool given = *threads > 0;
-    enum vbs_status status = VBS_OK;
 
     if (strcmp(task->how.backend->name, "onednn") != 0) {
         if (given)
@@ -129,10 +128,10 @@ static enum vbs_status settle_threads(struct cli *cli, struct measure_task *task
         return VBS_OK;
     }
     if (!task->oversubscribe)
-        status = cli_check_threads(cli, *threads);
-    if (status == VBS_OK && cli_pin_threads(cli, threads) && !given)
+        VBS_TRY(cli_check_threads(cli, *threads));
+    if (cli_pin_threads(cli, threads) && !given)
         *threads = 0;
-    return status;
+    return VBS_OK;
 }
 
 static int run_measure(struct cli *cli, const char *const *values, int n_arguments,

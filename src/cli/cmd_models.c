@@ -77,10 +77,9 @@ static enum vbs_status load(struct cli *cli, const char *const *values, const ch
 {
     const char *input = cli_value(cli, values, "input");
     struct vbs_shape shape;
-    enum vbs_status status = input ? vbs_shape_parse(&cli->ctx, input, &shape) : VBS_OK;
 
-    if (status != VBS_OK)
-        return status;
+    if (input)
+        VBS_TRY(vbs_shape_parse(&cli->ctx, input, &shape));
     return vbs_network_load(&cli->ctx, model, input ? &shape : NULL, network);
 }
 
@@ -433,12 +432,15 @@ static enum vbs_status list(struct cli *cli, enum form form)
 
     for (int i = 0; i < n && status == VBS_OK; i++)
         status = vbs_network_load(&cli->ctx, vbs_model_name(i), NULL, &networks[i]);
-    if (status == VBS_OK && form == FORM_JSON)
+    if (status != VBS_OK)
+        goto done;
+    if (form == FORM_JSON)
         status = list_json(cli, networks, n);
-    else if (status == VBS_OK && form == FORM_CSV)
+    else if (form == FORM_CSV)
         status = list_csv(cli, networks, n);
-    else if (status == VBS_OK)
+    else
         status = list_table(cli, networks, n);
+done:
     for (int i = 0; i < n && networks; i++)
         vbs_network_free(networks[i]);
     free(networks);

@@ -29,18 +29,24 @@ static enum vbs_status plan(struct cli *cli, const char *const *values,
     cli_progress_end(cli);
     if (status == VBS_INFEASIBLE && solver)
         status = cli_explain(cli, planner, problem, solver, memory_bytes);
-    if (status == VBS_OK)
-        schedule->provenance.profile_id = id;
-    if (status == VBS_OK && json)
+    if (status != VBS_OK)
+        goto done;
+    schedule->provenance.profile_id = id;
+    if (json)
         status = vbs_schedule_write_json(&cli->ctx, schedule, json);
-    if (status == VBS_OK && !(json && strcmp(json, "-") == 0))
+    if (status != VBS_OK)
+        goto done;
+    if (!(json && strcmp(json, "-") == 0))
         status = cli_print_schedule(cli, problem->profile, schedule);
-    if (status == VBS_OK && schedule->solver.interrupted)
+    if (status != VBS_OK)
+        goto done;
+    if (schedule->solver.interrupted)
         status =
             vbs_fail(&cli->ctx, VBS_INTERRUPTED,
                      "interrupted; the schedule is the best so far, at most %.2f%% longer than "
                      "the fastest",
                      schedule->bound.gap_percent);
+done:
     vbs_schedule_free(schedule);
     vbs_solver_free(solver);
     return status;
@@ -62,24 +68,32 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
     if (!memory)
         return cli_usage(cli, "needs --memory");
     status = vbs_parse_bytes(&cli->ctx, memory, &memory_bytes);
-    if (status == VBS_OK && cli_value(cli, values, "rows")) {
+    if (status != VBS_OK)
+        goto done;
+    if (cli_value(cli, values, "rows")) {
         status = cli_print_rows(cli, values, arguments[0], memory_bytes);
         return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
     }
-    if (status == VBS_OK)
-        status = cli_find_planner(cli, values, &planner);
-    if (status == VBS_OK)
-        status = cli_read_weights(cli, values, planner, &weights);
-    if (status == VBS_OK)
-        status = cli_read_problem(cli, values, &problem);
-    if (status == VBS_OK)
-        status = cli_load_profile(cli, arguments[0], &profile, &id);
-    if (status == VBS_OK) {
-        problem.profile = profile;
-        status = cli_set_weights(cli, &weights, &problem);
-    }
-    if (status == VBS_OK)
-        status = plan(cli, values, planner, &problem, id, memory_bytes);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_find_planner(cli, values, &planner);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_read_weights(cli, values, planner, &weights);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_read_problem(cli, values, &problem);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_load_profile(cli, arguments[0], &profile, &id);
+    if (status != VBS_OK)
+        goto done;
+    problem.profile = profile;
+    status = cli_set_weights(cli, &weights, &problem);
+    if (status != VBS_OK)
+        goto done;
+    status = plan(cli, values, planner, &problem, id, memory_bytes);
+done:
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

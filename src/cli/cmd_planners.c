@@ -1,5 +1,7 @@
 #include "cli/common/common.h"
 
+#include "base/fail.h"
+
 #include <stdio.h>
 
 /* What the sources of the planners are short for. */
@@ -66,16 +68,13 @@ static enum vbs_status print_table(struct cli *cli)
         {"name", false}, {"what it does", false}, {"source", false}};
     struct cli_table table = {.columns = COLUMNS, .n_columns = 3};
     const struct vbs_planner *planner;
-    enum vbs_status status;
 
     for (int i = 0; (planner = vbs_planner_at(i)); i++) {
         cli_table_add(&table, "%s", vbs_planner_name(planner));
         cli_table_add(&table, "%s", vbs_planner_summary(planner));
         cli_table_add(&table, "%s", vbs_planner_source(planner));
     }
-    status = cli_table_print(cli, &table);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cli_table_print(cli, &table));
     print_transferring();
     printf("\nTime to plan grows with\n");
     for (int i = 0; (planner = vbs_planner_at(i)); i++)

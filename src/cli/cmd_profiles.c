@@ -493,12 +493,16 @@ static enum vbs_status import_csv(struct cli *cli, const char *path)
     int64_t id = 0;
     enum vbs_status status = vbs_profile_read_csv(&cli->ctx, path, &profile);
 
-    if (status == VBS_OK)
-        status = cli_open_store(cli, true, &store);
-    if (status == VBS_OK)
-        status = vbs_store_save(&cli->ctx, store, profile, &id);
-    if (status == VBS_OK)
-        printf("%lld\n", (long long)id);
+    if (status != VBS_OK)
+        goto done;
+    status = cli_open_store(cli, true, &store);
+    if (status != VBS_OK)
+        goto done;
+    status = vbs_store_save(&cli->ctx, store, profile, &id);
+    if (status != VBS_OK)
+        goto done;
+    printf("%lld\n", (long long)id);
+done:
     vbs_store_close(store);
     vbs_profile_free(profile);
     return status;

@@ -410,23 +410,22 @@ static enum vbs_status report(struct cli *cli, const char *const *values,
                               const struct judged *judged)
 {
     const char *trace = cli_value(cli, values, "trace"), *gantt = cli_value(cli, values, "gantt");
-    enum vbs_status status = VBS_OK;
 
     if (trace)
-        status = vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
-                                      trace);
-    if (status == VBS_OK && gantt)
-        status =
-            vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay, gantt);
-    if (status == VBS_OK && cli_value(cli, values, "json"))
-        status = cli_json_print(cli, verdict_json(judged), false);
-    else if (status == VBS_OK && !is_standard_output(trace))
+        VBS_TRY(vbs_replay_write_csv(&cli->ctx, judged->profile, judged->schedule, judged->replay,
+                                     trace));
+    if (gantt)
+        VBS_TRY(
+            vbs_replay_plot(&cli->ctx, judged->profile, judged->schedule, judged->replay, gantt));
+    if (cli_value(cli, values, "json"))
+        VBS_TRY(cli_json_print(cli, verdict_json(judged), false));
+    else if (!is_standard_output(trace))
         print_verdict(cli, judged);
-    if (status == VBS_OK && !judged->replay->fits)
-        status = refuse_memory(cli, judged);
-    else if (status == VBS_OK && !judged->replay->in_time)
-        status = refuse_latency(cli, judged);
-    return status;
+    if (!judged->replay->fits)
+        return refuse_memory(cli, judged);
+    if (!judged->replay->in_time)
+        return refuse_latency(cli, judged);
+    return VBS_OK;
 }
 
 /* What a schedule is judged by. */
@@ -499,16 +498,15 @@ static enum vbs_status read_limits(struct cli *cli, const char *const *values,
 {
     const char *memory = cli_value(cli, values, "memory");
     const char *latency = cli_value(cli, values, "latency-us");
-    enum vbs_status status = VBS_OK;
 
     *limits = (struct limits){.memory_bytes = -1, .latency_us = -1};
-    status = cli_read_copy(cli, values, &limits->weights);
-    if (status == VBS_OK && memory)
-        status = vbs_parse_bytes(&cli->ctx, memory, &limits->memory_bytes);
-    if (status == VBS_OK && latency)
-        status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
-                                    &limits->latency_us);
-    return status;
+    VBS_TRY(cli_read_copy(cli, values, &limits->weights));
+    if (memory)
+        VBS_TRY(vbs_parse_bytes(&cli->ctx, memory, &limits->memory_bytes));
+    if (latency)
+        VBS_TRY(cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
+                                   &limits->latency_us));
+    return VBS_OK;
 }
 
 static int run_replay(struct cli *cli, const char *const *values, int n_arguments,

@@ -44,11 +44,11 @@ static enum vbs_status check_folder(struct cli *cli, const char *option, const c
 static enum vbs_status check_folders(struct cli *cli, const char *const *values)
 {
     static const char *const WRITTEN[] = {"output", "trace", "gantt"}, WEIGHTS[] = "weights-file";
-    enum vbs_status status = check_folder(cli, WEIGHTS, cli_value(cli, values, WEIGHTS), R_OK);
 
-    for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0] && status == VBS_OK; i++)
-        status = check_folder(cli, WRITTEN[i], cli_value(cli, values, WRITTEN[i]), W_OK);
-    return status;
+    VBS_TRY(check_folder(cli, WEIGHTS, cli_value(cli, values, WEIGHTS), R_OK));
+    for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0]; i++)
+        VBS_TRY(check_folder(cli, WRITTEN[i], cli_value(cli, values, WRITTEN[i]), W_OK));
+    return VBS_OK;
 }
 
 /* What is read only after measuring can be opened. */
@@ -104,20 +104,19 @@ static enum vbs_status read_runs(struct run_job *job)
     const char *runs = cli_value(job->cli, job->values, "runs");
     const char *warm_up = cli_value(job->cli, job->values, "warmup");
     const char *duration = cli_value(job->cli, job->values, "duration");
-    enum vbs_status status = VBS_OK;
 
     job->n_runs = duration ? 1 : DEFAULT_RUNS;
     job->n_warm_up = 1;
     if (runs)
-        status = vbs_parse_int(ctx, "--runs", runs, 1, RUN_MOST_RUNS, &job->n_runs);
-    if (status == VBS_OK && warm_up)
-        status = vbs_parse_int(ctx, "--warmup", warm_up, 0, RUN_MOST_RUNS, &job->n_warm_up);
-    if (status == VBS_OK && duration)
-        status = cli_parse_positive(ctx, "--duration", duration, "seconds", &job->duration_s);
-    if (status == VBS_OK && job->duration_s > MOST_SECONDS)
+        VBS_TRY(vbs_parse_int(ctx, "--runs", runs, 1, RUN_MOST_RUNS, &job->n_runs));
+    if (warm_up)
+        VBS_TRY(vbs_parse_int(ctx, "--warmup", warm_up, 0, RUN_MOST_RUNS, &job->n_warm_up));
+    if (duration)
+        VBS_TRY(cli_parse_positive(ctx, "--duration", duration, "seconds", &job->duration_s));
+    if (job->duration_s > MOST_SECONDS)
         return vbs_fail(ctx, VBS_USAGE, "--duration '%.40s' is above the longest, %d seconds",
                         duration, MOST_SECONDS);
-    return status;
+    return VBS_OK;
 }
 
 /* What a planner would refuse, before anything is measured for it. */
@@ -129,18 +128,14 @@ static enum vbs_status check_planning(struct cli *cli, const char *const *values
     struct vbs_problem problem = {0};
     struct cli_weights weights;
     int64_t bytes;
-    enum vbs_status status = cli_find_planner(cli, values, &planner);
 
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0] && status == VBS_OK; i++)
+    VBS_TRY(cli_find_planner(cli, values, &planner));
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
         if (cli_value(cli, values, SIZES[i]))
-            status = vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes);
-    if (status == VBS_OK)
-        status = cli_read_problem(cli, values, &problem);
-    if (status == VBS_OK)
-        status = cli_read_weights(cli, values, planner, &weights);
-    if (status == VBS_OK)
-        status = cli_read_solver_options(cli, values, planner, &options);
-    return status;
+            VBS_TRY(vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes));
+    VBS_TRY(cli_read_problem(cli, values, &problem));
+    VBS_TRY(cli_read_weights(cli, values, planner, &weights));
+    return cli_read_solver_options(cli, values, planner, &options);
 }
 
 /* ---- Results ---- */
@@ -149,43 +144,37 @@ static enum vbs_status write_timeline(struct run_job *job)
 {
     const char *trace = cli_value(job->cli, job->values, "trace");
     const char *gantt = cli_value(job->cli, job->values, "gantt");
-    enum vbs_status status = VBS_OK;
 
     if (trace)
-        status = vbs_executed_write_csv(&job->cli->ctx, job->profile, job->schedule, job->replay,
-                                        &job->times.fastest, trace);
-    if (status == VBS_OK && gantt)
-        status = vbs_executed_plot(&job->cli->ctx, job->profile, job->schedule, job->replay,
-                                   &job->times.fastest, gantt);
-    return status;
+        VBS_TRY(vbs_executed_write_csv(&job->cli->ctx, job->profile, job->schedule, job->replay,
+                                       &job->times.fastest, trace));
+    if (gantt)
+        VBS_TRY(vbs_executed_plot(&job->cli->ctx, job->profile, job->schedule, job->replay,
+                                  &job->times.fastest, gantt));
+    return VBS_OK;
 }
 
 /* What stands alone on standard output keeps the table away. */
 static enum vbs_status report_run(struct run_job *job)
 {
-    enum vbs_status status = run_write_outputs(job);
-
-    if (status == VBS_OK)
-        status = write_timeline(job);
-    if (status == VBS_OK && cli_value(job->cli, job->values, "json"))
-        status = run_print_json(job);
-    else if (status == VBS_OK && !is_standard(cli_value(job->cli, job->values, "output")) &&
+    VBS_TRY(run_write_outputs(job));
+    VBS_TRY(write_timeline(job));
+    if (cli_value(job->cli, job->values, "json"))
+        VBS_TRY(run_print_json(job));
+    else if (!is_standard(cli_value(job->cli, job->values, "output")) &&
              !is_standard(cli_value(job->cli, job->values, "trace")))
-        status = run_print_text(job);
-    return status == VBS_OK ? run_judge(job) : status;
+        VBS_TRY(run_print_text(job));
+    return run_judge(job);
 }
 
 static enum vbs_status execute(struct run_job *job, const char *word)
 {
-    enum vbs_status status = run_find_subject(job, word);
-
-    if (status == VBS_OK)
-        status = run_prepare(job);
-    if (status == VBS_OK)
-        status = run_measure_within(job);
-    if (status == VBS_OK && cli_value(job->cli, job->values, "check"))
-        status = run_compare(job);
-    return status == VBS_OK ? report_run(job) : status;
+    VBS_TRY(run_find_subject(job, word));
+    VBS_TRY(run_prepare(job));
+    VBS_TRY(run_measure_within(job));
+    if (cli_value(job->cli, job->values, "check"))
+        VBS_TRY(run_compare(job));
+    return report_run(job);
 }
 
 static void clear_job(struct run_job *job)
@@ -219,14 +208,20 @@ static int run_run(struct cli *cli, const char *const *values, int n_arguments,
     if (cli_value(cli, values, "schedule") && cli_value(cli, values, "planner"))
         return cli_usage(cli, "takes one of --schedule and --planner");
     status = read_runs(&job);
-    if (status == VBS_OK && !cli_value(cli, values, "schedule"))
+    if (status != VBS_OK)
+        goto done;
+    if (!cli_value(cli, values, "schedule"))
         status = check_planning(cli, values);
-    if (status == VBS_OK)
-        status = check_files(cli, values);
-    if (status == VBS_OK)
-        status = check_streams(cli, values, arguments[0]);
-    if (status == VBS_OK)
-        status = execute(&job, arguments[0]);
+    if (status != VBS_OK)
+        goto done;
+    status = check_files(cli, values);
+    if (status != VBS_OK)
+        goto done;
+    status = check_streams(cli, values, arguments[0]);
+    if (status != VBS_OK)
+        goto done;
+    status = execute(&job, arguments[0]);
+done:
     clear_job(&job);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

@@ -51,10 +51,9 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
     struct vbs_exec_fit_options fit_options;
     struct vbs_exec_checked checked = {0};
     struct vbs_exec_fit fit = {0};
-    enum vbs_status status = vbs_options_read(ctx, "vbs_exec_options", options, &own, sizeof own);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_exec_options", options, &own, sizeof own));
     fit_options = fit_options_of(&own, schedule, false);
     status = vbs_exec_check(ctx, &checked, profile, schedule);
     if (status == VBS_OK)
@@ -126,10 +125,8 @@ static enum vbs_status measure_packed(struct opening *o)
 
     for (int m = 0; m < checked->n_packed; m++) {
         int *kernels, n;
-        enum vbs_status status = vbs_exec_packers(o->ctx, checked, m, &kernels, &n);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_exec_packers(o->ctx, checked, m, &kernels, &n));
         if (n > 0) /* else it is loaded, but never read */
             checked->packed[m].packed_bytes = 0;
         for (int i = 0; i < n; i++)
@@ -143,16 +140,13 @@ static enum vbs_status check_kernels(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
     struct vbs_exec_checked *checked = &o->checked;
-    enum vbs_status status;
 
     if (session->n_kernels != checked->n_kernels)
         return vbs_fail(o->ctx, VBS_LIBRARY, "backend '%s' made %d kernels of %d", o->backend->name,
                         session->n_kernels, checked->n_kernels);
     for (int i = 0; i < checked->n_kernels; i++)
         checked->kernels[i].ws_bytes = session->kernels[i].ws_bytes;
-    status = measure_packed(o);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(measure_packed(o));
     for (int i = 0; i < checked->n_kernels; i++) {
         const struct vbs_exec_kernel *kernel = &checked->kernels[i];
         const struct vbs_exec_packed *packed;
@@ -198,12 +192,13 @@ static enum vbs_status open_session(struct opening *o)
     report(o, "making kernels");
     status = o->backend->open(o->ctx, o->network, &options, &o->exec->session);
     free(requested);
-    if (status == VBS_OK && o->exec->session->ops->device && o->options.debug_checks)
-        status = vbs_fail(o->ctx, VBS_UNSUPPORTED,
-                          "debug checks look into the arena, which is on a device here");
-    if (status == VBS_OK)
-        status = check_layers(o);
-    return status == VBS_OK ? check_kernels(o) : status;
+    if (status != VBS_OK)
+        return status;
+    if (o->exec->session->ops->device && o->options.debug_checks)
+        return vbs_fail(o->ctx, VBS_UNSUPPORTED,
+                        "debug checks look into the arena, which is on a device here");
+    VBS_TRY(check_layers(o));
+    return check_kernels(o);
 }
 
 /* ---- memory ---- */
@@ -235,14 +230,11 @@ static enum vbs_status open_file(struct opening *o)
                                                   .progress = o->options.progress};
     struct vbs_exec *exec = o->exec;
 
-    enum vbs_status status;
-
     if (o->checked.n_packed == 0)
         return VBS_OK;
-    status = vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session);
-    return status == VBS_OK ? vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network,
-                                                 exec->session, &options)
-                            : status;
+    VBS_TRY(vbs_exec_loader_init(o->ctx, &exec->loader, &exec->file, exec->arena.session));
+    return vbs_exec_file_open(o->ctx, &exec->file, &o->checked, o->network, exec->session,
+                              &options);
 }
 
 /* ---- the program ---- */
@@ -267,12 +259,12 @@ static enum vbs_status prepare_ends(struct opening *o)
     const struct vbs_exec *exec = o->exec;
     struct vbs_session *session = exec->session;
     float value = 0;
-    enum vbs_status status = session->ops->write(o->ctx, session, 0, 0, &value, &value);
 
-    for (int i = 0; i < o->network->n_outputs && status == VBS_OK; i++)
-        status =
-            session->ops->read(o->ctx, session, exec->program.output_layers[i], 0, &value, &value);
-    return status;
+    VBS_TRY(session->ops->write(o->ctx, session, 0, 0, &value, &value));
+    for (int i = 0; i < o->network->n_outputs; i++)
+        VBS_TRY(
+            session->ops->read(o->ctx, session, exec->program.output_layers[i], 0, &value, &value));
+    return VBS_OK;
 }
 
 static enum vbs_status begin_trace(struct opening *o)
@@ -292,24 +284,22 @@ static enum vbs_status begin_trace(struct opening *o)
 static enum vbs_status make_program(struct opening *o)
 {
     struct vbs_exec *exec = o->exec;
-    enum vbs_status status = count_values(o);
 
-    if (status == VBS_OK && o->options.trace)
-        status = begin_trace(o);
-    if (status == VBS_OK)
-        status = vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
-                                       &exec->file, o->options.debug_checks);
-    if (status == VBS_OK)
-        status = prepare_ends(o);
-    if (status == VBS_OK && o->options.debug_checks)
-        status = vbs_exec_checker_new(o->ctx, &o->fit, &exec->arena, &exec->checker);
-    if (status == VBS_OK && exec->program.n_loads > 0 && exec->arena.session)
-        status = exec->session->ops->device->make_events(o->ctx, exec->session,
-                                                         2 * exec->program.n_loads);
-    if (status == VBS_OK && exec->program.n_loads > 0)
-        status = vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,
-                                     &exec->loader, o->options.trace, &exec->stream);
-    return status == VBS_OK ? vbs_exec_load_residents(o->ctx, exec) : status;
+    VBS_TRY(count_values(o));
+    if (o->options.trace)
+        VBS_TRY(begin_trace(o));
+    VBS_TRY(vbs_exec_program_make(o->ctx, &exec->program, &o->fit, o->network, &exec->arena,
+                                  &exec->file, o->options.debug_checks));
+    VBS_TRY(prepare_ends(o));
+    if (o->options.debug_checks)
+        VBS_TRY(vbs_exec_checker_new(o->ctx, &o->fit, &exec->arena, &exec->checker));
+    if (exec->program.n_loads > 0 && exec->arena.session)
+        VBS_TRY(exec->session->ops->device->make_events(o->ctx, exec->session,
+                                                        2 * exec->program.n_loads));
+    if (exec->program.n_loads > 0)
+        VBS_TRY(vbs_exec_stream_new(o->ctx, exec->program.loads, exec->program.n_loads,
+                                    &exec->loader, o->options.trace, &exec->stream));
+    return vbs_exec_load_residents(o->ctx, exec);
 }
 
 /* ---- the whole ---- */
@@ -324,17 +314,12 @@ static enum vbs_status check_outputs(const struct opening *o)
 
 static enum vbs_status open_all(struct opening *o)
 {
-    enum vbs_status status = check_outputs(o);
-
-    if (status == VBS_OK)
-        status = vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule);
-    if (status == VBS_OK)
-        status = open_session(o);
-    if (status == VBS_OK)
-        status = place(o);
-    if (status == VBS_OK)
-        status = open_file(o);
-    return status == VBS_OK ? make_program(o) : status;
+    VBS_TRY(check_outputs(o));
+    VBS_TRY(vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule));
+    VBS_TRY(open_session(o));
+    VBS_TRY(place(o));
+    VBS_TRY(open_file(o));
+    return make_program(o);
 }
 
 enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
@@ -348,11 +333,9 @@ enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *netw
                         .backend = backend,
                         .profile = profile,
                         .schedule = schedule};
-    enum vbs_status status =
-        vbs_options_read(ctx, "vbs_exec_options", options, &o.options, sizeof o.options);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_exec_options", options, &o.options, sizeof o.options));
     o.exec = calloc(1, sizeof *o.exec);
     if (!o.exec)
         return vbs_no_memory(ctx);

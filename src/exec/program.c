@@ -404,10 +404,8 @@ enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_progr
                             .layers = fit->checked->profile->layers,
                             .network = network,
                             .arena = arena};
-    enum vbs_status status = begin(&p);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(begin(&p));
     add_steps(&p);
     if (p.failed)
         return vbs_no_memory(ctx);

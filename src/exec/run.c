@@ -66,15 +66,14 @@ static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
     const struct vbs_device_ops *device = session->ops->device;
-    enum vbs_status status = VBS_OK;
 
     if (!device)
         memmove(op->copy.to, op->copy.from, (size_t)op->copy.bytes);
     else
-        status = device->move(r->ctx, session, op->copy.to, op->copy.from, op->copy.bytes);
-    if (device && status == VBS_OK && r->exec->trace)
-        status = device->finish(r->ctx, session);
-    return status;
+        VBS_TRY(device->move(r->ctx, session, op->copy.to, op->copy.from, op->copy.bytes));
+    if (device && r->exec->trace)
+        VBS_TRY(device->finish(r->ctx, session));
+    return VBS_OK;
 }
 
 static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
@@ -121,11 +120,9 @@ static enum vbs_status reach(struct running *r, int64_t slot, bool has_moved)
 /* Ops from..to - 1, none of a step. */
 static enum vbs_status run_others(struct running *r, int from, int to)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = from; i < to && status == VBS_OK; i++)
-        status = run_op(r, &r->exec->program.ops[i]);
-    return status;
+    for (int i = from; i < to; i++)
+        VBS_TRY(run_op(r, &r->exec->program.ops[i]));
+    return VBS_OK;
 }
 
 /* The ops from *at on that move groups; what they leave behind is dead when all have moved. */
@@ -162,20 +159,15 @@ static enum vbs_status run_kind(struct running *r, enum vbs_exec_op_kind kind, i
 static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
 {
     int first;
-    enum vbs_status status = run_kind(r, VBS_DO_WAIT_TO_EVICT, at, end);
 
-    if (status == VBS_OK)
-        status = reach(r, 2 * s, false);
+    VBS_TRY(run_kind(r, VBS_DO_WAIT_TO_EVICT, at, end));
+    VBS_TRY(reach(r, 2 * s, false));
     first = *at;
-    if (status == VBS_OK)
-        status = run_moves(r, at, end);
-    if (status == VBS_OK)
-        status = reach(r, 2 * s, true);
-    if (status == VBS_OK && r->exec->stream && (*at > first || r->exec->checker))
-        status = vbs_exec_stream_pass(r->ctx, r->exec->stream, 2 * s + 1);
-    if (status == VBS_OK)
-        status = run_kind(r, VBS_DO_WAIT_TO_COMPUTE, at, end);
-    return status;
+    VBS_TRY(run_moves(r, at, end));
+    VBS_TRY(reach(r, 2 * s, true));
+    if (r->exec->stream && (*at > first || r->exec->checker))
+        VBS_TRY(vbs_exec_stream_pass(r->ctx, r->exec->stream, 2 * s + 1));
+    return run_kind(r, VBS_DO_WAIT_TO_COMPUTE, at, end);
 }
 
 static enum vbs_status run_step(struct running *r, int64_t s)
@@ -203,14 +195,19 @@ static enum vbs_status run_steps(struct running *r)
     struct vbs_exec *exec = r->exec;
     enum vbs_status status = VBS_OK;
 
-    for (int64_t s = 0; s < exec->n_steps && status == VBS_OK; s++) {
+    for (int64_t s = 0; s < exec->n_steps; s++) {
         if (vbs_cancelled(r->ctx))
             return vbs_fail(r->ctx, VBS_INTERRUPTED, "interrupted");
         status = run_step(r, s);
-        if (exec->stream && status == VBS_OK)
+        if (status != VBS_OK)
+            return status;
+        if (exec->stream) {
             status = vbs_exec_stream_pass(r->ctx, exec->stream, 2 * s + 2);
+            if (status != VBS_OK)
+                return status;
+        }
     }
-    if (exec->stream && status == VBS_OK) {
+    if (exec->stream) {
         status = vbs_exec_stream_wait(r->ctx, exec->stream, exec->program.n_loads);
         stop_watch(r, VBS_DO_WAIT_TO_COMPUTE);
     }
@@ -244,12 +241,9 @@ enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *ex
 static enum vbs_status begin(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
-    enum vbs_status status = VBS_OK;
 
     if (!exec->has_residents)
-        status = vbs_exec_load_residents(r->ctx, exec);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(vbs_exec_load_residents(r->ctx, exec));
     exec->has_residents = false; /* until the run has ended well */
     if (exec->trace)
         memset(exec->trace, 0, (size_t)exec->n_steps * sizeof *exec->trace);
@@ -265,9 +259,7 @@ static enum vbs_status run_timed(struct running *r)
     enum vbs_status status = VBS_OK;
 
     if (exec->arena.session)
-        status = exec->session->ops->device->finish(r->ctx, exec->session);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(exec->session->ops->device->finish(r->ctx, exec->session));
     r->start_s = r->last_s = vbs_clock_s();
     memset(r->taken_us, 0, sizeof r->taken_us);
     if (exec->stream)
@@ -339,13 +331,13 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     struct running r = {.ctx = ctx, .exec = exec, .input = input, .outputs = outputs};
     const int *starts = exec->program.begin;
     struct vbs_exec_report report = {0};
-    enum vbs_status status = input ? VBS_OK : seed_input(&r);
+    enum vbs_status status;
     double io_us = 0;
     int64_t heap_bytes;
     bool tells;
 
-    if (status != VBS_OK)
-        return status;
+    if (!input)
+        VBS_TRY(seed_input(&r));
     heap_bytes = vbs_exec_heap_bytes();
     tells = exec->arena.session || vbs_exec_reset_peak();
     report.base_bytes = used_bytes(exec, false);
@@ -354,19 +346,15 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
         report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
     status = begin(&r);
     r.last_s = vbs_clock_s();
-    if (status == VBS_OK)
-        status = run_others(&r, starts[0], starts[1]);
-    io_us = r.taken_us[VBS_DO_READ_INPUT];
-    if (status == VBS_OK)
-        status = run_timed(&r);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(run_others(&r, starts[0], starts[1]));
+    io_us = r.taken_us[VBS_DO_READ_INPUT];
+    VBS_TRY(run_timed(&r));
     exec->has_residents = true;
     fill_report(&r, io_us, &report);
     io_us = r.taken_us[VBS_DO_WRITE_OUTPUT];
-    status = run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]));
     report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
     report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;

@@ -108,29 +108,25 @@ static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *
 {
     const struct vbs_task *task = &solver->task;
     struct vbs_bracket bracket;
-    enum vbs_status status;
 
     if (task->options.most_bytes == 0 || !solver->planner->bracket ||
         task->latency_ticks != INT64_MAX)
         return VBS_OK;
-    status = solver->planner->bracket(ctx, task, &bracket);
-    if (status == VBS_OK && task->options.most_bytes < bracket.low_bytes)
-        status = refuse_early(ctx, solver, &bracket);
-    return status;
+    VBS_TRY(solver->planner->bracket(ctx, task, &bracket));
+    if (task->options.most_bytes < bracket.low_bytes)
+        return refuse_early(ctx, solver, &bracket);
+    return VBS_OK;
 }
 
 /* Opens the planner anew for any budget, to tell what the least one is; joint knows it. */
 static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
     void *self;
-    enum vbs_status status;
 
     if (solver->task.options.most_bytes == 0 || solver->planner == &vbs_planner_joint)
         return VBS_OK;
     solver->task.options.most_bytes = 0;
-    status = solver->planner->open(ctx, &solver->task, &self);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(solver->planner->open(ctx, &solver->task, &self));
     solver->planner->close(solver->self);
     solver->self = self;
     return VBS_OK;
@@ -161,34 +157,32 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
 {
     struct vbs_solver_options own;
     struct vbs_solver *made;
-    enum vbs_status status = vbs_options_read(ctx, "vbs_solver_options", options, &own, sizeof own);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = check_options(ctx, planner, &own);
-    if (status == VBS_OK)
-        status = check_weights(ctx, planner, problem);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_solver_options", options, &own, sizeof own));
+    VBS_TRY(check_options(ctx, planner, &own));
+    VBS_TRY(check_weights(ctx, planner, problem));
     made = calloc(1, sizeof *made);
     if (!made)
         return vbs_no_memory(ctx);
     made->name = planner->name;
     status = vbs_task_init(ctx, &made->task, problem);
-    if (status == VBS_OK) {
-        made->task.options = own;
-        made->task.options.struct_size = sizeof own;
-        if (planner != &vbs_planner_joint &&
-            (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
-            made->task.options.most_bytes = 0;
-        choose_planner(made, planner);
-        status = describe_profile(ctx, made);
-        if (status == VBS_OK)
-            status = check_most(ctx, made);
-        if (status == VBS_OK)
-            status = made->planner->open(ctx, &made->task, &made->self);
-        if (status != VBS_OK)
-            vbs_task_clear(&made->task);
-    }
+    if (status != VBS_OK)
+        goto done;
+    made->task.options = own;
+    made->task.options.struct_size = sizeof own;
+    if (planner != &vbs_planner_joint &&
+        (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
+        made->task.options.most_bytes = 0;
+    choose_planner(made, planner);
+    status = describe_profile(ctx, made);
+    if (status == VBS_OK)
+        status = check_most(ctx, made);
+    if (status == VBS_OK)
+        status = made->planner->open(ctx, &made->task, &made->self);
+    if (status != VBS_OK)
+        vbs_task_clear(&made->task);
+done:
     if (status != VBS_OK) {
         free(made);
         return status;
@@ -335,10 +329,9 @@ static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, in
         made.predicted.copied_bytes = timeline.copied_bytes;
         made.predicted.resident_bytes = timeline.resident_bytes;
     }
-    if (status == VBS_OK)
-        status = set_bound(ctx, solver, memory_bytes, draft->bound_us, &made);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(set_bound(ctx, solver, memory_bytes, draft->bound_us, &made));
     if (timeline.peak_bytes > draft->reserved_bytes || draft->reserved_bytes > memory_bytes)
         return vbs_fail(ctx, VBS_OVER_BUDGET, "%s planned %lld bytes beyond what it had reserved",
                         made.planner, (long long)(timeline.peak_bytes - draft->reserved_bytes));

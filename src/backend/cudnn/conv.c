@@ -95,13 +95,10 @@ static enum vbs_status describe_conv(struct cu_build *b, struct image_conv *c)
 {
     const struct cu_window *w = &c->window;
     cudnnStatus_t made = cudnnCreateConvolutionDescriptor(&c->conv);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a convolution");
-    status = cu_adopt(b, CU_CONVOLUTION, c->conv);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_CONVOLUTION, c->conv));
     made = cudnnSetConvolutionNdDescriptor(c->conv, w->n, w->pad, w->stride, w->dilation,
                                            CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
     if (made == CUDNN_STATUS_SUCCESS)
@@ -135,13 +132,10 @@ static enum vbs_status describe_filter(struct cu_build *b, const struct image_co
     int dims[2 + VBS_MAX_SPATIAL] = {(int)(turned ? c->inputs : count),
                                      (int)((turned ? c->outputs : c->inputs) / c->groups)};
     cudnnStatus_t made = cudnnCreateFilterDescriptor(filter);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing weights");
-    status = cu_adopt(b, CU_FILTER, *filter);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_FILTER, *filter));
     memcpy(dims + 2, c->window.kernel, (size_t)c->n_spatial * sizeof *dims);
     made = cudnnSetFilterNdDescriptor(*filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
                                       2 + c->n_spatial, dims);
@@ -255,9 +249,7 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
         status = ask(b, step, takes);
     if (status != VBS_OK || !*takes || !weights_of(b)->bias)
         return status;
-    status = describe_bias(b, c, slice, &bias);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(describe_bias(b, c, slice, &bias));
     if (c->fused) {
         step->b = bias;
         step->activation = c->fused;
@@ -359,33 +351,28 @@ static enum vbs_status build_in_slices(struct cu_build *b, struct image_conv *c,
 /* Everything but the algorithm. */
 static enum vbs_status prepare(struct cu_build *b, struct image_conv *c)
 {
-    enum vbs_status status = cu_weights_init(b);
-
-    if (status == VBS_OK && b->l->op == VBS_OP_FC)
+    VBS_TRY(cu_weights_init(b));
+    if (b->l->op == VBS_OP_FC)
         as_product(b, c);
-    else if (status == VBS_OK)
-        status = as_image(b, c);
-    if (status == VBS_OK)
-        status = cu_weights_upload(b);
-    if (status == VBS_OK)
-        status = cu_tensor(b, 2 + c->n_spatial, c->in, NULL, &c->x);
-    return status == VBS_OK ? describe_conv(b, c) : status;
+    else
+        VBS_TRY(as_image(b, c));
+    VBS_TRY(cu_weights_upload(b));
+    VBS_TRY(cu_tensor(b, 2 + c->n_spatial, c->in, NULL, &c->x));
+    return describe_conv(b, c);
 }
 
 enum vbs_status cu_build_conv(struct cu_build *b)
 {
     struct image_conv c = {0};
-    enum vbs_status status = prepare(b, &c);
 
-    if (status == VBS_OK)
-        status = find_fused(b, &c);
-    for (int a = 0; a < N_FORWARD && status == VBS_OK; a++) {
+    VBS_TRY(prepare(b, &c));
+    VBS_TRY(find_fused(b, &c));
+    for (int a = 0; a < N_FORWARD; a++) {
         if (is_requested(b, FORWARD[a], 0))
-            status = build_kernel(b, &c, a, FORWARD[a], 0);
-        if (status == VBS_OK)
-            status = build_in_slices(b, &c, a, FORWARD[a]);
+            VBS_TRY(build_kernel(b, &c, a, FORWARD[a], 0));
+        VBS_TRY(build_in_slices(b, &c, a, FORWARD[a]));
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status cu_build_deconv(struct cu_build *b)

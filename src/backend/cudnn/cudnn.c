@@ -14,11 +14,9 @@ static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_networ
     struct cu_session *s;
     struct cu_build b = {.ctx = ctx, .network = network, .batch = 1};
     struct vbs_backend_options own;
-    enum vbs_status status =
-        vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own));
     options = &own;
     s = calloc(1, sizeof *s);
     if (!s)

@@ -34,12 +34,11 @@ enum vbs_status cu_tensor(struct cu_build *b, int n_dims, const int64_t *dims,
                           const int64_t *strides, cudnnTensorDescriptor_t *desc)
 {
     cudnnStatus_t made = cudnnCreateTensorDescriptor(desc);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a tensor");
-    status = cu_adopt(b, CU_TENSOR, *desc);
-    return status == VBS_OK ? describe(b, n_dims, dims, strides, *desc) : status;
+    VBS_TRY(cu_adopt(b, CU_TENSOR, *desc));
+    return describe(b, n_dims, dims, strides, *desc);
 }
 
 int cu_image_dims(const struct cu_build *b, const struct vbs_shape *shape, int64_t *dims)
@@ -137,7 +136,6 @@ enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float
     int n = 2 + cu_image_dims(b, cu_view(b, 0), dims);
     struct cu_operand inside;
     struct cu_step *step;
-    enum vbs_status status;
 
     for (int i = 0; i < n; i++) {
         padded[i] = dims[i] + (i >= 2 ? window->low[i - 2] + window->high[i - 2] : 0);
@@ -146,11 +144,8 @@ enum vbs_status cu_pad(struct cu_build *b, const struct cu_window *window, float
     *image = cu_at(CU_SCRATCH, 0, NULL);
     image->offset = cu_reserve(b, values * (int64_t)sizeof(float));
     inside = *image;
-    status = cu_tensor(b, n, padded, NULL, &image->desc);
-    if (status == VBS_OK)
-        status = describe_inside(b, n, dims, padded, window, &inside);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_tensor(b, n, padded, NULL, &image->desc));
+    VBS_TRY(describe_inside(b, n, dims, padded, window, &inside));
     step = cu_step(b, CU_FILL);
     if (!step)
         return vbs_no_memory(b->ctx);
@@ -170,13 +165,10 @@ enum vbs_status cu_activation(struct cu_build *b, cudnnActivationMode_t mode, do
                               cudnnNanPropagation_t nan, cudnnActivationDescriptor_t *desc)
 {
     cudnnStatus_t made = cudnnCreateActivationDescriptor(desc);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing an activation");
-    status = cu_adopt(b, CU_ACTIVATION, *desc);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_ACTIVATION, *desc));
     made = cudnnSetActivationDescriptor(*desc, mode, nan, coefficient);
     if (made == CUDNN_STATUS_SUCCESS && mode == CUDNN_ACTIVATION_SWISH)
         made = cudnnSetActivationDescriptorSwishBeta(*desc, 1);
@@ -189,13 +181,10 @@ enum vbs_status cu_operation(struct cu_build *b, cudnnOpTensorOp_t op,
                              cudnnOpTensorDescriptor_t *desc)
 {
     cudnnStatus_t made = cudnnCreateOpTensorDescriptor(desc);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing an operation");
-    status = cu_adopt(b, CU_OPERATION, *desc);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_OPERATION, *desc));
     made = cudnnSetOpTensorDescriptor(*desc, op, CUDNN_DATA_FLOAT, CUDNN_PROPAGATE_NAN);
     return made == CUDNN_STATUS_SUCCESS
                ? VBS_OK

@@ -57,13 +57,10 @@ enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle)
 enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes, void **memory)
 {
     cudaError_t error = cudaMalloc(memory, (size_t)bytes);
-    enum vbs_status status;
 
     if (error != cudaSuccess)
         return cu_fail_cuda(b->ctx, b->l->name, error, "obtaining memory for parameters");
-    status = cu_adopt(b, CU_MEMORY, *memory);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_MEMORY, *memory));
     error = cudaMemcpy(*memory, values, (size_t)bytes, cudaMemcpyHostToDevice);
     return error == cudaSuccess ? VBS_OK
                                 : cu_fail_cuda(b->ctx, b->l->name, error, "copying parameters");
@@ -88,10 +85,8 @@ enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm)
 {
     struct cu_session *s = b->session;
     const char *name = vbs_arena_strdup(&s->arena, algorithm);
-    enum vbs_status status = name ? grow(b) : vbs_no_memory(b->ctx);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(name ? grow(b) : vbs_no_memory(b->ctx));
     s->offers[s->base.n_kernels] =
         (struct vbs_kernel){.layer = b->layer, .batch = b->batch, .algorithm = name};
     b->kernel = &s->kernels[s->base.n_kernels++];
@@ -153,10 +148,8 @@ void cu_kernel_undo(struct cu_build *b)
 enum vbs_status cu_kernel_share(struct cu_build *b, int index)
 {
     struct cu_session *s = b->session;
-    enum vbs_status status = grow(b);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(grow(b));
     s->offers[s->base.n_kernels] = s->offers[index];
     s->kernels[s->base.n_kernels] = s->kernels[index];
     s->kernels[s->base.n_kernels++].shared = true;

@@ -27,7 +27,6 @@ struct rearrangement {
 static enum vbs_status add_rearrangement(struct cu_build *b, const struct rearrangement *r)
 {
     struct cu_step *step = cu_step(b, CU_REARRANGE);
-    enum vbs_status status;
 
     if (!step)
         return vbs_no_memory(b->ctx);
@@ -35,8 +34,8 @@ static enum vbs_status add_rearrangement(struct cu_build *b, const struct rearra
     step->y = cu_at(CU_DST, 0, NULL);
     step->x.offset = r->from_first * (int64_t)sizeof(float);
     step->y.offset = r->to_first * (int64_t)sizeof(float);
-    status = cu_tensor(b, r->n_dims, r->dims, r->from, &step->x.desc);
-    return status == VBS_OK ? cu_tensor(b, r->n_dims, r->dims, r->to, &step->y.desc) : status;
+    VBS_TRY(cu_tensor(b, r->n_dims, r->dims, r->from, &step->x.desc));
+    return cu_tensor(b, r->n_dims, r->dims, r->to, &step->y.desc);
 }
 
 static enum vbs_status add_transpose(struct cu_build *b)
@@ -113,7 +112,6 @@ static enum vbs_status add_pad(struct cu_build *b)
     const union vbs_attributes *a = &b->l->attributes;
     const struct vbs_shape *in = cu_view(b, 0);
     struct rearrangement r = {.n_dims = 1 + in->n_dims, .dims = {b->batch}};
-    enum vbs_status status;
 
     dense_strides(in, r.from);
     dense_strides(&b->l->shape, r.to);
@@ -123,8 +121,8 @@ static enum vbs_status add_pad(struct cu_build *b)
         r.dims[1 + i] = in->dim[i];
         r.to_first += r.to[1 + i] * a->pad.before[i];
     }
-    status = fill_output(b, (float)a->pad.value);
-    return status == VBS_OK ? add_rearrangement(b, &r) : status;
+    VBS_TRY(fill_output(b, (float)a->pad.value));
+    return add_rearrangement(b, &r);
 }
 
 enum vbs_status cu_add_move(struct cu_build *b)

@@ -48,10 +48,8 @@ static enum vbs_status init_layer(struct cu_build *b, int k)
     struct cu_session *s = b->session;
     const struct vbs_layer *l = &b->network->layers[k];
     struct vbs_profile_layer *layer = &s->layers[k];
-    enum vbs_status status = vbs_graph_layer_init(b->ctx, &s->arena, l, layer);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_graph_layer_init(b->ctx, &s->arena, l, layer));
     s->order[k] = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *s->order[k]);
     if (!s->order[k])
         return vbs_no_memory(b->ctx);
@@ -72,6 +70,8 @@ static enum vbs_status init_in_place(struct cu_build *b)
     bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
     enum vbs_status status = mark ? VBS_OK : vbs_no_memory(b->ctx);
 
+    if (status != VBS_OK)
+        return status;
     for (int k = 1; k <= n && status == VBS_OK; k++) {
         const struct vbs_layer *l = &b->network->layers[k];
         bool may[2];
@@ -94,7 +94,6 @@ static enum vbs_status init_layers(struct cu_build *b)
 {
     struct cu_session *s = b->session;
     size_t n = (size_t)b->network->n_layers + 1;
-    enum vbs_status status = VBS_OK;
 
     s->base.n_layers = b->network->n_layers;
     s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
@@ -108,9 +107,9 @@ static enum vbs_status init_layers(struct cu_build *b)
     s->layers[0] = (struct vbs_profile_layer){.name = VBS_INPUT_NAME,
                                               .kind = VBS_INPUT_NAME,
                                               .out_bytes = vbs_network_out_bytes(b->network, 0)};
-    for (int k = 1; k < (int)n && status == VBS_OK; k++)
-        status = init_layer(b, k);
-    return status == VBS_OK ? init_in_place(b) : status;
+    for (int k = 1; k < (int)n; k++)
+        VBS_TRY(init_layer(b, k));
+    return init_in_place(b);
 }
 
 /* ---- kernels ---- */
@@ -152,20 +151,14 @@ static enum vbs_status build_layer(struct cu_build *b, int layer, int batch)
 static enum vbs_status init_kernels(struct cu_build *b, const struct vbs_backend_options *options)
 {
     struct cu_session *s = b->session;
-    enum vbs_status status =
-        vbs_graph_check_kernels(b->ctx, s->base.n_layers, options->n_batches,
-                                (int64_t)s->base.n_layers * options->n_batches);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_graph_check_kernels(b->ctx, s->base.n_layers, options->n_batches,
+                                    (int64_t)s->base.n_layers * options->n_batches));
     for (int k = 1; k <= s->base.n_layers; k++)
         for (int i = 0; i < options->n_batches; i++) {
             int n = s->base.n_kernels;
 
-            status = build_layer(b, k, options->batches[i]);
-
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(build_layer(b, k, options->batches[i]));
             if (s->base.n_kernels == n)
                 return cu_unsupported(b, "algorithm that can run it");
         }
@@ -236,15 +229,9 @@ static enum vbs_status start(struct cu_build *b)
 
 enum vbs_status cu_open(struct cu_build *b, const struct vbs_backend_options *options)
 {
-    enum vbs_status status = start(b);
-
-    if (status == VBS_OK)
-        status = cu_device_init(b);
-    if (status == VBS_OK)
-        status = init_provenance(b);
-    if (status == VBS_OK)
-        status = init_layers(b);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(start(b));
+    VBS_TRY(cu_device_init(b));
+    VBS_TRY(init_provenance(b));
+    VBS_TRY(init_layers(b));
     return options->requested ? init_requested(b, options) : init_kernels(b, options);
 }

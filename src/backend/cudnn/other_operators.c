@@ -60,7 +60,6 @@ static enum vbs_status upload_affine(struct cu_build *b, int fused, struct cu_af
 static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affine **affine)
 {
     struct cu_affine **all = &b->session->affine[b->layer];
-    enum vbs_status status;
 
     if (!*all) {
         *all = vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_fused + 1, sizeof **all);
@@ -70,8 +69,8 @@ static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affi
     *affine = &(*all)[fused + 1];
     if ((*affine)->desc)
         return VBS_OK;
-    status = upload_affine(b, fused, *affine);
-    return status == VBS_OK ? cu_channels(b, b->l->shape.dim[0], 2, &(*affine)->desc) : status;
+    VBS_TRY(upload_affine(b, fused, *affine));
+    return cu_channels(b, b->l->shape.dim[0], 2, &(*affine)->desc);
 }
 
 /* A multiplication and an addition: cuDNN's own call for both does not work in place. */
@@ -182,19 +181,18 @@ static enum vbs_status add_unary(struct cu_build *b, enum vbs_op op, const union
 enum vbs_status cu_fused(struct cu_build *b, int first, int64_t *fixed_bytes)
 {
     cudnnTensorDescriptor_t desc;
-    enum vbs_status status = VBS_OK;
 
     if (first < b->l->n_fused)
-        status = describe_output(b, &desc);
-    for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
+        VBS_TRY(describe_output(b, &desc));
+    for (int i = first; i < b->l->n_fused; i++) {
         const struct vbs_fused *fused = &b->l->fused[i];
 
         if (fused->op == VBS_OP_BATCHNORM || fused->op == VBS_OP_SCALE)
-            status = add_affine(b, i, in_place(desc), fixed_bytes);
+            VBS_TRY(add_affine(b, i, in_place(desc), fixed_bytes));
         else
-            status = add_unary(b, fused->op, &fused->attributes, in_place(desc));
+            VBS_TRY(add_unary(b, fused->op, &fused->attributes, in_place(desc)));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- pools ---- */
@@ -203,13 +201,10 @@ static enum vbs_status describe_pool(struct cu_build *b, const struct cu_window 
                                      cudnnPoolingMode_t mode, cudnnPoolingDescriptor_t *pool)
 {
     cudnnStatus_t made = cudnnCreatePoolingDescriptor(pool);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a pool");
-    status = cu_adopt(b, CU_POOLING, *pool);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_POOLING, *pool));
     made = cudnnSetPoolingNdDescriptor(*pool, mode, CUDNN_PROPAGATE_NAN, w->n, w->kernel, w->pad,
                                        w->stride);
     return made == CUDNN_STATUS_SUCCESS ? VBS_OK
@@ -244,8 +239,8 @@ static enum vbs_status add_pool(struct cu_build *b)
         return status == VBS_OK ? no_step(b) : status;
     step->x = x;
     step->y = cu_at(CU_DST, 0, NULL);
-    status = cu_image(b, &b->l->shape, &n_spatial, &step->y.desc);
-    return status == VBS_OK ? describe_pool(b, &w, mode, &step->pool) : status;
+    VBS_TRY(cu_image(b, &b->l->shape, &n_spatial, &step->y.desc));
+    return describe_pool(b, &w, mode, &step->pool);
 }
 
 /* ---- LRN, softmax ---- */
@@ -266,9 +261,7 @@ static enum vbs_status add_lrn(struct cu_build *b)
     made = cudnnCreateLRNDescriptor(&step->lrn);
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a normalisation");
-    status = cu_adopt(b, CU_NORMALISATION, step->lrn);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_NORMALISATION, step->lrn));
     made = cudnnSetLRNDescriptor(step->lrn, (unsigned)a->lrn.size, a->lrn.alpha, a->lrn.beta,
                                  a->lrn.k);
     return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, made, "lrn of these parameters");
@@ -403,8 +396,8 @@ static enum vbs_status add_binary(struct cu_build *b, int64_t *fixed_bytes)
     step->y = cu_at(CU_DST, 0, NULL);
     if (constant)
         *fixed_bytes += vbs_shape_elements(&b->l->operand) * (int64_t)sizeof(float);
-    status = describe_operand(b, &b->l->shape, false, &step->y.desc);
-    return status == VBS_OK ? cu_operation(b, operation, &step->binary) : status;
+    VBS_TRY(describe_operand(b, &b->l->shape, false, &step->y.desc));
+    return cu_operation(b, operation, &step->binary);
 }
 
 /* ---- sums ---- */
@@ -443,13 +436,10 @@ static enum vbs_status describe_reduction(struct cu_build *b, cudnnReduceTensorO
 {
     size_t bytes = 0;
     cudnnStatus_t made = cudnnCreateReduceTensorDescriptor(&step->reduce);
-    enum vbs_status status;
 
     if (made != CUDNN_STATUS_SUCCESS)
         return cu_fail(b->ctx, b->l->name, made, "describing a sum");
-    status = cu_adopt(b, CU_REDUCTION, step->reduce);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(cu_adopt(b, CU_REDUCTION, step->reduce));
     made = cudnnSetReduceTensorDescriptor(step->reduce, reduction, CUDNN_DATA_FLOAT,
                                           CUDNN_PROPAGATE_NAN, CUDNN_REDUCE_TENSOR_NO_INDICES,
                                           CUDNN_32BIT_INDICES);
@@ -468,7 +458,6 @@ static enum vbs_status add_reduction(struct cu_build *b)
     struct vbs_shape out = *in;
     cudnnReduceTensorOp_t reduction;
     struct cu_step *step;
-    enum vbs_status status;
 
     if (!find_reduction(b->l->op, &reduction) ||
         vbs_shape_elements(in) == vbs_shape_elements(&b->l->shape))
@@ -481,10 +470,9 @@ static enum vbs_status add_reduction(struct cu_build *b)
         return no_step(b);
     step->x = cu_at(CU_SRC, 0, NULL);
     step->y = cu_at(CU_DST, 0, NULL);
-    status = cu_samples(b, in, &step->x.desc);
-    if (status == VBS_OK)
-        status = cu_samples(b, &out, &step->y.desc);
-    return status == VBS_OK ? describe_reduction(b, reduction, step) : status;
+    VBS_TRY(cu_samples(b, in, &step->x.desc));
+    VBS_TRY(cu_samples(b, &out, &step->y.desc));
+    return describe_reduction(b, reduction, step);
 }
 
 /* ---- the table ---- */
@@ -531,13 +519,10 @@ static enum vbs_status add_own(struct cu_build *b, int64_t *fixed_bytes)
 enum vbs_status cu_build_other(struct cu_build *b)
 {
     int64_t fixed_bytes = 0;
-    enum vbs_status status = cu_kernel_begin(b, "cudnn");
 
-    if (status == VBS_OK)
-        status = add_own(b, &fixed_bytes);
-    if (status == VBS_OK)
-        status = cu_fused(b, 0, &fixed_bytes);
-    if (status == VBS_OK)
-        cu_kernel_end(b, fixed_bytes, 0);
-    return status;
+    VBS_TRY(cu_kernel_begin(b, "cudnn"));
+    VBS_TRY(add_own(b, &fixed_bytes));
+    VBS_TRY(cu_fused(b, 0, &fixed_bytes));
+    cu_kernel_end(b, fixed_bytes, 0);
+    return VBS_OK;
 }

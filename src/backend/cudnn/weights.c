@@ -21,7 +21,6 @@ static enum vbs_status fold(struct cu_build *b, int fused, struct cu_weights *w,
                             float *pair)
 {
     const struct vbs_fused *f = &b->l->fused[fused];
-    enum vbs_status status = VBS_OK;
 
     if (f->op == VBS_OP_LINEAR)
         for (int64_t c = 0; c < w->outputs; c++) {
@@ -29,13 +28,13 @@ static enum vbs_status fold(struct cu_build *b, int fused, struct cu_weights *w,
             pair[w->outputs + c] = (float)f->attributes.linear.shift;
         }
     else
-        status =
-            vbs_affine(b->ctx, b->network, b->layer, fused, w->outputs, pair, pair + w->outputs);
-    for (int64_t c = 0; c < w->outputs && status == VBS_OK; c++) {
+        VBS_TRY(
+            vbs_affine(b->ctx, b->network, b->layer, fused, w->outputs, pair, pair + w->outputs));
+    for (int64_t c = 0; c < w->outputs; c++) {
         w->scale[c] *= pair[c];
         bias[c] = bias[c] * pair[c] + pair[w->outputs + c];
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Folds all that can be; *has_bias: there is one now. */
@@ -45,6 +44,8 @@ static enum vbs_status fold_all(struct cu_build *b, struct cu_weights *w, float 
     enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,
                                                   VBS_PARAMETER_BIAS, 0, w->outputs, values);
 
+    if (status != VBS_OK)
+        return status;
     for (int i = 0; i < b->l->n_fused && status == VBS_OK; i++, w->n_folded++) {
         enum vbs_op op = b->l->fused[i].op;
 
@@ -91,30 +92,29 @@ static enum vbs_status write_transposed(struct cu_build *b, float *values)
     int64_t inputs = cu_view(b, 0)->dim[0], groups = b->l->attributes.weighted.groups;
     int64_t all = vbs_weight_count(b->network, b->layer), n_out = w->outputs / groups;
     int64_t window = all / inputs / n_out;
-    enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,
-                                                  VBS_PARAMETER_WEIGHTS, 0, all, values);
 
-    for (int64_t v = 0; v < all && status == VBS_OK; v++) {
+    VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS, 0, all,
+                                 values));
+    for (int64_t v = 0; v < all; v++) {
         int64_t input = v / (n_out * window), group = input / (inputs / groups);
 
         values[v] *= w->scale[group * n_out + v / window % n_out];
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status cu_weights_write(struct cu_build *b, int64_t first, int64_t count, float *values)
 {
     const struct cu_weights *w = &b->session->weights[b->layer];
-    enum vbs_status status;
 
     if (b->l->op == VBS_OP_CONV_TRANSPOSE)
         return write_transposed(b, values);
-    status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                  first * w->count, count * w->count, values);
-    for (int64_t o = 0; o < count && status == VBS_OK; o++)
+    VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
+                                 first * w->count, count * w->count, values));
+    for (int64_t o = 0; o < count; o++)
         for (int64_t i = 0; i < w->count; i++)
             values[o * w->count + i] *= w->scale[first + o];
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status cu_weights_upload(struct cu_build *b)

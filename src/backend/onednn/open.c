@@ -63,12 +63,10 @@ static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout cano
 
     b->layer = k;
     b->l = l;
-    if (status == VBS_OK)
-        status = od_tensor_init(b, &l->shape, canonical, &s->tensors[k]);
-    if (status == VBS_OK)
-        status = od_inputs_init(b);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(od_tensor_init(b, &l->shape, canonical, &s->tensors[k]));
+    VBS_TRY(od_inputs_init(b));
     layer->out_bytes = s->tensors[k].bytes;
     for (int i = 0; i < l->n_inputs; i++)
         layer->in_bytes += s->tensors[l->inputs[i]].bytes;
@@ -82,9 +80,10 @@ static enum vbs_status init_in_place(struct od_build *b)
     struct od_session *s = b->session;
     int n = s->base.n_layers;
     bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
-    enum vbs_status status = mark ? VBS_OK : vbs_no_memory(b->ctx);
 
-    for (int k = 1; k <= n && status == VBS_OK; k++) {
+    if (!mark)
+        return vbs_no_memory(b->ctx);
+    for (int k = 1; k <= n; k++) {
         const struct vbs_layer *l = &b->network->layers[k];
         bool may[2];
         int first;
@@ -95,15 +94,15 @@ static enum vbs_status init_in_place(struct od_build *b)
             may[i] = vbs_graph_overwrites(l, i) &&
                      s->inputs[k][i].canonical == s->tensors[k].canonical &&
                      od_same_shape(&l->views[i], &l->shape);
-        status = vbs_graph_set_in_place(b->ctx, &s->arena, s->layers, n, k, may, mark, &first);
-        if (status == VBS_OK && first > 0) {
+        VBS_TRY(vbs_graph_set_in_place(b->ctx, &s->arena, s->layers, n, k, may, mark, &first));
+        if (first > 0) {
             struct od_tensor read = s->inputs[k][first];
 
             s->inputs[k][first] = s->inputs[k][0];
             s->inputs[k][0] = read;
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status init_layers(struct od_build *b)
@@ -129,9 +128,11 @@ static enum vbs_status init_layers(struct od_build *b)
         status = od_tensor_init(b, &b->network->input, layouts[0], &s->tensors[0]);
     s->layers[0] = (struct vbs_profile_layer){
         .name = VBS_INPUT_NAME, .kind = VBS_INPUT_NAME, .out_bytes = s->tensors[0].bytes};
-    for (int k = 1; k < (int)n && status == VBS_OK; k++)
-        status = init_layer(b, k, layouts[k]);
-    return status == VBS_OK ? init_in_place(b) : status;
+    if (status != VBS_OK)
+        return status;
+    for (int k = 1; k < (int)n; k++)
+        VBS_TRY(init_layer(b, k, layouts[k]));
+    return init_in_place(b);
 }
 
 static enum vbs_status build_layer(struct od_build *b)
@@ -152,18 +153,16 @@ static enum vbs_status build_layer(struct od_build *b)
 
 static enum vbs_status init_kernels(struct od_build *b, const struct vbs_backend_options *options)
 {
-    enum vbs_status status =
-        vbs_graph_check_kernels(b->ctx, b->network->n_layers, options->n_batches,
-                                (int64_t)b->network->n_layers * options->n_batches);
-
-    for (int k = 1; k <= b->network->n_layers && status == VBS_OK; k++)
-        for (int i = 0; i < options->n_batches && status == VBS_OK; i++) {
+    VBS_TRY(vbs_graph_check_kernels(b->ctx, b->network->n_layers, options->n_batches,
+                                    (int64_t)b->network->n_layers * options->n_batches));
+    for (int k = 1; k <= b->network->n_layers; k++)
+        for (int i = 0; i < options->n_batches; i++) {
             b->layer = k;
             b->l = &b->network->layers[k];
             b->batch = options->batches[i];
-            status = build_layer(b);
+            VBS_TRY(build_layer(b));
         }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- only what is requested ---- */
@@ -193,26 +192,23 @@ static enum vbs_status init_one(struct od_build *b, const struct vbs_requested_k
 
 static enum vbs_status init_requested(struct od_build *b, const struct vbs_backend_options *options)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < options->n_requested && status == VBS_OK; i++) {
+    for (int i = 0; i < options->n_requested; i++) {
         int same = vbs_requested_same(options->requested, i);
 
         if (same >= 0)
-            status = od_kernel_share(b, same);
+            VBS_TRY(od_kernel_share(b, same));
         else
-            status = vbs_requested_check(b->ctx, &b->session->base, &options->requested[i]);
-        if (status == VBS_OK && same < 0)
-            status = init_one(b, &options->requested[i]);
+            VBS_TRY(vbs_requested_check(b->ctx, &b->session->base, &options->requested[i]));
+        if (same < 0)
+            VBS_TRY(init_one(b, &options->requested[i]));
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *options)
 {
     struct od_session *s = b->session;
     dnnl_status_t dnnl = dnnl_engine_create(&s->engine, dnnl_cpu, 0);
-    enum vbs_status status;
 
     if (dnnl == dnnl_success)
         dnnl = dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags);
@@ -220,10 +216,7 @@ enum vbs_status od_open(struct od_build *b, const struct vbs_backend_options *op
         return vbs_fail(b->ctx, dnnl == dnnl_out_of_memory ? VBS_NO_MEMORY : VBS_LIBRARY,
                         "cannot start oneDNN (%d)", (int)dnnl);
     s->block = od_block();
-    status = init_provenance(b->ctx, b->network, s);
-    if (status == VBS_OK)
-        status = init_layers(b);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(init_provenance(b->ctx, b->network, s));
+    VBS_TRY(init_layers(b));
     return options->requested ? init_requested(b, options) : init_kernels(b, options);
 }

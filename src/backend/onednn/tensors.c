@@ -33,12 +33,9 @@ static enum vbs_status transfer_init(struct od_build *b, const struct od_tensor 
     dnnl_engine_t engine = b->session->engine;
     dnnl_memory_desc_t plain, canonical;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe(b, tensor, 1, OD_PLAIN, false, &plain);
 
-    if (status == VBS_OK)
-        status = od_describe(b, tensor, 1, tensor->canonical, false, &canonical);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, tensor, 1, OD_PLAIN, false, &plain));
+    VBS_TRY(od_describe(b, tensor, 1, tensor->canonical, false, &canonical));
     dnnl = dnnl_memory_create(&t->plain, &plain, engine, NULL);
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_create(&t->canonical, &canonical, engine, NULL);
@@ -80,13 +77,14 @@ static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, i
     /* What errors about a tensor need: its layer's name. */
     struct vbs_layer layer = {.name = s->layers[tensor].name};
     struct od_build b = {.ctx = ctx, .session = s, .layer = tensor, .l = &layer, .batch = 1};
-    enum vbs_status status = t->to_plain ? VBS_OK : transfer_init(&b, shape, t);
 
-    for (int i = 0; i < n && status == VBS_OK; i++)
-        status =
-            transfer_sample(&b, t, to_canonical, values + i * shape->channels * shape->positions,
-                            (char *)memory + i * shape->bytes);
-    return status;
+    if (!t->to_plain)
+        VBS_TRY(transfer_init(&b, shape, t));
+    for (int i = 0; i < n; i++)
+        VBS_TRY(transfer_sample(&b, t, to_canonical,
+                                values + i * shape->channels * shape->positions,
+                                (char *)memory + i * shape->bytes));
+    return VBS_OK;
 }
 
 enum vbs_status od_write(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,

@@ -153,19 +153,18 @@ enum vbs_status cli_read_problem(struct cli *cli, const char *const *values,
     const char *request = cli_value(cli, values, "request");
     const char *io = cli_value(cli, values, "io");
     const char *latency = cli_value(cli, values, "latency-us");
-    enum vbs_status status = VBS_OK;
 
     problem->request = 12;
     problem->io = VBS_IO_EXTERNAL;
     if (request)
-        status =
-            vbs_parse_int(&cli->ctx, "--request", request, 1, VBS_MAX_REQUEST, &problem->request);
-    if (status == VBS_OK && io)
-        status = vbs_io_parse(&cli->ctx, io, &problem->io);
-    if (status == VBS_OK && latency)
-        status = cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
-                                    &problem->latency_us);
-    return status;
+        VBS_TRY(
+            vbs_parse_int(&cli->ctx, "--request", request, 1, VBS_MAX_REQUEST, &problem->request));
+    if (io)
+        VBS_TRY(vbs_io_parse(&cli->ctx, io, &problem->io));
+    if (latency)
+        VBS_TRY(cli_parse_positive(&cli->ctx, "--latency-us", latency, "microseconds",
+                                   &problem->latency_us));
+    return VBS_OK;
 }
 
 bool cli_ends_in(const char *text, const char *ending)

@@ -22,10 +22,8 @@ enum vbs_status cli_check_backend(struct cli *cli, const struct vbs_backend *bac
 enum vbs_status cli_read_batches(struct cli *cli, const char *text, int **batches, int *n_batches)
 {
     int *list, n;
-    enum vbs_status status = vbs_parse_batches(&cli->ctx, text, &list, &n);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_parse_batches(&cli->ctx, text, &list, &n));
     if (list[0] != 1) {
         free(list);
         return vbs_fail(&cli->ctx, VBS_USAGE,
@@ -122,29 +120,29 @@ static enum vbs_status measure_session(struct cli *cli, const struct cli_measuri
     struct vbs_measure_report report;
     struct vbs_store_run *run = NULL;
     char copies[200], what[256], notes[720];
+    const char *before;
     enum vbs_status status;
 
     options.struct_size = sizeof options;
-    status = vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_store_run_begin(&cli->ctx, store, vbs_network_hash(network), session, &run));
     status =
         measure_copies(cli, how, session, vbs_store_run_sink(run), &options, copies, sizeof copies);
-    if (status == VBS_OK) {
-        options.progress = cli_progress(cli);
-        status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
-        cli_progress_end(cli);
-    }
-    if (status == VBS_OK) {
-        const char *before = session->provenance.notes;
-
-        describe(session, &options, &report, what, sizeof what);
-        snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,
-                 copies[0] && (before[0] || what[0]) ? "; " : "", copies);
-        status = vbs_store_run_finish(&cli->ctx, run, notes, id);
-    }
-    if (status == VBS_OK)
-        note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
+    if (status != VBS_OK)
+        goto done;
+    options.progress = cli_progress(cli);
+    status = vbs_measure(&cli->ctx, session, &options, vbs_store_run_sink(run), &report);
+    cli_progress_end(cli);
+    if (status != VBS_OK)
+        goto done;
+    before = session->provenance.notes;
+    describe(session, &options, &report, what, sizeof what);
+    snprintf(notes, sizeof notes, "%s%s%s%s%s", before, before[0] && what[0] ? "; " : "", what,
+             copies[0] && (before[0] || what[0]) ? "; " : "", copies);
+    status = vbs_store_run_finish(&cli->ctx, run, notes, id);
+    if (status != VBS_OK)
+        goto done;
+    note_end(cli, network->name, session, &report, *id, vbs_store_run_resumed(run), what);
+done:
     vbs_store_run_free(run);
     return status;
 }

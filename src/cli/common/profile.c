@@ -101,7 +101,6 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
                                        const struct vbs_store_list *list)
 {
     char suggestion[MAX_SUGGESTED + 32];
-    enum vbs_status status;
 
     if (is_unfinished(list, model))
         return vbs_fail(&cli->ctx, VBS_STORE,
@@ -117,9 +116,7 @@ static enum vbs_status fail_unmeasured(struct cli *cli, const char *word, const 
                         "no profile of '%.100s'; a file with a profile has a name that ends in "
                         ".csv",
                         word);
-    status = suggest(cli, word, list, suggestion, sizeof suggestion);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(suggest(cli, word, list, suggestion, sizeof suggestion));
     return vbs_fail(&cli->ctx, VBS_STORE,
                     "no profile of '%.100s' in '%.150s'; PROFILE is an id, a tag, a .csv file or "
                     "the name of a measured model%s",
@@ -311,17 +308,14 @@ enum vbs_status cli_load_profile(struct cli *cli, const char *word, struct vbs_p
 {
     bool by_id = word[0] != '\0' && strspn(word, "0123456789") == strlen(word);
     int64_t number = 0;
-    enum vbs_status status = VBS_OK;
 
     if (cli_ends_in(word, ".csv") || strcmp(word, "-") == 0) {
-        status = vbs_profile_read_csv(&cli->ctx, word, profile);
+        VBS_TRY(vbs_profile_read_csv(&cli->ctx, word, profile));
     } else {
         if (by_id)
-            status = vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number);
-        if (status == VBS_OK)
-            status = load_from_store(cli, word, &number, profile);
+            VBS_TRY(vbs_parse_int(&cli->ctx, "profile", word, 1, INT64_MAX, &number));
+        VBS_TRY(load_from_store(cli, word, &number, profile));
     }
-    if (status == VBS_OK)
-        *id = number;
-    return status;
+    *id = number;
+    return VBS_OK;
 }

@@ -12,16 +12,14 @@
 static enum vbs_status read_table(struct cli *cli, const struct vbs_planner *planner,
                                   const char *step, int64_t *table_bytes)
 {
-    enum vbs_status status;
-
     if (strcmp(vbs_planner_name(planner), "dp-vbs") != 0)
         return vbs_fail(&cli->ctx, VBS_USAGE, "--table is for planner dp-vbs; %s has no tables",
                         vbs_planner_name(planner));
-    status = vbs_parse_bytes(&cli->ctx, step, table_bytes);
-    if (status == VBS_OK && *table_bytes == 0)
+    VBS_TRY(vbs_parse_bytes(&cli->ctx, step, table_bytes));
+    if (*table_bytes == 0)
         return vbs_fail(&cli->ctx, VBS_USAGE, "--table '%.40s' is no step; write for example 2MB",
                         step);
-    return status;
+    return VBS_OK;
 }
 
 /* Refuses an option of searches where planner has no use for it. */
@@ -70,11 +68,10 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
                                         struct vbs_solver_options *options)
 {
     const char *step = cli_value(cli, values, "table");
-    enum vbs_status status = VBS_OK;
 
     if (step)
-        status = read_table(cli, planner, step, &options->table_bytes);
-    return status == VBS_OK ? read_limits(cli, values, planner, options) : status;
+        VBS_TRY(read_table(cli, planner, step, &options->table_bytes));
+    return read_limits(cli, values, planner, options);
 }
 
 enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
@@ -82,12 +79,9 @@ enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
 {
     const char *name = cli_value(cli, values, "planner"), *word = cli_value(cli, values, "weights");
     enum vbs_weights weights = VBS_WEIGHTS_EXCLUDED;
-    enum vbs_status status = VBS_OK;
 
     if (!name && word)
-        status = vbs_weights_parse(&cli->ctx, word, &weights);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(vbs_weights_parse(&cli->ctx, word, &weights));
     if (!name)
         name = cli_value(cli, values, "rows")    ? "mmcnn"
                : weights == VBS_WEIGHTS_INCLUDED ? "joint"
@@ -122,10 +116,12 @@ enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
     if (latency)
         status = cli_parse_from_0(&cli->ctx, "--copy-latency", latency, "microseconds",
                                   &weights->latency_us);
-    if (status == VBS_OK && weights->latency_us > MAX_LATENCY_US)
+    if (status != VBS_OK)
+        return status;
+    if (weights->latency_us > MAX_LATENCY_US)
         return vbs_fail(&cli->ctx, VBS_USAGE, "--copy-latency '%.40s' is above the largest, %g us",
                         latency, MAX_LATENCY_US);
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
@@ -137,14 +133,16 @@ enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
 
     if (!planner || !vbs_planner_transfers(planner))
         weights->weights = VBS_WEIGHTS_EXCLUDED;
-    if (status == VBS_OK && where)
-        status = vbs_weights_parse(&cli->ctx, where, &weights->weights);
-    for (size_t i = 0; i < sizeof COPY / sizeof COPY[0] && status == VBS_OK; i++)
+    if (status != VBS_OK)
+        return status;
+    if (where)
+        VBS_TRY(vbs_weights_parse(&cli->ctx, where, &weights->weights));
+    for (size_t i = 0; i < sizeof COPY / sizeof COPY[0]; i++)
         if (weights->weights == VBS_WEIGHTS_EXCLUDED && cli_value(cli, values, COPY[i]))
-            status =
-                vbs_fail(&cli->ctx, VBS_USAGE,
-                         "--%s is for --weights included; excluded ones are never copied", COPY[i]);
-    return status;
+            return vbs_fail(&cli->ctx, VBS_USAGE,
+                            "--%s is for --weights included; excluded ones are never copied",
+                            COPY[i]);
+    return VBS_OK;
 }
 
 #define SHOWN_SOURCE 40 /* characters */

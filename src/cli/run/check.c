@@ -168,12 +168,16 @@ enum vbs_status run_compare(struct run_job *job)
 
     vbs_exec_free(job->exec);
     job->exec = NULL;
-    if (status == VBS_OK)
-        status = set_budget(job, &plain);
-    if (status == VBS_OK)
-        status = run_plain(job, &plain, outputs);
-    if (status == VBS_OK)
-        compare_outputs(job, outputs);
+    if (status != VBS_OK)
+        goto done;
+    status = set_budget(job, &plain);
+    if (status != VBS_OK)
+        goto done;
+    status = run_plain(job, &plain, outputs);
+    if (status != VBS_OK)
+        goto done;
+    compare_outputs(job, outputs);
+done:
     run_free_outputs(job, outputs);
     free(steps);
     return status;

@@ -141,13 +141,10 @@ void run_free_outputs(const struct run_job *job, float **outputs)
 enum vbs_status run_read_input(struct run_job *job)
 {
     const char *path = cli_value(job->cli, job->values, "input");
-    enum vbs_status status = run_name_files(job);
 
-    if (status == VBS_OK && path)
-        status = read_input(job, path);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(run_name_files(job));
+    if (path)
+        VBS_TRY(read_input(job, path));
     job->outputs = run_new_outputs(job);
     return job->outputs ? VBS_OK : vbs_no_memory(&job->cli->ctx);
 }
@@ -175,12 +172,10 @@ static void warn_of(struct run_job *job, int output)
 
 enum vbs_status run_write_outputs(struct run_job *job)
 {
-    enum vbs_status status = VBS_OK;
-
     for (int i = 0; i < job->network->n_outputs; i++)
         warn_of(job, i);
-    for (int i = 0; i < job->network->n_outputs && status == VBS_OK; i++)
+    for (int i = 0; i < job->network->n_outputs; i++)
         if (job->files && job->files[i])
-            status = write_output(job, i);
-    return status;
+            VBS_TRY(write_output(job, i));
+    return VBS_OK;
 }

@@ -75,20 +75,17 @@ static enum vbs_status read_schedule(struct run_job *job, const char *path)
 {
     struct vbs_ctx *ctx = &job->cli->ctx;
     const char *memory = cli_value(job->cli, job->values, "memory");
-    enum vbs_status status;
 
     for (int i = 0; PLANNING[i]; i++)
         if (cli_value(job->cli, job->values, PLANNING[i]))
             return vbs_fail(ctx, VBS_USAGE, "--%s is for --planner; a schedule has its own",
                             PLANNING[i]);
-    status = vbs_schedule_read_json(ctx, path, &job->schedule);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_schedule_read_json(ctx, path, &job->schedule));
     job->request = job->schedule->request;
     job->memory_bytes = job->schedule->memory_bytes;
     if (memory)
-        status = vbs_parse_bytes(ctx, memory, &job->memory_bytes);
-    return status;
+        VBS_TRY(vbs_parse_bytes(ctx, memory, &job->memory_bytes));
+    return VBS_OK;
 }
 
 /* It has one placement or none: names the least arena that would do. */
@@ -238,10 +235,9 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
 
     if (status == VBS_INFEASIBLE)
         return cli_explain(job->cli, p->planner, &p->problem, p->solver, job->memory_bytes);
-    if (status == VBS_OK)
-        status = check_weights(job);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(check_weights(job));
     p->time_us = job->schedule->predicted.time_us;
     status = vbs_replan(&job->cli->ctx, &replan);
     p->placed_bytes = replan.placed_bytes;
@@ -283,12 +279,15 @@ static enum vbs_status prepare_planned(struct run_job *job, bool first)
     struct planning p = {0};
     enum vbs_status status = set_up(job, &p);
 
-    if (status == VBS_OK && first && job->limit_bytes > 0)
+    if (status != VBS_OK)
+        goto done;
+    if (first && job->limit_bytes > 0)
         job->memory_bytes = run_first_budget(job);
-    if (status == VBS_OK)
-        status = job->limit_bytes > 0 ? place_within_limit(job, &p) : place_plans(job, &p);
-    if (status == VBS_OK)
-        status = judge_schedule(job);
+    status = job->limit_bytes > 0 ? place_within_limit(job, &p) : place_plans(job, &p);
+    if (status != VBS_OK)
+        goto done;
+    status = judge_schedule(job);
+done:
     vbs_solver_free(p.solver);
     return status;
 }
@@ -317,10 +316,12 @@ enum vbs_status run_prepare(struct run_job *job)
         status = vbs_parse_bytes(&job->cli->ctx, memory, &job->memory_bytes);
     if (total)
         status = vbs_parse_bytes(&job->cli->ctx, total, &job->limit_bytes);
-    if (status == VBS_OK && total && job->backend->device)
-        status = vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
-                          "--total-memory is for backends that compute in memory of this process; "
-                          "with '%s' --memory bounds the device's",
-                          job->backend->name);
-    return status == VBS_OK ? prepare_planned(job, true) : status;
+    if (status != VBS_OK)
+        return status;
+    if (total && job->backend->device)
+        return vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
+                        "--total-memory is for backends that compute in memory of this process; "
+                        "with '%s' --memory bounds the device's",
+                        job->backend->name);
+    return prepare_planned(job, true);
 }

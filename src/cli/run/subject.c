@@ -99,11 +99,8 @@ static enum vbs_status find_backend(struct run_job *job, const char *word)
     struct vbs_ctx *ctx = &job->cli->ctx;
     const char *name = job->profile->provenance.backend;
     struct vbs_backend_info info;
-    enum vbs_status status =
-        vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_backend_find(ctx, name[0] ? name : vbs_backend_at(0)->name, &job->backend));
     if (job->backend->modelled)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "the profile is of backend '%s', which models times and runs nothing; "
@@ -166,13 +163,11 @@ static bool is_of_device(struct run_job *job)
 static enum vbs_status is_to_be_measured(struct run_job *job, const char *word, bool *answer)
 {
     bool has = true;
-    enum vbs_status status = VBS_OK;
 
     if (cli_is_model(word) && !cli_value(job->cli, job->values, "schedule"))
-        status = cli_has_measured(job->cli, word, &has);
-    if (status == VBS_OK)
-        *answer = !has;
-    return status;
+        VBS_TRY(cli_has_measured(job->cli, word, &has));
+    *answer = !has;
+    return VBS_OK;
 }
 
 /* Into the store, so that the next run finds it. */
@@ -223,30 +218,23 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
 enum vbs_status run_find_subject(struct run_job *job, const char *word)
 {
     bool piped = strcmp(word, "-") == 0, unmeasured = false;
-    enum vbs_status status = is_to_be_measured(job, word, &unmeasured);
 
+    VBS_TRY(is_to_be_measured(job, word, &unmeasured));
     /* Standard input could not be read again by the program started anew. */
-    if (status == VBS_OK && !piped && !unmeasured)
-        status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
-    if (status == VBS_OK)
-        status = choose_threads(job);
-    if (status != VBS_OK)
-        return status;
+    if (!piped && !unmeasured)
+        VBS_TRY(cli_load_profile(job->cli, word, &job->profile, &job->profile_id));
+    VBS_TRY(choose_threads(job));
     if (!is_of_device(job))
         cli_pin_threads(job->cli, &job->threads);
     if (unmeasured)
-        status = measure_first(job, word);
-    if (status == VBS_OK && (piped || unmeasured))
-        status = cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
-    if (status == VBS_OK)
-        status = find_backend(job, word);
-    if (status == VBS_OK && job->backend->device)
+        VBS_TRY(measure_first(job, word));
+    if (piped || unmeasured)
+        VBS_TRY(cli_load_profile(job->cli, word, &job->profile, &job->profile_id));
+    VBS_TRY(find_backend(job, word));
+    if (job->backend->device)
         job->threads = 0;
-    if (status == VBS_OK)
-        status = load_network(job, word);
-    if (status == VBS_OK)
-        status = check_network(job);
-    if (status == VBS_OK)
-        compare_threads(job);
-    return status;
+    VBS_TRY(load_network(job, word));
+    VBS_TRY(check_network(job));
+    compare_threads(job);
+    return VBS_OK;
 }

@@ -1,6 +1,8 @@
 /* What came out of a run, for people. */
 #include "cli/run/run.h"
 
+#include "base/fail.h"
+
 #include "vbslab/npy.h"
 
 #include "cli/common/common.h"
@@ -258,16 +260,11 @@ static void print_outputs(const struct run_job *job)
 
 enum vbs_status run_print_text(struct run_job *job)
 {
-    enum vbs_status status;
-
     cli_flow_begin(job->cli);
     print_head(job);
     cli_flow_end(job->cli);
-    status = print_times(job);
-    if (status == VBS_OK)
-        status = print_memory(job);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(print_times(job));
+    VBS_TRY(print_memory(job));
     cli_flow_begin(job->cli);
     print_placement(job);
     print_weights(job);
@@ -277,6 +274,6 @@ enum vbs_status run_print_text(struct run_job *job)
     print_outputs(job);
     cli_flow_end(job->cli);
     if (cli_value(job->cli, job->values, "profile"))
-        status = run_print_layers(job);
-    return status;
+        VBS_TRY(run_print_layers(job));
+    return VBS_OK;
 }

@@ -53,11 +53,9 @@ static enum vbs_status add_report(struct run_job *job, struct reports *reports,
                                   const struct vbs_exec_report *report)
 {
     struct run_times *times = &job->times;
-    enum vbs_status status = vbs_grow(&job->cli->ctx, &reports->at, &reports->capacity,
-                                      reports->n + 1, sizeof *reports->at);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(&job->cli->ctx, &reports->at, &reports->capacity, reports->n + 1,
+                     sizeof *reports->at));
     raise_to(&times->touched_bytes, report->touched_bytes);
     raise_to(&times->high_water_bytes, report->high_water_bytes);
     raise_to(&times->base_bytes, report->base_bytes);
@@ -84,14 +82,12 @@ static void show_progress(const struct run_job *job, const struct vbs_progress *
 static enum vbs_status warm_up(struct run_job *job, double *run_s)
 {
     struct vbs_exec_report report;
-    enum vbs_status status = VBS_OK;
 
-    for (int64_t i = 0; i < job->n_warm_up && status == VBS_OK; i++) {
-        status = run_once(job, &report);
-        if (status == VBS_OK)
-            *run_s = report.time_us / 1e6;
+    for (int64_t i = 0; i < job->n_warm_up; i++) {
+        VBS_TRY(run_once(job, &report));
+        *run_s = report.time_us / 1e6;
     }
-    return status;
+    return VBS_OK;
 }
 
 /* As many as were asked for, and as long. */

@@ -60,14 +60,12 @@ static void tell_again(struct run_job *job)
 static enum vbs_status plan_again(struct run_job *job)
 {
     int64_t spare_bytes = job->limit_bytes - job->times.total_bytes;
-    enum vbs_status status;
 
     if (spare_bytes < 0 && job->least)
         return refuse(job);
-    status = run_prepare_again(job, job->memory_bytes + spare_bytes - MARGIN_BYTES);
-    if (status == VBS_OK)
-        tell_again(job);
-    return status;
+    VBS_TRY(run_prepare_again(job, job->memory_bytes + spare_bytes - MARGIN_BYTES));
+    tell_again(job);
+    return VBS_OK;
 }
 
 /* Whether so much is left after the first plan, which takes all of its arena, that another plan is
@@ -86,20 +84,23 @@ enum vbs_status run_measure_within(struct run_job *job)
 
     if (job->limit_bytes == 0)
         return run_measure(job);
-    for (int i = 0; i < MOST_PLANS && status == VBS_OK; i++) {
+    for (int i = 0; i < MOST_PLANS; i++) {
         status = try_once(job);
-        if (status == VBS_OK && job->times.total_bytes < 0)
+        if (status != VBS_OK)
+            return status;
+        if (job->times.total_bytes < 0)
             return vbs_fail(&job->cli->ctx, VBS_UNSUPPORTED,
                             "--total-memory: the system does not tell how much memory the process "
                             "takes");
-        if (status == VBS_OK && job->times.total_bytes <= job->limit_bytes &&
-            !(i == 0 && is_wasteful(job))) {
+        if (job->times.total_bytes <= job->limit_bytes && !(i == 0 && is_wasteful(job))) {
             status = run_measure(job);
             if (status != VBS_OK || job->times.total_bytes <= job->limit_bytes)
                 return status;
         }
         if (status == VBS_OK)
             status = plan_again(job);
+        if (status != VBS_OK)
+            return status;
     }
-    return status == VBS_OK ? refuse(job) : status;
+    return refuse(job);
 }

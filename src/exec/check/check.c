@@ -94,11 +94,8 @@ static enum vbs_status note_compute(struct vbs_ctx *ctx, struct checking *c,
     struct vbs_exec_checked *checked = c->checked;
     const struct vbs_step *step = event->step;
     struct vbs_exec_checked_step *noted = &checked->steps[event->index];
-    enum vbs_status status =
-        vbs_exec_find_kernel(ctx, &c->tables, step, event->row, &noted->kernel);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_exec_find_kernel(ctx, &c->tables, step, event->row, &noted->kernel));
     noted->packed = checked->kernels[noted->kernel].packed;
     noted->first = (int)event->record->done_before;
     noted->waits = (int)event->load + 1;
@@ -150,14 +147,11 @@ enum vbs_status vbs_exec_check(struct vbs_ctx *ctx, struct vbs_exec_checked *che
 
     checked->profile = profile;
     checked->schedule = schedule;
-    if (status == VBS_OK)
-        status = allocate(ctx, checked);
-    if (status == VBS_OK)
-        status = describe_layers(ctx, checked);
-    if (status == VBS_OK)
-        status = vbs_exec_tables_init(ctx, &c.tables, checked);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(allocate(ctx, checked));
+    VBS_TRY(describe_layers(ctx, checked));
+    VBS_TRY(vbs_exec_tables_init(ctx, &c.tables, checked));
     status = vbs_replay_observe(ctx, profile, schedule, -1, note_step, &c, &replay);
     if (status == VBS_OK) {
         checked->live_bytes = replay->peak_bytes;

@@ -48,11 +48,8 @@ void vbs_exec_tables_clear(struct vbs_exec_tables *tables)
 static enum vbs_status add_packed(struct vbs_ctx *ctx, struct vbs_exec_checked *checked,
                                   const struct vbs_exec_packed *packed)
 {
-    enum vbs_status status = vbs_grow(ctx, &checked->packed, &checked->max_packed,
-                                      checked->n_packed + 1, sizeof *checked->packed);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(ctx, &checked->packed, &checked->max_packed, checked->n_packed + 1,
+                     sizeof *checked->packed));
     checked->packed[checked->n_packed++] = *packed;
     return VBS_OK;
 }
@@ -68,12 +65,9 @@ enum vbs_status vbs_exec_find_packed(struct vbs_ctx *ctx, struct vbs_exec_tables
                                        .format = format,
                                        .channels = profile->layers[layer].channels,
                                        .bytes = vbs_profile_format_bytes(profile, layer, format)};
-        enum vbs_status status;
 
         made.packed_bytes = made.bytes;
-        status = add_packed(ctx, tables->checked, &made);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(add_packed(ctx, tables->checked, &made));
         *known = tables->checked->n_packed - 1;
     }
     *packed = *known;
@@ -155,7 +149,6 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_tables
                       .algorithm = checked->profile->algorithms[row->algorithm]},
         .packed = -1,
         .ws_bytes = row->ws_bytes};
-    enum vbs_status status = VBS_OK;
     int *bucket;
 
     if (!grow_kernels(tables))
@@ -163,9 +156,7 @@ enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_tables
     bucket = find_bucket(tables, &made.requested);
     if (*bucket < 0) {
         if (checked->schedule->weights == VBS_WEIGHTS_INCLUDED && row->weight_bytes > 0)
-            status = vbs_exec_find_packed(ctx, tables, step->layer, row->format, &made.packed);
-        if (status != VBS_OK)
-            return status;
+            VBS_TRY(vbs_exec_find_packed(ctx, tables, step->layer, row->format, &made.packed));
         checked->kernels[checked->n_kernels] = made;
         *bucket = checked->n_kernels++;
     }

@@ -96,11 +96,7 @@ static int find_run(const struct loaded_runs *loaded, int64_t byte)
 static enum vbs_status insert(struct blocking *p, struct loaded_runs *loaded, int at,
                               const struct loaded_run *run)
 {
-    enum vbs_status status =
-        vbs_grow(p->ctx, &loaded->runs, &loaded->max, loaded->n + 1, sizeof *loaded->runs);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(p->ctx, &loaded->runs, &loaded->max, loaded->n + 1, sizeof *loaded->runs));
     memmove(&loaded->runs[at + 1], &loaded->runs[at], (size_t)(loaded->n - at) * sizeof *run);
     p->n_looks += (loaded->n - at) / 16;
     loaded->runs[at] = *run;
@@ -113,16 +109,13 @@ static enum vbs_status end_block(struct blocking *p, const struct loaded_run *ru
                                  const struct vbs_exec_range *range, int64_t death)
 {
     struct vbs_exec_blocks *out = p->out;
-    enum vbs_status status;
 
     if (range->packed_from >= range->packed_to)
         return VBS_OK;
     if (out->n_blocks >= VBS_MAX_PLACE_RECTS)
         return refuse_many(p);
-    status =
-        vbs_grow(p->ctx, &out->blocks, &out->max_blocks, out->n_blocks + 1, sizeof *out->blocks);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(
+        vbs_grow(p->ctx, &out->blocks, &out->max_blocks, out->n_blocks + 1, sizeof *out->blocks));
     out->blocks[out->n_blocks++] = (struct vbs_exec_block){.load = run->load,
                                                            .birth = run->birth,
                                                            .packed = p->packed_of[run->load],
@@ -170,7 +163,6 @@ static enum vbs_status cut(struct blocking *p, struct loaded_runs *loaded, int p
     struct vbs_exec_range common = run->range;
     bool keeps_front = run->range.from < range->from;
     bool keeps_back = run->range.to > range->to;
-    enum vbs_status status;
 
     if (keeps_front) {
         common.from = range->from;
@@ -180,9 +172,7 @@ static enum vbs_status cut(struct blocking *p, struct loaded_runs *loaded, int p
         common.to = behind.range.from = range->to;
         common.packed_to = behind.range.packed_from = range->packed_to;
     }
-    status = end_block(p, run, &common, death);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(end_block(p, run, &common, death));
     *next = place + (keeps_front || keeps_back);
     if (keeps_front) {
         run->range.to = common.from;
@@ -206,10 +196,7 @@ static enum vbs_status evict(struct blocking *p, int64_t i)
     int place = find_run(loaded, range.from);
 
     while (place < loaded->n && loaded->runs[place].range.from < range.to) {
-        enum vbs_status status = cut(p, loaded, place, &range, 2 * i, &place);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(cut(p, loaded, place, &range, 2 * i, &place));
         p->n_looks++;
     }
     return VBS_OK;
@@ -423,16 +410,22 @@ enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks
     struct blocking p = {.ctx = ctx, .checked = checked, .begins = begins, .out = blocks};
     enum vbs_status status = begin(&p);
 
-    if (status == VBS_OK)
-        status = block_steps(&p);
-    if (status == VBS_OK)
-        status = join_residents(&p);
-    if (status == VBS_OK)
-        status = number_items(&p);
-    if (status == VBS_OK)
-        status = sort_blocks(&p);
-    if (status == VBS_OK)
-        set_origins(blocks, alignment);
+    if (status != VBS_OK)
+        goto done;
+    status = block_steps(&p);
+    if (status != VBS_OK)
+        goto done;
+    status = join_residents(&p);
+    if (status != VBS_OK)
+        goto done;
+    status = number_items(&p);
+    if (status != VBS_OK)
+        goto done;
+    status = sort_blocks(&p);
+    if (status != VBS_OK)
+        goto done;
+    set_origins(blocks, alignment);
+done:
     for (int k = 0; k < checked->n_packed && p.packed; k++)
         free(p.packed[k].runs);
     free(p.packed);

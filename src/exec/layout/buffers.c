@@ -33,13 +33,10 @@ static int64_t alignment_of(int64_t bytes)
 static enum vbs_status add_item(struct making *m, int64_t alignment)
 {
     struct vbs_exec_buffers *out = m->out;
-    enum vbs_status status;
 
     if (out->n_items >= VBS_MAX_PLACE_ITEMS)
         return refuse_many(m);
-    status = vbs_grow(m->ctx, &out->items, &out->max_items, out->n_items + 1, sizeof *out->items);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(m->ctx, &out->items, &out->max_items, out->n_items + 1, sizeof *out->items));
     out->items[out->n_items++] =
         (struct vbs_place_item){.first_rect = out->n_rects, .alignment = alignment};
     return VBS_OK;
@@ -50,15 +47,12 @@ static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, 
                                 int64_t bytes)
 {
     struct vbs_exec_buffers *out = m->out;
-    enum vbs_status status;
 
     if (bytes <= 0)
         return VBS_OK;
     if (out->n_rects >= VBS_MAX_PLACE_RECTS)
         return refuse_many(m);
-    status = vbs_grow(m->ctx, &out->rects, &out->max_rects, out->n_rects + 1, sizeof *out->rects);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(m->ctx, &out->rects, &out->max_rects, out->n_rects + 1, sizeof *out->rects));
     out->rects[out->n_rects++] =
         (struct vbs_place_rect){.lower = birth, .upper = death, .offset = offset, .size = bytes};
     out->items[out->n_items - 1].n_rects++;
@@ -73,16 +67,16 @@ static enum vbs_status add_group(struct making *m, int group)
     const struct vbs_exec_group *at = &m->groups->groups[group];
     const struct vbs_exec_line *line = &m->groups->lines[at->line];
     const struct vbs_exec_lifetime *lives = line->lives;
-    enum vbs_status status = add_item(m, alignment_of(line->sample_bytes));
 
-    for (int i = at->first, end; i < at->end && status == VBS_OK; i = end) {
+    VBS_TRY(add_item(m, alignment_of(line->sample_bytes)));
+    for (int i = at->first, end; i < at->end; i = end) {
         for (end = i + 1; end < at->end && lives[end].birth == lives[i].birth &&
                           lives[end].death == lives[i].death;)
             end++;
-        status = add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * line->sample_bytes,
-                          (end - i) * line->sample_bytes);
+        VBS_TRY(add_rect(m, lives[i].birth, lives[i].death, (i - at->first) * line->sample_bytes,
+                         (end - i) * line->sample_bytes));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- weights ---- */
@@ -135,13 +129,10 @@ static bool fetches_input(const struct vbs_exec_groups *groups, int layer)
 static enum vbs_status add_own(struct making *m, int64_t s, int64_t alignment, int64_t bytes,
                                int *item)
 {
-    enum vbs_status status = add_item(m, alignment);
-
-    if (status == VBS_OK)
-        status = add_rect(m, 2 * s + 1, 2 * s + 2, 0, bytes);
-    if (status == VBS_OK)
-        *item = m->out->n_items - 1;
-    return status;
+    VBS_TRY(add_item(m, alignment));
+    VBS_TRY(add_rect(m, 2 * s + 1, 2 * s + 2, 0, bytes));
+    *item = m->out->n_items - 1;
+    return VBS_OK;
 }
 
 static enum vbs_status add_step(struct making *m, int64_t s)
@@ -151,15 +142,14 @@ static enum vbs_status add_step(struct making *m, int64_t s)
     int64_t in_bytes = layers[0].out_bytes, out_bytes = layers[step->layer].out_bytes;
     int64_t ws_bytes = m->checked->kernels[m->checked->steps[s].kernel].ws_bytes;
     struct vbs_exec_own *own = &m->out->own[s];
-    enum vbs_status status = VBS_OK;
 
     if (ws_bytes > 0)
-        status = add_own(m, s, ALIGNMENT, ws_bytes, &own->ws);
-    if (status == VBS_OK && fetches_input(m->groups, step->layer))
-        status = add_own(m, s, alignment_of(in_bytes), step->batch * in_bytes, &own->in);
-    if (status == VBS_OK && vbs_exec_output_leaves(m->groups, step->layer))
-        status = add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out);
-    return status;
+        VBS_TRY(add_own(m, s, ALIGNMENT, ws_bytes, &own->ws));
+    if (fetches_input(m->groups, step->layer))
+        VBS_TRY(add_own(m, s, alignment_of(in_bytes), step->batch * in_bytes, &own->in));
+    if (vbs_exec_output_leaves(m->groups, step->layer))
+        VBS_TRY(add_own(m, s, alignment_of(out_bytes), step->batch * out_bytes, &own->out));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
@@ -168,23 +158,21 @@ enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffe
 {
     struct making m = {.ctx = ctx, .checked = groups->checked, .groups = groups, .out = buffers};
     int64_t n_steps = m.checked->schedule->n_steps;
-    enum vbs_status status = VBS_OK;
 
     buffers->n_items = buffers->n_rects = 0;
     if (!buffers->own)
         buffers->own = malloc((size_t)n_steps * sizeof *buffers->own + 1);
     if (!buffers->own)
         return vbs_no_memory(ctx);
-    for (int s = 0; s < groups->n_groups && status == VBS_OK; s++)
-        status = add_group(&m, s);
-    if (status == VBS_OK)
-        status = add_blocks(&m, blocks);
-    for (int64_t s = 0; s < n_steps && status == VBS_OK; s++) {
+    for (int s = 0; s < groups->n_groups; s++)
+        VBS_TRY(add_group(&m, s));
+    VBS_TRY(add_blocks(&m, blocks));
+    for (int64_t s = 0; s < n_steps; s++) {
         buffers->own[s] = (struct vbs_exec_own){-1, -1, -1};
         if (m.checked->steps[s].kernel >= 0)
-            status = add_step(&m, s);
+            VBS_TRY(add_step(&m, s));
     }
-    return status;
+    return VBS_OK;
 }
 
 void vbs_exec_buffers_clear(struct vbs_exec_buffers *buffers)

@@ -167,10 +167,8 @@ static enum vbs_status repack(struct fitting *f, int window, int64_t target_byte
 static enum vbs_status delay(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
-    enum vbs_status status = vbs_exec_delay(f->ctx, fit->checked, &fit->blocks, slack, fit->begins);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_exec_delay(f->ctx, fit->checked, &fit->blocks, slack, fit->begins));
     vbs_exec_blocks_clear(&fit->blocks);
     f->slack = slack;
     return vbs_exec_blocks_init(f->ctx, &fit->blocks, fit->checked, fit->begins,
@@ -203,17 +201,13 @@ static void judge(struct fitting *f)
 static enum vbs_status make_buffers(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
-    enum vbs_status status = VBS_OK;
 
     if (f->has_buffers && slack == f->slack)
         return VBS_OK;
     f->has_buffers = false;
     if (slack != f->slack)
-        status = delay(f, slack);
-    if (status == VBS_OK)
-        status = vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(delay(f, slack));
+    VBS_TRY(vbs_exec_buffers_make(f->ctx, &fit->buffers, &fit->groups, &fit->blocks));
     sum_load(f);
     f->has_buffers = true;
     return VBS_OK;
@@ -222,10 +216,9 @@ static enum vbs_status make_buffers(struct fitting *f, double slack)
 static enum vbs_status try_strategy(struct fitting *f, const struct strategy *strategy,
                                     int64_t target_bytes)
 {
-    enum vbs_status status = make_buffers(f, strategy->slack);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(make_buffers(f, strategy->slack));
     vbs_exec_layout_clear(&f->fit->layout);
     status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place(f);
     if (status == VBS_OK)
@@ -264,26 +257,23 @@ static bool suits(const struct fitting *f, const struct strategy *strategy, bool
 /* All strategies with one height in mind. */
 static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first_height)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int i = 0; i < N_STRATEGIES && status == VBS_OK && !is_done(f, target_bytes); i++) {
+    for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes); i++) {
         report(f);
         if (vbs_cancelled(f->ctx))
-            status = vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
-        else if (suits(f, &STRATEGIES[i], is_first_height))
-            status = try_strategy(f, &STRATEGIES[i], target_bytes);
+            return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
+        if (suits(f, &STRATEGIES[i], is_first_height))
+            VBS_TRY(try_strategy(f, &STRATEGIES[i], target_bytes));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Within the memory; where that is not found, for the refusal, as low as it can be. */
 static enum vbs_status search(struct fitting *f)
 {
     static const double HEIGHTS[] = {1, 1.1, 1.05, 1.2}; /* times what lives; the surest first */
-    enum vbs_status status = make_buffers(f, 0);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(make_buffers(f, 0));
     f->fit->placement.load_bytes = f->peak_bytes;
     status = search_within(f, f->options->bytes, true);
 
@@ -345,13 +335,9 @@ static void count_moves(struct vbs_exec_fit *fit)
 static enum vbs_status begin(struct fitting *f, const struct vbs_exec_checked *checked)
 {
     struct vbs_exec_fit *fit = f->fit;
-    enum vbs_status status =
-        vbs_exec_blocks_init(f->ctx, &fit->blocks, checked, NULL, f->options->block_alignment);
 
-    if (status == VBS_OK)
-        status = vbs_exec_groups_init(f->ctx, &fit->groups, checked);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_exec_blocks_init(f->ctx, &fit->blocks, checked, NULL, f->options->block_alignment));
+    VBS_TRY(vbs_exec_groups_init(f->ctx, &fit->groups, checked));
     fit->begins = malloc((size_t)fit->blocks.n_loads * sizeof *fit->begins + 1);
     f->few_bytes = (int64_t)fmin(FEW_MOVED * COPY_SPEED * checked->compute_us, 1e18);
     f->most_bytes = (int64_t)fmin(MOST_MOVED * COPY_SPEED * checked->compute_us, 1e18);

@@ -62,10 +62,7 @@ static enum vbs_status make_lines(struct vbs_ctx *ctx, struct vbs_exec_groups *g
         if (base != k) {
             groups->line_of[k] = groups->line_of[base];
         } else {
-            enum vbs_status status = add_line(ctx, groups, k);
-
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(add_line(ctx, groups, k));
         }
     }
     return VBS_OK;
@@ -140,12 +137,9 @@ enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups
                                      const struct vbs_exec_checked *checked)
 {
     const struct vbs_schedule *schedule = checked->schedule;
-    enum vbs_status status;
 
     *groups = (struct vbs_exec_groups){.checked = checked, .request = (int)schedule->request};
-    status = make_lines(ctx, groups);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(make_lines(ctx, groups));
     if (groups->line_of[0] >= 0) /* there from the start: their births stay 0 */
         for (int i = 0; i < groups->request; i++)
             groups->lines[groups->line_of[0]].lives[i].death = 2;

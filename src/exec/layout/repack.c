@@ -256,10 +256,11 @@ static enum vbs_status place_segment(struct repacking *w)
         n_new = w->segment.problem.n_members - w->segment.problem.n_crossing;
         w->window = 2 * n_new > LEAST_WINDOW ? 2 * n_new : LEAST_WINDOW;
     }
-    if (status == VBS_OK &&
-        !w->segment.incumbent.exists) /* no order of moves was found, and all must move */
+    if (status != VBS_OK)
+        return status;
+    if (!w->segment.incumbent.exists) /* no order of moves was found, and all must move */
         return VBS_INFEASIBLE;
-    return status == VBS_OK ? settle(w) : status;
+    return settle(w);
 }
 
 /* ---- the whole ---- */

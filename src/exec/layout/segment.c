@@ -16,11 +16,9 @@
 static enum vbs_status add_rect(struct segment *segment, const struct vbs_place_rect *rect)
 {
     struct segment_scratch *scratch = &segment->scratch;
-    enum vbs_status status = vbs_grow(segment->ctx, &scratch->rects, &scratch->max_rects,
-                                      scratch->n_rects + 1, sizeof *scratch->rects);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(segment->ctx, &scratch->rects, &scratch->max_rects, scratch->n_rects + 1,
+                     sizeof *scratch->rects));
     scratch->rects[scratch->n_rects++] = *rect;
     scratch->items[scratch->n_items - 1].n_rects++;
     return VBS_OK;
@@ -65,12 +63,8 @@ static enum vbs_status add_member(struct segment *segment, struct member *member
         rect.lower = rect.lower > segment->problem.from ? rect.lower : segment->problem.from;
         rect.upper = rect.upper < segment->problem.to ? rect.upper : segment->problem.to;
         rect.offset -= member->low;
-        if (rect.lower < rect.upper) {
-            enum vbs_status status = add_rect(segment, &rect);
-
-            if (status != VBS_OK)
-                return status;
-        }
+        if (rect.lower < rect.upper)
+            VBS_TRY(add_rect(segment, &rect));
     }
     return VBS_OK;
 }
@@ -201,10 +195,8 @@ static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
 
     *fits = false;
     segment->scratch.n_items = segment->scratch.n_rects = 0;
-    for (int i = 0; i < segment->problem.n_members && status == VBS_OK; i++)
-        status = add_member(segment, &segment->problem.members[i]);
-    if (status != VBS_OK)
-        return status;
+    for (int i = 0; i < segment->problem.n_members; i++)
+        VBS_TRY(add_member(segment, &segment->problem.members[i]));
     problem.n_items = segment->scratch.n_items;
     problem.items = segment->scratch.items;
     problem.n_rects = segment->scratch.n_rects;
@@ -414,7 +406,9 @@ enum vbs_status vbs_segment_place(struct segment *segment)
     segment->incumbent.exists = false;
     segment->layout->moves.n = segment->options.n_kept_moves;
     status = ask(segment, STEPS, &fits);
-    if (status == VBS_OK && !fits && segment->problem.n_crossing > 0) {
+    if (status != VBS_OK)
+        return status;
+    if (!fits && segment->problem.n_crossing > 0) {
         free_all(segment);
         status = ask(segment, STEPS, &fits);
         if (status == VBS_OK && fits)

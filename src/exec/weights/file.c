@@ -80,11 +80,9 @@ static void report(const struct filing *f, double done, const char *text)
 static enum vbs_status lay_out(struct filing *f, const struct vbs_network *network)
 {
     const struct vbs_exec_checked *checked = f->checked;
-    enum vbs_status status = vbs_exec_weights_key(f->ctx, checked, network, f->session, &f->key);
     int64_t at;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_exec_weights_key(f->ctx, checked, network, f->session, &f->key));
     f->file->offsets = malloc((size_t)checked->n_packed * sizeof *f->file->offsets + 1);
     if (!f->file->offsets)
         return vbs_no_memory(f->ctx);
@@ -356,14 +354,11 @@ static enum vbs_status write_packed(struct filing *f, int fd)
 
     for (int m = 0; m < f->checked->n_packed && reason == 0; m++) {
         int64_t bytes = round_up(f->checked->packed[m].packed_bytes);
-        enum vbs_status status;
 
         if (vbs_cancelled(f->ctx))
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
         report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
-        status = pack(f, m);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(pack(f, m));
         reason = write_all(fd, f->buffer, bytes, f->file->offsets[m]);
         /* In the blocks in which it is checked. */
         header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);
@@ -488,10 +483,9 @@ static enum vbs_status write_file(struct filing *f)
 {
     char *name = NULL;
     int fd = -1;
-    enum vbs_status status = f->target ? open_beside(f, &fd, &name) : open_without_path(f, &fd);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(f->target ? open_beside(f, &fd, &name) : open_without_path(f, &fd));
     status = map_buffer(f, f->largest_bytes);
     if (status == VBS_OK)
         status = write_packed(f, fd);
@@ -547,14 +541,22 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
         status = vbs_fail(ctx, VBS_IO, "cannot follow the symbolic links of '%s'", options->path);
     else
         status = lay_out(&f, network);
-    if (status == VBS_OK) /* for a chunk of a file, or its key */
-        status = map_buffer(&f, f.first_bytes > VBS_EXEC_BOUNCE ? f.first_bytes : VBS_EXEC_BOUNCE);
-    if (status == VBS_OK && options->path)
+    if (status != VBS_OK)
+        goto done;
+    /* for a chunk of a file, or its key */
+    status = map_buffer(&f, f.first_bytes > VBS_EXEC_BOUNCE ? f.first_bytes : VBS_EXEC_BOUNCE);
+    if (status != VBS_OK)
+        goto done;
+    if (options->path)
         status = reuse(&f);
-    if (status == VBS_OK && file->fd < 0)
+    if (status != VBS_OK)
+        goto done;
+    if (file->fd < 0)
         status = write_file(&f);
-    if (status == VBS_OK)
-        try_direct(&f);
+    if (status != VBS_OK)
+        goto done;
+    try_direct(&f);
+done:
     unmap_buffer(&f);
     vbs_text_clear(&f.key);
     free(f.target);

@@ -81,18 +81,16 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
                                    uint64_t *hash)
 {
     float values[VALUES];
-    enum vbs_status status = VBS_OK;
 
-    for (int64_t at = 0; at < count && status == VBS_OK; at += VALUES) {
+    for (int64_t at = 0; at < count; at += VALUES) {
         int64_t n = count - at < VALUES ? count - at : VALUES;
 
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        status = vbs_parameter_values(ctx, network, layer, fused, what, at, n, values);
-        if (status == VBS_OK)
-            *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
+        VBS_TRY(vbs_parameter_values(ctx, network, layer, fused, what, at, n, values));
+        *hash = vbs_exec_hash(*hash, values, (size_t)n * sizeof *values);
     }
-    return status;
+    return VBS_OK;
 }
 
 /* BatchNorm and Scale may be folded into the weights before them. */
@@ -114,20 +112,17 @@ static enum vbs_status hash_fused(struct vbs_ctx *ctx, const struct vbs_network 
 static enum vbs_status hash_stored(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    uint64_t *hash)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int k = 1; k <= network->n_layers && status == VBS_OK; k++) {
+    for (int k = 1; k <= network->n_layers; k++) {
         const struct vbs_layer *l = &network->layers[k];
 
-        status = hash_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS,
-                             vbs_weight_count(network, k), hash);
-        if (status == VBS_OK && l->operand.n_dims > 0)
-            status = hash_values(ctx, network, k, -1, VBS_PARAMETER_OPERAND,
-                                 vbs_shape_elements(&l->operand), hash);
-        if (status == VBS_OK)
-            status = hash_fused(ctx, network, k, hash);
+        VBS_TRY(hash_values(ctx, network, k, -1, VBS_PARAMETER_WEIGHTS,
+                            vbs_weight_count(network, k), hash));
+        if (l->operand.n_dims > 0)
+            VBS_TRY(hash_values(ctx, network, k, -1, VBS_PARAMETER_OPERAND,
+                                vbs_shape_elements(&l->operand), hash));
+        VBS_TRY(hash_fused(ctx, network, k, hash));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- the text ---- */
@@ -139,12 +134,8 @@ enum vbs_status vbs_exec_weights_key(struct vbs_ctx *ctx, const struct vbs_exec_
     const struct vbs_provenance *c = &session->provenance;
     uint64_t stored = 0;
 
-    if (vbs_network_stored(network) > 0) {
-        enum vbs_status status = hash_stored(ctx, network, &stored);
-
-        if (status != VBS_OK)
-            return status;
-    }
+    if (vbs_network_stored(network) > 0)
+        VBS_TRY(hash_stored(ctx, network, &stored));
     vbs_text_addf(key, "network %016" PRIx64 "\nvalues %016" PRIx64 "\nbackend %s\nlibrary %s\n",
                   vbs_network_hash(network), stored, c->backend ? c->backend : "",
                   c->library ? c->library : "");

@@ -89,7 +89,6 @@ static enum vbs_status infer_windows(struct vbs_ctx *ctx, const struct vbs_opera
     enum vbs_op op = operation->op;
     struct vbs_window *window =
         is_pool(op) ? &attributes->pool.window : &attributes->weighted.window;
-    enum vbs_status status = VBS_OK;
     int n = vbs_shape_n_spatial(input);
 
     if (n == 0)
@@ -99,16 +98,16 @@ static enum vbs_status infer_windows(struct vbs_ctx *ctx, const struct vbs_opera
         return vbs_fail(ctx, VBS_FORMAT, "'%s' takes up to %d spatial dimensions, not %d",
                         vbs_op_word(op), VBS_MAX_SPATIAL, n);
     *output = *input;
-    for (int i = 0; i < n && status == VBS_OK; i++) {
+    for (int i = 0; i < n; i++) {
         int64_t in = input->dim[i + 1], *out = &output->dim[i + 1];
 
-        status = check_window(ctx, window, i);
-        if (status == VBS_OK && op == VBS_OP_CONV_TRANSPOSE)
-            status = infer_spread(ctx, attributes, i, in, out);
-        else if (status == VBS_OK)
-            status = infer_window(ctx, operation, window, i, in, out);
+        VBS_TRY(check_window(ctx, window, i));
+        if (op == VBS_OP_CONV_TRANSPOSE)
+            VBS_TRY(infer_spread(ctx, attributes, i, in, out));
+        else
+            VBS_TRY(infer_window(ctx, operation, window, i, in, out));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status infer_conv(struct vbs_ctx *ctx, const struct vbs_operation *operation,
@@ -116,7 +115,6 @@ static enum vbs_status infer_conv(struct vbs_ctx *ctx, const struct vbs_operatio
 {
     const struct vbs_shape *input = &operation->inputs[0];
     int64_t groups = attributes->weighted.groups, out = attributes->weighted.out_channels;
-    enum vbs_status status;
 
     if (!within(out, 1) || !within(groups, 1))
         return vbs_fail(ctx, VBS_FORMAT, "output channels or groups are out of range");
@@ -124,10 +122,9 @@ static enum vbs_status infer_conv(struct vbs_ctx *ctx, const struct vbs_operatio
         return vbs_fail(ctx, VBS_FORMAT,
                         "%lld groups do not divide %lld input and %lld output channels",
                         (long long)groups, (long long)input->dim[0], (long long)out);
-    status = infer_windows(ctx, operation, attributes, output);
-    if (status == VBS_OK)
-        output->dim[0] = out;
-    return status;
+    VBS_TRY(infer_windows(ctx, operation, attributes, output));
+    output->dim[0] = out;
+    return VBS_OK;
 }
 
 static enum vbs_status infer_fc(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
@@ -184,11 +181,10 @@ static enum vbs_status broadcast(struct vbs_ctx *ctx, const struct vbs_shape *a,
 static enum vbs_status infer_binary(struct vbs_ctx *ctx, enum vbs_op op, const struct vbs_shape *a,
                                     const struct vbs_shape *b, struct vbs_shape *output)
 {
-    enum vbs_status status = broadcast(ctx, a, b, 0, output);
-
-    if (status == VBS_OK && op == VBS_OP_PRELU && !vbs_shape_equal(a, output))
+    VBS_TRY(broadcast(ctx, a, b, 0, output));
+    if (op == VBS_OP_PRELU && !vbs_shape_equal(a, output))
         return shapes_differ(ctx, "input and slopes", a, b);
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status infer_matmul(struct vbs_ctx *ctx, const struct vbs_shape *a,
@@ -299,11 +295,10 @@ static enum vbs_status infer_pad(struct vbs_ctx *ctx, const union vbs_attributes
 static enum vbs_status infer_expand(struct vbs_ctx *ctx, const struct vbs_shape *target,
                                     const struct vbs_shape *input, struct vbs_shape *output)
 {
-    enum vbs_status status = broadcast(ctx, input, target, 0, output);
-
-    if (status == VBS_OK && !vbs_shape_equal(output, target))
+    VBS_TRY(broadcast(ctx, input, target, 0, output));
+    if (!vbs_shape_equal(output, target))
         return shapes_differ(ctx, "input and expanded shape", input, target);
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status infer_gather(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
@@ -312,10 +307,8 @@ static enum vbs_status infer_gather(struct vbs_ctx *ctx, const union vbs_attribu
 {
     const struct vbs_shape *target = &attributes->gather.indices;
     int axis = attributes->gather.axis, n = 0;
-    enum vbs_status status = check_axis(ctx, axis, input);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check_axis(ctx, axis, input));
     if (!vbs_shape_valid(target) || operand->n_dims == 0 ||
         vbs_shape_elements(operand) != vbs_shape_elements(target) ||
         input->n_dims - 1 + target->n_dims > VBS_MAX_DIMS)
@@ -426,11 +419,10 @@ enum vbs_status vbs_operation_shape(struct vbs_ctx *ctx, const struct vbs_operat
                                     union vbs_attributes *attributes, struct vbs_shape *output)
 {
     struct vbs_shape inferred = operation->inputs[0];
-    enum vbs_status status = infer(ctx, operation, attributes, &inferred);
 
-    if (status == VBS_OK && !vbs_shape_valid(&inferred))
-        status = vbs_fail(ctx, VBS_FORMAT, "output is larger than 2^36 elements");
-    if (status == VBS_OK)
-        *output = inferred;
-    return status;
+    VBS_TRY(infer(ctx, operation, attributes, &inferred));
+    if (!vbs_shape_valid(&inferred))
+        return vbs_fail(ctx, VBS_FORMAT, "output is larger than 2^36 elements");
+    *output = inferred;
+    return VBS_OK;
 }

@@ -160,11 +160,9 @@ enum vbs_status vbs_builder_output(struct vbs_ctx *ctx, struct vbs_builder *buil
                                    const char *name, int id, const struct vbs_shape *shape)
 {
     const char *copy = vbs_arena_strdup(arena(builder), name);
-    enum vbs_status status = vbs_grow(ctx, &builder->outputs, &builder->outputs_capacity,
-                                      (int64_t)builder->n_outputs + 1, sizeof *builder->outputs);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(ctx, &builder->outputs, &builder->outputs_capacity,
+                     (int64_t)builder->n_outputs + 1, sizeof *builder->outputs));
     if (!copy)
         return vbs_no_memory(ctx);
     builder->outputs[builder->n_outputs++] =
@@ -294,15 +292,12 @@ static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, s
                                       .n_inputs = node->n_inputs,
                                       .operand = &node->operand,
                                       .round_up = node->round_up};
-    enum vbs_status status = take_views(ctx, builder, node);
 
+    VBS_TRY(take_views(ctx, builder, node));
     operation.inputs = node->views;
-    if (status == VBS_OK)
-        status = vbs_operation_shape(ctx, &operation, &node->attributes, &draft->shape);
-    if (status == VBS_OK)
-        status = vbs_operation_work(ctx, &operation, &node->attributes, &draft->shape,
-                                    &draft->parameters, &draft->macs);
-    return status;
+    VBS_TRY(vbs_operation_shape(ctx, &operation, &node->attributes, &draft->shape));
+    return vbs_operation_work(ctx, &operation, &node->attributes, &draft->shape, &draft->parameters,
+                              &draft->macs);
 }
 
 /* Copies what draft points to into the arena and enters its name. */
@@ -332,19 +327,14 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
                                 const struct vbs_node *node)
 {
     struct draft draft = {.node = *node};
-    enum vbs_status status = check_name(ctx, builder, node->name);
 
-    if (status == VBS_OK && vbs_builder_count(builder) == VBS_MAX_OPERATORS)
-        status =
-            vbs_fail(ctx, VBS_FORMAT, "'%s' is one operator too many; a network has at most %d",
-                     node->name, VBS_MAX_OPERATORS);
-    if (status == VBS_OK)
-        status = check_inputs(ctx, builder, node);
-    if (status == VBS_OK)
-        status = infer(ctx, builder, &draft);
-    if (status == VBS_OK)
-        status = take_draft(ctx, builder, &draft);
-    return status;
+    VBS_TRY(check_name(ctx, builder, node->name));
+    if (vbs_builder_count(builder) == VBS_MAX_OPERATORS)
+        return vbs_fail(ctx, VBS_FORMAT, "'%s' is one operator too many; a network has at most %d",
+                        node->name, VBS_MAX_OPERATORS);
+    VBS_TRY(check_inputs(ctx, builder, node));
+    VBS_TRY(infer(ctx, builder, &draft));
+    return take_draft(ctx, builder, &draft);
 }
 
 /* The shape of the layer that draft, whose layer is settled, is or joined. */
@@ -442,11 +432,10 @@ static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *buil
                                    struct vbs_layer *layers, struct vbs_fused *fused, int *line)
 {
     struct vbs_fused *next = fused;
-    enum vbs_status status = VBS_OK;
 
     for (int id = 1; id < builder->n_drafts; id++)
         layers[builder->drafts[id].layer].n_fused = builder->drafts[id].place;
-    for (int id = 1; id < builder->n_drafts && status == VBS_OK; id++) {
+    for (int id = 1; id < builder->n_drafts; id++) {
         const struct draft *draft = &builder->drafts[id];
         struct vbs_layer *layer = &layers[draft->layer];
 
@@ -454,14 +443,14 @@ static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *buil
         if (draft->place > 0) {
             ptrdiff_t at = layer->fused - fused + draft->place - 1;
 
-            status = make_fused(ctx, draft, layer, &fused[at]);
+            VBS_TRY(make_fused(ctx, draft, layer, &fused[at]));
         } else {
             if (!make_layer(builder, draft, next, layer))
                 return vbs_no_memory(ctx);
             next += layer->n_fused;
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Values of all nodes, by layer and place. */
@@ -530,30 +519,22 @@ enum vbs_status vbs_builder_finish(struct vbs_ctx *ctx, struct vbs_builder *buil
     struct vbs_layer *layers;
     struct vbs_fused *fused;
     size_t n_fused;
-    enum vbs_status status;
 
     *line = 0;
     if (vbs_builder_count(builder) == 0)
         return vbs_fail(ctx, VBS_FORMAT, "network '%s' has no layers", made->name);
-    status = number_layers(ctx, builder, line);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(number_layers(ctx, builder, line));
     layers = vbs_arena_alloc(arena(builder), (size_t)made->n_layers + 1, sizeof *layers);
     n_fused = (size_t)(vbs_builder_count(builder) - made->n_layers);
     fused = vbs_arena_alloc(arena(builder), n_fused, sizeof *fused);
     if (!layers || !fused)
         return vbs_no_memory(ctx);
     layers[0] = (struct vbs_layer){.op = VBS_N_OPS, .name = VBS_INPUT_NAME, .shape = made->input};
-    status = fill_layers(ctx, builder, layers, fused, line);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(fill_layers(ctx, builder, layers, fused, line));
     made->layers = layers;
     *line = 0;
-    status = take_values(ctx, builder);
-    if (status == VBS_OK)
-        status = take_outputs(ctx, builder);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(take_values(ctx, builder));
+    VBS_TRY(take_outputs(ctx, builder));
     builder->network = NULL;
     *network = made;
     return VBS_OK;

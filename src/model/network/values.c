@@ -83,7 +83,6 @@ enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, 
                                 int *file, int64_t *bytes)
 {
     struct file opened = {0};
-    enum vbs_status status;
     int n = source->n_files;
 
     for (int i = 0; i < n; i++)
@@ -92,16 +91,12 @@ enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, 
             *bytes = source->files[i].bytes;
             return VBS_OK;
         }
-    status = vbs_grow(ctx, &source->files, &source->files_capacity, (int64_t)n + 1,
-                      sizeof *source->files);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(ctx, &source->files, &source->files_capacity, (int64_t)n + 1,
+                     sizeof *source->files));
     opened.path = vbs_arena_strdup(&source->arena, path);
     if (!opened.path)
         return vbs_no_memory(ctx);
-    status = open_file(ctx, path, &opened);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(open_file(ctx, path, &opened));
     source->files[n] = opened;
     source->n_files = n + 1;
     *file = n;
@@ -200,7 +195,6 @@ static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source 
                                    float *out)
 {
     int64_t size = vbs_element_bytes(v->element), piece = PIECE_BYTES / size;
-    enum vbs_status status = VBS_OK;
     char room[PIECE_BYTES];
 
     if (v->memory) {
@@ -211,15 +205,15 @@ static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source 
     }
     if (v->element == VBS_F32)
         return vbs_source_read(ctx, source, v->file, v->offset + first * size, count * size, out);
-    for (int64_t done = 0; done < count && status == VBS_OK; done += piece) {
+    for (int64_t done = 0; done < count; done += piece) {
         int64_t n = count - done < piece ? count - done : piece;
 
-        status = vbs_source_read(ctx, source, v->file, v->offset + (first + done) * size, n * size,
-                                 room);
-        for (int64_t i = 0; i < n && status == VBS_OK; i++)
+        VBS_TRY(vbs_source_read(ctx, source, v->file, v->offset + (first + done) * size, n * size,
+                                room));
+        for (int64_t i = 0; i < n; i++)
             out[done + i] = (float)vbs_element_value(v->element, room + i * size);
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- values in another order than they are stored ---- */
@@ -281,18 +275,15 @@ static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
 static enum vbs_status read_box(const struct strided *r, const struct side *sides, int n,
                                 int n_inner, int64_t span, int64_t at, float *out)
 {
-    enum vbs_status status = VBS_OK;
-
     if (n == n_inner) {
-        status = read_stored(r->ctx, r->source, r->values, at, span, r->piece);
-        if (status == VBS_OK)
-            gather_run(r->piece, sides, n_inner, out);
-        return status;
+        VBS_TRY(read_stored(r->ctx, r->source, r->values, at, span, r->piece));
+        gather_run(r->piece, sides, n_inner, out);
+        return VBS_OK;
     }
-    for (int64_t i = 0; i < sides[n - 1].extent && status == VBS_OK; i++)
-        status = read_box(r, sides, n - 1, n_inner, span, at + i * sides[n - 1].stride,
-                          out + i * sides[n - 1].out);
-    return status;
+    for (int64_t i = 0; i < sides[n - 1].extent; i++)
+        VBS_TRY(read_box(r, sides, n - 1, n_inner, span, at + i * sides[n - 1].stride,
+                         out + i * sides[n - 1].out));
+    return VBS_OK;
 }
 
 /* Cuts a box into pieces that are read at once. */
@@ -350,23 +341,21 @@ static enum vbs_status read_positions(const struct strided *r, int d, int64_t be
 static enum vbs_status read_range(const struct strided *r, int d, int64_t at, int64_t first,
                                   int64_t count, float *out)
 {
-    enum vbs_status status = VBS_OK;
-
-    while (count > 0 && status == VBS_OK) {
+    while (count > 0) {
         int64_t each = r->block[d + 1], position = first / each, within = first % each, n;
 
         if (within == 0 && count >= each) {
             n = count / each * each;
-            status = read_positions(r, d, position, count / each, at, out);
+            VBS_TRY(read_positions(r, d, position, count / each, at, out));
         } else {
             n = each - within < count ? each - within : count;
-            status = read_range(r, d + 1, at + position * r->values->stride[d], within, n, out);
+            VBS_TRY(read_range(r, d + 1, at + position * r->values->stride[d], within, n, out));
         }
         first += n;
         count -= n;
         out += n;
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status read_strided(struct vbs_ctx *ctx, const struct vbs_source *source,
@@ -390,23 +379,21 @@ enum vbs_status vbs_values_read(struct vbs_ctx *ctx, const struct vbs_source *so
                                 const struct vbs_values *v, int64_t first, int64_t count,
                                 float *out)
 {
-    enum vbs_status status = VBS_OK;
-
     if (count == 0)
         return VBS_OK;
     if (!v->memory && v->file < 0)
         for (int64_t i = 0; i < count; i++)
             out[i] = (float)v->fill;
     else if (v->n_dims > 0)
-        status = read_strided(ctx, source, v, first, count, out);
+        VBS_TRY(read_strided(ctx, source, v, first, count, out));
     else
-        status = read_stored(ctx, source, v, first, count, out);
-    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+        VBS_TRY(read_stored(ctx, source, v, first, count, out));
+    for (int64_t i = 0; i < count; i++) {
         if (v->factor != 0)
             out[i] *= (float)v->factor;
         if (!isfinite(out[i]))
-            status = vbs_fail(ctx, VBS_FORMAT, "parameter '%.200s': value %lld is %s", v->name,
-                              (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
+            return vbs_fail(ctx, VBS_FORMAT, "parameter '%.200s': value %lld is %s", v->name,
+                            (long long)(first + i), isnan(out[i]) ? "no number" : "infinite");
     }
-    return status;
+    return VBS_OK;
 }

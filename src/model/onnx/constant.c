@@ -186,15 +186,14 @@ static enum vbs_status view_numbers(struct vbs_onnx_import *im, struct vbs_onnx_
 {
     int64_t count = vbs_shape_elements(&view->shape), position[VBS_MAX_DIMS] = {0}, at = offset;
     struct vbs_onnx_number *made;
-    enum vbs_status status = vbs_onnx_numbers_new(im, count, &made);
 
-    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &made));
+    for (int64_t i = 0; i < count; i++) {
         made[i] = from[at];
         advance(&view->shape, stride, position, &at);
     }
-    if (status == VBS_OK)
-        view->numbers = made;
-    return status;
+    view->numbers = made;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
@@ -202,12 +201,11 @@ enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im, struct vbs_on
                                        int64_t offset, struct vbs_onnx_constant **view)
 {
     struct vbs_onnx_constant *made = copy(im, c, shape);
-    enum vbs_status status = VBS_OK;
 
     if (!made)
         return vbs_no_memory(im->ctx);
     if (c->computed) {
-        status = view_numbers(im, made, c->numbers, stride, offset);
+        VBS_TRY(view_numbers(im, made, c->numbers, stride, offset));
     } else {
         int64_t skipped = offset * vbs_element_bytes(c->values.element);
 
@@ -218,9 +216,8 @@ enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im, struct vbs_on
         else if (made->values.file >= 0)
             made->values.offset += skipped;
     }
-    if (status == VBS_OK)
-        *view = made;
-    return status;
+    *view = made;
+    return VBS_OK;
 }
 
 /* Strides of c's elements in another shape of as many; false where no strides give them. */
@@ -342,7 +339,6 @@ enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_c
                                    double factor, const struct vbs_values **values)
 {
     struct vbs_values *made = vbs_source_alloc(im->source, 1, sizeof *made);
-    enum vbs_status status = VBS_OK;
 
     if (!made)
         return vbs_no_memory(im->ctx);
@@ -351,7 +347,7 @@ enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_c
     made->count = vbs_shape_elements(&c->shape);
     made->factor = factor;
     if (c->computed) {
-        status = keep_numbers(im, c, made);
+        VBS_TRY(keep_numbers(im, c, made));
     } else if (!is_fill(c) && !is_plain(&c->shape, c->stride)) {
         made->n_dims = c->shape.n_dims;
         for (int d = 0; d < made->n_dims; d++) {
@@ -359,19 +355,16 @@ enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_c
             made->stride[d] = c->stride[d];
         }
     }
-    if (status == VBS_OK)
-        *values = made;
-    return status;
+    *values = made;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_constant *c,
                                 double *value)
 {
     const struct vbs_onnx_number *numbers;
-    enum vbs_status status = vbs_onnx_numbers(im, c, &numbers);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers(im, c, &numbers));
     if (vbs_shape_elements(&c->shape) != 1)
         return vbs_fail(im->ctx, VBS_FORMAT, "'%.100s' is to be one number", c->name);
     if (numbers[0].batch)
@@ -396,16 +389,13 @@ enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im, struct vbs_on
 {
     const struct vbs_onnx_number *numbers;
     int64_t count = vbs_shape_elements(&c->shape);
-    enum vbs_status status;
 
     if (c->shape.n_dims > 1 || !vbs_onnx_is_whole(c->type))
         return vbs_fail(im->ctx, VBS_FORMAT, "'%.100s' is no list of whole numbers", c->name);
     if (count > most)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' has %lld values, more than %d", c->name,
                         (long long)count, most);
-    status = vbs_onnx_numbers(im, c, &numbers);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers(im, c, &numbers));
     for (int i = 0; i < (int)count; i++) {
         if (numbers[i].batch)
             return vbs_onnx_mixes(im);
@@ -422,9 +412,8 @@ enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
                                       const struct vbs_onnx_number *numbers)
 {
     struct vbs_onnx_constant *made;
-    enum vbs_status status = vbs_onnx_constant_new(im, type, shape, numbers, &made);
 
-    if (status == VBS_OK)
-        vbs_onnx_give_constant(im, 0, made);
-    return status;
+    VBS_TRY(vbs_onnx_constant_new(im, type, shape, numbers, &made));
+    vbs_onnx_give_constant(im, 0, made);
+    return VBS_OK;
 }

@@ -111,12 +111,10 @@ enum vbs_status vbs_onnx_file_read(struct vbs_ctx *ctx, struct vbs_source *sourc
 {
     struct vbs_onnx_file read = {.path = path, .source = source};
     struct vbs_onnx_skeleton skeleton;
-    enum vbs_status status = vbs_source_open(ctx, source, path, &read.number, &read.bytes);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = vbs_onnx_walk(ctx, source, read.number, read.bytes, tensor, &skeleton);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_source_open(ctx, source, path, &read.number, &read.bytes));
+    VBS_TRY(vbs_onnx_walk(ctx, source, read.number, read.bytes, tensor, &skeleton));
     status = unpack(ctx, &read, &skeleton, tensor);
     vbs_onnx_skeleton_clear(&skeleton);
     if (status == VBS_OK)
@@ -320,25 +318,20 @@ static enum vbs_status take_external(struct vbs_ctx *ctx, const struct vbs_onnx_
     const char *location = entry(tensor, "location");
     int64_t want = stored_bytes(c), length = want, bytes, end;
     char path[MAX_PATH];
-    enum vbs_status status;
 
     if (!location)
         return vbs_fail(ctx, VBS_FORMAT, "external data without a location");
-    status = external_path(ctx, file, location, path);
-    if (status == VBS_OK)
-        status = follow_links(ctx, file, location, path);
-    if (status == VBS_OK)
-        status = entry_number(ctx, tensor, "offset", 0, &c->values.offset);
-    if (status == VBS_OK)
-        status = entry_number(ctx, tensor, "length", want, &length);
-    if (status == VBS_OK && length != want)
-        status = wrong_bytes(ctx, length, want);
-    if (status == VBS_OK)
-        status = vbs_source_open(ctx, file->source, path, &c->values.file, &bytes);
-    if (status == VBS_OK && (!vbs_add(c->values.offset, want, &end) || end > bytes))
+    VBS_TRY(external_path(ctx, file, location, path));
+    VBS_TRY(follow_links(ctx, file, location, path));
+    VBS_TRY(entry_number(ctx, tensor, "offset", 0, &c->values.offset));
+    VBS_TRY(entry_number(ctx, tensor, "length", want, &length));
+    if (length != want)
+        return wrong_bytes(ctx, length, want);
+    VBS_TRY(vbs_source_open(ctx, file->source, path, &c->values.file, &bytes));
+    if (!vbs_add(c->values.offset, want, &end) || end > bytes)
         return vbs_fail(ctx, VBS_FORMAT, "'%.100s' has %lld bytes, too few for %lld at %lld",
                         location, (long long)bytes, (long long)want, (long long)c->values.offset);
-    return status;
+    return VBS_OK;
 }
 
 /* ---- constants ---- */
@@ -375,10 +368,8 @@ static enum vbs_status fill(struct vbs_ctx *ctx, const struct vbs_onnx_file *fil
                             const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
 {
     const struct vbs_onnx_blob *blob = find_blob(file, tensor);
-    enum vbs_status status = take_shape(ctx, tensor, &c->shape);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(take_shape(ctx, tensor, &c->shape));
     vbs_onnx_plain_strides(&c->shape, c->stride);
     c->type = tensor->data_type;
     if (!vbs_onnx_element(c->type, &c->values.element))

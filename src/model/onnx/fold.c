@@ -57,14 +57,10 @@ VBS_ONNX_HANDLER(fold_unary)
     constant *input;
     const number *x = NULL;
     number *y = NULL;
-    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, input, &x);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
         y[i] = (number){vbs_onnx_rounded(input->type, unary(operator->op, x[i].value)), x[i].batch};
     return vbs_onnx_give_numbers(im, input->type, &input->shape, y);
@@ -120,31 +116,24 @@ static enum vbs_status expanded(struct vbs_onnx_import *im, int index,
                                 const struct vbs_shape *shape, const number **numbers)
 {
     constant *input, *view;
-    enum vbs_status status = vbs_onnx_constant_in(im, index, &input);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_expand(im, input, shape, &view);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, view, numbers);
-    return status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &input));
+    VBS_TRY(vbs_onnx_constant_expand(im, input, shape, &view));
+    return vbs_onnx_numbers(im, view, numbers);
 }
 
 /* The shape that all inputs broadcast to; *type: of the last one. */
 static enum vbs_status common_shape(struct vbs_onnx_import *im, struct vbs_shape *shape, int *type)
 {
-    enum vbs_status status = VBS_OK;
-
     *shape = (struct vbs_shape){.n_dims = 0};
-    for (int i = 0; i < im->node->n_inputs && status == VBS_OK; i++) {
+    for (int i = 0; i < im->node->n_inputs; i++) {
         constant *input = NULL;
 
-        status = vbs_onnx_constant_in(im, i, &input);
-        if (status == VBS_OK)
-            status = vbs_onnx_broadcast(im, &input->shape, shape);
-        if (status == VBS_OK)
-            *type = input->type;
+        VBS_TRY(vbs_onnx_constant_in(im, i, &input));
+        VBS_TRY(vbs_onnx_broadcast(im, &input->shape, shape));
+        *type = input->type;
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Inputs from left to right: two, or any number for sums and the like. */
@@ -153,11 +142,13 @@ VBS_ONNX_HANDLER(fold_pair)
     int type = FLOAT, op = operator->op;
     struct vbs_shape shape;
     number *result = NULL;
-    enum vbs_status status = common_shape(im, &shape, &type);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result);
-    for (int k = 0; k < im->node->n_inputs && status == VBS_OK; k++) {
+    VBS_TRY(common_shape(im, &shape, &type));
+    status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result);
+    if (status != VBS_OK)
+        return status;
+    for (int k = 0; k < im->node->n_inputs; k++) {
         const number *x = NULL;
 
         status = expanded(im, k, &shape, &x);
@@ -170,9 +161,10 @@ VBS_ONNX_HANDLER(fold_pair)
                                                                       result[i].value, x[i].value)),
                     result[i].batch || x[i].batch};
         }
+        if (status != VBS_OK)
+            return status;
     }
-    return status == VBS_OK ? vbs_onnx_give_numbers(im, is_truth(op) ? BOOL : type, &shape, result)
-                            : status;
+    return vbs_onnx_give_numbers(im, is_truth(op) ? BOOL : type, &shape, result);
 }
 
 VBS_ONNX_HANDLER(fold_where)
@@ -184,16 +176,12 @@ VBS_ONNX_HANDLER(fold_where)
     enum vbs_status status = common_shape(im, &shape, &type);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result);
-    if (status == VBS_OK)
-        status = expanded(im, 0, &shape, &which);
-    if (status == VBS_OK)
-        status = expanded(im, 1, &shape, &x);
-    if (status == VBS_OK)
-        status = expanded(im, 2, &shape, &y);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &result));
+    VBS_TRY(expanded(im, 0, &shape, &which));
+    VBS_TRY(expanded(im, 1, &shape, &x));
+    VBS_TRY(expanded(im, 2, &shape, &y));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++) {
         result[i] = which[i].value != 0 ? x[i] : y[i];
         result[i].batch |= which[i].batch;
@@ -225,11 +213,8 @@ VBS_ONNX_HANDLER(fold_cast)
         vbs_onnx_give_constant(im, 0, made);
         return VBS_OK;
     }
-    status = vbs_onnx_numbers(im, input, &x);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&input->shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&input->shape); i++)
         y[i] = (number){vbs_onnx_rounded(to, x[i].value), x[i].batch};
     return vbs_onnx_give_numbers(im, to, &input->shape, y);
@@ -253,7 +238,7 @@ VBS_ONNX_HANDLER(fold_concat)
     axis += axis < 0 ? shape.n_dims : 0;
     if (axis < 0 || axis >= shape.n_dims)
         return vbs_fail(im->ctx, VBS_FORMAT, "there is no dimension %lld", (long long)axis);
-    for (int i = 1; i < im->node->n_inputs && status == VBS_OK; i++) {
+    for (int i = 1; i < im->node->n_inputs; i++) {
         status = vbs_onnx_constant_in(im, i, &input);
         if (status == VBS_OK && input->shape.n_dims != shape.n_dims)
             return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different dimensions");
@@ -263,11 +248,10 @@ VBS_ONNX_HANDLER(fold_concat)
         shape.dim[axis] += status == VBS_OK ? input->shape.dim[axis] : 0;
         if (!vbs_onnx_bounded(&shape))
             return vbs_fail(im->ctx, VBS_FORMAT, "its output has more than 2^36 elements");
+        if (status != VBS_OK)
+            return status;
     }
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &joined));
     for (int d = 0; d < axis; d++)
         before *= shape.dim[d];
     row = before > 0 ? vbs_shape_elements(&shape) / before : 0;
@@ -275,11 +259,8 @@ VBS_ONNX_HANDLER(fold_concat)
         const number *x;
         int64_t each;
 
-        status = vbs_onnx_constant_in(im, i, &input);
-        if (status == VBS_OK)
-            status = vbs_onnx_numbers(im, input, &x);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_constant_in(im, i, &input));
+        VBS_TRY(vbs_onnx_numbers(im, input, &x));
         each = before > 0 ? vbs_shape_elements(&input->shape) / before : 0;
         for (int64_t k = 0; k < before && each > 0; k++)
             memcpy(joined + k * row + at, x + k * each, (size_t)each * sizeof *x);
@@ -298,14 +279,11 @@ VBS_ONNX_HANDLER(fold_gather)
     enum vbs_status status = vbs_onnx_constant_in(im, 0, &data);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_in(im, 1, &indices);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, data, &x);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, indices, &which);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
+    VBS_TRY(vbs_onnx_numbers(im, data, &x));
+    VBS_TRY(vbs_onnx_numbers(im, indices, &which));
     axis += axis < 0 ? data->shape.n_dims : 0;
     if (axis < 0 || axis >= data->shape.n_dims ||
         data->shape.n_dims - 1 + indices->shape.n_dims > VBS_MAX_DIMS)
@@ -321,8 +299,8 @@ VBS_ONNX_HANDLER(fold_gather)
     for (int d = 0; d < indices->shape.n_dims; d++)
         shape.dim[axis + d] = indices->shape.dim[d];
     n_indices = vbs_shape_elements(&indices->shape);
-    status = vbs_onnx_numbers_new(im, before * n_indices * behind, &chosen);
-    for (int64_t i = 0; i < before * n_indices && behind > 0 && status == VBS_OK; i++) {
+    VBS_TRY(vbs_onnx_numbers_new(im, before * n_indices * behind, &chosen));
+    for (int64_t i = 0; i < before * n_indices && behind > 0; i++) {
         const number *wanted = &which[i % n_indices];
         int64_t at = vbs_onnx_clamp(wanted->value);
 
@@ -333,7 +311,7 @@ VBS_ONNX_HANDLER(fold_gather)
         memcpy(chosen + i * behind, x + (i / n_indices * dim + at) * behind,
                (size_t)behind * sizeof *x);
     }
-    return status == VBS_OK ? vbs_onnx_give_numbers(im, data->type, &shape, chosen) : status;
+    return vbs_onnx_give_numbers(im, data->type, &shape, chosen);
 }
 
 static long double reduce_start(int op)
@@ -360,27 +338,19 @@ VBS_ONNX_HANDLER(fold_reduce)
     number *y;
     unsigned axes;
     bool keep;
-    enum vbs_status status = vbs_onnx_constant_in(im, 0, &input);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_reduced(im, &input->shape, false, &axes, &keep);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, input, &x);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 0, &input));
+    VBS_TRY(vbs_onnx_reduced(im, &input->shape, false, &axes, &keep));
+    VBS_TRY(vbs_onnx_numbers(im, input, &x));
     vbs_onnx_reduced_shapes(&input->shape, axes, keep, &kept, &shape);
     count = vbs_shape_elements(&input->shape);
-    status = vbs_onnx_numbers_read(im, count);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_read(im, count));
     for (int d = input->shape.n_dims - 1; d >= 0; d--)
         if (!(axes >> d & 1)) {
             stride[d] = each;
             each *= input->shape.dim[d];
         }
-    status = vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, vbs_shape_elements(&shape), &y));
     for (int64_t i = 0; i < vbs_shape_elements(&shape); i++)
         y[i].value = reduce_start(operator->op);
     for (int64_t i = 0; i < count; i++) {

@@ -83,16 +83,12 @@ static enum vbs_status add_initialisers(struct builder *b)
         const Onnx__TensorProto *tensor = b->proto->initializer[i];
         struct vbs_onnx_value *value;
         bool made;
-        enum vbs_status status = add_value(b, text_of(tensor->name), &value, &made);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(add_value(b, text_of(tensor->name), &value, &made));
         if (!made || !value->name[0])
             return vbs_fail(b->ctx, VBS_FORMAT, "initialiser '%.100s' is there twice, or unnamed",
                             value->name);
-        status = vbs_onnx_file_constant(b->ctx, b->graph->file, tensor, &value->constant);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_file_constant(b->ctx, b->graph->file, tensor, &value->constant));
     }
     return VBS_OK;
 }
@@ -100,13 +96,11 @@ static enum vbs_status add_initialisers(struct builder *b)
 static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx_value *value)
 {
     struct vbs_onnx_file file;
-    enum vbs_status status = vbs_onnx_file_read(b->ctx, b->graph->file->source, path, true, &file);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_file_constant(b->ctx, &file, file.tensor, &value->constant);
-    if (status == VBS_OK)
-        value->constant->name = value->name;
-    return status;
+    VBS_TRY(vbs_onnx_file_read(b->ctx, b->graph->file->source, path, true, &file));
+    VBS_TRY(vbs_onnx_file_constant(b->ctx, &file, file.tensor, &value->constant));
+    value->constant->name = value->name;
+    return VBS_OK;
 }
 
 /* Inputs of the graph; files of IR version 3 list initialisers among them. */
@@ -120,10 +114,8 @@ static enum vbs_status add_inputs(struct builder *b)
         const char *path = NULL;
         struct vbs_onnx_value *value;
         bool made;
-        enum vbs_status status = add_value(b, text_of(input->name), &value, &made);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(add_value(b, text_of(input->name), &value, &made));
         if (!made && value->constant && !value->input)
             continue;
         if (!made || !value->name[0])
@@ -134,9 +126,8 @@ static enum vbs_status add_inputs(struct builder *b)
             if (bindings[k].input == n)
                 path = bindings[k].path;
         n++;
-        status = path ? bind(b, path, value) : VBS_OK;
-        if (status != VBS_OK)
-            return status;
+        if (path)
+            VBS_TRY(bind(b, path, value));
     }
     return VBS_OK;
 }
@@ -191,15 +182,12 @@ static enum vbs_status add_outputs_of(struct builder *b, int number)
     for (size_t i = 0; i < node->proto->n_output; i++) {
         const char *name = node->proto->output[i];
         struct vbs_onnx_value *value;
-        enum vbs_status status;
         bool made;
 
         outputs[i] = -1;
         if (!name[0])
             continue;
-        status = add_value(b, name, &value, &made);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(add_value(b, name, &value, &made));
         if (!made)
             return vbs_onnx_within_node(
                 b->ctx,
@@ -242,7 +230,6 @@ static enum vbs_status add_nodes(struct builder *b)
 {
     struct vbs_onnx_graph *graph = b->graph;
     size_t n = b->proto->n_node;
-    enum vbs_status status = VBS_OK;
 
     if (n > VBS_MAX_OPERATORS)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "%zu nodes, more than %d", n, VBS_MAX_OPERATORS);
@@ -251,18 +238,18 @@ static enum vbs_status add_nodes(struct builder *b)
     if (!graph->nodes || !b->mark)
         return vbs_no_memory(b->ctx);
     graph->n_nodes = (int)n;
-    for (size_t i = 0; i < n && status == VBS_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         const Onnx__NodeProto *proto = b->proto->node[i];
 
         graph->nodes[i] = (struct vbs_onnx_node){.proto = proto,
                                                  .op = text_of(proto->op_type),
                                                  .operator= find_operator(b, proto),
                                                  .label = label_of(proto)};
-        status = add_outputs_of(b, (int)i);
+        VBS_TRY(add_outputs_of(b, (int)i));
     }
-    for (size_t i = 0; i < n && status == VBS_OK; i++)
-        status = find_inputs_of(b, &graph->nodes[i]);
-    return status;
+    for (size_t i = 0; i < n; i++)
+        VBS_TRY(find_inputs_of(b, &graph->nodes[i]));
+    return VBS_OK;
 }
 
 static enum vbs_status find_outputs(struct builder *b)
@@ -366,16 +353,13 @@ static enum vbs_status sort(struct builder *b)
     int *order = vbs_arena_alloc(b->arena, room, sizeof *order), n = 0;
     struct visit *stack = vbs_arena_alloc(b->arena, room, sizeof *stack);
     struct vbs_onnx_node *sorted = vbs_arena_alloc(b->arena, room, sizeof *sorted);
-    enum vbs_status status = VBS_OK;
 
     if (!order || !stack || !sorted)
         return vbs_no_memory(b->ctx);
     mark_needed(b, order);
-    for (int i = 0; i < graph->n_nodes && status == VBS_OK; i++)
+    for (int i = 0; i < graph->n_nodes; i++)
         if (b->mark[i] == NEEDED)
-            status = visit(b, i, stack, order, &n);
-    if (status != VBS_OK)
-        return status;
+            VBS_TRY(visit(b, i, stack, order, &n));
     for (int i = 0; i < n; i++)
         sorted[i] = graph->nodes[order[i]];
     graph->nodes = sorted;
@@ -547,28 +531,21 @@ static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *m
 static enum vbs_status read_graph(struct builder *b)
 {
     size_t n = b->proto->n_initializer + b->proto->n_input + 1;
-    enum vbs_status status;
 
     for (size_t i = 0; i < b->proto->n_node; i++)
         n += b->proto->node[i]->n_output;
     b->graph->values = vbs_arena_alloc(b->arena, n, sizeof *b->graph->values);
     if (!b->graph->values)
         return vbs_no_memory(b->ctx);
-    status = add_initialisers(b);
-    if (status == VBS_OK)
-        status = add_inputs(b);
-    if (status == VBS_OK)
-        status = add_nodes(b);
-    if (status == VBS_OK)
-        status = find_outputs(b);
-    if (status == VBS_OK)
-        status = sort(b);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(add_initialisers(b));
+    VBS_TRY(add_inputs(b));
+    VBS_TRY(add_nodes(b));
+    VBS_TRY(find_outputs(b));
+    VBS_TRY(sort(b));
     count_uses(b->graph);
     find_weights(b->graph);
-    status = check_operators(b->ctx, b->graph);
-    return status == VBS_OK ? choose_input(b->ctx, b->graph) : status;
+    VBS_TRY(check_operators(b->ctx, b->graph));
+    return choose_input(b->ctx, b->graph);
 }
 
 enum vbs_status vbs_onnx_graph_read(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,

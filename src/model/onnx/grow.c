@@ -15,10 +15,8 @@ static enum vbs_status place_constant(struct vbs_onnx_import *im,
 {
     int64_t before = 1, row, each;
     const struct vbs_onnx_number *x;
-    enum vbs_status status = vbs_onnx_numbers(im, constant, &x);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers(im, constant, &x));
     for (int d = 0; d < axis; d++)
         before *= shape->dim[d];
     row = vbs_shape_elements(shape) / before;
@@ -44,15 +42,12 @@ static enum vbs_status add_part(struct vbs_onnx_import *im, struct parts *p,
 {
     struct vbs_onnx_state *part = &p->part[p->n];
     struct vbs_shape *shape;
-    enum vbs_status status = VBS_OK;
 
     *part = *state;
     if (state->constant) {
         if (state->constant->shape.n_dims != rank)
             return vbs_fail(im->ctx, VBS_FORMAT, "inputs have different numbers of dimensions");
-        status = vbs_onnx_align(im, state->constant, rank, &part->constant);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_align(im, state->constant, rank, &part->constant));
         part->shape = part->constant->shape;
     }
     shape = &part->shape;
@@ -78,7 +73,6 @@ static enum vbs_status read_parts(struct vbs_onnx_import *im, struct parts *p)
 {
     size_t n = (size_t)im->node->n_inputs;
     int rank = 0;
-    enum vbs_status status = VBS_OK;
 
     *p = (struct parts){.part = vbs_arena_alloc(im->arena, n, sizeof *p->part),
                         .begin = vbs_arena_alloc(im->arena, n, sizeof *p->begin)};
@@ -90,15 +84,15 @@ static enum vbs_status read_parts(struct vbs_onnx_import *im, struct parts *p)
         if (state && state->tensor)
             rank = vbs_onnx_rank(im, state);
     }
-    status = vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 1), rank, &p->axis);
-    for (size_t i = 0; i < n && status == VBS_OK; i++) {
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 1), rank, &p->axis));
+    for (size_t i = 0; i < n; i++) {
         const struct vbs_onnx_state *state = vbs_onnx_in(im, (int)i);
 
         if (!state)
             return vbs_fail(im->ctx, VBS_FORMAT, "input %zu is missing", i);
-        status = add_part(im, p, state, rank);
+        VBS_TRY(add_part(im, p, state, rank));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Tensors only, of all parts from first on up to the next constant: as they are where that is the
@@ -156,6 +150,8 @@ static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts
     struct vbs_onnx_number *all;
     enum vbs_status status = vbs_onnx_numbers_new(im, vbs_shape_elements(&p->shape), &all);
 
+    if (status != VBS_OK)
+        return status;
     for (int i = 0; i < p->n && status == VBS_OK;) {
         struct vbs_onnx_state run, padded = {.tensor = NULL}, before = sum;
         int n = 0;
@@ -176,11 +172,10 @@ static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts
             sum = padded;
         i += n;
     }
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &p->shape, all,
-                                       &constant.constant);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &p->shape, all,
+                                  &constant.constant));
     return vbs_onnx_operand(im, VBS_OP_ADD, &sum, constant.constant, false, result);
 }
 
@@ -191,10 +186,11 @@ VBS_ONNX_HANDLER(concat)
     enum vbs_status status = read_parts(im, &parts);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = parts.n_tensors == parts.n ? join_tensors(im, &parts, 0, parts.n, &result)
-                                            : join_mixed(im, &parts, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &parts.shape) : status;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(parts.n_tensors == parts.n ? join_tensors(im, &parts, 0, parts.n, &result)
+                                       : join_mixed(im, &parts, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &parts.shape);
 }
 
 /* ---- Pad ---- */
@@ -213,10 +209,10 @@ static enum vbs_status read_pads(struct vbs_onnx_import *im, int rank, struct pa
     enum vbs_status status = vbs_onnx_list(im, name, 1, 11, 2 * rank, values, &n, &given);
 
     *pads = (struct pads){{0}, {0}};
-    if (status == VBS_OK && im->graph->opset >= 18)
-        status = vbs_onnx_list(im, "axes", 3, 18, rank, axes, &n_axes, &some);
     if (status != VBS_OK)
         return status;
+    if (im->graph->opset >= 18)
+        VBS_TRY(vbs_onnx_list(im, "axes", 3, 18, rank, axes, &n_axes, &some));
     n_axes = some ? n_axes : rank;
     if (n != 2 * n_axes)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d pads for %d dimensions", n, n_axes);
@@ -235,16 +231,12 @@ static enum vbs_status read_pad_value(struct vbs_onnx_import *im, double *value)
 {
     const struct vbs_onnx_number *number;
     struct vbs_onnx_constant *constant;
-    enum vbs_status status;
 
     *value = vbs_onnx_real(im, "value", 0);
     if (im->graph->opset < 11 || !vbs_onnx_in(im, 2))
         return VBS_OK;
-    status = vbs_onnx_constant_in(im, 2, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, constant, &number);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 2, &constant));
+    VBS_TRY(vbs_onnx_numbers(im, constant, &number));
     if (vbs_shape_elements(&constant->shape) != 1 || isnan(number->value) || number->batch)
         return vbs_fail(im->ctx, VBS_FORMAT, "the value to pad with is no number");
     *value = (double)number->value;
@@ -265,12 +257,10 @@ VBS_ONNX_HANDLER(pad)
     (void)operator;
     if (mode < 0)
         return im->bad;
-    if (status == VBS_OK)
-        status = read_pads(im, vbs_onnx_rank(im, state), &pads);
-    if (status == VBS_OK)
-        status = read_pad_value(im, &attributes.pad.value);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(read_pads(im, vbs_onnx_rank(im, state), &pads));
+    VBS_TRY(read_pad_value(im, &attributes.pad.value));
     if (im->batch && (pads.before[0] || pads.behind[0]))
         return vbs_onnx_mixes(im);
     shape = state->shape;
@@ -285,10 +275,10 @@ VBS_ONNX_HANDLER(pad)
         attributes.pad.before[d + shift] = pads.before[d + im->batch];
         attributes.pad.behind[d + shift] = pads.behind[d + im->batch];
     }
-    status = vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &view, &tensor);
-    for (int d = first; d < shape.n_dims && status == VBS_OK; d++)
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_PAD, &attributes, state->tensor, &view, &tensor));
+    for (int d = first; d < shape.n_dims; d++)
         shape.dim[d] = tensor->shape.dim[d + shift];
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+    return vbs_onnx_give(im, 0, tensor, &shape);
 }
 
 /* ---- Expand, Tile ---- */
@@ -312,7 +302,6 @@ static enum vbs_status expand_tensor(struct vbs_onnx_import *im, const struct vb
     int rank = vbs_onnx_rank(im, state), more;
     struct vbs_shape target = state->shape, view = vbs_onnx_shape(state);
     struct vbs_onnx_tensor *tensor;
-    enum vbs_status status;
 
     if (im->batch &&
         (n > rank || (n == rank && !batch_first && values[0] != 1 && values[0] != im->n_samples)))
@@ -340,8 +329,8 @@ static enum vbs_status expand_tensor(struct vbs_onnx_import *im, const struct vb
     }
     if (target.n_dims > 0 && !vbs_shape_valid(&target))
         return vbs_fail(im->ctx, VBS_FORMAT, "the shape to repeat to is invalid or too large");
-    status = expand_to(im, state, &view, &target, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &target) : status;
+    VBS_TRY(expand_to(im, state, &view, &target, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &target);
 }
 
 VBS_ONNX_HANDLER(expand)
@@ -361,18 +350,15 @@ VBS_ONNX_HANDLER(expand)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     if (state->tensor)
         return expand_tensor(im, state, values, n, batch_first);
-    status = vbs_onnx_constant_shape(im, values, n, batch_first, &shape);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
     /* both ways: where the constant is larger, it stays so */
     more = shape.n_dims - state->constant->shape.n_dims;
     for (int d = 0; d < state->constant->shape.n_dims && more >= 0; d++)
         if (shape.dim[d + more] == 1 && !(batch_first && d + more == 0))
             shape.dim[d + more] = state->constant->shape.dim[d];
-    status = vbs_onnx_constant_expand(im, state->constant, &shape, &view);
-    if (status == VBS_OK)
-        vbs_onnx_give_constant(im, 0, view);
-    return status;
+    VBS_TRY(vbs_onnx_constant_expand(im, state->constant, &shape, &view));
+    vbs_onnx_give_constant(im, 0, view);
+    return VBS_OK;
 }
 
 VBS_ONNX_HANDLER(tile)
@@ -386,12 +372,10 @@ VBS_ONNX_HANDLER(tile)
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_in(im, 1, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_whole_numbers(im, constant, VBS_MAX_DIMS + 1, repeats, &n);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &constant));
+    VBS_TRY(vbs_onnx_whole_numbers(im, constant, VBS_MAX_DIMS + 1, repeats, &n));
     if (n != vbs_onnx_rank(im, state))
         return vbs_fail(im->ctx, VBS_FORMAT, "%d repeats for %d dimensions", n,
                         vbs_onnx_rank(im, state));
@@ -419,6 +403,6 @@ VBS_ONNX_HANDLER(tile)
         return vbs_onnx_give(im, 0, state->tensor, &shape);
     if (!vbs_shape_valid(&target))
         return vbs_fail(im->ctx, VBS_FORMAT, "its output is larger than 2^36 elements");
-    status = expand_to(im, state, &view, &target, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+    VBS_TRY(expand_to(im, state, &view, &target, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &shape);
 }

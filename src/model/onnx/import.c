@@ -218,7 +218,6 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
                                             .inputs = draft->views,
                                             .operand = &node->operand,
                                             .round_up = node->round_up};
-    enum vbs_status status;
 
     if (!made)
         return vbs_no_memory(im->ctx);
@@ -232,18 +231,14 @@ enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_
             return vbs_fail(im->ctx, VBS_FORMAT, "input has another number of elements than asked");
         /* One node may make thousands of operators, each of which reads the one before it: adding
          * the last of them adds all others, as deep as they are. */
-        if (input->id < 0 && input->draft->depth >= MAX_DEPTH) {
-            status = vbs_onnx_add(im, input);
-            if (status != VBS_OK)
-                return status;
-        }
+        if (input->id < 0 && input->draft->depth >= MAX_DEPTH)
+            VBS_TRY(vbs_onnx_add(im, input));
         if (input->id < 0 && input->draft->depth >= draft->depth)
             draft->depth = input->draft->depth + 1;
     }
-    status = vbs_operation_shape(im->ctx, &operation, &node->attributes, &made->shape);
-    if (status == VBS_OK)
-        *tensor = made;
-    return status;
+    VBS_TRY(vbs_operation_shape(im->ctx, &operation, &node->attributes, &made->shape));
+    *tensor = made;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
@@ -338,12 +333,10 @@ static enum vbs_status add_input(struct vbs_onnx_import *im, struct vbs_onnx_dra
     copy->from = draft->from;
     copy->node.kept = true;
     vbs_onnx_reads(copy, 0, input, NULL);
-    status = vbs_onnx_tensor_new(im, copy, &twin);
-    if (status == VBS_OK)
-        status = add_draft(im, twin);
-    if (status == VBS_OK)
-        inputs[index] = twin->id;
-    return status;
+    VBS_TRY(vbs_onnx_tensor_new(im, copy, &twin));
+    VBS_TRY(add_draft(im, twin));
+    inputs[index] = twin->id;
+    return VBS_OK;
 }
 
 static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor)
@@ -352,12 +345,12 @@ static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_ten
     int *inputs = vbs_arena_alloc(im->arena, (size_t)draft->n_inputs, sizeof *inputs);
     struct vbs_node node = draft->node;
     char name[VBS_MAX_NAME];
-    enum vbs_status status = inputs ? VBS_OK : vbs_no_memory(im->ctx);
+    enum vbs_status status;
 
-    for (int i = 0; i < draft->n_inputs && status == VBS_OK; i++)
-        status = add_input(im, draft, i, inputs);
-    if (status != VBS_OK)
-        return status;
+    if (!inputs)
+        return vbs_no_memory(im->ctx);
+    for (int i = 0; i < draft->n_inputs; i++)
+        VBS_TRY(add_input(im, draft, i, inputs));
     unique_name(im, draft, name);
     node.name = name;
     node.n_inputs = draft->n_inputs;
@@ -433,7 +426,6 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
     for (int i = 0; i < im->node->n_outputs; i++) {
         const struct vbs_onnx_value *value;
         struct vbs_onnx_tensor *tensor;
-        enum vbs_status status;
 
         if (im->node->outputs[i] < 0)
             continue;
@@ -444,9 +436,7 @@ static enum vbs_status settle(struct vbs_onnx_import *im)
         if (value->n_uses == 1 && value->reader >= 0 && tensor->draft->depth < MAX_DEPTH &&
             may_absorb(tensor->draft, graph->nodes[value->reader].op))
             continue;
-        status = vbs_onnx_add(im, tensor);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_add(im, tensor));
     }
     return VBS_OK;
 }
@@ -487,13 +477,15 @@ enum vbs_status vbs_onnx_import_nodes(struct vbs_onnx_import *im)
 {
     enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < im->graph->n_nodes && status == VBS_OK; i++) {
+    for (int i = 0; i < im->graph->n_nodes; i++) {
         im->node = &im->graph->nodes[i];
         if (vbs_cancelled(im->ctx))
             return vbs_fail(im->ctx, VBS_INTERRUPTED, "%s", vbs_status_text(VBS_INTERRUPTED));
         status = import_node(im);
         if (status != VBS_OK)
             status = vbs_onnx_within_node(im->ctx, status, im->node);
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }

@@ -23,10 +23,8 @@ static enum vbs_status listed_constant(struct vbs_onnx_import *im)
     int count = list ? n_ints + n_reals : 1;
     struct vbs_shape shape = {.n_dims = list, .dim = {count}};
     number *numbers;
-    enum vbs_status status = vbs_onnx_numbers_new(im, count, &numbers);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &numbers));
     if (!list && !one_int && !one_real)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "has no value that is a tensor of numbers");
     for (int i = 0; i < count && list; i++)
@@ -42,14 +40,11 @@ VBS_ONNX_HANDLER(fold_constant)
 {
     const Onnx__TensorProto *tensor = vbs_onnx_tensor_attribute(im, "value");
     constant *made;
-    enum vbs_status status;
 
     (void)operator;
     if (!tensor)
         return listed_constant(im);
-    status = vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &made);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &made));
     if (!made->name[0])
         made->name = im->node->label;
     vbs_onnx_give_constant(im, 0, made);
@@ -62,12 +57,9 @@ enum vbs_status vbs_onnx_target(struct vbs_onnx_import *im, int index, int64_t *
     constant *input;
     const number *numbers = NULL;
     int64_t count;
-    enum vbs_status status = vbs_onnx_constant_in(im, index, &input);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, input, &numbers);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &input));
+    VBS_TRY(vbs_onnx_numbers(im, input, &numbers));
     count = vbs_shape_elements(&input->shape);
     if (input->shape.n_dims > 1 || !vbs_onnx_is_whole(input->type) || count > VBS_MAX_DIMS + 1)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "'%.100s' is no shape of up to %d dimensions",
@@ -113,14 +105,13 @@ VBS_ONNX_HANDLER(fold_constant_of_shape)
     enum vbs_status status = vbs_onnx_target(im, 0, values, &batch_first, &n);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_shape(im, values, n, batch_first, &shape);
-    if (status == VBS_OK && tensor)
-        status = vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &value);
-    if (status == VBS_OK && value)
-        status = vbs_onnx_numbers(im, value, &numbers);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
+    if (tensor)
+        VBS_TRY(vbs_onnx_file_constant(im->ctx, im->graph->file, tensor, &value));
+    if (value)
+        VBS_TRY(vbs_onnx_numbers(im, value, &numbers));
     if (value && vbs_shape_elements(&value->shape) != 1)
         return vbs_fail(im->ctx, VBS_FORMAT, "its value has more than one element");
     made = vbs_arena_alloc(im->arena, 1, sizeof *made);
@@ -143,7 +134,7 @@ VBS_ONNX_HANDLER(fold_range)
     enum vbs_status status = VBS_OK;
 
     (void)operator;
-    for (int i = 0; i < 3 && status == VBS_OK; i++) {
+    for (int i = 0; i < 3; i++) {
         const number *x = NULL;
 
         status = vbs_onnx_constant_in(im, i, &input[i]);
@@ -155,17 +146,17 @@ VBS_ONNX_HANDLER(fold_range)
         if (status == VBS_OK && x[0].batch)
             return vbs_onnx_mixes(im);
         value[i] = status == VBS_OK ? x[0].value : 0;
+        if (status != VBS_OK)
+            return status;
     }
-    if (status != VBS_OK)
-        return status;
     count = value[2] == 0 ? NAN : ceill((value[1] - value[0]) / value[2]);
     if (!(count <= VBS_ONNX_MAX_NUMBERS))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "the range is too long, or endless");
     shape.dim[0] = count > 0 ? (int64_t)count : 0;
-    status = vbs_onnx_numbers_new(im, shape.dim[0], &numbers);
-    for (int64_t i = 0; i < shape.dim[0] && status == VBS_OK; i++)
+    VBS_TRY(vbs_onnx_numbers_new(im, shape.dim[0], &numbers));
+    for (int64_t i = 0; i < shape.dim[0]; i++)
         numbers[i].value = vbs_onnx_rounded(input[0]->type, value[0] + i * value[2]);
-    return status == VBS_OK ? vbs_onnx_give_numbers(im, input[0]->type, &shape, numbers) : status;
+    return vbs_onnx_give_numbers(im, input[0]->type, &shape, numbers);
 }
 
 /* ---- shapes of values ---- */
@@ -197,7 +188,6 @@ VBS_ONNX_HANDLER(fold_shape)
     number *numbers;
     bool batch;
     int n;
-    enum vbs_status status;
 
     (void)operator;
     if (!vbs_onnx_in(im, 0))
@@ -206,10 +196,10 @@ VBS_ONNX_HANDLER(fold_shape)
     begin = within(vbs_onnx_int(im, "start", 0), n);
     end = within(vbs_onnx_int(im, "end", n), n);
     shape.dim[0] = end > begin ? end - begin : 0;
-    status = vbs_onnx_numbers_new(im, shape.dim[0], &numbers);
-    for (int64_t i = 0; i < shape.dim[0] && status == VBS_OK; i++)
+    VBS_TRY(vbs_onnx_numbers_new(im, shape.dim[0], &numbers));
+    for (int64_t i = 0; i < shape.dim[0]; i++)
         numbers[i] = (number){dims[begin + i], batch && begin + i == 0};
-    return status == VBS_OK ? vbs_onnx_give_numbers(im, INT64, &shape, numbers) : status;
+    return vbs_onnx_give_numbers(im, INT64, &shape, numbers);
 }
 
 VBS_ONNX_HANDLER(fold_size)

@@ -120,9 +120,9 @@ static enum vbs_status times_matrix(struct vbs_onnx_import *im, const struct vbs
 {
     struct vbs_shape two = {2,
                             {b->shape.dim[b->shape.n_dims - 2], b->shape.dim[b->shape.n_dims - 1]}};
-    enum vbs_status status = vbs_onnx_constant_reshape(im, b, &two, &b);
 
-    return status == VBS_OK ? fully_connect(im, a, b, false, 0, result) : status;
+    VBS_TRY(vbs_onnx_constant_reshape(im, b, &two, &b));
+    return fully_connect(im, a, b, false, 0, result);
 }
 
 /* Takes away the dimensions that vectors were given. */
@@ -140,7 +140,6 @@ VBS_ONNX_HANDLER(matmul)
     const struct vbs_onnx_state *first = vbs_onnx_in(im, 0), *second = vbs_onnx_in(im, 1);
     struct vbs_onnx_state a, b, result = {.tensor = NULL};
     bool a_vector = false, b_vector = false, simple;
-    enum vbs_status status = VBS_OK;
 
     (void)operator;
     if (!first || !second)
@@ -151,26 +150,22 @@ VBS_ONNX_HANDLER(matmul)
              (b.constant->shape.n_dims == 1 ||
               (is_plain_matrix(b.constant) && b.constant->shape.n_dims <= vbs_onnx_rank(im, &a)));
     if (b.constant && (!simple || b.constant->shape.n_dims > 2))
-        status = vbs_onnx_align(im, b.constant, vbs_onnx_rank(im, &a), &b.constant);
-    if (status == VBS_OK && a.constant)
-        status = vbs_onnx_align(im, a.constant, vbs_onnx_rank(im, &b), &a.constant);
-    if (status == VBS_OK && im->batch && a.tensor && b.tensor && a.shape.n_dims != b.shape.n_dims)
+        VBS_TRY(vbs_onnx_align(im, b.constant, vbs_onnx_rank(im, &a), &b.constant));
+    if (a.constant)
+        VBS_TRY(vbs_onnx_align(im, a.constant, vbs_onnx_rank(im, &b), &a.constant));
+    if (im->batch && a.tensor && b.tensor && a.shape.n_dims != b.shape.n_dims)
         return vbs_onnx_mixes(im);
-    if (status == VBS_OK && im->batch &&
+    if (im->batch &&
         ((a.tensor && a.shape.n_dims < (b.tensor ? 2 : 1)) || (!a.tensor && b.shape.n_dims < 2)))
         return vbs_onnx_mixes(im); /* rows of the file are samples */
-    if (status == VBS_OK)
-        status = as_matrix(im, &b, true, &b_vector);
-    if (status == VBS_OK && simple) {
-        status = times_matrix(im, &a, b.constant, &result);
+    VBS_TRY(as_matrix(im, &b, true, &b_vector));
+    if (simple) {
+        VBS_TRY(times_matrix(im, &a, b.constant, &result));
         a_vector = false;
-    } else if (status == VBS_OK) {
-        status = as_matrix(im, &a, false, &a_vector);
-        if (status == VBS_OK)
-            status = multiply(im, &a, &b, &result);
+    } else {
+        VBS_TRY(as_matrix(im, &a, false, &a_vector));
+        VBS_TRY(multiply(im, &a, &b, &result));
     }
-    if (status != VBS_OK)
-        return status;
     drop_dims(a_vector, b_vector, &result.shape);
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
@@ -184,19 +179,17 @@ static enum vbs_status gemm_product(struct vbs_onnx_import *im, const struct vbs
 {
     struct vbs_onnx_state product, turned = *b;
     int perm[VBS_MAX_DIMS] = {1, 0};
-    enum vbs_status status = VBS_OK;
 
     if (a->tensor && b->constant)
         return fully_connect(im, a, b->constant, b_transposed, alpha == 1 ? 0 : alpha, result);
     if (im->batch)
         return vbs_onnx_mixes(im);
     if (b_transposed && b->tensor)
-        status = vbs_onnx_permute(im, b, perm, &turned);
+        VBS_TRY(vbs_onnx_permute(im, b, perm, &turned));
     else if (b_transposed)
-        status = vbs_onnx_constant_transpose(im, b->constant, perm, &turned.constant);
-    if (status == VBS_OK)
-        status = multiply(im, a, &turned, &product);
-    return status == VBS_OK ? vbs_onnx_linear(im, &product, alpha, 0, result) : status;
+        VBS_TRY(vbs_onnx_constant_transpose(im, b->constant, perm, &turned.constant));
+    VBS_TRY(multiply(im, a, &turned, &product));
+    return vbs_onnx_linear(im, &product, alpha, 0, result);
 }
 
 /* beta C added to product. */
@@ -231,9 +224,8 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
         }
     }
     if (c->tensor) {
-        status = vbs_onnx_linear(im, c, beta, 0, &scaled);
-        return status == VBS_OK ? vbs_onnx_combine(im, VBS_OP_ADD, product, &scaled, result)
-                                : status;
+        VBS_TRY(vbs_onnx_linear(im, c, beta, 0, &scaled));
+        return vbs_onnx_combine(im, VBS_OP_ADD, product, &scaled, result);
     }
     if (beta != 1)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'beta' is %g for a matrix C", beta);
@@ -247,7 +239,6 @@ VBS_ONNX_HANDLER(gemm)
     double alpha = vbs_onnx_real(im, "alpha", 1), beta = vbs_onnx_real(im, "beta", 1);
     const int perm[] = {1, 0};
     struct vbs_onnx_state left, product, result;
-    enum vbs_status status = VBS_OK;
 
     (void)operator;
     if (!a || !b)
@@ -259,14 +250,12 @@ VBS_ONNX_HANDLER(gemm)
     if (a_transposed && a->tensor && im->batch)
         return vbs_onnx_mixes(im);
     if (a_transposed && a->tensor)
-        status = vbs_onnx_permute(im, a, perm, &left);
+        VBS_TRY(vbs_onnx_permute(im, a, perm, &left));
     else if (a_transposed)
-        status = vbs_onnx_constant_transpose(im, a->constant, perm, &left.constant);
-    if (status == VBS_OK)
-        status = gemm_product(im, &left, b, b_transposed, alpha, &product);
-    if (status == VBS_OK)
-        status = gemm_add(im, &product, beta, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+        VBS_TRY(vbs_onnx_constant_transpose(im, a->constant, perm, &left.constant));
+    VBS_TRY(gemm_product(im, &left, b, b_transposed, alpha, &product));
+    VBS_TRY(gemm_add(im, &product, beta, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* ---- Softmax ---- */
@@ -288,10 +277,9 @@ static enum vbs_status along(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_shape view = vbs_onnx_view(x, axis, &shift);
     union vbs_attributes attributes = {.softmax = {only < 0 ? axis + shift : only}};
     struct vbs_onnx_tensor *tensor;
-    enum vbs_status status =
-        vbs_onnx_apply(im, op, &attributes, x->tensor, only < 0 ? &view : NULL, &tensor);
 
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+    VBS_TRY(vbs_onnx_apply(im, op, &attributes, x->tensor, only < 0 ? &view : NULL, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
 /* Before version 13: over all dimensions from axis on. */
@@ -302,7 +290,6 @@ static enum vbs_status from_axis(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_shape view = {2, {1, 1}};
     struct vbs_onnx_tensor *tensor;
     int wide = 0, last = axis;
-    enum vbs_status status;
 
     for (int d = 0; d < x->shape.n_dims; d++) {
         view.dim[d >= axis] *= x->shape.dim[d];
@@ -313,8 +300,8 @@ static enum vbs_status from_axis(struct vbs_onnx_import *im, enum vbs_op op,
     }
     if (wide <= 1)
         return along(im, op, x, last);
-    status = vbs_onnx_apply(im, op, &attributes, x->tensor, &view, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+    VBS_TRY(vbs_onnx_apply(im, op, &attributes, x->tensor, &view, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
 VBS_ONNX_HANDLER(softmax)
@@ -322,13 +309,9 @@ VBS_ONNX_HANDLER(softmax)
     const struct vbs_onnx_state *x;
     bool old = im->graph->opset < 13;
     int axis;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK)
-        status =
-            vbs_onnx_axis(im, vbs_onnx_int(im, "axis", old ? 1 : -1), vbs_onnx_rank(im, x), &axis);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", old ? 1 : -1), vbs_onnx_rank(im, x), &axis));
     return old ? from_axis(im, (enum vbs_op) operator->op, x, axis)
                : along(im, (enum vbs_op) operator->op, x, axis);
 }

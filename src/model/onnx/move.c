@@ -59,7 +59,6 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
     struct vbs_onnx_state out = {.tensor = state->tensor, .shape = state->shape};
     const struct vbs_onnx_draft *before = vbs_onnx_pending(state->tensor, VBS_OP_TRANSPOSE);
     int spare = spare_dims(state, perm);
-    enum vbs_status status = VBS_OK;
 
     for (int d = 0; d < out.shape.n_dims; d++)
         out.shape.dim[d] = state->shape.dim[perm[d]];
@@ -77,19 +76,18 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
     }
     if (groups) {
         attributes = (union vbs_attributes){.shuffle = {groups}};
-        status = vbs_onnx_apply(im, VBS_OP_SHUFFLE, &attributes, state->tensor, NULL, &out.tensor);
+        VBS_TRY(vbs_onnx_apply(im, VBS_OP_SHUFFLE, &attributes, state->tensor, NULL, &out.tensor));
     } else {
         struct vbs_shape view = spare ? state->tensor->shape : state->shape;
 
         attributes = (union vbs_attributes){.transpose = {{0}}};
         for (int d = 0; d < view.n_dims; d++)
             attributes.transpose.perm[d] = perm[d + spare] - spare;
-        status =
-            vbs_onnx_apply(im, VBS_OP_TRANSPOSE, &attributes, state->tensor, &view, &out.tensor);
+        VBS_TRY(
+            vbs_onnx_apply(im, VBS_OP_TRANSPOSE, &attributes, state->tensor, &view, &out.tensor));
     }
-    if (status == VBS_OK)
-        *result = out;
-    return status;
+    *result = out;
+    return VBS_OK;
 }
 
 /* perm of the file, of rank dimensions; VBS_FORMAT when it is none. */
@@ -118,28 +116,23 @@ VBS_ONNX_HANDLER(transpose)
     struct vbs_onnx_state result;
     struct vbs_onnx_constant *view;
     int perm[VBS_MAX_DIMS + 1];
-    enum vbs_status status;
 
     (void)operator;
     if (!state)
         return vbs_fail(im->ctx, VBS_FORMAT, "input 0 is missing");
     if (state->constant) {
-        status = read_perm(im, state->constant->shape.n_dims, perm);
-        if (status == VBS_OK)
-            status = vbs_onnx_constant_transpose(im, state->constant, perm, &view);
-        if (status == VBS_OK)
-            vbs_onnx_give_constant(im, 0, view);
-        return status;
+        VBS_TRY(read_perm(im, state->constant->shape.n_dims, perm));
+        VBS_TRY(vbs_onnx_constant_transpose(im, state->constant, perm, &view));
+        vbs_onnx_give_constant(im, 0, view);
+        return VBS_OK;
     }
-    status = read_perm(im, vbs_onnx_rank(im, state), perm);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_perm(im, vbs_onnx_rank(im, state), perm));
     if (im->batch && perm[0] != 0)
         return vbs_onnx_mixes(im);
     for (int d = 0; d < state->shape.n_dims; d++)
         perm[d] = perm[d + im->batch] - im->batch;
-    status = vbs_onnx_permute(im, state, perm, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+    VBS_TRY(vbs_onnx_permute(im, state, perm, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* DepthToSpace (DCR and CRD) and SpaceToDepth: channels divided, moved and joined. */
@@ -172,9 +165,7 @@ VBS_ONNX_HANDLER(space_depth)
         divided.shape = (struct vbs_shape){5, {c / b / b, b, b, h, w}};
     else
         divided.shape = (struct vbs_shape){5, {c, h / b, b, w / b, b}};
-    status = vbs_onnx_permute(im, &divided, PERMS[mode], &moved);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_permute(im, &divided, PERMS[mode], &moved));
     if (to_depth)
         view = (struct vbs_shape){3, {c * b * b, h / b, w / b}};
     else
@@ -328,16 +319,11 @@ static enum vbs_status read_ranges(struct vbs_onnx_import *im, struct ranges *r)
     const int most = VBS_MAX_DIMS + 1;
     int n_ends = 0, n_axes = 0, n_steps = 0;
     bool given, axes = false, steps = false;
-    enum vbs_status status = vbs_onnx_list(im, "starts", 1, 10, most, r->start, &r->n, &given);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_list(im, "ends", 2, 10, most, r->end, &n_ends, &given);
-    if (status == VBS_OK)
-        status = vbs_onnx_list(im, "axes", 3, 10, most, r->axis, &n_axes, &axes);
-    if (status == VBS_OK)
-        status = vbs_onnx_list(im, "steps", 4, 10, most, r->step, &n_steps, &steps);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_list(im, "starts", 1, 10, most, r->start, &r->n, &given));
+    VBS_TRY(vbs_onnx_list(im, "ends", 2, 10, most, r->end, &n_ends, &given));
+    VBS_TRY(vbs_onnx_list(im, "axes", 3, 10, most, r->axis, &n_axes, &axes));
+    VBS_TRY(vbs_onnx_list(im, "steps", 4, 10, most, r->step, &n_steps, &steps));
     if (n_ends != r->n || (axes && n_axes != r->n) || (steps && n_steps != r->n))
         return vbs_fail(im->ctx, VBS_FORMAT, "starts, ends, axes and steps are not as many");
     for (int i = 0; i < r->n; i++) {
@@ -388,8 +374,8 @@ VBS_ONNX_HANDLER(slice)
         else if (!is_all(im, &ranges, i))
             return vbs_onnx_mixes(im);
     }
-    status = cut_state(im, state, &cut, &result);
-    return status == VBS_OK ? give_state(im, 0, &result) : status;
+    VBS_TRY(cut_state(im, state, &cut, &result));
+    return give_state(im, 0, &result);
 }
 
 /* ---- Split ---- */
@@ -400,10 +386,8 @@ static enum vbs_status split_sizes(struct vbs_onnx_import *im, int64_t dim, int6
     int n = im->node->n_outputs, given_sizes = 0;
     int64_t sum = 0, each;
     bool given;
-    enum vbs_status status = vbs_onnx_list(im, "split", 1, 13, n, sizes, &given_sizes, &given);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_list(im, "split", 1, 13, n, sizes, &given_sizes, &given));
     each = im->graph->opset >= 18 ? (dim + n - 1) / n : dim / n;
     for (int i = 0; i < n && !given; i++)
         sizes[i] = i + 1 < n || im->graph->opset < 18 ? each : dim - each * (n - 1);
@@ -427,7 +411,6 @@ VBS_ONNX_HANDLER(split)
     int64_t *sizes;
     struct cut cut;
     int batch, rank;
-    enum vbs_status status;
 
     (void)operator;
     if (!state)
@@ -444,18 +427,17 @@ VBS_ONNX_HANDLER(split)
     sizes = vbs_arena_alloc(im->arena, (size_t)im->node->n_outputs, sizeof *sizes);
     if (!sizes)
         return vbs_no_memory(im->ctx);
-    status = split_sizes(im, shape->dim[axis], sizes);
-    for (int i = 0; i < im->node->n_outputs && status == VBS_OK; begin += sizes[i++]) {
+    VBS_TRY(split_sizes(im, shape->dim[axis], sizes));
+    for (int i = 0; i < im->node->n_outputs; begin += sizes[i++]) {
         if (!vbs_onnx_output_used(im, i))
             continue;
         cut_nothing(shape, &cut);
         cut.begin[axis] = begin;
         cut.count[axis] = sizes[i];
-        status = cut_state(im, state, &cut, &result);
-        if (status == VBS_OK)
-            status = give_state(im, i, &result);
+        VBS_TRY(cut_state(im, state, &cut, &result));
+        VBS_TRY(give_state(im, i, &result));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- Gather ---- */
@@ -468,12 +450,9 @@ static enum vbs_status read_indices(struct vbs_onnx_import *im, struct vbs_onnx_
     int64_t count = vbs_shape_elements(&indices->shape), before = 0;
     const struct vbs_onnx_number *given;
     struct vbs_onnx_number *made;
-    enum vbs_status status = vbs_onnx_numbers(im, indices, &given);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, count, &made);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers(im, indices, &given));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &made));
     if (count == 0 || dim > 1 << 24)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "no indices, or into more than 2^24 elements");
     for (int64_t i = 0; i < count; i++) {
@@ -508,7 +487,6 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_GATHER, 1);
     struct vbs_onnx_constant *constant;
     int shift;
-    enum vbs_status status;
 
     if (!draft)
         return vbs_no_memory(im->ctx);
@@ -517,13 +495,10 @@ static enum vbs_status gather_layer(struct vbs_onnx_import *im, const struct vbs
     draft->node.attributes.gather.axis = axis + shift;
     draft->node.attributes.gather.indices = list;
     draft->node.operand = list;
-    status =
-        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, numbers, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_parameter(im, constant, 0, &draft->node.values[VBS_PARAMETER_OPERAND]);
-    if (status == VBS_OK)
-        status = vbs_onnx_tensor_new(im, draft, tensor);
-    return status;
+    VBS_TRY(
+        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, &list, numbers, &constant));
+    VBS_TRY(vbs_onnx_parameter(im, constant, 0, &draft->node.values[VBS_PARAMETER_OPERAND]));
+    return vbs_onnx_tensor_new(im, draft, tensor);
 }
 
 VBS_ONNX_HANDLER(gather)
@@ -538,14 +513,11 @@ VBS_ONNX_HANDLER(gather)
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_in(im, 1, &indices);
-    if (status == VBS_OK)
-        status = vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, state), &axis);
-    if (status == VBS_OK)
-        status = read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_constant_in(im, 1, &indices));
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", 0), vbs_onnx_rank(im, state), &axis));
+    VBS_TRY(read_indices(im, indices, state->shape.dim[axis], &numbers, &first, &step));
     more = indices->shape.n_dims - 1;
     if (state->shape.n_dims + more > VBS_MAX_DIMS)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
@@ -561,9 +533,9 @@ VBS_ONNX_HANDLER(gather)
         cut.begin[axis] = first;
         cut.step[axis] = step;
         cut.count[axis] = vbs_shape_elements(&indices->shape);
-        status = cut_tensor(im, state, &cut, &result);
+        VBS_TRY(cut_tensor(im, state, &cut, &result));
     } else {
-        status = gather_layer(im, state, axis, &indices->shape, numbers, &result.tensor);
+        VBS_TRY(gather_layer(im, state, axis, &indices->shape, numbers, &result.tensor));
     }
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &shape) : status;
+    return vbs_onnx_give(im, 0, result.tensor, &shape);
 }

@@ -28,12 +28,9 @@ static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
     const struct vbs_onnx_state *x;
     const struct vbs_shape *own;
     struct vbs_shape view;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_channels(im, x, &view);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_channels(im, x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
@@ -48,9 +45,9 @@ static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
 static enum vbs_status give_alike(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     struct vbs_onnx_tensor *tensor;
-    enum vbs_status status = vbs_onnx_tensor_new(im, draft, &tensor);
 
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &vbs_onnx_in(im, 0)->shape) : status;
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &vbs_onnx_in(im, 0)->shape);
 }
 
 VBS_ONNX_HANDLER(lrn)
@@ -79,18 +76,18 @@ VBS_ONNX_HANDLER(batch_norm)
     enum vbs_status status = channel_draft(im, VBS_OP_BATCHNORM, &draft);
 
     (void)operator;
-    if (status == VBS_OK && trains)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
-    if (status == VBS_OK && vbs_onnx_int(im, "spatial", 1) == 0)
-        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
-    for (int i = 0; i < 4 && status == VBS_OK; i++)
-        status = vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft);
     if (status != VBS_OK)
         return status;
+    if (trains)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "is in training mode");
+    if (vbs_onnx_int(im, "spatial", 1) == 0)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "attribute 'spatial' is 0");
+    for (int i = 0; i < 4; i++)
+        VBS_TRY(vbs_onnx_vector(im, i + 1, draft->views[0].dim[0], WHAT[i], draft));
     draft->node.attributes.norm.affine = true;
     draft->node.attributes.norm.epsilon = read_epsilon(im);
-    status = check_epsilon(im, draft->node.attributes.norm.epsilon);
-    return status == VBS_OK ? give_alike(im, draft) : status;
+    VBS_TRY(check_epsilon(im, draft->node.attributes.norm.epsilon));
+    return give_alike(im, draft);
 }
 
 VBS_ONNX_HANDLER(instance_norm)
@@ -99,16 +96,14 @@ VBS_ONNX_HANDLER(instance_norm)
     enum vbs_status status = channel_draft(im, VBS_OP_INSTANCE_NORM, &draft);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_vector(im, 1, draft->views[0].dim[0], VBS_PARAMETER_GAMMA, draft);
-    if (status == VBS_OK)
-        status = vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_vector(im, 1, draft->views[0].dim[0], VBS_PARAMETER_GAMMA, draft));
+    VBS_TRY(vbs_onnx_vector(im, 2, draft->views[0].dim[0], VBS_PARAMETER_BETA, draft));
     draft->node.attributes.norm.affine = true;
     draft->node.attributes.norm.epsilon = read_epsilon(im);
-    status = check_epsilon(im, draft->node.attributes.norm.epsilon);
-    return status == VBS_OK ? give_alike(im, draft) : status;
+    VBS_TRY(check_epsilon(im, draft->node.attributes.norm.epsilon));
+    return give_alike(im, draft);
 }
 
 /* Input index, one value for each group or channel, as one for each channel. */
@@ -117,16 +112,13 @@ static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64
 {
     struct vbs_shape apart = {2, {groups, 1}}, full = {2, {groups, channels / groups}};
     struct vbs_onnx_constant *constant;
-    enum vbs_status status = vbs_onnx_constant_in(im, index, &constant);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
     if (vbs_shape_elements(&constant->shape) != channels) {
-        status = vbs_onnx_constant_reshape(im, constant, &apart, &constant);
-        if (status == VBS_OK)
-            status = vbs_onnx_constant_expand(im, constant, &full, &constant);
+        VBS_TRY(vbs_onnx_constant_reshape(im, constant, &apart, &constant));
+        VBS_TRY(vbs_onnx_constant_expand(im, constant, &full, &constant));
     }
-    return status == VBS_OK ? vbs_onnx_weights(im, constant, 0, values) : status;
+    return vbs_onnx_weights(im, constant, 0, values);
 }
 
 /* Each group of channels as one channel of an InstanceNorm; scale and shift by channel behind. */
@@ -140,10 +132,9 @@ VBS_ONNX_HANDLER(group_norm)
     enum vbs_status status = channel_draft(im, VBS_OP_INSTANCE_NORM, &draft);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = check_epsilon(im, attributes.norm.epsilon);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(check_epsilon(im, attributes.norm.epsilon));
     if (!scale)
         return vbs_no_memory(im->ctx);
     channels = draft->views[0].dim[0];
@@ -151,16 +142,13 @@ VBS_ONNX_HANDLER(group_norm)
         return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
                         (long long)groups, (long long)channels);
     view = (struct vbs_shape){2, {groups, vbs_shape_elements(&draft->views[0]) / groups}};
-    status =
-        vbs_onnx_apply(im, VBS_OP_INSTANCE_NORM, &attributes, draft->inputs[0], &view, &normal);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(
+        vbs_onnx_apply(im, VBS_OP_INSTANCE_NORM, &attributes, draft->inputs[0], &view, &normal));
     vbs_onnx_reads(scale, 0, normal, &draft->views[0]);
     scale->node.attributes.scale.bias = true;
-    status = group_values(im, 1, groups, channels, &scale->node.values[VBS_PARAMETER_GAMMA]);
-    if (status == VBS_OK)
-        status = group_values(im, 2, groups, channels, &scale->node.values[VBS_PARAMETER_BETA]);
-    return status == VBS_OK ? give_alike(im, scale) : status;
+    VBS_TRY(group_values(im, 1, groups, channels, &scale->node.values[VBS_PARAMETER_GAMMA]));
+    VBS_TRY(group_values(im, 2, groups, channels, &scale->node.values[VBS_PARAMETER_BETA]));
+    return give_alike(im, scale);
 }
 
 /* ---- means and deviations ---- */
@@ -170,9 +158,8 @@ static enum vbs_status centre(struct vbs_onnx_import *im, const struct vbs_onnx_
                               unsigned axes, struct vbs_onnx_state *mean,
                               struct vbs_onnx_state *centred)
 {
-    enum vbs_status status = vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, x, axes, mean);
-
-    return status == VBS_OK ? vbs_onnx_combine(im, VBS_OP_SUB, x, mean, centred) : status;
+    VBS_TRY(vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, x, axes, mean));
+    return vbs_onnx_combine(im, VBS_OP_SUB, x, mean, centred);
 }
 
 /* sqrt(mean of x^2 over axes + inside) + outside. */
@@ -181,17 +168,13 @@ static enum vbs_status deviation(struct vbs_onnx_import *im, const struct vbs_on
                                  struct vbs_onnx_state *result)
 {
     struct vbs_onnx_state square, variance, shifted, root;
-    enum vbs_status status = vbs_onnx_combine(im, VBS_OP_MUL, x, x, &square);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, &square, axes, &variance);
-    if (status == VBS_OK)
-        status = vbs_onnx_linear(im, &variance, 1, inside, &shifted);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_MUL, x, x, &square));
+    VBS_TRY(vbs_onnx_reduce_state(im, VBS_OP_REDUCE_MEAN, &square, axes, &variance));
+    VBS_TRY(vbs_onnx_linear(im, &variance, 1, inside, &shifted));
     root = shifted;
-    status = vbs_onnx_apply(im, VBS_OP_SQRT, NULL, shifted.tensor, NULL, &root.tensor);
-    return status == VBS_OK ? vbs_onnx_linear(im, &root, 1, outside, result) : status;
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_SQRT, NULL, shifted.tensor, NULL, &root.tensor));
+    return vbs_onnx_linear(im, &root, 1, outside, result);
 }
 
 VBS_ONNX_HANDLER(mean_variance_norm)
@@ -205,17 +188,18 @@ VBS_ONNX_HANDLER(mean_variance_norm)
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
     (void)operator;
-    for (int i = 0; i < (axes ? n : 3) && status == VBS_OK; i++) {
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < (axes ? n : 3); i++) {
         status = vbs_onnx_axis(im, axes ? axes[i] : USUAL[i], vbs_onnx_rank(im, x), &dim);
         bits |= status == VBS_OK ? 1u << dim : 0;
+        if (status != VBS_OK)
+            return status;
     }
-    if (status == VBS_OK)
-        status = centre(im, x, bits, &mean, &centred);
-    if (status == VBS_OK)
-        status = deviation(im, &centred, bits, 0, 1e-9, &spread);
-    if (status == VBS_OK)
-        status = vbs_onnx_combine(im, VBS_OP_DIV, &centred, &spread, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+    VBS_TRY(centre(im, x, bits, &mean, &centred));
+    VBS_TRY(deviation(im, &centred, bits, 0, 1e-9, &spread));
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_DIV, &centred, &spread, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* Outputs 1 and 2: the mean and 1 / deviation of every row. */
@@ -234,10 +218,9 @@ static enum vbs_status give_moments(struct vbs_onnx_import *im, const struct vbs
         status = vbs_onnx_give(im, 1, mean.tensor, &mean.shape);
     if (status != VBS_OK || !vbs_onnx_output_used(im, 2))
         return status;
-    status = deviation(im, &centred, axes, epsilon, 0, &spread);
-    if (status == VBS_OK)
-        status = vbs_onnx_apply(im, VBS_OP_RECIPROCAL, NULL, spread.tensor, NULL, &inverse);
-    return status == VBS_OK ? vbs_onnx_give(im, 2, inverse, &spread.shape) : status;
+    VBS_TRY(deviation(im, &centred, axes, epsilon, 0, &spread));
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_RECIPROCAL, NULL, spread.tensor, NULL, &inverse));
+    return vbs_onnx_give(im, 2, inverse, &spread.shape);
 }
 
 /* Input index, one value for each element of a row. */
@@ -245,11 +228,10 @@ static enum vbs_status row_values(struct vbs_onnx_import *im, int index,
                                   const struct vbs_shape *row, const struct vbs_values **values)
 {
     struct vbs_onnx_constant *constant;
-    enum vbs_status status = vbs_onnx_constant_in(im, index, &constant);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_expand(im, constant, row, &constant);
-    return status == VBS_OK ? vbs_onnx_weights(im, constant, 0, values) : status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
+    VBS_TRY(vbs_onnx_constant_expand(im, constant, row, &constant));
+    return vbs_onnx_weights(im, constant, 0, values);
 }
 
 VBS_ONNX_HANDLER(layer_norm)
@@ -262,12 +244,10 @@ VBS_ONNX_HANDLER(layer_norm)
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_axis(im, vbs_onnx_int(im, "axis", -1), vbs_onnx_rank(im, x), &axis);
-    if (status == VBS_OK)
-        status = check_epsilon(im, epsilon);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_axis(im, vbs_onnx_int(im, "axis", -1), vbs_onnx_rank(im, x), &axis));
+    VBS_TRY(check_epsilon(im, epsilon));
     if (!draft)
         return vbs_no_memory(im->ctx);
     for (int d = axis; d < x->shape.n_dims; d++)
@@ -277,15 +257,14 @@ VBS_ONNX_HANDLER(layer_norm)
     draft->node.attributes.norm.axis = axis + shift;
     draft->node.attributes.norm.affine = true;
     draft->node.attributes.norm.epsilon = epsilon;
-    status = row_values(im, 1, &row, &draft->node.values[VBS_PARAMETER_GAMMA]);
-    if (status == VBS_OK && vbs_onnx_in(im, 2))
-        status = row_values(im, 2, &row, &draft->node.values[VBS_PARAMETER_BETA]);
-    else if (status == VBS_OK) {
+    VBS_TRY(row_values(im, 1, &row, &draft->node.values[VBS_PARAMETER_GAMMA]));
+    if (vbs_onnx_in(im, 2))
+        VBS_TRY(row_values(im, 2, &row, &draft->node.values[VBS_PARAMETER_BETA]));
+    else {
         draft->node.values[VBS_PARAMETER_BETA] = vbs_onnx_fill(im, 0);
         if (!draft->node.values[VBS_PARAMETER_BETA])
             return vbs_no_memory(im->ctx);
     }
-    if (status == VBS_OK)
-        status = give_moments(im, x, axis, epsilon);
-    return status == VBS_OK ? give_alike(im, draft) : status;
+    VBS_TRY(give_moments(im, x, axis, epsilon));
+    return give_alike(im, draft);
 }

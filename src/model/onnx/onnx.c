@@ -156,32 +156,30 @@ static enum vbs_status copy_output(struct vbs_onnx_import *im, const char *name,
                                    struct vbs_onnx_tensor **tensor)
 {
     struct vbs_onnx_draft *draft = vbs_onnx_draft(im, VBS_OP_DROPOUT, 1);
-    enum vbs_status status;
 
     if (!draft)
         return vbs_no_memory(im->ctx);
     vbs_onnx_reads(draft, 0, *tensor, NULL);
     draft->node.kept = true;
     draft->name = name;
-    status = vbs_onnx_tensor_new(im, draft, tensor);
-    return status == VBS_OK ? vbs_onnx_add(im, *tensor) : status;
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, tensor));
+    return vbs_onnx_add(im, *tensor);
 }
 
 static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_graph *graph = im->graph;
-    enum vbs_status status = VBS_OK;
 
-    for (int i = 0; i < graph->n_outputs && status == VBS_OK; i++) {
+    for (int i = 0; i < graph->n_outputs; i++) {
         struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
         const char *name = graph->values[graph->outputs[i]].name;
 
         if (!state->tensor)
             return vbs_fail(im->ctx, VBS_UNSUPPORTED,
                             "output '%.100s' of the graph does not depend on its input", name);
-        status = vbs_onnx_add(im, state->tensor);
+        VBS_TRY(vbs_onnx_add(im, state->tensor));
     }
-    for (int i = 0; i < graph->n_outputs && status == VBS_OK; i++) {
+    for (int i = 0; i < graph->n_outputs; i++) {
         struct vbs_onnx_state *state = &im->states[graph->outputs[i]];
         const char *name = graph->values[graph->outputs[i]].name;
         struct vbs_onnx_tensor *tensor = state->tensor;
@@ -190,11 +188,10 @@ static enum vbs_status add_outputs(struct vbs_onnx_import *im)
 
         copy_clean(name, strlen(name), clean, sizeof clean);
         if (tensor->id == 0 || vbs_builder_is_read(im->builder, tensor->id))
-            status = copy_output(im, name, &tensor);
-        if (status == VBS_OK)
-            status = vbs_builder_output(im->ctx, im->builder, clean, tensor->id, &shape);
+            VBS_TRY(copy_output(im, name, &tensor));
+        VBS_TRY(vbs_builder_output(im->ctx, im->builder, clean, tensor->id, &shape));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* ---- attempts ---- */
@@ -302,20 +299,14 @@ static enum vbs_status load(struct loader *l, const struct vbs_onnx_binding *bin
     size_t bytes = strlen(l->path) + 1;
     char *path = vbs_source_alloc(l->source, bytes, 1);
     bool batch = true;
-    enum vbs_status status;
 
     if (!path)
         return vbs_no_memory(l->ctx);
     memcpy(path, l->path, bytes);
-    status = vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file);
-    if (status == VBS_OK)
-        status = vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph);
-    if (status == VBS_OK)
-        status = read_dims(l);
-    if (status == VBS_OK)
-        status = override_dims(l, &batch);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_file_read(l->ctx, l->source, path, false, &l->file));
+    VBS_TRY(vbs_onnx_graph_read(l->ctx, &l->file, &reading, &l->arena, &l->graph));
+    VBS_TRY(read_dims(l));
+    VBS_TRY(override_dims(l, &batch));
     if (l->rank < 0)
         return vbs_fail(l->ctx, VBS_USAGE,
                         "the shape of input '%.100s' is open; give one "

@@ -58,10 +58,8 @@ enum vbs_status vbs_onnx_vector(struct vbs_onnx_import *im, int index, int64_t c
                                 enum vbs_parameter what, struct vbs_onnx_draft *draft)
 {
     struct vbs_onnx_constant *constant;
-    enum vbs_status status = vbs_onnx_constant_in(im, index, &constant);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
     if (vbs_shape_elements(&constant->shape) != count)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has %lld values for %lld channels", index,
                         (long long)vbs_shape_elements(&constant->shape), (long long)count);
@@ -226,7 +224,6 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
     struct vbs_onnx_draft *biased = vbs_onnx_again(im, draft);
     enum vbs_parameter what =
         draft->node.op == VBS_OP_SCALE ? VBS_PARAMETER_BETA : VBS_PARAMETER_BIAS;
-    enum vbs_status status;
 
     if (!biased)
         return vbs_no_memory(im->ctx);
@@ -234,10 +231,8 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
         biased->node.attributes.scale.bias = true;
     else
         biased->node.attributes.weighted.bias = true;
-    status = vbs_onnx_weights(im, constant, factor, &biased->node.values[what]);
-    if (status == VBS_OK)
-        status = vbs_onnx_tensor_new(im, biased, tensor);
-    return status;
+    VBS_TRY(vbs_onnx_weights(im, constant, factor, &biased->node.values[what]));
+    return vbs_onnx_tensor_new(im, biased, tensor);
 }
 
 /* 1 / constant. */
@@ -247,15 +242,12 @@ static enum vbs_status inverse(struct vbs_onnx_import *im, struct vbs_onnx_const
     int64_t count = vbs_shape_elements(&constant->shape);
     const struct vbs_onnx_number *x;
     struct vbs_onnx_number *y;
-    enum vbs_status status = vbs_onnx_numbers(im, constant, &x);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers_new(im, count, &y);
-    for (int64_t i = 0; i < count && status == VBS_OK; i++)
+    VBS_TRY(vbs_onnx_numbers(im, constant, &x));
+    VBS_TRY(vbs_onnx_numbers_new(im, count, &y));
+    for (int64_t i = 0; i < count; i++)
         y[i] = (struct vbs_onnx_number){1 / x[i].value, x[i].batch};
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_new(im, constant->type, &constant->shape, y, inverted);
-    return status;
+    return vbs_onnx_constant_new(im, constant->type, &constant->shape, y, inverted);
 }
 
 /* gamma x + beta by channel; one of them is constant, times factor. */

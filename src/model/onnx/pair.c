@@ -76,7 +76,6 @@ enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_
                               struct vbs_onnx_state *result)
 {
     const struct vbs_onnx_state *const orders[2][2] = {{a, b}, {b, a}};
-    enum vbs_status status;
 
     *found = false;
     if (!vbs_shape_equal(&a->shape, &b->shape))
@@ -100,9 +99,7 @@ enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_
             continue;
         *found = true;
         product = *a;
-        status = vbs_onnx_apply(im, op, NULL, x, NULL, &product.tensor);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_apply(im, op, NULL, x, NULL, &product.tensor));
         return vbs_onnx_linear(im, &product, factor * x_factor * gate_factor, 0, result);
     }
     return VBS_OK;
@@ -118,7 +115,6 @@ static enum vbs_status with_itself(struct vbs_onnx_import *im, enum vbs_op op,
     struct vbs_shape scalar = {.n_dims = 0};
     struct vbs_onnx_number *two;
     struct vbs_onnx_constant *constant;
-    enum vbs_status status;
 
     *found = true;
     *result = *x;
@@ -129,15 +125,11 @@ static enum vbs_status with_itself(struct vbs_onnx_import *im, enum vbs_op op,
     *found = op == VBS_OP_MUL;
     if (!*found)
         return VBS_OK;
-    status = vbs_onnx_numbers_new(im, 1, &two);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_numbers_new(im, 1, &two));
     two->value = 2;
-    status =
-        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &scalar, two, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_operand(im, VBS_OP_POW, x, constant, false, result);
-    return status;
+    VBS_TRY(
+        vbs_onnx_constant_new(im, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &scalar, two, &constant));
+    return vbs_onnx_operand(im, VBS_OP_POW, x, constant, false, result);
 }
 
 static enum vbs_status combine_tensors(struct vbs_onnx_import *im, enum vbs_op op,
@@ -177,12 +169,11 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
     bool swapped = !a->tensor;
     const struct vbs_onnx_state *x = swapped ? b : a;
     struct vbs_onnx_constant *constant = swapped ? a->constant : b->constant;
-    enum vbs_status status;
 
     if (a->tensor && b->tensor)
         return combine_tensors(im, op, a, b, result);
-    status = vbs_onnx_align(im, constant, vbs_onnx_rank(im, x), &constant);
-    return status == VBS_OK ? vbs_onnx_operand(im, op, x, constant, swapped, result) : status;
+    VBS_TRY(vbs_onnx_align(im, constant, vbs_onnx_rank(im, x), &constant));
+    return vbs_onnx_operand(im, op, x, constant, swapped, result);
 }
 
 /* Before version 7 the second operand stands at 'axis' of the first, or at its end. */
@@ -219,13 +210,11 @@ static enum vbs_status both(struct vbs_onnx_import *im, struct vbs_onnx_state *a
 VBS_ONNX_HANDLER(pair)
 {
     struct vbs_onnx_state a, b, result;
-    enum vbs_status status = both(im, &a, &b);
 
-    if (status == VBS_OK)
-        status = old_axis(im, &a, &b);
-    if (status == VBS_OK)
-        status = vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+    VBS_TRY(both(im, &a, &b));
+    VBS_TRY(old_axis(im, &a, &b));
+    VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &a, &b, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 /* Sum, Mean, Max and Min of any number of inputs: from the first tensor on. */
@@ -234,29 +223,27 @@ VBS_ONNX_HANDLER(sum)
     bool mean = strcmp(operator->name, "Mean") == 0;
     struct vbs_onnx_state result, sum;
     int first = 0;
-    enum vbs_status status = VBS_OK;
 
     while (vbs_onnx_in(im, first) && !vbs_onnx_in(im, first)->tensor)
         first++;
     if (!vbs_onnx_in(im, first))
         return vbs_fail(im->ctx, VBS_FORMAT, "an input is missing");
     sum = *vbs_onnx_in(im, first);
-    for (int i = 0; i < im->node->n_inputs && status == VBS_OK; i++) {
+    for (int i = 0; i < im->node->n_inputs; i++) {
         const struct vbs_onnx_state *next = vbs_onnx_in(im, i);
 
         if (i == first)
             continue;
         if (!next)
             return vbs_fail(im->ctx, VBS_FORMAT, "input %d is missing", i);
-        status = vbs_onnx_combine(im, (enum vbs_op) operator->op, &sum, next, &result);
-        if (status == VBS_OK)
-            sum = result;
-    }
-    if (status == VBS_OK && mean) {
-        status = vbs_onnx_linear(im, &sum, 1.0 / im->node->n_inputs, 0, &result);
+        VBS_TRY(vbs_onnx_combine(im, (enum vbs_op) operator->op, &sum, next, &result));
         sum = result;
     }
-    return status == VBS_OK ? vbs_onnx_give(im, 0, sum.tensor, &sum.shape) : status;
+    if (mean) {
+        VBS_TRY(vbs_onnx_linear(im, &sum, 1.0 / im->node->n_inputs, 0, &result));
+        sum = result;
+    }
+    return vbs_onnx_give(im, 0, sum.tensor, &sum.shape);
 }
 
 VBS_ONNX_HANDLER(prelu)
@@ -265,21 +252,22 @@ VBS_ONNX_HANDLER(prelu)
     enum vbs_status status = both(im, &x, &slope);
 
     (void)operator;
-    if (status == VBS_OK && !x.tensor)
+    if (status != VBS_OK)
+        return status;
+    if (!x.tensor)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "input 0 is a constant");
-    if (status == VBS_OK && im->graph->opset < 7 && slope.constant &&
-        slope.constant->shape.n_dims == 1 && x.shape.n_dims > 0) {
+    if (im->graph->opset < 7 && slope.constant && slope.constant->shape.n_dims == 1 &&
+        x.shape.n_dims > 0) {
         int rank = vbs_onnx_rank(im, &x);
         struct vbs_shape shape = {.n_dims = rank - 1, .dim = {slope.constant->shape.dim[0]}};
 
         for (int d = 1; d < shape.n_dims; d++)
             shape.dim[d] = 1;
         if (rank > 1)
-            status = vbs_onnx_constant_reshape(im, slope.constant, &shape, &slope.constant);
+            VBS_TRY(vbs_onnx_constant_reshape(im, slope.constant, &shape, &slope.constant));
     }
-    if (status == VBS_OK)
-        status = vbs_onnx_combine(im, VBS_OP_PRELU, &x, &slope, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &x.shape) : status;
+    VBS_TRY(vbs_onnx_combine(im, VBS_OP_PRELU, &x, &slope, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &x.shape);
 }
 
 /* ---- value by value ---- */
@@ -335,13 +323,11 @@ VBS_ONNX_HANDLER(unary)
     union vbs_attributes attributes = {0};
     const struct vbs_onnx_state *x;
     struct vbs_onnx_tensor *tensor;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK)
-        status = read_unary(im, op, &attributes);
-    if (status == VBS_OK)
-        status = vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(read_unary(im, op, &attributes));
+    VBS_TRY(vbs_onnx_apply(im, op, &attributes, x->tensor, NULL, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
 /* A bound of Clip: from input index or an attribute; *given where there is one. */
@@ -350,15 +336,11 @@ static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, 
 {
     const struct vbs_onnx_number *number;
     struct vbs_onnx_constant *constant;
-    enum vbs_status status;
 
     *bound = vbs_onnx_real(im, name, missing);
     if (im->graph->opset >= 11 && vbs_onnx_in(im, index)) {
-        status = vbs_onnx_constant_in(im, index, &constant);
-        if (status == VBS_OK)
-            status = vbs_onnx_numbers(im, constant, &number);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
+        VBS_TRY(vbs_onnx_numbers(im, constant, &number));
         if (vbs_shape_elements(&constant->shape) != 1 || number->batch)
             return vbs_fail(im->ctx, VBS_FORMAT, "'%s' is to be one number", name);
         *bound = (double)number->value;
@@ -378,13 +360,12 @@ VBS_ONNX_HANDLER(clip)
     enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = read_bound(im, "min", 1, -FLT_MAX, &a.clip.low);
-    if (status == VBS_OK)
-        status = read_bound(im, "max", 2, FLT_MAX, &a.clip.high);
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(read_bound(im, "min", 1, -FLT_MAX, &a.clip.low));
+    VBS_TRY(read_bound(im, "max", 2, FLT_MAX, &a.clip.high));
     relu = a.clip.low == 0 && a.clip.high == FLT_MAX;
-    if (status == VBS_OK)
-        status = vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, relu ? NULL : &a, x->tensor,
-                                NULL, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &x->shape) : status;
+    VBS_TRY(vbs_onnx_apply(im, relu ? VBS_OP_RELU : VBS_OP_CLIP, relu ? NULL : &a, x->tensor, NULL,
+                           &tensor));
+    return vbs_onnx_give(im, 0, tensor, &x->shape);
 }

@@ -99,15 +99,12 @@ VBS_ONNX_HANDLER(reduce)
     struct vbs_shape kept, shape;
     unsigned axes = 0;
     bool keep = true;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_reduced(im, &x->shape, im->batch, &axes, &keep);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_reduced(im, &x->shape, im->batch, &axes, &keep));
     vbs_onnx_reduced_shapes(&x->shape, axes, keep, &kept, &shape);
     if (axes == 0 && vbs_onnx_int(im, "noop_with_empty_axes", 0))
         return vbs_onnx_give(im, 0, x->tensor, &x->shape);
-    status = vbs_onnx_reduce_state(im, (enum vbs_op) operator->op, x, axes, &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &shape) : status;
+    VBS_TRY(vbs_onnx_reduce_state(im, (enum vbs_op) operator->op, x, axes, &result));
+    return vbs_onnx_give(im, 0, result.tensor, &shape);
 }

@@ -9,14 +9,12 @@ static enum vbs_status give_reshaped(struct vbs_onnx_import *im, const struct vb
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
     struct vbs_onnx_constant *view;
-    enum vbs_status status;
 
     if (state->tensor)
         return vbs_onnx_give(im, 0, state->tensor, shape);
-    status = vbs_onnx_constant_reshape(im, state->constant, shape, &view);
-    if (status == VBS_OK)
-        vbs_onnx_give_constant(im, 0, view);
-    return status;
+    VBS_TRY(vbs_onnx_constant_reshape(im, state->constant, shape, &view));
+    vbs_onnx_give_constant(im, 0, view);
+    return VBS_OK;
 }
 
 /* Input 0 and what the file knows of its shape. */
@@ -37,15 +35,14 @@ enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int 
 {
     struct vbs_onnx_constant *constant;
     const int64_t *list;
-    enum vbs_status status;
 
     *n = 0;
     if (im->graph->opset >= since) {
         *given = vbs_onnx_in(im, index) != NULL;
         if (!*given)
             return VBS_OK;
-        status = vbs_onnx_constant_in(im, index, &constant);
-        return status == VBS_OK ? vbs_onnx_whole_numbers(im, constant, most, values, n) : status;
+        VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
+        return vbs_onnx_whole_numbers(im, constant, most, values, n);
     }
     *given = vbs_onnx_has(im, name);
     list = vbs_onnx_ints(im, name, n);
@@ -185,12 +182,10 @@ VBS_ONNX_HANDLER(squeeze)
     enum vbs_status status = shape_in(im, &from, &batch);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS + 1, axes, &n, &given);
-    if (status == VBS_OK)
-        status = axis_bits(im, axes, n, from->n_dims + batch, &bits);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS + 1, axes, &n, &given));
+    VBS_TRY(axis_bits(im, axes, n, from->n_dims + batch, &bits));
     if (batch && (given ? bits & 1 : im->n_samples == 1))
         return vbs_onnx_mixes(im);
     for (int d = 0; d < from->n_dims; d++) {
@@ -216,16 +211,13 @@ VBS_ONNX_HANDLER(unsqueeze)
     enum vbs_status status = shape_in(im, &from, &batch);
 
     (void)operator;
-    if (status == VBS_OK)
-        status = vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS, axes, &n, &given);
-    if (status == VBS_OK) {
-        rank = from->n_dims + batch + n;
-        if (rank - batch > VBS_MAX_DIMS)
-            return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
-        status = axis_bits(im, axes, n, rank, &bits);
-    }
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_onnx_list(im, "axes", 1, 13, VBS_MAX_DIMS, axes, &n, &given));
+    rank = from->n_dims + batch + n;
+    if (rank - batch > VBS_MAX_DIMS)
+        return vbs_fail(im->ctx, VBS_UNSUPPORTED, "more than %d dimensions", VBS_MAX_DIMS);
+    VBS_TRY(axis_bits(im, axes, n, rank, &bits));
     if (batch && bits & 1)
         return vbs_onnx_mixes(im);
     for (int i = batch; i < rank; i++)
@@ -256,12 +248,9 @@ VBS_ONNX_HANDLER(dropout)
     if (im->graph->opset >= 12 && vbs_onnx_in(im, 2)) {
         struct vbs_onnx_constant *mode;
         double value = 0;
-        enum vbs_status status = vbs_onnx_constant_in(im, 2, &mode);
 
-        if (status == VBS_OK)
-            status = vbs_onnx_scalar(im, mode, &value);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_onnx_constant_in(im, 2, &mode));
+        VBS_TRY(vbs_onnx_scalar(im, mode, &value));
         trains = value != 0;
     }
     if (trains)

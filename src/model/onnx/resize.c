@@ -22,16 +22,12 @@ static enum vbs_status read_reals(struct vbs_onnx_import *im, int index, int mos
     const struct vbs_onnx_state *state = vbs_onnx_in(im, index);
     const struct vbs_onnx_number *numbers;
     struct vbs_onnx_constant *constant;
-    enum vbs_status status;
 
     *n = 0;
     if (!state)
         return VBS_OK;
-    status = vbs_onnx_constant_in(im, index, &constant);
-    if (status == VBS_OK)
-        status = vbs_onnx_numbers(im, constant, &numbers);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_constant_in(im, index, &constant));
+    VBS_TRY(vbs_onnx_numbers(im, constant, &numbers));
     if (vbs_shape_elements(&constant->shape) > most)
         return vbs_fail(im->ctx, VBS_FORMAT, "input %d has more than %d values", index, most);
     *n = (int)vbs_shape_elements(&constant->shape);
@@ -64,10 +60,8 @@ static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct 
     int64_t values[VBS_MAX_DIMS + 1];
     bool open;
     int n;
-    enum vbs_status status = vbs_onnx_target(im, index, values, &open, &n);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_target(im, index, values, &open, &n));
     if (n != r->n_axes)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d sizes for %d dimensions", n, r->n_axes);
     if (n > 0 && r->axis[0] == 0)
@@ -86,17 +80,14 @@ static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct
     double values[VBS_MAX_DIMS + 1];
     const float *listed;
     int n;
-    enum vbs_status status = VBS_OK;
 
     if (index < 0) {
         listed = vbs_onnx_reals(im, "scales", &n);
         for (int i = 0; i < n && n <= r->rank; i++)
             values[i] = listed[i];
     } else {
-        status = read_reals(im, index, r->rank, values, &n);
+        VBS_TRY(read_reals(im, index, r->rank, values, &n));
     }
-    if (status != VBS_OK)
-        return status;
     if (n != r->n_axes)
         return vbs_fail(im->ctx, VBS_FORMAT, "%d scales for %d dimensions", n, r->n_axes);
     for (int i = 0; i < n; i++)
@@ -140,7 +131,6 @@ static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs
     bool sized = !upsample && im->graph->opset >= 11 && sizes && sizes->constant &&
                  vbs_shape_elements(&sizes->constant->shape) > 0;
     int scales = upsample ? (im->graph->opset < 9 ? -1 : 1) : im->graph->opset < 11 ? 1 : 2;
-    enum vbs_status status;
 
     *r = (struct request){.rank = vbs_onnx_rank(im, state)};
     for (int d = 0; d < r->rank; d++) {
@@ -148,12 +138,11 @@ static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs
         r->size[d] = d < im->batch ? 1 : state->shape.dim[d - im->batch];
     }
     r->open = im->batch;
-    status = read_axes(im, r);
-    if (status == VBS_OK && !sized)
+    VBS_TRY(read_axes(im, r));
+    if (!sized)
         return read_scales(im, scales, r);
-    if (status == VBS_OK)
-        status = read_sizes(im, 3, r);
-    return status == VBS_OK ? keep_ratio(im, state, r) : status;
+    VBS_TRY(read_sizes(im, 3, r));
+    return keep_ratio(im, state, r);
 }
 
 /* Dimension d of the file, of in elements, in the attributes; the output's size in *out. */
@@ -237,12 +226,11 @@ VBS_ONNX_HANDLER(resize)
     struct request request;
     struct vbs_shape view, shape;
     int shift;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &state);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = read_modes(im, upsample, &attributes);
-    if (status == VBS_OK)
-        status = read_request(im, state, upsample, &request);
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &state));
+    VBS_TRY(read_modes(im, upsample, &attributes));
+    status = read_request(im, state, upsample, &request);
     if (status != VBS_OK)
         return status;
     if (im->batch && (request.scale[0] != 1 || (!request.open && request.size[0] != im->n_samples)))
@@ -254,20 +242,20 @@ VBS_ONNX_HANDLER(resize)
     attributes.resize.shape = view;
     for (int d = 0; d < view.n_dims; d++)
         attributes.resize.scale[d] = 1;
-    for (int d = 0; d < shape.n_dims && status == VBS_OK; d++) {
+    for (int d = 0; d < shape.n_dims; d++) {
         status = set_dim(im, &request, d + im->batch, shape.dim[d], &attributes, d + shift);
         same &= attributes.resize.shape.dim[d + shift] == shape.dim[d] &&
                 attributes.resize.scale[d + shift] == 1;
         shape.dim[d] = attributes.resize.shape.dim[d + shift];
+        if (status != VBS_OK)
+            return status;
     }
-    if (status == VBS_OK && attributes.resize.coordinates == VBS_COORDINATES_TF_CROP) {
+    if (attributes.resize.coordinates == VBS_COORDINATES_TF_CROP) {
         same = false;
-        status = read_roi(im, &request, shift, &attributes);
+        VBS_TRY(read_roi(im, &request, shift, &attributes));
     }
-    if (status != VBS_OK)
-        return status;
     if (same)
         return vbs_onnx_give(im, 0, state->tensor, &shape);
-    status = vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, tensor, &shape) : status;
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_RESIZE, &attributes, state->tensor, &view, &tensor));
+    return vbs_onnx_give(im, 0, tensor, &shape);
 }

@@ -28,23 +28,20 @@ static enum vbs_status read_spread(struct vbs_onnx_import *im, const char *name,
 static enum vbs_status read_window(struct vbs_onnx_import *im, int n, struct vbs_window *a)
 {
     int64_t pads[2 * VBS_MAX_SPATIAL];
-    enum vbs_status status;
 
     if (n < 1 || n > VBS_MAX_SPATIAL)
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "%d spatial dimensions; 1 to %d are supported", n,
                         VBS_MAX_SPATIAL);
-    status = read_spread(im, "strides", n, 1, a->stride);
-    if (status == VBS_OK)
-        status = read_spread(im, "dilations", n, 1, a->dilation);
-    if (status == VBS_OK)
-        status = read_spread(im, "pads", 2 * n, 0, pads);
-    for (int d = 0; d < n && status == VBS_OK; d++) {
+    VBS_TRY(read_spread(im, "strides", n, 1, a->stride));
+    VBS_TRY(read_spread(im, "dilations", n, 1, a->dilation));
+    VBS_TRY(read_spread(im, "pads", 2 * n, 0, pads));
+    for (int d = 0; d < n; d++) {
         if (a->stride[d] < 1 || a->dilation[d] < 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "a stride or dilation is 0");
         a->pad_low[d] = pads[d];
         a->pad_high[d] = pads[d + n];
     }
-    return status;
+    return VBS_OK;
 }
 
 enum auto_pad { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
@@ -137,14 +134,10 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
 {
     struct vbs_shape view;
     union vbs_attributes *a;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, x);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_constant_in(im, 1, weights);
-    if (status == VBS_OK)
-        status = vbs_onnx_channels(im, *x, &view);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, x));
+    VBS_TRY(vbs_onnx_constant_in(im, 1, weights));
+    VBS_TRY(vbs_onnx_channels(im, *x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
@@ -158,28 +151,21 @@ static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
         return vbs_fail(im->ctx, VBS_FORMAT, "%lld groups do not divide %lld channels",
                         (long long)a->weighted.groups, (long long)view.dim[0]);
     vbs_onnx_reads(*draft, 0, (*x)->tensor, &view);
-    status = read_window(im, view.n_dims - 1, &a->weighted.window);
-    if (status == VBS_OK)
-        status = read_kernel(im, &(*weights)->shape, &a->weighted.window);
-    if (status == VBS_OK)
-        status = vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
-    return status;
+    VBS_TRY(read_window(im, view.n_dims - 1, &a->weighted.window));
+    VBS_TRY(read_kernel(im, &(*weights)->shape, &a->weighted.window));
+    return vbs_onnx_weights(im, *weights, 0, &(*draft)->node.values[VBS_PARAMETER_WEIGHTS]);
 }
 
 static enum vbs_status give_conv(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     struct vbs_onnx_tensor *tensor;
     struct vbs_shape shape;
-    enum vbs_status status = VBS_OK;
 
     draft->node.attributes.weighted.bias = vbs_onnx_in(im, 2) != NULL;
     if (draft->node.attributes.weighted.bias)
-        status = vbs_onnx_vector(im, 2, draft->node.attributes.weighted.out_channels,
-                                 VBS_PARAMETER_BIAS, draft);
-    if (status == VBS_OK)
-        status = vbs_onnx_tensor_new(im, draft, &tensor);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(vbs_onnx_vector(im, 2, draft->node.attributes.weighted.out_channels,
+                                VBS_PARAMETER_BIAS, draft));
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
     shape = vbs_onnx_unchannels(im, &tensor->shape);
     return vbs_onnx_give(im, 0, tensor, &shape);
 }
@@ -202,9 +188,7 @@ VBS_ONNX_HANDLER(conv)
                         "weights for %lld channels in each of %lld groups, its input has %lld",
                         (long long)weights->shape.dim[1], (long long)a->weighted.groups,
                         (long long)draft->views[0].dim[0]);
-    status = pad_alike(im, &draft->views[0], &a->weighted.window);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(pad_alike(im, &draft->views[0], &a->weighted.window));
     absorb_pad(im, draft);
     return give_conv(im, draft);
 }
@@ -268,8 +252,8 @@ VBS_ONNX_HANDLER(conv_transpose)
         return vbs_fail(im->ctx, VBS_FORMAT, "weights for %lld channels, its input has %lld",
                         (long long)weights->shape.dim[0], (long long)draft->views[0].dim[0]);
     a->weighted.out_channels = weights->shape.dim[1] * a->weighted.groups;
-    status = pad_transposed(im, &draft->views[0], a);
-    return status == VBS_OK ? give_conv(im, draft) : status;
+    VBS_TRY(pad_transposed(im, &draft->views[0], a));
+    return give_conv(im, draft);
 }
 
 /* ---- pools ---- */
@@ -293,7 +277,6 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
     union vbs_attributes *a = &draft->node.attributes;
     struct vbs_window *window = &a->pool.window;
     struct vbs_onnx_tensor *padded;
-    enum vbs_status status;
 
     if (!a->pool.pad_counts || !draft->node.round_up || !overhangs(window, &draft->views[0]))
         return VBS_OK;
@@ -303,20 +286,17 @@ static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draf
         window->pad_low[d] = window->pad_high[d] = 0;
     }
     a->pool.pad_counts = false;
-    status = vbs_onnx_apply(im, VBS_OP_PAD, &zeros, draft->inputs[0], &draft->views[0], &padded);
-    if (status == VBS_OK)
-        vbs_onnx_reads(draft, 0, padded, NULL);
-    return status;
+    VBS_TRY(vbs_onnx_apply(im, VBS_OP_PAD, &zeros, draft->inputs[0], &draft->views[0], &padded));
+    vbs_onnx_reads(draft, 0, padded, NULL);
+    return VBS_OK;
 }
 
 static enum vbs_status give_pool(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     struct vbs_onnx_tensor *tensor;
     struct vbs_shape shape;
-    enum vbs_status status = vbs_onnx_tensor_new(im, draft, &tensor);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_new(im, draft, &tensor));
     shape = vbs_onnx_unchannels(im, &tensor->shape);
     return vbs_onnx_give(im, 0, tensor, &shape);
 }
@@ -326,12 +306,9 @@ static enum vbs_status pool_draft(struct vbs_onnx_import *im, enum vbs_op op,
 {
     const struct vbs_onnx_state *x;
     struct vbs_shape view;
-    enum vbs_status status = vbs_onnx_tensor_in(im, 0, &x);
 
-    if (status == VBS_OK)
-        status = vbs_onnx_channels(im, x, &view);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_onnx_tensor_in(im, 0, &x));
+    VBS_TRY(vbs_onnx_channels(im, x, &view));
     *draft = vbs_onnx_draft(im, op, 1);
     if (!*draft)
         return vbs_no_memory(im->ctx);
@@ -344,29 +321,23 @@ VBS_ONNX_HANDLER(pool)
     struct vbs_onnx_draft *draft;
     struct vbs_window *window;
     int n;
-    enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(pool_draft(im, (enum vbs_op) operator->op, &draft));
     if (vbs_onnx_output_used(im, 1))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "its indices are not supported");
     window = &draft->node.attributes.pool.window;
     n = draft->views[0].n_dims - 1;
-    status = read_window(im, n, window);
-    if (status == VBS_OK)
-        status = read_spread(im, "kernel_shape", n, 0, window->kernel);
-    if (status == VBS_OK)
-        status = pad_alike(im, &draft->views[0], window);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_window(im, n, window));
+    VBS_TRY(read_spread(im, "kernel_shape", n, 0, window->kernel));
+    VBS_TRY(pad_alike(im, &draft->views[0], window));
     for (int d = 0; d < n; d++)
         if (window->kernel[d] < 1)
             return vbs_fail(im->ctx, VBS_FORMAT, "'kernel_shape' is missing or 0");
     draft->node.round_up = vbs_onnx_int(im, "ceil_mode", 0) != 0 && read_auto_pad(im) == NOTSET;
     draft->node.attributes.pool.pad_counts = operator->op == VBS_OP_POOL_AVG &&
                                              vbs_onnx_int(im, "count_include_pad", 0) != 0;
-    status = pad_mean(im, draft);
-    return status == VBS_OK ? give_pool(im, draft) : status;
+    VBS_TRY(pad_mean(im, draft));
+    return give_pool(im, draft);
 }
 
 /* Over more dimensions than pools have: as a reduction. */
@@ -381,9 +352,9 @@ static enum vbs_status reduce_all(struct vbs_onnx_import *im, enum vbs_op op)
         return status;
     if (x->shape.n_dims <= channels + 1)
         return vbs_fail(im->ctx, VBS_FORMAT, "its input has no spatial dimensions");
-    status = vbs_onnx_reduce_state(
-        im, op, x, ((1u << x->shape.n_dims) - 1) & ~((1u << (channels + 1)) - 1), &result);
-    return status == VBS_OK ? vbs_onnx_give(im, 0, result.tensor, &result.shape) : status;
+    VBS_TRY(vbs_onnx_reduce_state(
+        im, op, x, ((1u << x->shape.n_dims) - 1) & ~((1u << (channels + 1)) - 1), &result));
+    return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
 VBS_ONNX_HANDLER(global_pool)
@@ -391,10 +362,8 @@ VBS_ONNX_HANDLER(global_pool)
     bool mean = operator->op == VBS_OP_POOL_AVG;
     struct vbs_onnx_draft *draft;
     struct vbs_window *window;
-    enum vbs_status status = pool_draft(im, (enum vbs_op) operator->op, &draft);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(pool_draft(im, (enum vbs_op) operator->op, &draft));
     if (draft->views[0].n_dims < 2 || draft->views[0].n_dims > 1 + VBS_MAX_SPATIAL)
         return reduce_all(im, mean ? VBS_OP_REDUCE_MEAN : VBS_OP_REDUCE_MAX);
     window = &draft->node.attributes.pool.window;

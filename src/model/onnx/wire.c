@@ -131,10 +131,8 @@ static enum vbs_status next_byte(struct walk *w, int64_t end, unsigned *byte)
         return broken(w, "a field is cut off");
     if (w->at < w->window_at || w->at >= w->window_at + w->window_bytes) {
         int64_t left = w->bytes - w->at, n = left < WINDOW ? left : WINDOW;
-        enum vbs_status status = vbs_source_read(w->ctx, w->source, w->file, w->at, n, w->window);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_source_read(w->ctx, w->source, w->file, w->at, n, w->window));
         w->window_at = w->at;
         w->window_bytes = n;
     }
@@ -147,10 +145,8 @@ static enum vbs_status read_varint(struct walk *w, int64_t end, uint64_t *value)
     *value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
         unsigned byte = 0;
-        enum vbs_status status = next_byte(w, end, &byte);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(next_byte(w, end, &byte));
         *value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80)
             return VBS_OK;
@@ -178,14 +174,11 @@ static void put_varint(struct walk *w, uint64_t value)
 /* The key of a field that is copied, with room for n bytes behind it. */
 static enum vbs_status put_key(struct walk *w, int number, int wire, size_t n)
 {
-    enum vbs_status status;
-
     if (++w->n_fields > VBS_ONNX_MAX_FIELDS)
         return broken(w, "more than 2^20 fields beside the weights");
-    status = reserve(w, n + 10);
-    if (status == VBS_OK)
-        put_varint(w, (uint64_t)number << 3 | (uint64_t)wire);
-    return status;
+    VBS_TRY(reserve(w, n + 10));
+    put_varint(w, (uint64_t)number << 3 | (uint64_t)wire);
+    return VBS_OK;
 }
 
 /* The next n bytes, which are there. */
@@ -202,10 +195,7 @@ static enum vbs_status take_bytes(struct walk *w, int64_t n, unsigned char *to)
 
 static enum vbs_status copy_bytes(struct walk *w, int number, int64_t length)
 {
-    enum vbs_status status = put_key(w, number, WIRE_BYTES, (size_t)length);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(put_key(w, number, WIRE_BYTES, (size_t)length));
     put_varint(w, (uint64_t)length);
     w->out->length += (size_t)length;
     return take_bytes(w, length, w->out->data + w->out->length - length);
@@ -226,11 +216,9 @@ static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
                                  .initializer = w->is_initializer ? w->n_initializers - 1 : -1,
                                  .node = w->is_initializer ? -1 : w->n_nodes - 1,
                                  .attribute = w->is_initializer ? -1 : w->n_attributes - 1};
-    enum vbs_status status = vbs_grow(w->ctx, &out->blobs, &w->blobs_capacity,
-                                      (int64_t)out->n_blobs + 1, sizeof *out->blobs);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(w->ctx, &out->blobs, &w->blobs_capacity, (int64_t)out->n_blobs + 1,
+                     sizeof *out->blobs));
     if (out->n_blobs > 0 && same_tensor(&out->blobs[out->n_blobs - 1], &blob))
         out->n_blobs--;
     else if (++w->n_fields > VBS_ONNX_MAX_FIELDS)
@@ -264,9 +252,7 @@ static enum vbs_status enter(struct walk *w, enum message within, const struct f
         return status;
     w->out->length += LENGTH_BYTES;
     count(w, within, field->message);
-    status = walk_message(w, field->message, w->at + length);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(walk_message(w, field->message, w->at + length));
     written = w->out->length - place - LENGTH_BYTES;
     for (int i = 0; i < LENGTH_BYTES; i++, written >>= 7)
         w->out->data[place + (size_t)i] =
@@ -278,10 +264,8 @@ static enum vbs_status walk_bytes(struct walk *w, enum message within, const str
                                   int64_t end)
 {
     uint64_t length;
-    enum vbs_status status = read_varint(w, end, &length);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_varint(w, end, &length));
     if (length > (uint64_t)(end - w->at))
         return vbs_fail(w->ctx, VBS_FORMAT,
                         "byte %lld: a field of %llu bytes where %lld are left; the file is cut off "
@@ -323,9 +307,7 @@ static enum vbs_status walk_number(struct walk *w, const struct field *field, in
     }
     if (status != VBS_OK || !copied)
         return status;
-    status = put_key(w, field->number, wire, 10);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(put_key(w, field->number, wire, 10));
     if (n == 0)
         put_varint(w, value);
     memcpy(w->out->data + w->out->length, bytes, (size_t)n);
@@ -345,10 +327,8 @@ static enum vbs_status walk_field(struct walk *w, enum message message, int64_t 
 {
     const struct field *field;
     uint64_t key;
-    enum vbs_status status = read_varint(w, end, &key);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(read_varint(w, end, &key));
     if (key >> 3 == 0 || key >> 32)
         return broken(w, "no field of a protocol buffer; this is no ONNX file");
     field = find_field(message, key >> 3);
@@ -377,12 +357,11 @@ static enum vbs_status walk_field(struct walk *w, enum message message, int64_t 
  * of attributes are left out. */
 static enum vbs_status walk_message(struct walk *w, enum message message, int64_t end)
 {
-    enum vbs_status status = VBS_OK;
     unsigned seen = 0;
 
-    while (w->at < end && status == VBS_OK)
-        status = walk_field(w, message, end, &seen);
-    return status;
+    while (w->at < end)
+        VBS_TRY(walk_field(w, message, end, &seen));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_onnx_walk(struct vbs_ctx *ctx, const struct vbs_source *source, int file,

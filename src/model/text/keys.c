@@ -72,18 +72,16 @@ static enum vbs_status read_number(struct vbs_ctx *ctx, const char *what, const 
 static enum vbs_status read_sizes(struct vbs_ctx *ctx, const char *what, char *text, int64_t low,
                                   struct vbs_sizes *sizes)
 {
-    enum vbs_status status = VBS_OK;
-
     sizes->n = 0;
-    for (char *next; text && status == VBS_OK; text = next) {
+    for (char *next; text; text = next) {
         next = strchr(text, 'x');
         if (next)
             *next++ = '\0';
         if (sizes->n == VBS_MAX_SPATIAL)
             return vbs_fail(ctx, VBS_FORMAT, "%s has more than %d values", what, VBS_MAX_SPATIAL);
-        status = read_number(ctx, what, text, low, &sizes->value[sizes->n++]);
+        VBS_TRY(read_number(ctx, what, text, low, &sizes->value[sizes->n++]));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* "1", "0x1x1", or low and high sides apart: "0:1". */
@@ -212,10 +210,7 @@ enum vbs_status vbs_keys_read(struct vbs_ctx *ctx, enum vbs_op op, char *rest,
                               .round_up = true,
                               .k = 1};
     for (char *word; (word = vbs_lines_word(&rest));) {
-        enum vbs_status status = read_key(ctx, op, word, &given, keys);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(read_key(ctx, op, word, &given, keys));
     }
     for (int i = 0; i < N_KEYS; i++)
         if ((KEYS[i].needs & (1u << op)) && !(given & (1u << i)))

@@ -102,11 +102,8 @@ static enum vbs_status read_header(struct parser *parser, const char *word, char
 
 static enum vbs_status push_input(struct parser *parser, int id)
 {
-    enum vbs_status status = vbs_grow(parser->ctx, &parser->inputs, &parser->inputs_capacity,
-                                      (int64_t)parser->n_inputs + 1, sizeof *parser->inputs);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(parser->ctx, &parser->inputs, &parser->inputs_capacity,
+                     (int64_t)parser->n_inputs + 1, sizeof *parser->inputs));
     parser->inputs[parser->n_inputs++] = id;
     return VBS_OK;
 }
@@ -135,21 +132,19 @@ static enum vbs_status unknown_input(struct parser *parser, const char *reader, 
 /* from: names with commas between, or null for the operator above (the first reads the input). */
 static enum vbs_status read_inputs(struct parser *parser, const char *reader, char *from)
 {
-    enum vbs_status status = VBS_OK;
-
     parser->n_inputs = 0;
     if (!from)
         return push_input(parser, vbs_builder_count(parser->builder));
-    for (char *next; from && status == VBS_OK; from = next) {
+    for (char *next; from; from = next) {
         int id;
 
         next = strchr(from, ',');
         if (next)
             *next++ = '\0';
         id = vbs_builder_find(parser->builder, from);
-        status = id < 0 ? unknown_input(parser, reader, from) : push_input(parser, id);
+        VBS_TRY(id < 0 ? unknown_input(parser, reader, from) : push_input(parser, id));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status unknown_operator(struct parser *parser, const char *word)
@@ -180,26 +175,19 @@ static enum vbs_status read_operator(struct parser *parser, const char *word, ch
 {
     struct vbs_node node = {.line = parser->line};
     struct vbs_keys keys;
-    enum vbs_status status;
 
     if (!vbs_op_find(word, &node.op))
         return unknown_operator(parser, word);
-    status = start_builder(parser);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(start_builder(parser));
     node.name = vbs_lines_word(&rest);
     if (!node.name || strpbrk(node.name, "=,"))
         return vbs_fail(parser->ctx, VBS_FORMAT,
                         "'%s' needs a name without '=' and ',' before its keys", word);
-    status = vbs_keys_read(parser->ctx, node.op, rest, &keys);
-    if (status == VBS_OK)
-        status = read_inputs(parser, node.name, keys.from);
-    if (status == VBS_OK)
-        status = vbs_keys_attributes(parser->ctx, node.op, &keys,
-                                     vbs_builder_shape(parser->builder, parser->inputs[0]),
-                                     &node.attributes);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_keys_read(parser->ctx, node.op, rest, &keys));
+    VBS_TRY(read_inputs(parser, node.name, keys.from));
+    VBS_TRY(vbs_keys_attributes(parser->ctx, node.op, &keys,
+                                vbs_builder_shape(parser->builder, parser->inputs[0]),
+                                &node.attributes));
     node.n_inputs = parser->n_inputs;
     node.inputs = parser->inputs;
     node.round_up = keys.round_up;
@@ -224,17 +212,12 @@ static enum vbs_status read_line(struct parser *parser, char *line)
 static enum vbs_status read_text(struct parser *parser, char *text, size_t length,
                                  struct vbs_network **network)
 {
-    enum vbs_status status = vbs_lines_check(parser->ctx, text, length, &parser->line);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_lines_check(parser->ctx, text, length, &parser->line));
     parser->rest = text;
     parser->line = 0;
     for (char *line; (line = vbs_lines_next(&parser->rest));) {
         parser->line++;
-        status = read_line(parser, line);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(read_line(parser, line));
     }
     if (!parser->builder)
         return vbs_fail(parser->ctx, VBS_FORMAT, "the text ends without any operator");

@@ -94,11 +94,9 @@ static enum vbs_status merge(struct vbs_ctx *ctx, struct vbs_envelope *envelope)
 {
     const struct vbs_points_buffer *best = &envelope->best, *gains = &envelope->gains;
     struct vbs_points_buffer swap;
-    enum vbs_status status = reserve(ctx, &envelope->merged, (int64_t)best->n + gains->n);
     int i = 0, j = 0;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(reserve(ctx, &envelope->merged, (int64_t)best->n + gains->n));
     envelope->merged.n = 0;
     while (i < best->n || j < gains->n) {
         if (j == gains->n || (i < best->n && best->bytes[i] <= gains->bytes[j])) {
@@ -118,10 +116,7 @@ static enum vbs_status merge(struct vbs_ctx *ctx, struct vbs_envelope *envelope)
 enum vbs_status vbs_envelope_offer(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
                                    int64_t bytes, int64_t ticks, int32_t cut)
 {
-    enum vbs_status status = reserve(ctx, &envelope->gains, 1);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(reserve(ctx, &envelope->gains, 1));
     envelope->gains.n = 0;
     push(&envelope->gains, bytes, ticks, cut);
     return merge(ctx, envelope);
@@ -271,13 +266,10 @@ enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope 
     struct sum sum = {.first = first, .second = second};
     int stride = which == VBS_POINTS_ALL ? 1 : 2;
     int run = stride == 2 && a->first_negative != (which == VBS_POINTS_NEGATIVE_CUT);
-    enum vbs_status status;
 
     if (a->n == 0 || b->n == 0 || run >= a->n_runs || !start(&envelope->best, &sum))
         return VBS_OK;
-    status = reserve(ctx, &envelope->gains, (int64_t)a->n + b->n);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(reserve(ctx, &envelope->gains, (int64_t)a->n + b->n));
     envelope->gains.n = 0;
     for (; run < a->n_runs && !is_hopeless(&envelope->best, &sum); run += stride)
         gain_in_run(envelope, &sum, a->runs[run], run + 1 < a->n_runs ? a->runs[run + 1] : a->n,

@@ -106,12 +106,9 @@ static enum vbs_status offer_rows(struct guillotine *work, const struct vbs_item
         return VBS_OK;
     rows = vbs_profile_rows(task->profile, item->layer, task->batch_index[b], &n_rows);
     for (int a = 0; a < n_rows; a++) {
-        enum vbs_status status =
-            vbs_envelope_offer(work->ctx, &work->envelope, b * item->step_bytes + rows[a].ws_bytes,
-                               vbs_task_ticks(task, rows[a].time_us), k);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope,
+                                   b * item->step_bytes + rows[a].ws_bytes,
+                                   vbs_task_ticks(task, rows[a].time_us), k));
     }
     return VBS_OK;
 }
@@ -155,16 +152,11 @@ static enum vbs_status solve_item(struct guillotine *work, struct solved *solved
     const struct vbs_item *item = &solved->chain->items[k];
 
     for (int b = 1; b <= work->task->request; b++) {
-        enum vbs_status status;
-
         vbs_envelope_reset(&work->envelope);
-        status = item->layer ? offer_rows(work, item, k, b)
-                             : offer_branches(work, item, solved->inside[k], k, b);
-        if (status == VBS_OK)
-            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
-                                        step_at(work, solved, k, b));
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(item->layer ? offer_rows(work, item, k, b)
+                            : offer_branches(work, item, solved->inside[k], k, b));
+        VBS_TRY(vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                                   step_at(work, solved, k, b)));
     }
     return VBS_OK;
 }
@@ -173,13 +165,10 @@ static enum vbs_status offer_barriers(struct guillotine *work, const struct solv
                                       int j, int b)
 {
     for (int c = i; c < j; c++) {
-        enum vbs_status status = vbs_envelope_offer_sum(
-            work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, c, b)),
-            c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT,
-            vbs_unmoved(opt_at(work, solved, c + 1, j, b)), c);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope,
+                                       vbs_unmoved(opt_at(work, solved, i, c, b)),
+                                       c == i ? VBS_POINTS_ALL : VBS_POINTS_NEGATIVE_CUT,
+                                       vbs_unmoved(opt_at(work, solved, c + 1, j, b)), c));
     }
     return VBS_OK;
 }
@@ -190,17 +179,16 @@ static enum vbs_status offer_pivots(struct guillotine *work, const struct solved
 {
     size_t r = (size_t)work->task->request;
     struct vbs_curve *first = &from[(size_t)i * r + (size_t)b - 1];
-    enum vbs_status status =
-        vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(step_at(work, solved, i, b)),
-                               VBS_POINTS_ALL, vbs_unmoved(opt_at(work, solved, i + 1, j, b)), i);
 
-    if (status == VBS_OK)
-        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, first);
-    for (int k = i + 1; status == VBS_OK && k <= j; k++)
-        status = vbs_envelope_offer_sum(
+    VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope,
+                                   vbs_unmoved(step_at(work, solved, i, b)), VBS_POINTS_ALL,
+                                   vbs_unmoved(opt_at(work, solved, i + 1, j, b)), i));
+    VBS_TRY(vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, first));
+    for (int k = i + 1; k <= j; k++)
+        VBS_TRY(vbs_envelope_offer_sum(
             work->ctx, &work->envelope, vbs_unmoved(opt_at(work, solved, i, k - 1, b)),
-            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[(size_t)k * r + (size_t)b - 1]), k);
-    return status;
+            VBS_POINTS_NEGATIVE_CUT, vbs_unmoved(&from[(size_t)k * r + (size_t)b - 1]), k));
+    return VBS_OK;
 }
 
 static enum vbs_status offer_splits(struct guillotine *work, const struct solved *solved, int i,
@@ -209,13 +197,10 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
     const int64_t *cut = solved->chain->cut_bytes;
 
     for (int b1 = b - 1; b1 >= 1; b1--) {
-        enum vbs_status status = vbs_envelope_offer_sum(
+        VBS_TRY(vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
             vbs_moved_by(opt_at(work, solved, i, j, b1), cut[i] * (b - b1)), VBS_POINTS_OTHER_CUT,
-            vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1);
-
-        if (status != VBS_OK)
-            return status;
+            vbs_moved_by(opt_at(work, solved, i, j, b - b1), cut[j + 1] * b1), -b1));
     }
     return VBS_OK;
 }
@@ -223,27 +208,22 @@ static enum vbs_status offer_splits(struct guillotine *work, const struct solved
 static enum vbs_status solve_cell(struct guillotine *work, const struct solved *solved, int i,
                                   int j, int b, struct vbs_curve *from)
 {
-    enum vbs_status status = VBS_OK;
-
     if (i == j && solved->chain->items[i].subchain) {
         opt_row(work, solved, i, i)[b - 1] = *part_at(work, solved, i, b);
         return VBS_OK;
     }
     vbs_envelope_reset(&work->envelope);
     if (work->rule == VBS_CUT_PIVOT)
-        status = offer_pivots(work, solved, i, j, b, from);
+        VBS_TRY(offer_pivots(work, solved, i, j, b, from));
     else if (i < j)
-        status = offer_barriers(work, solved, i, j, b);
+        VBS_TRY(offer_barriers(work, solved, i, j, b));
     else
-        status =
-            vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&VBS_CURVE_ZERO),
-                                   VBS_POINTS_ALL, vbs_unmoved(step_at(work, solved, i, b)), i);
-    if (status == VBS_OK)
-        status = offer_splits(work, solved, i, j, b);
-    if (status == VBS_OK)
-        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
-                                    &opt_row(work, solved, i, j)[b - 1]);
-    return status;
+        VBS_TRY(vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&VBS_CURVE_ZERO),
+                                       VBS_POINTS_ALL, vbs_unmoved(step_at(work, solved, i, b)),
+                                       i));
+    VBS_TRY(offer_splits(work, solved, i, j, b));
+    return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena,
+                              &opt_row(work, solved, i, j)[b - 1]);
 }
 
 /* What the curves of a chain take at least: a point each. */
@@ -331,10 +311,7 @@ static enum vbs_status solve_inside(struct guillotine *work, struct solved *solv
     if (!solved->inside[k])
         return vbs_no_memory(work->ctx);
     for (int c = 0; c < n; c++) {
-        enum vbs_status status = solve(work, &chains[c], &solved->inside[k][c]);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(solve(work, &chains[c], &solved->inside[k][c]));
     }
     return VBS_OK;
 }
@@ -344,7 +321,6 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
 {
     size_t m = (size_t)chain->n_items, r = (size_t)work->task->request;
     struct vbs_curve *from;
-    enum vbs_status status = VBS_OK;
 
     *solved = (struct solved){.chain = chain};
     if (least_solver_bytes(work, chain->n_items) > MAX_FIRST_BYTES)
@@ -355,19 +331,18 @@ static enum vbs_status solve(struct guillotine *work, const struct vbs_chain *ch
     from = vbs_arena_alloc(&work->arena, m * r, sizeof *from);
     if (!solved->inside || !solved->step || !solved->opt || !from)
         return vbs_no_memory(work->ctx);
-    for (int k = 0; status == VBS_OK && !work->is_late && k < chain->n_items; k++) {
+    for (int k = 0; !work->is_late && k < chain->n_items; k++) {
         if (!chain->items[k].layer)
-            status = solve_inside(work, solved, k);
-        if (status == VBS_OK && !chain->items[k].subchain)
-            status = solve_item(work, solved, k);
-        if (status == VBS_OK)
-            status = check_size(work, solved);
+            VBS_TRY(solve_inside(work, solved, k));
+        if (!chain->items[k].subchain)
+            VBS_TRY(solve_item(work, solved, k));
+        VBS_TRY(check_size(work, solved));
     }
-    for (int j = 0; status == VBS_OK && !work->is_late && j < chain->n_items; j++) {
+    for (int j = 0; !work->is_late && j < chain->n_items; j++) {
         look_at_clock(work, solved, j);
-        status = solve_column(work, solved, j, from);
+        VBS_TRY(solve_column(work, solved, j, from));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Where the steps of an answer go. */
@@ -385,19 +360,18 @@ static enum vbs_status emit_item(struct cut_emission *to, const struct solved *s
     const struct vbs_task *task = to->work->task;
     const struct vbs_item *item = &solved->chain->items[k];
     int64_t reserved = b * item->step_bytes;
-    enum vbs_status status = VBS_OK;
 
     if (item->subchain)
         return emit(to, solved->inside[k], 0, item->subchain->n_items - 1, b, bytes);
     if (item->layer)
         return vbs_step_list_add(to->work->ctx, &to->steps, item->layer, b,
                                  vbs_task_row(task, item->layer, b, reserved, bytes)->algorithm);
-    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
+    for (int branch = 0; branch < item->n_branches; branch++) {
         const struct solved *one = &solved->inside[k][branch];
 
-        status = emit(to, one, 0, one->chain->n_items - 1, b, bytes - reserved);
+        VBS_TRY(emit(to, one, 0, one->chain->n_items - 1, b, bytes - reserved));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Appends the steps of O[i, j, b] at a memory where it is feasible. */
@@ -432,9 +406,8 @@ static enum vbs_status emit(struct cut_emission *to, const struct solved *solved
 /* Interrupted, or the schedules take more than a solver may. */
 static enum vbs_status refuse_more(struct guillotine *work, const struct solved *whole)
 {
-    enum vbs_status status = vbs_check_cancel(work->ctx);
-
-    return status == VBS_OK ? too_large(work, whole, (double)MAX_SOLVER_BYTES) : status;
+    VBS_TRY(vbs_check_cancel(work->ctx));
+    return too_large(work, whole, (double)MAX_SOLVER_BYTES);
 }
 
 /* Offers the schedule of a whole request, given as chunk after chunk. */
@@ -465,16 +438,12 @@ static enum vbs_status offer_chunks(struct guillotine *work, const struct solved
 static enum vbs_status in_time(struct guillotine *work, const struct vbs_curve *curve, int b,
                                struct vbs_curve *kept)
 {
-    enum vbs_status status = VBS_OK;
-
     vbs_envelope_reset(&work->envelope);
-    for (int p = 0; status == VBS_OK && p < curve->n; p++)
+    for (int p = 0; p < curve->n; p++)
         if (curve->ticks[p] <= work->task->latency_ticks)
-            status =
-                vbs_envelope_offer(work->ctx, &work->envelope, curve->bytes[p], curve->ticks[p], b);
-    if (status == VBS_OK)
-        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, kept);
-    return status;
+            VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope, curve->bytes[p], curve->ticks[p],
+                                       b));
+    return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, kept);
 }
 
 /*
@@ -500,11 +469,15 @@ static enum vbs_status compose_chunks(struct guillotine *work, const struct solv
         enum vbs_status status = in_time(work, opt_at(work, whole, 0, last, b), b, &single[b]);
 
         vbs_envelope_reset(&work->envelope);
-        for (int b1 = b; status == VBS_OK && b1 >= 1; b1--)
+        if (status != VBS_OK)
+            return status;
+        for (int b1 = b; b1 >= 1; b1--) {
             status = vbs_envelope_offer_sum(work->ctx, &work->envelope, vbs_unmoved(&single[b1]),
                                             VBS_POINTS_ALL, vbs_unmoved(&chunks[b - b1]), b1);
-        if (status == VBS_OK)
-            status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]);
+            if (status != VBS_OK)
+                return status;
+        }
+        status = vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &chunks[b]);
         if (status != VBS_OK)
             return status;
     }
@@ -519,7 +492,7 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
     const struct vbs_curve *curve = opt_at(work, whole, 0, last, b);
     enum vbs_status status = VBS_OK;
 
-    for (int p = 0; status == VBS_OK && p < curve->n; p++) {
+    for (int p = 0; p < curve->n; p++) {
         struct cut_emission to = {.work = work};
 
         if (vbs_cancelled(work->ctx) || pareto->arena.total_bytes > MAX_SOLVER_BYTES)
@@ -528,8 +501,10 @@ static enum vbs_status offer_all(struct guillotine *work, const struct solved *w
         if (status == VBS_OK)
             status = vbs_pareto_offer(work->ctx, pareto, curve->bytes[p], &to.steps);
         vbs_step_list_clear(&to.steps);
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status offer_request(struct guillotine *work, const struct solved *whole,
@@ -537,12 +512,11 @@ static enum vbs_status offer_request(struct guillotine *work, const struct solve
 {
     int r = work->task->request;
     struct vbs_curve *chunks = vbs_arena_alloc(&work->arena, (size_t)r + 1, sizeof *chunks);
-    enum vbs_status status =
-        chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx);
 
-    for (int p = 0; status == VBS_OK && p < chunks[r].n; p++)
-        status = offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto);
-    return status;
+    VBS_TRY(chunks ? compose_chunks(work, whole, chunks) : vbs_no_memory(work->ctx));
+    for (int p = 0; p < chunks[r].n; p++)
+        VBS_TRY(offer_chunks(work, whole, chunks, chunks[r].bytes[p], pareto));
+    return VBS_OK;
 }
 
 static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_chain *chain,
@@ -553,11 +527,13 @@ static enum vbs_status solve_whole(struct guillotine *work, const struct vbs_cha
 
     if (work->is_late)
         return status;
-    if (status == VBS_OK && n_sets == 1)
+    if (status != VBS_OK)
+        return status;
+    if (n_sets == 1)
         return offer_request(work, &whole, pareto);
-    for (int b = 1; status == VBS_OK && b <= n_sets; b++)
-        status = offer_all(work, &whole, b, &pareto[b - 1]);
-    return status;
+    for (int b = 1; b <= n_sets; b++)
+        VBS_TRY(offer_all(work, &whole, b, &pareto[b - 1]));
+    return VBS_OK;
 }
 
 enum vbs_status vbs_guillotine_solve(struct vbs_ctx *ctx, const struct vbs_task *task,

@@ -229,14 +229,11 @@ enum vbs_status vbs_orders_find(struct vbs_ctx *ctx, const struct vbs_task *task
     enum vbs_status status = layers ? VBS_OK : vbs_no_memory(ctx);
 
     *orders = (struct vbs_orders){0};
-    if (status == VBS_OK)
-        status = vbs_chain_build(ctx, task, arena, &chain);
-    if (status == VBS_OK)
-        status = vbs_chain_build(ctx, task, arena, &sorted);
-    if (status == VBS_OK)
-        status = sort_branches(ctx, task, &sorted);
     if (status != VBS_OK)
         return status;
+    VBS_TRY(vbs_chain_build(ctx, task, arena, &chain));
+    VBS_TRY(vbs_chain_build(ctx, task, arena, &sorted));
+    VBS_TRY(sort_branches(ctx, task, &sorted));
     append(&chain, layers, 0);
     for (int k = 1; k <= task->n_layers; k++)
         layers[n + (size_t)k - 1] = k;
@@ -312,14 +309,18 @@ static enum vbs_status fold_items(struct fold *fold, const struct vbs_chain *cha
 {
     enum vbs_status status = init_chain(fold, chain->n_items, folded);
 
-    for (int i = 0; status == VBS_OK && i < chain->n_items; i++) {
+    if (status != VBS_OK)
+        return status;
+    for (int i = 0; i < chain->n_items; i++) {
         if (chain->items[i].layer)
             folded->items[i] = fold->line->items[fold->at++];
         else
             status = fold_special(fold, &chain->items[i], &folded->items[i]);
         folded->cut_bytes[i + 1] = fold->line->cut_bytes[fold->at];
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_line_fold(struct vbs_ctx *ctx, struct vbs_arena *arena,

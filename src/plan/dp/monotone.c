@@ -90,12 +90,9 @@ static enum vbs_status solve_rows(struct monotone *work, int i, int batch_index,
 
     vbs_envelope_reset(&work->envelope);
     for (int a = 0; a < n_rows; a++) {
-        enum vbs_status status = vbs_envelope_offer(work->ctx, &work->envelope,
-                                                    batch * item->step_bytes + row[a].ws_bytes,
-                                                    vbs_task_ticks(task, row[a].time_us), 0);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_envelope_offer(work->ctx, &work->envelope,
+                                   batch * item->step_bytes + row[a].ws_bytes,
+                                   vbs_task_ticks(task, row[a].time_us), 0));
     }
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->scratch, rows);
 }
@@ -127,18 +124,14 @@ static enum vbs_status offer_divisors(struct monotone *work, int i, int batch_in
 
     for (int d = batch_index; d >= 0; d--) {
         struct vbs_curve before;
-        enum vbs_status status;
 
         if (batch % batches[d] != 0)
             continue;
-        status = repeat(work, opt_at(work, i - 1, d), batch / batches[d], &before);
-        if (status == VBS_OK)
-            status = vbs_envelope_offer_sum(
-                work->ctx, &work->envelope,
-                vbs_moved_by(&before, waiting_bytes(work, i, batch - batches[d])), VBS_POINTS_ALL,
-                vbs_unmoved(rows), batches[d]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(repeat(work, opt_at(work, i - 1, d), batch / batches[d], &before));
+        VBS_TRY(vbs_envelope_offer_sum(
+            work->ctx, &work->envelope,
+            vbs_moved_by(&before, waiting_bytes(work, i, batch - batches[d])), VBS_POINTS_ALL,
+            vbs_unmoved(rows), batches[d]));
     }
     return VBS_OK;
 }
@@ -189,16 +182,13 @@ static enum vbs_status solve_rest(struct monotone *work, int left)
     vbs_envelope_reset(&work->envelope);
     for (int index = work->task->n_batches - 1; index >= 0; index--) {
         int chunk = batches[index];
-        enum vbs_status status;
 
         if (chunk > left)
             continue;
-        status = vbs_envelope_offer_sum(
+        VBS_TRY(vbs_envelope_offer_sum(
             work->ctx, &work->envelope,
             vbs_moved_by(&work->chunks[index], outside_bytes(work, chunk, left - chunk)),
-            VBS_POINTS_ALL, vbs_unmoved(&work->rest[left - chunk]), chunk);
-        if (status != VBS_OK)
-            return status;
+            VBS_POINTS_ALL, vbs_unmoved(&work->rest[left - chunk]), chunk));
     }
     return vbs_envelope_curve(work->ctx, &work->envelope, &work->arena, &work->rest[left]);
 }
@@ -223,20 +213,18 @@ static enum vbs_status solve(struct monotone *work)
 {
     const struct vbs_task *task = work->task;
     bool by_chunk = task->problem.io == VBS_IO_EXTERNAL;
-    enum vbs_status status = prepare(work);
 
-    for (int i = 0; status == VBS_OK && i < task->n_layers; i++)
-        status = solve_layer(work, i);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(prepare(work));
+    for (int i = 0; i < task->n_layers; i++)
+        VBS_TRY(solve_layer(work, i));
     for (int index = 0; index < task->n_batches; index++)
         work->chunks[index] = within(opt_at(work, task->n_layers - 1, index),
                                      by_chunk ? task->latency_ticks : INT64_MAX);
     work->rest[0] = VBS_CURVE_ZERO;
-    for (int left = 1; status == VBS_OK && left <= task->request; left++)
-        status = vbs_cancelled(work->ctx) ? vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted")
-                                          : solve_rest(work, left);
-    return status;
+    for (int left = 1; left <= task->request; left++)
+        VBS_TRY(vbs_cancelled(work->ctx) ? vbs_fail(work->ctx, VBS_INTERRUPTED, "interrupted")
+                                         : solve_rest(work, left));
+    return VBS_OK;
 }
 
 /* One chunk at some memory, layer by layer of the line. */
@@ -284,15 +272,10 @@ static enum vbs_status emit_chunk(struct phase_emission *to, int chunk, int64_t 
     choose_steps(to, chunk, bytes);
     memset(to->progress, 0, (size_t)n * sizeof *to->progress);
     while (to->progress[n - 1] < chunk) {
-        enum vbs_status status =
-            vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted") : emit_step(to, 0);
-
-        for (int i = 1;
-             status == VBS_OK && i < n && to->progress[i - 1] - to->progress[i] == to->batches[i];
-             i++)
-            status = emit_step(to, i);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_cancelled(ctx) ? vbs_fail(ctx, VBS_INTERRUPTED, "interrupted")
+                                   : emit_step(to, 0));
+        for (int i = 1; i < n && to->progress[i - 1] - to->progress[i] == to->batches[i]; i++)
+            VBS_TRY(emit_step(to, i));
     }
     return VBS_OK;
 }
@@ -303,21 +286,18 @@ static enum vbs_status offer_answer(struct phase_emission *to, int64_t least_byt
 {
     const struct monotone *work = to->work;
     int64_t bytes = least_bytes;
-    enum vbs_status status = VBS_OK;
     int chunk;
 
     to->steps.n_steps = 0;
-    for (int left = work->task->request; status == VBS_OK && left > 0; left -= chunk) {
+    for (int left = work->task->request; left > 0; left -= chunk) {
         const struct vbs_curve *curve = &work->rest[left];
         int at = vbs_curve_at(curve, bytes);
 
         chunk = curve->cut[at];
         bytes = curve->bytes[at];
-        status = emit_chunk(to, chunk, bytes - outside_bytes(work, chunk, left - chunk));
+        VBS_TRY(emit_chunk(to, chunk, bytes - outside_bytes(work, chunk, left - chunk)));
     }
-    if (status == VBS_OK)
-        status = vbs_pareto_offer(work->ctx, pareto, least_bytes, &to->steps);
-    return status;
+    return vbs_pareto_offer(work->ctx, pareto, least_bytes, &to->steps);
 }
 
 static enum vbs_status offer_answers(struct monotone *work, struct vbs_pareto_set *pareto)

@@ -352,7 +352,6 @@ static enum vbs_status build_branches(struct chain_builder *at, struct level *le
     if (!layers)
         return vbs_no_memory(at->ctx);
     for (int p = subgraph->from; p < subgraph->to; p++) {
-        enum vbs_status status;
         int n = 0;
 
         for (int q = p; root_of(level, p) == p && q < subgraph->to; q++)
@@ -360,9 +359,7 @@ static enum vbs_status build_branches(struct chain_builder *at, struct level *le
                 layers[n++] = level->nodes[q].layer;
         if (n == 0)
             continue;
-        status = build(at, layers, n, &item->branches[item->n_branches++]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(build(at, layers, n, &item->branches[item->n_branches++]));
     }
     return VBS_OK;
 }
@@ -422,25 +419,21 @@ static enum vbs_status append_subgraph(struct chain_builder *at, struct level *l
     int n_components = count_components(level, subgraph);
     bool one_by_one = false;
     struct vbs_item item;
-    enum vbs_status status = VBS_OK;
 
     if (n_components == 0)
         return VBS_OK;
     if (n_components == 1) {
         one_by_one = !has_edge_from_source_to_sink(at->task, level, subgraph);
         if (!one_by_one)
-            status = is_indivisible(at, level, subgraph, &one_by_one);
-        if (status != VBS_OK)
-            return status;
+            VBS_TRY(is_indivisible(at, level, subgraph, &one_by_one));
     }
     if (one_by_one) {
         append_layers(at, level, subgraph, chain);
         return VBS_OK;
     }
-    status = compose_in_parallel(at, level, subgraph, n_components, &item);
-    if (status == VBS_OK)
-        append(at, level, chain, item, subgraph->after);
-    return status;
+    VBS_TRY(compose_in_parallel(at, level, subgraph, n_components, &item));
+    append(at, level, chain, item, subgraph->after);
+    return VBS_OK;
 }
 
 static enum vbs_status build_items(struct chain_builder *at, struct level *level,
@@ -452,7 +445,6 @@ static enum vbs_status build_items(struct chain_builder *at, struct level *level
     chain->cut_bytes[0] = live_bytes(at, level, bound, -1);
     for (int p = 0; p < level->n_nodes;) {
         struct subgraph subgraph = {.from = p, .to = p, .before = bound};
-        enum vbs_status status;
 
         while (subgraph.to < level->n_nodes && level->nodes[subgraph.to].bypassed) {
             if (level->nodes[subgraph.to].layer)
@@ -460,9 +452,7 @@ static enum vbs_status build_items(struct chain_builder *at, struct level *level
             subgraph.to++;
         }
         subgraph.after = bound;
-        status = append_subgraph(at, level, &subgraph, chain);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(append_subgraph(at, level, &subgraph, chain));
         p = subgraph.to;
         if (p < level->n_nodes && level->nodes[p].layer) {
             bound = level->nodes[p].layer;

@@ -23,10 +23,9 @@ static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner
     struct vbs_task task;
     struct vbs_bracket bracket;
     void *self;
-    enum vbs_status status = vbs_task_init(ctx, &task, problem);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_task_init(ctx, &task, problem));
     if (options)
         task.options = *options;
     if (planner->bracket && problem->weights == VBS_WEIGHTS_EXCLUDED &&
@@ -63,14 +62,13 @@ static enum vbs_status ask_same(struct vbs_ctx *ctx, const struct changed_proble
                                 const struct vbs_problem *changed, int64_t *bytes)
 {
     const struct vbs_opened_planner *opened = change->opened;
-    enum vbs_status status;
 
     if (opened->planner->searches_long && changed->latency_us > 0)
         return VBS_OK;
-    status = least_bytes(ctx, opened->planner, changed, &opened->task->options, bytes);
-    if (status == VBS_OK && *bytes >= change->least_bytes)
+    VBS_TRY(least_bytes(ctx, opened->planner, changed, &opened->task->options, bytes));
+    if (*bytes >= change->least_bytes)
         *bytes = -1;
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct changed_problem *change,
@@ -79,10 +77,9 @@ static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct changed_
     const struct vbs_without without = {.ws_of_layer = layer};
     struct vbs_problem changed = change->problem;
     struct vbs_profile *copy;
-    enum vbs_status status = vbs_profile_without(ctx, change->problem.profile, &without, &copy);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_without(ctx, change->problem.profile, &without, &copy));
     changed.profile = copy;
     status = ask_same(ctx, change, &changed, bytes);
     vbs_profile_free(copy);
@@ -101,14 +98,11 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct changed_prob
         n++;
     while (n-- > 0) {
         const struct vbs_planner *planner = change->opened->others[n];
-        enum vbs_status status;
         int64_t bytes;
 
         if (!vbs_explain_asks(change->opened, planner, change->problem.latency_us > 0))
             continue;
-        status = least_bytes(ctx, planner, &change->problem, NULL, &bytes);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(least_bytes(ctx, planner, &change->problem, NULL, &bytes));
         if (bytes < least || (bytes == infeasibility->other_bytes &&
                               strcmp(planner->name, change->opened->planner->name) == 0)) {
             least = infeasibility->other_bytes = bytes;
@@ -125,10 +119,9 @@ static enum vbs_status ask_without_latency(struct vbs_ctx *ctx,
     const struct vbs_without without = {.times = true};
     struct vbs_problem changed = change->problem;
     struct vbs_profile *copy;
-    enum vbs_status status = vbs_profile_without(ctx, change->problem.profile, &without, &copy);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_without(ctx, change->problem.profile, &without, &copy));
     changed.profile = copy;
     changed.latency_us = 0;
     status = ask_same(ctx, change, &changed, bytes);
@@ -139,22 +132,18 @@ static enum vbs_status ask_without_latency(struct vbs_ctx *ctx,
 static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct changed_problem *change,
                                struct vbs_infeasibility *infeasibility)
 {
-    enum vbs_status status = VBS_OK;
-
     if (infeasibility->ws_bytes > 0)
-        status = ask_without_ws(ctx, change, infeasibility->step.layer,
-                                &infeasibility->without_ws_bytes);
-    if (status == VBS_OK && change->problem.io == VBS_IO_RESIDENT) {
+        VBS_TRY(ask_without_ws(ctx, change, infeasibility->step.layer,
+                               &infeasibility->without_ws_bytes));
+    if (change->problem.io == VBS_IO_RESIDENT) {
         struct vbs_problem changed = change->problem;
 
         changed.io = VBS_IO_EXTERNAL;
-        status = ask_same(ctx, change, &changed, &infeasibility->external_bytes);
+        VBS_TRY(ask_same(ctx, change, &changed, &infeasibility->external_bytes));
     }
-    if (status == VBS_OK && change->problem.latency_us > 0)
-        status = ask_without_latency(ctx, change, &infeasibility->without_latency_bytes);
-    if (status == VBS_OK)
-        status = ask_others(ctx, change, infeasibility);
-    return status;
+    if (change->problem.latency_us > 0)
+        VBS_TRY(ask_without_latency(ctx, change, &infeasibility->without_latency_bytes));
+    return ask_others(ctx, change, infeasibility);
 }
 
 /* What the plan at the least budget is made of where it takes most. */
@@ -188,10 +177,9 @@ static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened
     struct vbs_problem problem = opened->task->problem;
     struct vbs_profile *copy;
     struct vbs_task task;
-    enum vbs_status status = vbs_profile_without(ctx, problem.profile, &without, &copy);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_without(ctx, problem.profile, &without, &copy));
     problem.profile = copy;
     status = vbs_task_init(ctx, &task, &problem);
     if (status == VBS_OK) {
@@ -228,12 +216,11 @@ static enum vbs_status explain_bytes(struct vbs_ctx *ctx, const struct vbs_opene
                                      .problem = opened->task->problem,
                                      .least_bytes = infeasibility->least_bytes};
     struct vbs_profile *copy = NULL;
-    enum vbs_status status = find_binding(ctx, opened, infeasibility);
+    enum vbs_status status;
 
-    if (status == VBS_OK && change.problem.latency_us == 0)
-        status = vbs_profile_without(ctx, change.problem.profile, &without, &copy);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_binding(ctx, opened, infeasibility));
+    if (change.problem.latency_us == 0)
+        VBS_TRY(vbs_profile_without(ctx, change.problem.profile, &without, &copy));
     if (copy)
         change.problem.profile = copy;
     status = ask_all(ctx, &change, infeasibility);
@@ -251,15 +238,13 @@ enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner
                                      .other_bytes = -1,
                                      .external_latency_us = -1,
                                      .other_latency_us = -1};
-    enum vbs_status status;
 
     if (made.least_bytes == INT64_MAX)
-        status = vbs_explain_latency(ctx, opened, &made);
+        VBS_TRY(vbs_explain_latency(ctx, opened, &made));
     else
-        status = explain_bytes(ctx, opened, &made);
-    if (status == VBS_OK)
-        *infeasibility = made;
-    return status;
+        VBS_TRY(explain_bytes(ctx, opened, &made));
+    *infeasibility = made;
+    return VBS_OK;
 }
 
 /* No budget helps: the latency is too short for the planner. */
@@ -287,7 +272,6 @@ enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened
 {
     struct vbs_infeasibility binding = {.least_bytes = opened->planner->least_bytes(opened->self)};
     char have[24], need[48], within[48] = "";
-    enum vbs_status status;
 
     if (binding.least_bytes == INT64_MAX)
         return refuse_latency(ctx, opened);
@@ -295,9 +279,7 @@ enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened
     vbs_format_exact(binding.least_bytes, need, sizeof need);
     if (memory_bytes >= binding.least_bytes)
         return refuse_more(ctx, opened, have, need);
-    status = find_binding(ctx, opened, &binding);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_binding(ctx, opened, &binding));
     if (opened->task->problem.latency_us > 0)
         snprintf(within, sizeof within, " and answers within %g us",
                  opened->task->problem.latency_us);

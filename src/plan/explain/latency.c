@@ -126,10 +126,9 @@ static enum vbs_status inquire(struct vbs_ctx *ctx, const struct inquiry *inquir
 {
     struct vbs_task task;
     struct vbs_opened_planner opened = {.planner = inquiry->planner, .task = &task};
-    enum vbs_status status = vbs_task_init(ctx, &task, &inquiry->problem);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_task_init(ctx, &task, &inquiry->problem));
     task.options = inquiry->options;
     status = opened.planner->open(ctx, &task, &opened.self);
     if (status == VBS_OK) {
@@ -151,14 +150,11 @@ static enum vbs_status halve(struct vbs_ctx *ctx, struct inquiry *inquiry, doubl
 {
     while (*high_us - low_us > NEAR * *high_us) {
         double middle_us = low_us + (*high_us - low_us) / 2, kept_us = *high_us;
-        enum vbs_status status;
 
         if (middle_us <= 0)
             return VBS_OK;
         inquiry->problem.latency_us = middle_us;
-        status = inquire(ctx, inquiry, false, &kept_us);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(inquire(ctx, inquiry, false, &kept_us));
         if (kept_us < *high_us)
             *high_us = kept_us;
         else
@@ -180,15 +176,17 @@ static enum vbs_status search(struct vbs_ctx *ctx, struct inquiry *inquiry, doub
     inquiry->problem.latency_us = low_us;
     if (low_us > 0)
         status = inquire(ctx, inquiry, false, &found_us);
-    if (status == VBS_OK && found_us == HUGE_VAL) {
+    if (status != VBS_OK)
+        return status;
+    if (found_us == HUGE_VAL) {
         inquiry->problem.latency_us = *latency_us < HUGE_VAL ? *latency_us * (1 - NEAR) : 0;
-        status = inquire(ctx, inquiry, false, &found_us);
-        if (status == VBS_OK && found_us < HUGE_VAL)
-            status = halve(ctx, inquiry, low_us, &found_us);
+        VBS_TRY(inquire(ctx, inquiry, false, &found_us));
+        if (found_us < HUGE_VAL)
+            VBS_TRY(halve(ctx, inquiry, low_us, &found_us));
     }
-    if (status == VBS_OK && found_us < *latency_us)
+    if (found_us < *latency_us)
         *latency_us = found_us;
-    return status;
+    return VBS_OK;
 }
 
 /* The problem, and the same on a profile that takes no memory. */
@@ -221,24 +219,23 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
                                   struct vbs_infeasibility *infeasibility)
 {
     double least_us = infeasibility->least_latency_us;
-    enum vbs_status status = VBS_OK;
     int n = 0;
 
     while (opened->others[n])
         n++;
-    while (status == VBS_OK && n-- > 0) {
+    while (n-- > 0) {
         const struct vbs_planner *planner = opened->others[n];
         double latency_us = least_us;
 
         if (!vbs_explain_asks(opened, planner, false))
             continue;
-        status = find_least(ctx, both, planner, NULL, both->real.io, &latency_us);
-        if (status == VBS_OK && latency_us < least_us * (1 - NEAR)) {
+        VBS_TRY(find_least(ctx, both, planner, NULL, both->real.io, &latency_us));
+        if (latency_us < least_us * (1 - NEAR)) {
             least_us = infeasibility->other_latency_us = latency_us;
             infeasibility->other = planner;
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Where io is resident. */
@@ -247,15 +244,14 @@ static enum vbs_status ask_external(struct vbs_ctx *ctx, const struct both *both
                                     struct vbs_infeasibility *infeasibility)
 {
     double latency_us = infeasibility->least_latency_us;
-    enum vbs_status status;
 
     if (both->real.io == VBS_IO_EXTERNAL)
         return VBS_OK;
-    status = find_least(ctx, both, opened->planner, &opened->task->options, VBS_IO_EXTERNAL,
-                        &latency_us);
-    if (status == VBS_OK && latency_us < infeasibility->least_latency_us * (1 - NEAR))
+    VBS_TRY(find_least(ctx, both, opened->planner, &opened->task->options, VBS_IO_EXTERNAL,
+                       &latency_us));
+    if (latency_us < infeasibility->least_latency_us * (1 - NEAR))
         infeasibility->external_latency_us = latency_us;
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
@@ -264,10 +260,9 @@ enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened
     const struct vbs_without without = {.bytes = true};
     struct both both = {.real = opened->task->problem, .bare = opened->task->problem};
     struct vbs_profile *copy;
-    enum vbs_status status = vbs_profile_without(ctx, both.real.profile, &without, &copy);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_without(ctx, both.real.profile, &without, &copy));
     both.bare.profile = copy;
     infeasibility->least_latency_us = HUGE_VAL;
     status = find_least(ctx, &both, opened->planner, &opened->task->options, both.real.io,

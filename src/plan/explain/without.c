@@ -4,6 +4,8 @@
  */
 #include "plan/explain/internal.h"
 
+#include "base/fail.h"
+
 bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
                       bool timed)
 {
@@ -38,16 +40,15 @@ static enum vbs_status reduced_rows(struct vbs_ctx *ctx, void *self,
     int n_rows;
     const struct vbs_profile_row *rows =
         vbs_profile_rows(profile, layer, vbs_profile_batch_index(profile, batch), &n_rows);
-    enum vbs_status status = VBS_OK;
 
-    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+    for (int a = 0; a < n_rows; a++) {
         struct vbs_profile_row row = {.time_us = without->times ? 0 : rows[a].time_us,
                                       .ws_bytes = no_ws ? 0 : rows[a].ws_bytes};
 
-        status = vbs_profile_builder_row(ctx, builder, layer, batch,
-                                         profile->algorithms[rows[a].algorithm], &row);
+        VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, batch,
+                                        profile->algorithms[rows[a].algorithm], &row));
     }
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profile *profile,

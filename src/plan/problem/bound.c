@@ -205,10 +205,9 @@ enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *prob
                              int64_t memory_bytes, double *time_us)
 {
     struct vbs_task task;
-    enum vbs_status status = vbs_task_init(ctx, &task, problem);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_task_init(ctx, &task, problem));
     status = vbs_task_bound_us(ctx, &task, memory_bytes, time_us);
     vbs_task_clear(&task);
     return status;

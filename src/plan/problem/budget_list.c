@@ -1,5 +1,6 @@
 #include "plan/problem/budget_list.h"
 
+#include "base/fail.h"
 #include "base/grow.h"
 
 #include <stdlib.h>
@@ -7,11 +8,8 @@
 enum vbs_status vbs_budget_list_add(struct vbs_ctx *ctx, struct vbs_budget_list *budgets,
                                     int64_t bytes)
 {
-    enum vbs_status status =
-        vbs_grow(ctx, &budgets->bytes, &budgets->capacity, budgets->n + 1, sizeof *budgets->bytes);
-
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(
+        vbs_grow(ctx, &budgets->bytes, &budgets->capacity, budgets->n + 1, sizeof *budgets->bytes));
     budgets->bytes[budgets->n++] = bytes;
     return VBS_OK;
 }
@@ -22,15 +20,17 @@ enum vbs_status vbs_budget_list_add_grid(struct vbs_ctx *ctx, struct vbs_budget_
     enum vbs_status status = vbs_budget_list_add(ctx, budgets, from_bytes);
     int64_t at = from_bytes;
 
-    while (status == VBS_OK && at < to_bytes) {
+    if (status != VBS_OK)
+        return status;
+    while (at < to_bytes) {
         int64_t step = 1;
 
         while (step <= at / 32)
             step *= 2;
         at = (at / step + 1) * step;
-        status = vbs_budget_list_add(ctx, budgets, at < to_bytes ? at : to_bytes);
+        VBS_TRY(vbs_budget_list_add(ctx, budgets, at < to_bytes ? at : to_bytes));
     }
-    return status;
+    return VBS_OK;
 }
 
 static int by_bytes(const void *a, const void *b)

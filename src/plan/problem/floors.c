@@ -43,10 +43,8 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task)
 {
     struct vbs_order_ideals ideals;
     bool listed;
-    enum vbs_status status = vbs_order_ideals_list(ctx, task, &ideals, &listed);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_order_ideals_list(ctx, task, &ideals, &listed));
     task->floors = vbs_arena_alloc(&task->arena, (size_t)task->n_layers + 1, sizeof *task->floors);
     for (int k = 1; task->floors && k <= task->n_layers; k++)
         task->floors[k] = listed ? find_floor(&ideals, k) : plain_floor(task, k);

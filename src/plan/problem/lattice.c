@@ -139,15 +139,12 @@ enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
     int layer = step->layer, batch = step->batch, *done;
     bool was_divided;
     struct vbs_division *division;
-    enum vbs_status status;
 
     if (step->n_slices <= 1) {
         *bytes = vbs_walk_step(walk, layer, batch);
         return VBS_OK;
     }
-    status = divide(ctx, walk, layer, step->n_slices);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(divide(ctx, walk, layer, step->n_slices));
     division = &walk->divisions[layer];
     done = &division->done[step->slice - 1];
     was_divided = division->begun > walk->progress[layer];

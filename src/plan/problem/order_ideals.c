@@ -69,12 +69,8 @@ static enum vbs_status list_set(struct listing *listing, const uint64_t *set, in
 {
     int *slot;
 
-    if (listing->n == listing->capacity) {
-        enum vbs_status status = grow(listing);
-
-        if (status != VBS_OK)
-            return status;
-    }
+    if (listing->n == listing->capacity)
+        VBS_TRY(grow(listing));
     slot = find_slot(listing, set);
     if (*slot < 0) {
         memcpy(set_at(listing, listing->n), set, (size_t)listing->n_words * sizeof *set);

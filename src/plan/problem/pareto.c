@@ -53,13 +53,10 @@ enum vbs_status vbs_pareto_offer_timed(struct vbs_ctx *ctx, struct vbs_pareto_se
     struct vbs_pareto_plan made = {.bytes = bytes, .time_us = time_us, .n_steps = steps->n_steps};
     int from = count_at(pareto, bytes), to = from;
     struct vbs_step *copy;
-    enum vbs_status status;
 
     if (!vbs_pareto_wants(pareto, bytes, time_us))
         return VBS_OK;
-    status = vbs_grow(ctx, &pareto->list, &pareto->capacity, pareto->n + 1, sizeof *pareto->list);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(ctx, &pareto->list, &pareto->capacity, pareto->n + 1, sizeof *pareto->list));
     copy = vbs_arena_alloc(&pareto->arena, (size_t)steps->n_steps, sizeof *copy);
     if (!copy)
         return vbs_no_memory(ctx);

@@ -8,14 +8,10 @@
 enum vbs_status vbs_step_list_append(struct vbs_ctx *ctx, struct vbs_step_list *list,
                                      const struct vbs_step *step)
 {
-    enum vbs_status status;
-
     if (list->n_steps == VBS_MAX_STEPS)
         return vbs_fail(ctx, VBS_USAGE, "the schedule would have more than %d steps",
                         VBS_MAX_STEPS);
-    status = vbs_grow(ctx, &list->steps, &list->capacity, list->n_steps + 1, sizeof *list->steps);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(ctx, &list->steps, &list->capacity, list->n_steps + 1, sizeof *list->steps));
     list->steps[list->n_steps++] = *step;
     return VBS_OK;
 }
@@ -32,10 +28,7 @@ enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *s
                                    struct vbs_step_list *to)
 {
     for (int64_t s = 0; s < n; s++) {
-        enum vbs_status status = vbs_step_list_append(ctx, to, &steps[s]);
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_step_list_append(ctx, to, &steps[s]));
     }
     return VBS_OK;
 }

@@ -160,10 +160,8 @@ static enum vbs_status compute(struct vbs_ctx *ctx, struct clocks_walk *line,
         vbs_slice_us(&line->task->profile->layers[step->layer], row, step->slice, step->n_slices);
     double ready = line->compute_us, wait_us;
     int64_t bytes = 0;
-    enum vbs_status status = vbs_walk_slice(ctx, &line->walk, step, &bytes);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_walk_slice(ctx, &line->walk, step, &bytes));
     bytes += row->ws_bytes + line->weight_bytes;
     if (bytes > timeline->peak_bytes) {
         timeline->peak_bytes = bytes;
@@ -199,10 +197,9 @@ enum vbs_status vbs_timeline_find(struct vbs_ctx *ctx, const struct vbs_task *ta
                                   const struct vbs_step_list *steps, struct vbs_timeline *timeline)
 {
     struct clocks_walk line = {.task = task};
-    enum vbs_status status = vbs_walk_init(ctx, &line.walk, task);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_walk_init(ctx, &line.walk, task));
     line.loaded = vbs_arena_alloc(&line.arena, (size_t)task->n_layers + 1, sizeof *line.loaded);
     status = line.loaded ? VBS_OK : vbs_no_memory(ctx);
     *timeline = (struct vbs_timeline){.peak_step = steps->steps[0]};

@@ -1,5 +1,7 @@
 #include "plan/search/expand.h"
 
+#include "base/fail.h"
+
 #include <string.h>
 
 /* What is fixed while the steps of one state are listed. */
@@ -24,7 +26,6 @@ static enum vbs_status expand_layer(const struct expansion *at, int layer, int f
     for (int b = 1; first + b <= task->request; b++) {
         int s = first + b - 1, index = task->batch_index[b];
         int64_t ticks, out = b * l->out_bytes;
-        enum vbs_status status;
 
         if (s == first || at->from[s] != at->from[s - 1])
             move = vbs_order_ideal_move(lattice->ideals, at->from[s], layer);
@@ -39,12 +40,10 @@ static enum vbs_status expand_layer(const struct expansion *at, int layer, int f
                                      lattice->memory_bytes - bytes - vbs_task_added(out, place));
         if (ticks < 0)
             continue;
-        status = at->visit(
+        VBS_TRY(at->visit(
             at->self,
             &(struct vbs_edge){
-                .layer = layer, .first = first, .batch = b, .ticks = ticks, .to = at->to});
-        if (status != VBS_OK)
-            return status;
+                .layer = layer, .first = first, .batch = b, .ticks = ticks, .to = at->to}));
     }
     memcpy(at->to + first, at->from + first, (size_t)(task->request - first) * sizeof *at->to);
     return VBS_OK;
@@ -67,14 +66,11 @@ enum vbs_status vbs_lattice_expand(
             continue;
         for (int m = ideals->first_move[from[s]]; m < ideals->first_move[from[s] + 1]; m++) {
             int layer = ideals->moves[m].layer;
-            enum vbs_status status;
 
             /* Samples keep their order: the layer must have done the sample before. */
             if (s > 0 && !vbs_order_ideal_has(ideals, from[s - 1], layer))
                 continue;
-            status = expand_layer(&at, layer, s);
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(expand_layer(&at, layer, s));
         }
     }
     return VBS_OK;

@@ -105,8 +105,8 @@ static enum vbs_status replace(struct path *path, int64_t from, int64_t to,
     }
     vbs_step_list_clear(path->steps);
     *path->steps = made;
-    status = make_room(path);
-    return status == VBS_OK ? follow(path, from) : status;
+    VBS_TRY(make_room(path));
+    return follow(path, from);
 }
 
 static int samples_done(const struct path *path, const uint16_t *state, int layer)
@@ -143,10 +143,8 @@ static enum vbs_status improve_window(struct path *path, int64_t from, int64_t t
     for (int64_t s = from; s < to; s++)
         limits.below_ticks += path->ticks[s];
     aim_at(path, state_at(path, to));
-    status = vbs_heuristic_init(path->ctx, &heuristic, path->lattice, path->all_layers, path->to_go,
-                                NULL, 0);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_heuristic_init(path->ctx, &heuristic, path->lattice, path->all_layers, path->to_go,
+                               NULL, 0));
     status = vbs_search_run(path->ctx, &heuristic, state_at(path, from), state_at(path, to),
                             &limits, &search, found);
     vbs_heuristic_clear(&heuristic);
@@ -195,7 +193,6 @@ static enum vbs_status pass(struct path *path, int length, bool *improved, int *
 static enum vbs_status path_init(struct path *path)
 {
     const struct vbs_task *task = path->lattice->task;
-    enum vbs_status status;
 
     path->to_go = vbs_arena_alloc(&path->arena, (size_t)task->n_layers, sizeof *path->to_go);
     for (int k = 0; path->to_go && k < task->n_layers; k++) {
@@ -206,9 +203,7 @@ static enum vbs_status path_init(struct path *path)
     }
     if (!path->to_go)
         return vbs_no_memory(path->ctx);
-    status = make_room(path);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(make_room(path));
     memset(path->states, 0, (size_t)task->request * sizeof *path->states);
     return follow(path, 0);
 }

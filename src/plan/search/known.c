@@ -64,14 +64,11 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, in
                                 double limit, struct vbs_proof *proof)
 {
     struct vbs_timeline timeline = {.peak_bytes = INT64_MAX};
-    enum vbs_status status;
 
-    status =
-        vbs_grow(ctx, &chunk->facts, &chunk->capacity, chunk->n_facts + 1, sizeof *chunk->facts);
-    if (status == VBS_OK && proof->best_ticks < VBS_NEVER_TICKS)
-        status = vbs_timeline_find(ctx, &chunk->task, &proof->steps, &timeline);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(
+        vbs_grow(ctx, &chunk->facts, &chunk->capacity, chunk->n_facts + 1, sizeof *chunk->facts));
+    if (proof->best_ticks < VBS_NEVER_TICKS)
+        VBS_TRY(vbs_timeline_find(ctx, &chunk->task, &proof->steps, &timeline));
     chunk->facts[chunk->n_facts++] = (struct vbs_fact){.low_bytes = timeline.peak_bytes,
                                                        .high_bytes = memory_bytes,
                                                        .best_ticks = proof->best_ticks,
@@ -157,6 +154,8 @@ enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chun
 
     chunk->least_bytes = vbs_pareto_least_bytes(&chunk->cuttings);
     status = vbs_least_by_layers(ctx, &chunk->task, chunk->least_bytes, &floor);
+    if (status != VBS_OK)
+        return status;
     while (status == VBS_OK && !vbs_cancelled(ctx) && chunk->least_bytes > floor &&
            vbs_search_now(&chunk->task) < until) {
         struct vbs_timeline timeline;

@@ -83,11 +83,9 @@ static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *opti
 static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal *optimal,
                                       struct vbs_pareto_set *pareto)
 {
-    enum vbs_status status = VBS_OK;
-
-    for (int p = 0; status == VBS_OK && p < optimal->n_chunks; p++)
-        status = vbs_monotone_offer(ctx, &optimal->chunks[p].task, &pareto[p]);
-    return status;
+    for (int p = 0; p < optimal->n_chunks; p++)
+        VBS_TRY(vbs_monotone_offer(ctx, &optimal->chunks[p].task, &pareto[p]));
+    return VBS_OK;
 }
 
 /* Cuttings may have been given up. */
@@ -139,7 +137,6 @@ static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search
 static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     const struct vbs_task *task = optimal->task;
-    enum vbs_status status;
 
     optimal->in_chunks = task->latency_ticks != INT64_MAX && task->problem.io == VBS_IO_EXTERNAL;
     optimal->n_chunks = optimal->in_chunks ? task->request : 1;
@@ -152,11 +149,11 @@ static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
     for (int p = 0; p < optimal->n_chunks; p++)
         optimal->chunks[p].task =
             chunk_task(task, &optimal->clock, optimal->in_chunks ? p + 1 : task->request);
-    status = cut(ctx, optimal);
-    for (int p = 0; status == VBS_OK && p < optimal->n_chunks; p++)
-        status = vbs_chunk_find_least(ctx, &optimal->chunks[p], ideals_of(optimal),
-                                      optimal->limit / 10 / optimal->n_chunks);
-    return status;
+    VBS_TRY(cut(ctx, optimal));
+    for (int p = 0; p < optimal->n_chunks; p++)
+        VBS_TRY(vbs_chunk_find_least(ctx, &optimal->chunks[p], ideals_of(optimal),
+                                     optimal->limit / 10 / optimal->n_chunks));
+    return VBS_OK;
 }
 
 static void optimal_close(void *self)
@@ -190,12 +187,10 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
     for (int b = 1; b <= r; b++) {
         struct vbs_known known;
         double share = (until - vbs_search_now(&optimal->whole)) / (r + 1 - b);
-        enum vbs_status status = vbs_chunk_search(ctx, &optimal->chunks[b - 1], ideals_of(optimal),
-                                                  memory_bytes, share, limit + 1, &known);
         int64_t best, bound;
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_chunk_search(ctx, &optimal->chunks[b - 1], ideals_of(optimal), memory_bytes,
+                                 share, limit + 1, &known));
         best = known.best_ticks <= limit ? known.best_ticks : VBS_NEVER_TICKS;
         bound = known.bound_ticks <= limit ? known.bound_ticks : VBS_NEVER_TICKS;
         sequence->best_ticks[b] = best;
@@ -220,19 +215,17 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
 static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *sequence, int b,
                                    struct vbs_step_list *steps)
 {
-    enum vbs_status status = VBS_OK;
-
     /* Both terms of a sum may be sums themselves: the first is the smaller problem. */
-    while (status == VBS_OK && b > 0) {
+    while (b > 0) {
         int first = sequence->first[b];
 
         if (first == b)
             return vbs_step_list_copy(ctx, sequence->steps[b]->steps, sequence->steps[b]->n_steps,
                                       steps);
-        status = emit_chunks(ctx, sequence, first, steps);
+        VBS_TRY(emit_chunks(ctx, sequence, first, steps));
         b -= first;
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status plan_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
@@ -249,16 +242,20 @@ static enum vbs_status plan_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
     };
     enum vbs_status status = VBS_OK;
 
-    if (!sequence.best_ticks || !sequence.bound_ticks || !sequence.first || !sequence.steps)
+    if (!sequence.best_ticks || !sequence.bound_ticks || !sequence.first || !sequence.steps) {
         status = vbs_no_memory(ctx);
-    if (status == VBS_OK)
-        status = find_chunks(ctx, optimal, memory_bytes, &sequence);
-    if (status == VBS_OK && sequence.best_ticks[r] >= VBS_NEVER_TICKS)
-        status = VBS_INFEASIBLE;
-    if (status == VBS_OK) {
-        draft->bound_us = vbs_task_us(optimal->task, sequence.bound_ticks[r]);
-        status = emit_chunks(ctx, &sequence, r, &draft->steps);
+        goto done;
     }
+    status = find_chunks(ctx, optimal, memory_bytes, &sequence);
+    if (status != VBS_OK)
+        goto done;
+    if (sequence.best_ticks[r] >= VBS_NEVER_TICKS)
+        status = VBS_INFEASIBLE;
+    if (status != VBS_OK)
+        goto done;
+    draft->bound_us = vbs_task_us(optimal->task, sequence.bound_ticks[r]);
+    status = emit_chunks(ctx, &sequence, r, &draft->steps);
+done:
     vbs_arena_clear(&arena);
     return status;
 }
@@ -268,13 +265,10 @@ static enum vbs_status plan_whole(struct vbs_ctx *ctx, struct optimal *optimal,
 {
     int64_t limit = optimal->task->latency_ticks; /* of resident io, or none */
     struct vbs_known known;
-    enum vbs_status status =
-        vbs_chunk_search(ctx, &optimal->chunks[0], ideals_of(optimal), memory_bytes,
-                         optimal->clock.until - optimal->clock.from,
-                         limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_chunk_search(ctx, &optimal->chunks[0], ideals_of(optimal), memory_bytes,
+                             optimal->clock.until - optimal->clock.from,
+                             limit < VBS_NEVER_TICKS ? limit + 1 : VBS_NEVER_TICKS, &known));
     if (known.best_ticks > limit || !known.steps)
         return VBS_INFEASIBLE;
     draft->bound_us = vbs_task_us(optimal->task, known.bound_ticks);
@@ -293,11 +287,11 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
     status = optimal->in_chunks ? plan_chunks(ctx, optimal, memory_bytes, draft)
                                 : plan_whole(ctx, optimal, memory_bytes, draft);
     draft->interrupted = optimal->clock.interrupted;
-    if (status == VBS_OK)
-        status = vbs_timeline_find(ctx, optimal->task, &draft->steps, &timeline);
-    if (status == VBS_OK)
-        draft->reserved_bytes = timeline.peak_bytes;
-    return status;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(vbs_timeline_find(ctx, optimal->task, &draft->steps, &timeline));
+    draft->reserved_bytes = timeline.peak_bytes;
+    return VBS_OK;
 }
 
 /*
@@ -382,7 +376,7 @@ static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal
     int64_t low = least_of_chunks(optimal) - 1;
     enum vbs_status status = VBS_OK;
 
-    while (status == VBS_OK && optimal->least_bytes - low > 1) {
+    while (optimal->least_bytes - low > 1) {
         int64_t middle = low + (optimal->least_bytes - low) / 2;
         struct vbs_draft draft = {0};
 
@@ -394,8 +388,10 @@ static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal
             low = middle;
             status = VBS_OK;
         }
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 /* All its plans together take at most a fifth of the time limit of one. */
@@ -433,12 +429,16 @@ static enum vbs_status optimal_open(struct vbs_ctx *ctx, const struct vbs_task *
     start_clock(optimal, optimal->limit);
     begin = optimal->clock.from;
     status = vbs_order_ideals_list(ctx, task, &optimal->ideals, &optimal->listed);
-    if (status == VBS_OK)
-        status = open_chunks(ctx, optimal);
-    if (status == VBS_OK && task->latency_ticks != INT64_MAX)
+    if (status != VBS_OK)
+        goto done;
+    status = open_chunks(ctx, optimal);
+    if (status != VBS_OK)
+        goto done;
+    if (task->latency_ticks != INT64_MAX)
         status = find_least_in_time(ctx, optimal);
-    else if (status == VBS_OK)
+    else
         optimal->least_bytes = optimal->chunks[0].least_bytes;
+done:
     if (status != VBS_OK) {
         optimal_close(optimal);
         return status;
@@ -469,11 +469,8 @@ static size_t optimal_peak_bytes(const void *self)
 static enum vbs_status optimal_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
                                        struct vbs_bracket *bracket)
 {
-    enum vbs_status status = vbs_orders_bracket(ctx, task, bracket);
-
-    if (status == VBS_OK)
-        status = vbs_least_by_layers(ctx, task, bracket->high_bytes, &bracket->low_bytes);
-    return status;
+    VBS_TRY(vbs_orders_bracket(ctx, task, bracket));
+    return vbs_least_by_layers(ctx, task, bracket->high_bytes, &bracket->low_bytes);
 }
 
 const struct vbs_planner vbs_planner_optimal = {

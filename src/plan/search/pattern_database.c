@@ -10,15 +10,13 @@ static enum vbs_status build(struct vbs_ctx *ctx, const struct vbs_pattern_reque
 {
     struct vbs_lattice lattice = *request->all;
     struct vbs_heuristic heuristic;
-    enum vbs_status status =
-        vbs_order_ideals_project(ctx, request->all->ideals, database->layers, &database->ideals);
+    enum vbs_status status;
 
+    VBS_TRY(
+        vbs_order_ideals_project(ctx, request->all->ideals, database->layers, &database->ideals));
     lattice.ideals = &database->ideals;
-    if (status == VBS_OK)
-        status = vbs_heuristic_init(ctx, &heuristic, &lattice, database->layers,
-                                    request->layer_to_go, request->databases, request->n_databases);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_heuristic_init(ctx, &heuristic, &lattice, database->layers, request->layer_to_go,
+                               request->databases, request->n_databases));
     status =
         vbs_search_run(ctx, &heuristic, NULL, NULL, &request->limits, &database->search, found);
     vbs_heuristic_clear(&heuristic);

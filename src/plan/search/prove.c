@@ -185,15 +185,14 @@ static enum vbs_status improve_seeds(struct prover *at)
 {
     const struct vbs_pareto_set *seeds = at->limits->seeds;
     double until = share_of_time(at, IMPROVE_SHARE);
-    enum vbs_status status = VBS_OK;
     int last = seeds ? seeds->n - 1 : -1;
 
     while (last >= 0 && seeds->list[last].bytes > at->lattice.memory_bytes)
         last--;
-    for (int i = last; status == VBS_OK && i >= 0 && i > last - N_SEEDS; i--)
+    for (int i = last; i >= 0 && i > last - N_SEEDS; i--)
         if (!is_over(at) && vbs_search_now(at->lattice.task) < until)
-            status = improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until);
-    return status;
+            VBS_TRY(improve(at, seeds->list[i].steps, seeds->list[i].n_steps, until));
+    return VBS_OK;
 }
 
 /* Sweeps through all layers; takes over the schedule that it finds. */
@@ -203,11 +202,10 @@ static enum vbs_status search_lattice(struct prover *at, const struct vbs_search
     struct vbs_step_list steps = {0};
     struct vbs_state_search search;
     struct vbs_heuristic heuristic;
-    enum vbs_status status = vbs_heuristic_init(at->ctx, &heuristic, &at->lattice, at->all_layers,
-                                                at->layer_to_go, at->others, gather_databases(at));
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_heuristic_init(at->ctx, &heuristic, &at->lattice, at->all_layers, at->layer_to_go,
+                               at->others, gather_databases(at)));
     status = vbs_search_run(at->ctx, &heuristic, NULL, NULL, limits, &search, found);
     vbs_heuristic_clear(&heuristic);
     *start_ticks = search.start_ticks;
@@ -229,11 +227,11 @@ static enum vbs_status search_all(struct prover *at)
         .below_ticks = ceiling(at), .max_states = at->max_states, .until = at->limits->until};
     enum vbs_found found;
     int64_t ticks;
-    enum vbs_status status = search_lattice(at, &limits, &found, &ticks);
 
-    if (status == VBS_OK && found != VBS_FOUND_OUT)
+    VBS_TRY(search_lattice(at, &limits, &found, &ticks));
+    if (found != VBS_FOUND_OUT)
         raise_bound(at, ticks);
-    return status;
+    return VBS_OK;
 }
 
 /* A beam around the best schedule known, if there is one. */
@@ -251,12 +249,16 @@ static enum vbs_status search_beam(struct prover *at)
     enum vbs_status status =
         vbs_step_list_copy(at->ctx, at->proof->steps.steps, at->proof->steps.n_steps, &steps);
 
-    if (status == VBS_OK && steps.n_steps > 0)
+    if (status != VBS_OK)
+        goto done;
+    if (steps.n_steps > 0)
         status = vbs_path_states(at->ctx, &at->lattice, &steps, &kept);
-    else if (status == VBS_OK)
+    else
         status = vbs_states_init(at->ctx, &kept, at->lattice.task->request);
-    if (status == VBS_OK)
-        status = search_lattice(at, &limits, &found, &ticks);
+    if (status != VBS_OK)
+        goto done;
+    status = search_lattice(at, &limits, &found, &ticks);
+done:
     vbs_states_clear(&kept);
     vbs_step_list_clear(&steps);
     return status;
@@ -349,8 +351,9 @@ static enum vbs_status find_hindrance(struct prover *at)
     struct weight *weights = malloc((size_t)n * sizeof *weights);
     enum vbs_status status = weights ? VBS_OK : vbs_no_memory(at->ctx);
 
-    if (status == VBS_OK)
-        weigh(at, weights);
+    if (status != VBS_OK)
+        goto done;
+    weigh(at, weights);
     for (int j = 1; status == VBS_OK && j < n; j++)
         for (int i = 0; status == VBS_OK && i < j && !is_over(at); i++) {
             int g = weights[i].layer - 1, h = weights[j].layer - 1;
@@ -362,6 +365,7 @@ static enum vbs_status find_hindrance(struct prover *at)
             if (status == VBS_OK && together > apart && together < VBS_NEVER_TICKS)
                 at->hindrance[g * n + h] = at->hindrance[h * n + g] = (float)(together - apart);
         }
+done:
     free(weights);
     return status;
 }
@@ -413,10 +417,8 @@ static enum vbs_status merge_groups(struct prover *at)
     while (!is_over(at) && choose_pair(at, &g, &h)) {
         int64_t together, apart = at->groups[g].start_ticks + at->groups[h].start_ticks;
         struct vbs_pattern_database database;
-        enum vbs_status status = search_pair(at, g, h, &database, &together);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(search_pair(at, g, h, &database, &together));
         if (together >= VBS_NEVER_TICKS)
             return VBS_OK;
         if (together - apart > (at->proof->best_ticks - at->proof->bound_ticks) / WORTHWHILE)
@@ -468,12 +470,23 @@ static enum vbs_status run_rounds(struct prover *at)
     size_t n = (size_t)at->lattice.task->n_layers;
     enum vbs_status status = search_all(at);
 
-    if (status == VBS_OK && !is_over(at))
+    if (status != VBS_OK)
+        return status;
+    if (!is_over(at)) {
         status = improve_best(at);
-    if (status == VBS_OK && !is_over(at))
+        if (status != VBS_OK)
+            return status;
+    }
+    if (!is_over(at)) {
         status = improve_seeds(at);
-    if (status == VBS_OK && !is_over(at))
+        if (status != VBS_OK)
+            return status;
+    }
+    if (!is_over(at)) {
         status = find_hindrance(at);
+        if (status != VBS_OK)
+            return status;
+    }
     while (status == VBS_OK && !is_over(at)) {
         status = merge_groups(at);
         if (status == VBS_OK && !is_over(at))

@@ -68,12 +68,9 @@ static enum vbs_status add_state(struct state_search *at, const uint16_t *ideals
 {
     struct vbs_state_search *search = at->search;
     int before = search->states.n, index;
-    enum vbs_status status = vbs_states_add(at->ctx, &search->states, ideals, &index);
 
-    if (status == VBS_OK)
-        status = keep_up(at);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_states_add(at->ctx, &search->states, ideals, &index));
+    VBS_TRY(keep_up(at));
     if (index < before) {
         if (ticks < search->togo[index])
             search->togo[index] = ticks;
@@ -196,13 +193,12 @@ static bool is_late(const struct state_search *at)
 /* *done is false when the limits are reached. */
 static enum vbs_status search_forward(struct state_search *at, bool *done)
 {
-    enum vbs_status status = VBS_OK;
     int turn = 0;
 
     *done = true;
-    for (int progress = 0; status == VBS_OK && progress < at->last_progress; progress++) {
-        status = narrow(at, progress);
-        for (int i = at->by_progress[progress]; status == VBS_OK && i >= 0; i = at->next[i]) {
+    for (int progress = 0; progress < at->last_progress; progress++) {
+        VBS_TRY(narrow(at, progress));
+        for (int i = at->by_progress[progress]; i >= 0; i = at->next[i]) {
             at->from = i;
             at->progress = progress;
             if (at->search->states.n > at->limits->max_states ||
@@ -211,10 +207,10 @@ static enum vbs_status search_forward(struct state_search *at, bool *done)
                 return VBS_OK;
             }
             if (at->search->togo[i] + at->estimate[i] < at->limits->below_ticks)
-                status = expand(at, i, true);
+                VBS_TRY(expand(at, i, true));
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 /* The same on the way back. */
@@ -226,8 +222,8 @@ static enum vbs_status search_backward(struct state_search *at, bool *done)
     *done = true;
     for (int i = at->by_progress[at->last_progress]; i >= 0; i = at->next[i])
         at->search->togo[i] = 0;
-    for (int progress = at->last_progress - 1; status == VBS_OK && progress >= 0; progress--)
-        for (int i = at->by_progress[progress]; status == VBS_OK && i >= 0; i = at->next[i]) {
+    for (int progress = at->last_progress - 1; progress >= 0; progress--)
+        for (int i = at->by_progress[progress]; i >= 0; i = at->next[i]) {
             if (turn++ % 64 == 0 && is_late(at)) {
                 *done = false;
                 return VBS_OK;
@@ -235,8 +231,10 @@ static enum vbs_status search_backward(struct state_search *at, bool *done)
             at->best = VBS_NEVER_TICKS;
             status = expand(at, i, false);
             at->search->togo[i] = at->best;
+            if (status != VBS_OK)
+                return status;
         }
-    return status;
+    return VBS_OK;
 }
 
 /* Layers done, summed over the samples of a state; null: the state in which all are done. */
@@ -280,9 +278,8 @@ static enum vbs_status search_both_ways(struct state_search *at, enum vbs_found 
     *found = VBS_FOUND_NONE;
     if (estimate >= at->limits->below_ticks)
         return VBS_OK;
-    status = add_state(at, at->scratch, 0, estimate, 0);
-    if (status == VBS_OK)
-        status = search_forward(at, &done);
+    VBS_TRY(add_state(at, at->scratch, 0, estimate, 0));
+    status = search_forward(at, &done);
     if (status != VBS_OK)
         return status;
     if (!done) {

@@ -90,12 +90,8 @@ enum vbs_status vbs_states_add(struct vbs_ctx *ctx, struct vbs_states *states,
     const uint64_t *key = fill_probe(states, ideals);
     int32_t *slot;
 
-    if (states->n == states->capacity) {
-        enum vbs_status status = grow(ctx, states);
-
-        if (status != VBS_OK)
-            return status;
-    }
+    if (states->n == states->capacity)
+        VBS_TRY(grow(ctx, states));
     slot = find_slot(states, key);
     if (*slot < 0) {
         memcpy(states->keys + (size_t)states->n * (size_t)states->n_words, key,

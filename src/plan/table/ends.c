@@ -105,10 +105,8 @@ static enum vbs_status solve_item(struct search *search, const struct vbs_item *
         ends[b] = layer_end(search, item, b);
     for (int branch = 0; branch < item->n_branches; branch++) {
         const struct end *inside = NULL;
-        enum vbs_status status = solve_chain(search, &item->branches[branch], &inside);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(solve_chain(search, &item->branches[branch], &inside));
         for (int b = 1; b <= r; b++)
             ends[b] = together(ends[b], beside(search, inside[b], b * item->step_bytes));
     }
@@ -207,12 +205,9 @@ enum vbs_status vbs_table_find_ends(struct vbs_ctx *ctx, const struct vbs_task *
                                     size_t *peak_bytes)
 {
     struct end least, most;
-    enum vbs_status status = find_end(ctx, task, chain, false, &least, peak_bytes);
 
-    if (status == VBS_OK)
-        status = find_end(ctx, task, chain, true, &most, peak_bytes);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_end(ctx, task, chain, false, &least, peak_bytes));
+    VBS_TRY(find_end(ctx, task, chain, true, &most, peak_bytes));
     ends->least = least.steps;
     ends->most = most.ticks < VBS_TABLE_INFINITE ? most.steps : -1;
     return VBS_OK;

@@ -219,15 +219,14 @@ static enum vbs_status solve_chain(struct table_work *work, const struct vbs_cha
 static enum vbs_status solve_branches(struct table_work *work, struct tables *tables, int k)
 {
     const struct vbs_item *item = &tables->chain->items[k];
-    enum vbs_status status = VBS_OK;
 
     tables->branches[k] =
         vbs_arena_alloc(&work->arena, (size_t)item->n_branches, sizeof **tables->branches);
     if (!tables->branches[k])
         return vbs_no_memory(work->ctx);
-    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++)
-        status = solve_chain(work, &item->branches[branch], &tables->branches[k][branch]);
-    return status;
+    for (int branch = 0; branch < item->n_branches; branch++)
+        VBS_TRY(solve_chain(work, &item->branches[branch], &tables->branches[k][branch]));
+    return VBS_OK;
 }
 
 /* Takes the room for the tables of a chain. */
@@ -274,7 +273,6 @@ static enum vbs_status emit_item(const struct table_work *work, const struct tab
     const struct vbs_task *task = work->task;
     const struct vbs_item *item = &tables->chain->items[k];
     int64_t bytes = b * item->step_bytes;
-    enum vbs_status status = VBS_OK;
 
     if (item->layer) {
         const struct vbs_profile_row *row =
@@ -282,13 +280,13 @@ static enum vbs_status emit_item(const struct table_work *work, const struct tab
 
         return vbs_step_list_add(work->ctx, steps, item->layer, b, row->algorithm);
     }
-    for (int branch = 0; status == VBS_OK && branch < item->n_branches; branch++) {
+    for (int branch = 0; branch < item->n_branches; branch++) {
         const struct tables *one = &tables->branches[k][branch];
 
-        status = emit_opt(work, one, 0, one->chain->n_items - 1, b,
-                          mem - vbs_table_steps(task, bytes), steps);
+        VBS_TRY(emit_opt(work, one, 0, one->chain->n_items - 1, b,
+                         mem - vbs_table_steps(task, bytes), steps));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status emit_opt(const struct table_work *work, const struct tables *tables, int i,
@@ -297,7 +295,7 @@ static enum vbs_status emit_opt(const struct table_work *work, const struct tabl
     const int64_t *cut = tables->chain->cut_bytes;
     enum vbs_status status = VBS_OK;
 
-    while (status == VBS_OK && i <= j && b > 0) {
+    while (i <= j && b > 0) {
         int b1 = tables->first[row_of(work, i, j, b) + (size_t)mem];
         int64_t inside = mem - vbs_table_steps(work->task, cut[i] * (b - b1));
         int k = tables->whole[row_of(work, i, j, b1) + (size_t)inside];
@@ -309,8 +307,10 @@ static enum vbs_status emit_opt(const struct table_work *work, const struct tabl
             status = emit_opt(work, tables, k + 1, j, b1, inside, steps);
         mem -= vbs_table_steps(work->task, cut[j + 1] * b1);
         b -= b1;
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 /* The answers to all budgets up to tot. */
@@ -416,9 +416,7 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
         return VBS_OK;
     if (tot < 2 * known->tot)
         tot = 2 * known->tot < dp->ends.most ? 2 * known->tot : dp->ends.most;
-    status = check_size(ctx, dp, tot);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(check_size(ctx, dp, tot));
     work.tot = tot;
     status = make_room(&work, &dp->chain);
     if (status == VBS_OK)
@@ -439,17 +437,15 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
 static enum vbs_status find_least(struct vbs_ctx *ctx, struct dp *dp)
 {
     int64_t tot = dp->ends.least;
-    enum vbs_status status = VBS_OK;
 
     if (dp->task->latency_ticks == INT64_MAX || dp->ends.most < 0)
         return VBS_OK;
-    while (status == VBS_OK && dp->known->pareto.n == 0) {
-        status = solve(ctx, dp, tot);
+    while (dp->known->pareto.n == 0) {
+        VBS_TRY(solve(ctx, dp, tot));
         tot = 2 * tot + 1;
     }
-    if (status == VBS_OK)
-        dp->ends.least = dp->known->pareto.list[0].bytes / dp->task->options.table_bytes;
-    return status;
+    dp->ends.least = dp->known->pareto.list[0].bytes / dp->task->options.table_bytes;
+    return VBS_OK;
 }
 
 static enum vbs_status check_step(struct vbs_ctx *ctx, const struct dp *dp)
@@ -486,17 +482,21 @@ static enum vbs_status dp_open(struct vbs_ctx *ctx, const struct vbs_task *task,
     dp->task = task;
     dp->known = calloc(1, sizeof *dp->known);
     status = dp->known ? vbs_chain_build(ctx, task, &dp->arena, &dp->chain) : vbs_no_memory(ctx);
-    if (status == VBS_OK) {
-        *dp->known = (struct known){.pareto.task = task, .tot = -1};
-        status = check_size(ctx, dp, 0);
-    }
-    if (status == VBS_OK)
-        status =
-            vbs_table_find_ends(ctx, task, &dp->chain, &dp->ends, &dp->known->pareto.solving_bytes);
-    if (status == VBS_OK)
-        status = check_step(ctx, dp);
-    if (status == VBS_OK)
-        status = find_least(ctx, dp);
+    if (status != VBS_OK)
+        goto done;
+    *dp->known = (struct known){.pareto.task = task, .tot = -1};
+    status = check_size(ctx, dp, 0);
+    if (status != VBS_OK)
+        goto done;
+    status =
+        vbs_table_find_ends(ctx, task, &dp->chain, &dp->ends, &dp->known->pareto.solving_bytes);
+    if (status != VBS_OK)
+        goto done;
+    status = check_step(ctx, dp);
+    if (status != VBS_OK)
+        goto done;
+    status = find_least(ctx, dp);
+done:
     if (status != VBS_OK) {
         dp_close(dp);
         return status;
@@ -510,13 +510,11 @@ static enum vbs_status dp_plan(struct vbs_ctx *ctx, void *self, int64_t memory_b
 {
     struct dp *dp = self;
     int64_t mem = memory_bytes / dp->task->options.table_bytes;
-    enum vbs_status status;
 
     if (dp->ends.most < 0 || mem < dp->ends.least)
         return VBS_INFEASIBLE;
-    status = solve(ctx, dp, mem);
-    return status == VBS_OK ? vbs_pareto_plan_within(ctx, &dp->known->pareto, memory_bytes, draft)
-                            : status;
+    VBS_TRY(solve(ctx, dp, mem));
+    return vbs_pareto_plan_within(ctx, &dp->known->pareto, memory_bytes, draft);
 }
 
 static int64_t dp_least_bytes(const void *self)
@@ -533,9 +531,9 @@ static size_t dp_peak_bytes(const void *self)
 static enum vbs_status dp_thresholds(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n)
 {
     const struct dp *dp = self;
-    enum vbs_status status = solve(ctx, dp, dp->ends.most);
 
-    return status == VBS_OK ? vbs_pareto_thresholds(ctx, &dp->known->pareto, bytes, n) : status;
+    VBS_TRY(solve(ctx, dp, dp->ends.most));
+    return vbs_pareto_thresholds(ctx, &dp->known->pareto, bytes, n);
 }
 
 const struct vbs_planner vbs_planner_dp_vbs_table = {

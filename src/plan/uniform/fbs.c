@@ -34,14 +34,9 @@ static enum vbs_status run_chunk(struct vbs_ctx *ctx, void *self, int chunk)
     const struct vbs_task *task = at->walk.task;
 
     for (int k = 1; k <= task->n_layers; k++) {
-        enum vbs_status status;
-
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
-        status = vbs_fixed_add(ctx, task, at->fixed, k, chunk, vbs_walk_step(&at->walk, k, chunk));
-
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_fixed_add(ctx, task, at->fixed, k, chunk, vbs_walk_step(&at->walk, k, chunk)));
     }
     return VBS_OK;
 }
@@ -50,10 +45,9 @@ static enum vbs_status make_candidate(struct vbs_ctx *ctx, const struct vbs_task
                                       struct vbs_fixed *fixed)
 {
     struct chunk_walk at = {.fixed = fixed};
-    enum vbs_status status = vbs_walk_init(ctx, &at.walk, task);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_walk_init(ctx, &at.walk, task));
     status = vbs_fixed_chunks(ctx, task, batch, run_chunk, &at);
     vbs_walk_clear(&at.walk);
     return status;

@@ -58,13 +58,9 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
     int index = vbs_profile_batch_index(profile, batch);
 
     for (int left = task->request; left > 0;) {
-        enum vbs_status status;
-
         while (profile->batches[index] > left)
             index--; /* ends: batches[0] is 1 */
-        status = visit(ctx, self, profile->batches[index]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(visit(ctx, self, profile->batches[index]));
         left -= profile->batches[index];
     }
     return VBS_OK;
@@ -94,11 +90,8 @@ enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,
         const struct vbs_fixed_step *step = &fixed->steps[i];
         const struct vbs_profile_row *row =
             vbs_task_row(task, step->layer, step->batch, step->base_bytes, memory_bytes);
-        enum vbs_status status =
-            vbs_step_list_add(ctx, &draft->steps, step->layer, step->batch, row->algorithm);
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_step_list_add(ctx, &draft->steps, step->layer, step->batch, row->algorithm));
         if (step->base_bytes + row->ws_bytes > draft->reserved_bytes)
             draft->reserved_bytes = step->base_bytes + row->ws_bytes;
     }

@@ -96,13 +96,9 @@ static enum vbs_status make_candidates(struct vbs_ctx *ctx, struct greedy *greed
         if (vbs_cancelled(ctx))
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
         for (int c = 0; c < greedy->task->n_batches; c++) {
-            enum vbs_status status;
-
             at.fixed =
                 &greedy->candidates[(size_t)(k - 1) * (size_t)greedy->task->n_batches + (size_t)c];
-            status = vbs_fixed_chunks(ctx, task, task->profile->batches[c], add_chunk, &at);
-            if (status != VBS_OK)
-                return status;
+            VBS_TRY(vbs_fixed_chunks(ctx, task, task->profile->batches[c], add_chunk, &at));
         }
         live -= finished_bytes(task, k);
         if (vbs_task_kept(task, k))
@@ -132,14 +128,13 @@ static enum vbs_status check_latency(struct vbs_ctx *ctx, const struct vbs_task 
                                      const struct vbs_step_list *steps)
 {
     struct vbs_timeline timeline;
-    enum vbs_status status;
 
     if (task->latency_ticks == INT64_MAX)
         return VBS_OK;
-    status = vbs_timeline_find(ctx, task, steps, &timeline);
-    if (status == VBS_OK && timeline.latency_ticks > task->latency_ticks)
+    VBS_TRY(vbs_timeline_find(ctx, task, steps, &timeline));
+    if (timeline.latency_ticks > task->latency_ticks)
         return VBS_INFEASIBLE;
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
@@ -150,16 +145,13 @@ static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memo
     for (int k = 0; k < greedy->task->n_layers; k++) {
         const struct vbs_fixed *of_layer =
             greedy->candidates + (size_t)k * (size_t)greedy->task->n_batches;
-        enum vbs_status status;
         int c = greedy->task->n_batches - 1;
 
         while (c >= 0 && of_layer[c].least_bytes > memory_bytes)
             c--;
         if (c < 0)
             return VBS_INFEASIBLE;
-        status = vbs_fixed_emit(ctx, greedy->task, &of_layer[c], memory_bytes, draft);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(vbs_fixed_emit(ctx, greedy->task, &of_layer[c], memory_bytes, draft));
     }
     return check_latency(ctx, greedy->task, &draft->steps);
 }

@@ -252,10 +252,9 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
     const struct vbs_profile_layer *l = &joint->task->profile->layers[layer];
     bool divides = row->weight_bytes > 0 && vbs_row_most_slices(l, row) > 1;
     int most = divides ? slices_of(joint, layer, row, MAX_DOUBLINGS) : 1;
-    enum vbs_status status = VBS_OK;
     bool last = false;
 
-    for (int d = 0; status == VBS_OK && d < joint->most_doublings && !last; d++) {
+    for (int d = 0; d < joint->most_doublings && !last; d++) {
         int n_slices = divides ? slices_of(joint, layer, row, d) : 1;
         struct vbs_profile_row priced;
         char name[32];
@@ -263,9 +262,9 @@ static enum vbs_status add_priced(struct joint *joint, struct vbs_profile_builde
         last = n_slices == most && (most == 1 || row->n_slices == 0 || d == 2);
         priced = price_row(joint, layer, row, n_slices, last);
         name_kind(name, sizeof name, kind_number(joint, row->algorithm, d));
-        status = vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced);
+        VBS_TRY(vbs_profile_builder_row(joint->ctx, builder, layer, batch, name, &priced));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
@@ -276,16 +275,15 @@ static enum vbs_status priced_rows(struct vbs_ctx *ctx, void *self,
     int n_rows, first = vbs_trial_batch(joint->task, samples);
     const struct vbs_profile_row *rows =
         vbs_profile_rows(joint->task->profile, layer, joint->task->batch_index[first], &n_rows);
-    enum vbs_status status = VBS_OK;
 
     (void)ctx;
-    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+    for (int a = 0; a < n_rows; a++) {
         struct vbs_profile_row row;
 
         if (compose(joint->task, layer, samples, rows[a].algorithm, &row))
-            status = add_priced(joint, builder, layer, batch, &row);
+            VBS_TRY(add_priced(joint, builder, layer, batch, &row));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Makes a layer's bytes of one sample those of a unit. */
@@ -387,10 +385,12 @@ static enum vbs_status translate(struct joint *joint, const struct vbs_pareto_pl
     struct vbs_draft rest = {0};
     enum vbs_status status = VBS_OK;
 
-    for (int left = joint->task->request; status == VBS_OK && left >= joint->chunk;
-         left -= joint->chunk)
+    for (int left = joint->task->request; left >= joint->chunk; left -= joint->chunk) {
         status = translate_chunk(joint, cutting->steps, cutting->n_steps, steps, slicing);
-    if (status == VBS_OK && joint->rest) {
+        if (status != VBS_OK)
+            return status;
+    }
+    if (joint->rest) {
         status = vbs_pareto_plan_within(joint->ctx, (void *)(uintptr_t)joint->rest, cutting->bytes,
                                         &rest);
         if (status == VBS_OK)
@@ -436,28 +436,27 @@ static enum vbs_status try_stream(struct joint *joint, const struct cutting_tria
                                   const struct vbs_budget_list *budgets)
 {
     int64_t largest = 0;
-    enum vbs_status status;
 
     for (int p = 0; p < stream->n_blocks; p++)
         if (stream->blocks[p].bytes > largest)
             largest = stream->blocks[p].bytes;
-    status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                              stream->least_bytes, joint->pareto);
-    if (status == VBS_OK && trial->to_bytes < INT64_MAX)
-        status = vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
-                                  trial->to_bytes, joint->pareto);
-    for (int i = 0; status == VBS_OK && i < budgets->n && !is_late(joint); i++) {
+    VBS_TRY(vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                             stream->least_bytes, joint->pareto));
+    if (trial->to_bytes < INT64_MAX)
+        VBS_TRY(vbs_trial_stream(joint->ctx, stream, &(struct vbs_stream_rule){.keeps = true},
+                                 trial->to_bytes, joint->pareto));
+    for (int i = 0; i < budgets->n && !is_late(joint); i++) {
         int64_t bytes = budgets->bytes[joint->until_s > 0 ? budgets->n - 1 - i : i];
 
         if (!takes_share(trial, bytes))
             continue;
-        for (int reserves = 0; status == VBS_OK && reserves <= 1; reserves++) {
+        for (int reserves = 0; reserves <= 1; reserves++) {
             struct vbs_stream_rule rule = {.keeps = true, .reserved_bytes = reserves * largest};
 
-            status = vbs_trial_stream(joint->ctx, stream, &rule, bytes, joint->pareto);
+            VBS_TRY(vbs_trial_stream(joint->ctx, stream, &rule, bytes, joint->pareto));
         }
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status try_cutting(struct joint *joint, const struct cutting_trial *trial,
@@ -541,24 +540,19 @@ static enum vbs_status solve_priced(struct joint *joint, int samples, struct vbs
                                     void **self)
 {
     struct vbs_problem problem = joint->task->problem;
-    enum vbs_status status;
+    size_t held;
 
     problem.profile = joint->profile;
     problem.weights = VBS_WEIGHTS_EXCLUDED;
     problem.request = (samples + joint->grain - 1) / joint->grain;
-    status = vbs_task_init(joint->ctx, task, &problem);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_task_init(joint->ctx, task, &problem));
     task->cut_until_s = joint->until_s;
     task->options.progress = joint->task->options.progress;
-    status = vbs_planner_dp_vbs_plus.open(joint->ctx, task, self);
-    if (status == VBS_OK) {
-        size_t held = vbs_planner_dp_vbs_plus.peak_bytes(*self);
-
-        if (held > joint->pareto->solving_bytes)
-            joint->pareto->solving_bytes = held;
-    }
-    return status;
+    VBS_TRY(vbs_planner_dp_vbs_plus.open(joint->ctx, task, self));
+    held = vbs_planner_dp_vbs_plus.peak_bytes(*self);
+    if (held > joint->pareto->solving_bytes)
+        joint->pareto->solving_bytes = held;
+    return VBS_OK;
 }
 
 static void close_priced(struct vbs_task *task, void *self)
@@ -582,9 +576,7 @@ static enum vbs_status try_price(struct joint *joint, double price)
     enum vbs_status status;
 
     joint->price = price;
-    status = vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_derive(joint->ctx, joint->task->profile, &derivation, &joint->profile));
     status = find_kinds(joint);
     if (status == VBS_OK)
         status = solve_priced(joint, joint->chunk, &task, &solved);
@@ -603,26 +595,22 @@ static enum vbs_status try_price(struct joint *joint, double price)
 
 static enum vbs_status try_pass(struct joint *joint, const struct joint_pass *pass)
 {
-    enum vbs_status status = VBS_OK;
-
     joint->is_coarse = pass->is_coarse;
     if (joint->task->problem.copy.bytes_per_us > 0)
-        status = choose_units(joint, pass->whole, pass->max_units);
-    for (int p = 0; status == VBS_OK && joint->n_batches > 0 && p < pass->n_prices; p++)
+        VBS_TRY(choose_units(joint, pass->whole, pass->max_units));
+    for (int p = 0; joint->n_batches > 0 && p < pass->n_prices; p++)
         if (!is_late(joint))
-            status = try_price(joint, PRICES[p]);
-    return status;
+            VBS_TRY(try_price(joint, PRICES[p]));
+    return VBS_OK;
 }
 
 static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *passes, int n)
 {
-    enum vbs_status status = VBS_OK;
-
     for (int i = 0; i < n; i++)
         joint->n_solves += passes[i].n_prices;
-    for (int i = 0; status == VBS_OK && i < n; i++)
-        status = try_pass(joint, &passes[i]);
-    return status;
+    for (int i = 0; i < n; i++)
+        VBS_TRY(try_pass(joint, &passes[i]));
+    return VBS_OK;
 }
 
 /* ---- The others' plans ---- */
@@ -649,10 +637,9 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
     void *self = NULL;
     int64_t *bytes = NULL;
     int n = 0, stride;
-    enum vbs_status status = planner->open(joint->ctx, task, &self);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(planner->open(joint->ctx, task, &self));
     status = planner->thresholds(joint->ctx, self, &bytes, &n);
     stride = task->request > MAX_CHUNK && joint->until_s > 0 ? n / MAX_OFFERS + 1 : 1;
     if (status == VBS_OK && stride > 1 && task->options.most_bytes > 0)
@@ -668,14 +655,11 @@ static enum vbs_status offer_plans(struct joint *joint, const struct vbs_planner
 static enum vbs_status offer_transfers(struct joint *joint, double until_s)
 {
     struct vbs_task beside = *joint->task;
-    enum vbs_status status;
 
     if (joint->until_s > 0)
         beside.cut_until_s = until_s;
-    status = offer_plans(joint, &vbs_planner_vdnn, &beside);
-    if (status == VBS_OK)
-        status = offer_plans(joint, &vbs_planner_mmcnn, &beside);
-    return status;
+    VBS_TRY(offer_plans(joint, &vbs_planner_vdnn, &beside));
+    return offer_plans(joint, &vbs_planner_mmcnn, &beside);
 }
 
 /*
@@ -707,34 +691,29 @@ static enum vbs_status try_small(struct joint *joint)
 {
     static const struct joint_pass PASS = {false, MAX_CHUNK, N_PRICES, false};
     double limit_s = joint->until_s - joint->from_s;
-    enum vbs_status status =
-        offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0);
 
-    if (status == VBS_OK)
-        status = offer_transfers(joint, joint->from_s + limit_s / 3);
-    return status == VBS_OK ? try_passes(joint, &PASS, 1) : status;
+    VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
+    VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
+    return try_passes(joint, &PASS, 1);
 }
 
 static enum vbs_status try_large(struct joint *joint)
 {
-    enum vbs_status status = offer_resident(joint, 0);
-
-    if (status == VBS_OK)
-        status = offer_transfers(joint, 0);
-    return status == VBS_OK ? try_passes(joint, ALL_PASSES, N_ALL_PASSES) : status;
+    VBS_TRY(offer_resident(joint, 0));
+    VBS_TRY(offer_transfers(joint, 0));
+    return try_passes(joint, ALL_PASSES, N_ALL_PASSES);
 }
 
 /* A large request under a time limit: last comes dp-vbs+ beside resident weights, whose time grows
  * with the square of the request. */
 static enum vbs_status try_large_in_time(struct joint *joint)
 {
-    enum vbs_status status = try_passes(joint, TIMED_PASSES, N_TIMED_PASSES);
-
-    if (status == VBS_OK && !is_late(joint))
-        status = offer_transfers(joint, joint->until_s);
-    if (status == VBS_OK && !is_late(joint))
-        status = offer_resident(joint, joint->until_s);
-    return status;
+    VBS_TRY(try_passes(joint, TIMED_PASSES, N_TIMED_PASSES));
+    if (!is_late(joint))
+        VBS_TRY(offer_transfers(joint, joint->until_s));
+    if (!is_late(joint))
+        VBS_TRY(offer_resident(joint, joint->until_s));
+    return VBS_OK;
 }
 
 static enum vbs_status try_all(struct joint *joint)

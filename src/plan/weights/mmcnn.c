@@ -202,10 +202,8 @@ static enum vbs_status find_bases(struct mmcnn *mmcnn)
 {
     const struct vbs_task *task = mmcnn->task;
     struct vbs_walk walk;
-    enum vbs_status status = vbs_walk_init(mmcnn->ctx, &walk, task);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_walk_init(mmcnn->ctx, &walk, task));
     for (int s = 0; s < task->request; s++)
         for (int k = 1; k <= task->n_layers; k++) {
             int64_t bytes = vbs_walk_step(&walk, k, 1);

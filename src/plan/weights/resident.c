@@ -240,7 +240,6 @@ static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resid
 {
     int n = resident->task->n_layers, n_changes = 0, latest = 0;
     struct policy_change *changes = vbs_arena_alloc(&resident->arena, (size_t)n, sizeof *changes);
-    enum vbs_status status;
 
     if (!changes)
         return vbs_no_memory(ctx);
@@ -249,17 +248,15 @@ static enum vbs_status find_policies(struct vbs_ctx *ctx, struct resident *resid
     qsort(changes, (size_t)n, sizeof *changes, by_worth);
     while (n_changes < n && changes[n_changes].worth > 0)
         n_changes++;
-    status = add_policy(ctx, resident, changes, 0);
-    for (int step = 1; status == VBS_OK && step <= N_STEPS; step++) {
+    VBS_TRY(add_policy(ctx, resident, changes, 0));
+    for (int step = 1; step <= N_STEPS; step++) {
         int n_fast = (n_changes * step + N_STEPS - 1) / N_STEPS;
 
         if (n_fast > latest)
-            status = add_policy(ctx, resident, changes, n_fast);
+            VBS_TRY(add_policy(ctx, resident, changes, n_fast));
         latest = n_fast;
     }
-    if (status == VBS_OK)
-        status = add_fastest(ctx, resident);
-    return status;
+    return add_fastest(ctx, resident);
 }
 
 struct filter {
@@ -274,14 +271,13 @@ static enum vbs_status allowed_rows(struct vbs_ctx *ctx, void *self,
     int n_rows;
     const struct vbs_profile_row *rows = vbs_profile_rows(
         filter->profile, layer, vbs_profile_batch_index(filter->profile, batch), &n_rows);
-    enum vbs_status status = VBS_OK;
 
-    for (int a = 0; status == VBS_OK && a < n_rows; a++)
+    for (int a = 0; a < n_rows; a++)
         if (filter->policy->formats[layer] >> rows[a].format & 1)
-            status =
-                vbs_profile_builder_row(ctx, builder, layer, batch,
-                                        filter->profile->algorithms[rows[a].algorithm], &rows[a]);
-    return status;
+            VBS_TRY(vbs_profile_builder_row(ctx, builder, layer, batch,
+                                            filter->profile->algorithms[rows[a].algorithm],
+                                            &rows[a]));
+    return VBS_OK;
 }
 
 static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *resident,
@@ -299,9 +295,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
 
     if (most_bytes > 0 && policy->weight_bytes >= most_bytes)
         return VBS_OK; /* not even the weights fit */
-    status = vbs_profile_derive(ctx, profile, &derivation, &policy->profile);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_profile_derive(ctx, profile, &derivation, &policy->profile));
     policy->algorithms = vbs_arena_alloc(&resident->arena, (size_t)policy->profile->n_algorithms,
                                          sizeof *policy->algorithms);
     if (!policy->algorithms)
@@ -310,9 +304,7 @@ static enum vbs_status open_policy(struct vbs_ctx *ctx, struct resident *residen
         policy->algorithms[a] = vbs_profile_algorithm(profile, policy->profile->algorithms[a]);
     problem.profile = policy->profile;
     problem.weights = VBS_WEIGHTS_EXCLUDED;
-    status = vbs_task_init(ctx, &policy->task, &problem);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_task_init(ctx, &policy->task, &problem));
     policy->task.options = resident->task->options;
     policy->task.cut_until_s = resident->task->cut_until_s;
     if (resident->task->options.most_bytes > 0)
@@ -398,18 +390,16 @@ static enum vbs_status take_draft(struct vbs_ctx *ctx, const struct resident *re
                                   const struct policy *policy, const struct vbs_draft *from,
                                   struct vbs_draft *draft)
 {
-    enum vbs_status status;
-
     draft->steps.n_steps = 0;
     draft->reserved_bytes = from->reserved_bytes + policy->weight_bytes;
-    status = load_forms(ctx, resident, policy, &from->steps, draft);
-    for (int64_t s = 0; status == VBS_OK && s < from->steps.n_steps; s++) {
+    VBS_TRY(load_forms(ctx, resident, policy, &from->steps, draft));
+    for (int64_t s = 0; s < from->steps.n_steps; s++) {
         struct vbs_step step = from->steps.steps[s];
 
         step.algorithm = policy->algorithms[step.algorithm];
-        status = vbs_step_list_append(ctx, &draft->steps, &step);
+        VBS_TRY(vbs_step_list_append(ctx, &draft->steps, &step));
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status resident_plan(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,

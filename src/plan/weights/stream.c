@@ -53,16 +53,13 @@ static enum vbs_status find_blocks(struct stream_builder *making, int layer,
     struct vbs_stream *stream = making->stream;
     int *known = &making->first_block[place_of(making, layer, row->format)];
     int n_slices = slices_of(making, layer, row->format);
-    enum vbs_status status;
 
     if (*known) {
         *first = *known - 1;
         return VBS_OK;
     }
-    status = vbs_grow(making->ctx, &stream->blocks, &making->blocks_capacity,
-                      stream->n_blocks + n_slices, sizeof *stream->blocks);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(making->ctx, &stream->blocks, &making->blocks_capacity,
+                     stream->n_blocks + n_slices, sizeof *stream->blocks));
     *first = stream->n_blocks;
     for (int p = 1; p <= n_slices; p++) {
         int64_t from, end;
@@ -86,12 +83,9 @@ static enum vbs_status find_blocks(struct stream_builder *making, int layer,
 static enum vbs_status add_visits(struct stream_builder *making, int slot, int first, int n)
 {
     struct vbs_stream *stream = making->stream;
-    enum vbs_status status;
 
-    status = vbs_grow(making->ctx, &stream->visits, &making->visits_capacity, stream->n_visits + n,
-                      sizeof *stream->visits);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(making->ctx, &stream->visits, &making->visits_capacity, stream->n_visits + n,
+                     sizeof *stream->visits));
     for (int p = first; p < first + n; p++)
         stream->visits[stream->n_visits++] = (struct vbs_visit){.slot = slot, .block = p};
     return VBS_OK;
@@ -125,9 +119,7 @@ static enum vbs_status add_slot(struct stream_builder *making, const struct vbs_
 
     if (status != VBS_OK || row->weight_bytes == 0)
         return status;
-    status = find_blocks(making, step->layer, row, &first);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(find_blocks(making, step->layer, row, &first));
     each = slices_of(making, step->layer, row->format) / n_slices;
     return add_visits(making, slot, first + (slice - 1) * each, each);
 }
@@ -137,12 +129,11 @@ static enum vbs_status add_run(struct stream_builder *making, const struct vbs_s
                                int64_t from, int64_t to, int n_slices)
 {
     const struct vbs_task *task = making->stream->task;
-    enum vbs_status status = VBS_OK;
 
-    for (int p = 1; status == VBS_OK && p <= n_slices; p++)
-        for (int64_t s = from; status == VBS_OK && s < to; s++)
-            status = add_slot(making, &steps[s], vbs_task_step_row(task, &steps[s]), p, n_slices);
-    return status;
+    for (int p = 1; p <= n_slices; p++)
+        for (int64_t s = from; s < to; s++)
+            VBS_TRY(add_slot(making, &steps[s], vbs_task_step_row(task, &steps[s]), p, n_slices));
+    return VBS_OK;
 }
 
 /* The end of the run of steps that begins at from: the same layer, format and number of slices. */
@@ -168,15 +159,17 @@ static enum vbs_status add_steps(struct stream_builder *making, const struct vbs
     const struct vbs_task *task = making->stream->task;
     enum vbs_status status = VBS_OK;
 
-    for (int64_t s = 0, to; status == VBS_OK && s < n_steps; s = to) {
+    for (int64_t s = 0, to; s < n_steps; s = to) {
         int n_slices = slices_of_step(making, steps[s].layer, vbs_task_step_row(task, &steps[s]));
 
         to = n_slices > 1 && joins ? run_end(making, steps, n_steps, s, n_slices) : s + 1;
         status = add_run(making, steps, s, to, n_slices);
         if (vbs_cancelled(making->ctx))
             return vbs_fail(making->ctx, VBS_INTERRUPTED, "interrupted");
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status measure_steps(struct stream_builder *making)
@@ -297,12 +290,16 @@ enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task
         vbs_arena_alloc(&stream->arena, (size_t)(task->n_layers + 1) * (size_t)cutting->n_formats,
                         sizeof *making.first_block);
     status = making.first_block ? add_steps(&making, steps, n_steps, joins) : vbs_no_memory(ctx);
-    if (status == VBS_OK)
-        status = measure_steps(&making);
-    if (status == VBS_OK)
-        status = link_visits(&making);
-    if (status == VBS_OK)
-        status = sort_gaps(&making);
+    if (status != VBS_OK)
+        goto done;
+    status = measure_steps(&making);
+    if (status != VBS_OK)
+        goto done;
+    status = link_visits(&making);
+    if (status != VBS_OK)
+        goto done;
+    status = sort_gaps(&making);
+done:
     if (status != VBS_OK)
         vbs_stream_clear(stream);
     return status;

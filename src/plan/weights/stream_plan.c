@@ -102,7 +102,6 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
 {
     const struct vbs_stream *stream = loading->stream;
     struct vbs_range_min_tree tree;
-    enum vbs_status status;
 
     for (int s = 0; s < loading->n_slots; s++)
         loading->free_bytes[s] = memory_bytes - stream->step_bytes[s];
@@ -117,9 +116,7 @@ static enum vbs_status keep_gaps(struct loading *loading, int64_t memory_bytes)
         return VBS_OK;
     }
     find_tight(loading);
-    status = vbs_range_min_tree_init(loading->ctx, &tree, loading->free_bytes, loading->n_slots);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_range_min_tree_init(loading->ctx, &tree, loading->free_bytes, loading->n_slots));
     for (int g = 0; g < stream->n_visits; g++)
         keep_gap(loading, &tree, stream->gaps[g]);
     vbs_range_min_tree_values(&tree, loading->free_bytes);
@@ -200,12 +197,11 @@ static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps
 static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_visit *visits = loading->stream->visits;
-    enum vbs_status status = VBS_OK;
 
-    for (int v = 0; status == VBS_OK && v < loading->stream->n_visits; v++)
+    for (int v = 0; v < loading->stream->n_visits; v++)
         if (visits[v].previous >= v && loading->kept[visits[v].previous])
-            status = emit(loading, steps, VBS_STEP_LOAD, v, true);
-    return status;
+            VBS_TRY(emit(loading, steps, VBS_STEP_LOAD, v, true));
+    return VBS_OK;
 }
 
 /* Before each step, evicts the blocks that are no longer kept, then adds the loads that stand
@@ -214,22 +210,22 @@ static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_l
 static enum vbs_status emit_all(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_stream *stream = loading->stream;
-    enum vbs_status status = emit_residents(loading, steps);
     int used = 0, loaded = 0;
 
-    for (int s = 0; status == VBS_OK && s <= loading->n_slots; s++) {
-        for (; status == VBS_OK && used < stream->n_visits && stream->visits[used].slot < s; used++)
+    VBS_TRY(emit_residents(loading, steps));
+    for (int s = 0; s <= loading->n_slots; s++) {
+        for (; used < stream->n_visits && stream->visits[used].slot < s; used++)
             if (!loading->kept[used])
-                status = emit(loading, steps, VBS_STEP_EVICT, used, false);
-        for (; status == VBS_OK && loaded < stream->n_visits &&
+                VBS_TRY(emit(loading, steps, VBS_STEP_EVICT, used, false));
+        for (; loaded < stream->n_visits &&
                (loading->load_slot[loaded] < 0 || loading->load_slot[loaded] <= s);
              loaded++)
             if (loading->load_slot[loaded] >= 0)
-                status = emit(loading, steps, VBS_STEP_LOAD, loaded, false);
-        if (status == VBS_OK && s < loading->n_slots)
-            status = vbs_step_list_append(loading->ctx, steps, &stream->computes.steps[s]);
+                VBS_TRY(emit(loading, steps, VBS_STEP_LOAD, loaded, false));
+        if (s < loading->n_slots)
+            VBS_TRY(vbs_step_list_append(loading->ctx, steps, &stream->computes.steps[s]));
     }
-    return status;
+    return VBS_OK;
 }
 
 static void find_peak(struct loading *loading, int64_t memory_bytes)
@@ -259,16 +255,20 @@ enum vbs_status vbs_stream_plan(struct vbs_ctx *ctx, const struct vbs_stream *st
     loading.free_bytes = malloc((size_t)loading.n_slots * sizeof *loading.free_bytes);
     loading.kept = calloc(n_visits, sizeof *loading.kept);
     loading.load_slot = calloc(n_visits, sizeof *loading.load_slot);
-    if (!loading.free_bytes || !loading.kept || !loading.load_slot)
+    if (!loading.free_bytes || !loading.kept || !loading.load_slot) {
         status = vbs_no_memory(ctx);
-    if (status == VBS_OK)
-        status = keep_gaps(&loading, memory_bytes);
-    if (status == VBS_OK)
-        status = place_loads(&loading);
-    if (status == VBS_OK)
-        find_peak(&loading, memory_bytes);
-    if (status == VBS_OK && steps)
+        goto done;
+    }
+    status = keep_gaps(&loading, memory_bytes);
+    if (status != VBS_OK)
+        goto done;
+    status = place_loads(&loading);
+    if (status != VBS_OK)
+        goto done;
+    find_peak(&loading, memory_bytes);
+    if (steps)
         status = emit_all(&loading, steps);
+done:
     free(loading.free_bytes);
     free(loading.kept);
     free(loading.load_slot);

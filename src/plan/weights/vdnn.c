@@ -101,16 +101,14 @@ static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int6
     int n_rows;
     const struct vbs_profile_row *rows =
         vbs_profile_rows(vdnn->task->profile, layer, vdnn->task->batch_index[batch], &n_rows);
-    enum vbs_status status = VBS_OK;
 
-    for (int a = 0; status == VBS_OK && a < n_rows; a++) {
+    for (int a = 0; a < n_rows; a++) {
         int64_t bytes = base_bytes + rows[a].ws_bytes + rows[a].weight_bytes;
 
-        status = vbs_budget_list_add(vdnn->ctx, budgets, bytes);
-        if (status == VBS_OK)
-            status = vbs_budget_list_add(vdnn->ctx, budgets, bytes + next_bytes);
+        VBS_TRY(vbs_budget_list_add(vdnn->ctx, budgets, bytes));
+        VBS_TRY(vbs_budget_list_add(vdnn->ctx, budgets, bytes + next_bytes));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* The lightest weights of the weighted layer after layer, the first after the last. */

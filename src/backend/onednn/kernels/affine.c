@@ -14,10 +14,8 @@ enum vbs_status od_affine_pd(struct od_build *b, bool relu, dnnl_primitive_desc_
     dnnl_batch_normalization_desc_t desc;
     dnnl_memory_desc_t md;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
     dnnl = dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_inference, &md, 0, flags);
     return dnnl == dnnl_success ? od_best(b, &desc, 0, &n_fused, pd)
                                 : od_fail(b, dnnl, "describing a normalization");
@@ -62,9 +60,9 @@ enum vbs_status od_affine_step_with(struct od_build *b, const_dnnl_primitive_des
 {
     dnnl_exec_arg_t args[6] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
     int n_args = 2;
-    enum vbs_status status = affine_args(b, fused, &n_args, args, weight_bytes);
 
-    return status == VBS_OK ? od_kernel_step(b, pd, n_args, args) : status;
+    VBS_TRY(affine_args(b, fused, &n_args, args, weight_bytes));
+    return od_kernel_step(b, pd, n_args, args);
 }
 
 enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,

@@ -2,6 +2,8 @@
 #include "backend/onednn/kernels/slices.h"
 #include "backend/onednn/kernels/weights.h"
 
+#include "base/fail.h"
+
 enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
                              const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *weights,
                              const dnnl_memory_desc_t *dst, union od_conv_desc *desc)
@@ -12,10 +14,8 @@ enum vbs_status od_conv_desc(struct od_build *b, dnnl_alg_kind_t algorithm,
     dnnl_memory_desc_t bias_md;
     dnnl_dims_t strides, dilates, low, high;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe_vector(b, dst->dims[1], &bias_md);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe_vector(b, dst->dims[1], &bias_md));
     for (int i = 0; i < od_input(b, 0)->n_spatial; i++) {
         strides[i] = w->stride[i];
         dilates[i] = w->dilation[i] - 1;
@@ -41,10 +41,8 @@ enum vbs_status od_fc_desc(struct od_build *b, const dnnl_memory_desc_t *weights
     bool bias = b->session->weights[b->layer].bias;
     dnnl_memory_desc_t src, dst, bias_md;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe_vector(b, dst_dims[1], &bias_md);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe_vector(b, dst_dims[1], &bias_md));
     dnnl = dnnl_memory_desc_init_by_tag(&src, 2, src_dims, dnnl_f32, dnnl_nc);
     if (dnnl == dnnl_success)
         dnnl = dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, dnnl_f32, dnnl_nc);

@@ -154,7 +154,6 @@ enum vbs_status od_zero_padding(struct od_build *b)
     struct padding_plan *plan;
     dnnl_memory_desc_t md;
     dnnl_memory_t memory;
-    enum vbs_status status;
 
     if (out->channels == out->stored_channels)
         return VBS_OK;
@@ -165,10 +164,9 @@ enum vbs_status od_zero_padding(struct od_build *b)
     plan->nest.start[0] = stored - out->positions * block;
     od_nest_add_strided(&plan->nest, b->batch, stored, 0, 0);
     od_nest_add_strided(&plan->nest, out->positions, block, 0, 0);
-    status = od_describe(b, out, b->batch, out->canonical, true, &md);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
-    return status == VBS_OK ? od_kernel_call(b, run_padding, plan, 1, &memory) : status;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory));
+    return od_kernel_call(b, run_padding, plan, 1, &memory);
 }
 
 /* ---- steps ---- */
@@ -224,13 +222,12 @@ enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union v
 {
     struct od_eltwise operations[OD_MAX_OPERATIONS];
     int n = od_eltwise_operations(op, a, operations);
-    enum vbs_status status = VBS_OK;
 
     if (n == 0)
         return scalar_step(b, op, a, md, from, to);
-    for (int i = 0; i < n && status == VBS_OK; i++)
-        status = od_eltwise_step(b, &operations[i], md, i == 0 ? from : to, to);
-    return status;
+    for (int i = 0; i < n; i++)
+        VBS_TRY(od_eltwise_step(b, &operations[i], md, i == 0 ? from : to, to));
+    return VBS_OK;
 }
 
 /* ---- what is fused and not fused ---- */
@@ -257,8 +254,13 @@ enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes)
     dnnl_memory_desc_t md;
     enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
-    if (status == VBS_OK && first < b->l->n_fused)
+    if (status != VBS_OK)
+        return status;
+    if (first < b->l->n_fused) {
         status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
+        if (status != VBS_OK)
+            return status;
+    }
     for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
         const struct vbs_fused *fused = &b->l->fused[i];
         bool relu = i + 1 < b->l->n_fused && b->l->fused[i + 1].op == VBS_OP_RELU;
@@ -272,7 +274,9 @@ enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes)
             status = od_unary_steps(b, fused->op, &fused->attributes, &md, memory, memory);
         }
     }
-    if (status == VBS_OK && od_breaks_padding(b))
-        status = od_zero_padding(b);
-    return status;
+    if (status != VBS_OK)
+        return status;
+    if (od_breaks_padding(b))
+        VBS_TRY(od_zero_padding(b));
+    return VBS_OK;
 }

@@ -151,17 +151,12 @@ static enum vbs_status operand_init(struct od_build *b, const struct od_tensor *
                                     enum od_location location, enum od_layout layout,
                                     const dnnl_memory_desc_t *md, struct operand *o)
 {
-    enum vbs_status status;
-
     *o = (struct operand){.md = *md};
     if (layout == tensor->canonical)
         return od_kernel_memory(b, md, location, 0, NULL, &o->memory);
-    status = od_describe(b, tensor, b->batch, tensor->canonical, false, &o->canonical_md);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &o->canonical_md, location, 0, NULL, &o->canonical);
-    if (status == VBS_OK)
-        status = od_kernel_buffer(b, md, &o->memory);
-    return status;
+    VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, false, &o->canonical_md));
+    VBS_TRY(od_kernel_memory(b, &o->canonical_md, location, 0, NULL, &o->canonical));
+    return od_kernel_buffer(b, md, &o->memory);
 }
 
 static enum vbs_status main_step(struct od_build *b, const struct od_implementation *c,
@@ -175,12 +170,10 @@ static enum vbs_status main_step(struct od_build *b, const struct od_implementat
     dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, src->memory}, {DNNL_ARG_DST, dst->memory}};
     struct od_packed *packed;
     int n = 2;
-    enum vbs_status status = od_weights_packed(b, md, 1, c->variant.stored, &packed);
+    enum vbs_status status;
 
-    if (status == VBS_OK)
-        status = od_kernel_weights(b, packed, 0, packed->channels);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_weights_packed(b, md, 1, c->variant.stored, &packed));
+    VBS_TRY(od_kernel_weights(b, packed, 0, packed->channels));
     args[n].arg = DNNL_ARG_WEIGHTS;
     status = od_kernel_memory(b, md, OD_WEIGHTS, 0, NULL, &args[n++].memory);
     if (status == VBS_OK && bias_md) {
@@ -199,26 +192,20 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
     int64_t weight_bytes = 0;
     int format = 0;
     struct operand src = {0}, dst = {0};
-    enum vbs_status status = od_kernel_begin(b, c->name);
 
-    if (status == VBS_OK)
-        status = operand_init(b, od_input(b, 0), OD_SRC, c->variant.src,
-                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0), &src);
-    if (status == VBS_OK)
-        status = operand_init(b, od_output(b), OD_DST, c->variant.dst,
-                              dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0), &dst);
-    if (status == VBS_OK && src.canonical)
-        status = od_kernel_reorder(b, &src.canonical_md, src.canonical, &src.md, src.memory);
-    if (status == VBS_OK)
-        status = main_step(b, c, &src, &dst, &weight_bytes, &format);
-    if (status == VBS_OK && dst.canonical)
-        status = od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical);
-    if (status == VBS_OK)
-        status =
-            od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, format);
-    return status;
+    VBS_TRY(od_kernel_begin(b, c->name));
+    VBS_TRY(operand_init(b, od_input(b, 0), OD_SRC, c->variant.src,
+                         dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0), &src));
+    VBS_TRY(operand_init(b, od_output(b), OD_DST, c->variant.dst,
+                         dnnl_primitive_desc_query_md(c->pd, dnnl_query_dst_md, 0), &dst));
+    if (src.canonical)
+        VBS_TRY(od_kernel_reorder(b, &src.canonical_md, src.canonical, &src.md, src.memory));
+    VBS_TRY(main_step(b, c, &src, &dst, &weight_bytes, &format));
+    if (dst.canonical)
+        VBS_TRY(od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical));
+    VBS_TRY(od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes));
+    od_kernel_end(b, weight_bytes, format);
+    return VBS_OK;
 }
 
 /* The kernel of a candidate, or the part of it that is requested. */
@@ -254,15 +241,11 @@ enum vbs_status od_implementations_build(struct od_build *b, const struct od_imp
     int n_built = 0;
 
     for (int i = 0; i < all->n; i++) {
-        enum vbs_status status;
-
         if (b->requested
                 ? named_before(all, i) || strcmp(all->list[i].name, b->requested->name) != 0
                 : !can_matter(b, all, i))
             continue;
-        status = build(b, &all->list[i]);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(build(b, &all->list[i]));
         n_built++;
     }
     return n_built > 0 || b->requested ? VBS_OK
@@ -287,16 +270,13 @@ enum vbs_status od_implementations_for_slices(struct od_build *b,
             dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0), c->variant.stored};
         bool divides;
         int64_t ws_bytes;
-        enum vbs_status status;
 
         if (c->reference || !can_matter(b, all, i) ||
             (*chosen && od_implementation_bytes(*chosen) <= od_implementation_bytes(c)))
             continue;
         if (b->requested && strcmp(c->name, b->requested->name) != 0)
             continue;
-        status = od_can_slice(b, &sliceable, &divides, &ws_bytes);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(od_can_slice(b, &sliceable, &divides, &ws_bytes));
         if (!divides)
             *chosen = c;
     }

@@ -30,10 +30,8 @@ enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
 {
     struct od_session *s = b->session;
     struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
-    enum vbs_status status = grow(b);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(grow(b));
     offer.algorithm = vbs_arena_strdup(&s->arena, algorithm);
     if (!offer.algorithm)
         return vbs_no_memory(b->ctx);
@@ -108,13 +106,10 @@ static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_d
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     int64_t bytes = md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
     dnnl_memory_t memory = NULL;
-    enum vbs_status status;
 
     if (bytes == 0)
         return VBS_OK;
-    status = od_kernel_add(b, md, (struct od_memory){.location = OD_SCRATCH}, NULL, &memory);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_kernel_add(b, md, (struct od_memory){.location = OD_SCRATCH}, NULL, &memory));
     if (bytes > b->kernel->scratch_bytes)
         b->kernel->scratch_bytes = bytes;
     step->args[step->n_args++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, memory};
@@ -126,11 +121,8 @@ static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_
                                 struct od_step **step)
 {
     struct od_kernel *k = b->kernel;
-    enum vbs_status status =
-        vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps));
     *step = &k->steps[k->n_steps];
     **step = (struct od_step){.n_args = n_args};
     (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);
@@ -145,10 +137,8 @@ enum vbs_status od_kernel_step(struct od_build *b, const_dnnl_primitive_desc_t p
 {
     struct od_step *step;
     dnnl_status_t dnnl;
-    enum vbs_status status = add_step(b, n_args, args, &step);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(add_step(b, n_args, args, &step));
     dnnl = od_primitive_create(pd, &step->primitive);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "making a primitive");
@@ -161,13 +151,10 @@ enum vbs_status od_kernel_call(struct od_build *b, od_function *function, const 
 {
     dnnl_exec_arg_t args[OD_MAX_DATA];
     struct od_step *step;
-    enum vbs_status status;
 
     for (int i = 0; i < n; i++)
         args[i] = (dnnl_exec_arg_t){.arg = i, .memory = data[i]};
-    status = add_step(b, n, args, &step);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(add_step(b, n, args, &step));
     step->function = function;
     step->plan = plan;
     b->kernel->n_steps++;
@@ -182,10 +169,9 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_attributes(b, 0, 0, &attr);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_attributes(b, 0, 0, &attr));
     dnnl = od_pd_reorder(from_md, to_md, attr, b->session->engine, &pd);
     status = dnnl == dnnl_success ? od_kernel_step(b, pd, 2, args)
                                   : od_fail(b, dnnl, "copying between layouts");
@@ -199,11 +185,9 @@ static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor
                                       enum od_layout layout, dnnl_memory_desc_t *md,
                                       int64_t *offset)
 {
-    enum vbs_status status = od_describe(b, tensor, b->batch, layout, false, md);
-
-    if (status == VBS_OK)
-        *offset = od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md));
-    return status;
+    VBS_TRY(od_describe(b, tensor, b->batch, layout, false, md));
+    *offset = od_kernel_reserve(b, (int64_t)dnnl_memory_desc_get_size(md));
+    return VBS_OK;
 }
 
 /* Appends the copy between the tensor's canonical, at location, and its room in layout. */
@@ -213,15 +197,10 @@ static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *t
 {
     dnnl_memory_desc_t canonical_md;
     dnnl_memory_t canonical = NULL, copy = NULL;
-    enum vbs_status status =
-        od_describe(b, tensor, b->batch, tensor->canonical, false, &canonical_md);
 
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &canonical_md, location, index, NULL, &canonical);
-    if (status == VBS_OK)
-        status = od_kernel_at(b, md, offset, &copy);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, false, &canonical_md));
+    VBS_TRY(od_kernel_memory(b, &canonical_md, location, index, NULL, &canonical));
+    VBS_TRY(od_kernel_at(b, md, offset, &copy));
     return location == OD_SRC ? od_kernel_reorder(b, &canonical_md, canonical, md, copy)
                               : od_kernel_reorder(b, md, copy, &canonical_md, canonical);
 }
@@ -232,28 +211,25 @@ enum vbs_status od_source(struct od_build *b, int index, enum od_layout layout,
     const struct od_tensor *tensor = od_input(b, index);
     dnnl_memory_desc_t copy_md;
     int64_t offset = 0;
-    enum vbs_status status;
 
     if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
         return od_kernel_memory(b, md, OD_SRC, index, NULL, memory);
-    status = reserve_layout(b, tensor, layout, &copy_md, &offset);
-    if (status == VBS_OK)
-        status = copy_layout(b, tensor, OD_SRC, index, &copy_md, offset);
-    return status == VBS_OK ? od_kernel_at(b, md, offset, memory) : status;
+    VBS_TRY(reserve_layout(b, tensor, layout, &copy_md, &offset));
+    VBS_TRY(copy_layout(b, tensor, OD_SRC, index, &copy_md, offset));
+    return od_kernel_at(b, md, offset, memory);
 }
 
 enum vbs_status od_target(struct od_build *b, enum od_layout layout, const dnnl_memory_desc_t *md,
                           struct od_target *target)
 {
     const struct od_tensor *tensor = od_output(b);
-    enum vbs_status status;
 
     *target = (struct od_target){.layout = layout};
     if (tensor->canonical == layout || od_layouts_agree(b->session, tensor))
         return od_kernel_memory(b, md, OD_DST, 0, NULL, &target->memory);
     target->copied = true;
-    status = reserve_layout(b, tensor, layout, &target->md, &target->offset);
-    return status == VBS_OK ? od_kernel_at(b, md, target->offset, &target->memory) : status;
+    VBS_TRY(reserve_layout(b, tensor, layout, &target->md, &target->offset));
+    return od_kernel_at(b, md, target->offset, &target->memory);
 }
 
 enum vbs_status od_target_end(struct od_build *b, const struct od_target *target)
@@ -280,10 +256,8 @@ void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
 enum vbs_status od_kernel_share(struct od_build *b, int index)
 {
     struct od_session *s = b->session;
-    enum vbs_status status = grow(b);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(grow(b));
     s->offers[s->base.n_kernels] = s->offers[index];
     s->kernels[s->base.n_kernels] = s->kernels[index];
     s->kernels[s->base.n_kernels++].shared = true;

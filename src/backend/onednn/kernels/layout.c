@@ -34,18 +34,16 @@ static enum vbs_status canonical_bytes(struct od_build *b, const struct od_tenso
                                        int batch, int64_t *bytes)
 {
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, tensor, batch, tensor->canonical, false, &md);
 
-    if (status == VBS_OK)
-        *bytes = (int64_t)dnnl_memory_desc_get_size(&md);
-    return status;
+    VBS_TRY(od_describe(b, tensor, batch, tensor->canonical, false, &md));
+    *bytes = (int64_t)dnnl_memory_desc_get_size(&md);
+    return VBS_OK;
 }
 
 enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
                                enum od_layout canonical, struct od_tensor *tensor)
 {
     int64_t one = 0, two = 0;
-    enum vbs_status status;
 
     *tensor = (struct od_tensor){.shape = *shape,
                                  .channels = shape->dim[0],
@@ -59,14 +57,13 @@ enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape
         tensor->spatial[0] = tensor->positions;
     }
     *tensor = od_in_layout(b->session, tensor, canonical);
-    status = canonical_bytes(b, tensor, 1, &one);
-    if (status == VBS_OK)
-        status = canonical_bytes(b, tensor, 2, &two);
-    if (status == VBS_OK && (one != tensor->bytes || two != 2 * tensor->bytes))
+    VBS_TRY(canonical_bytes(b, tensor, 1, &one));
+    VBS_TRY(canonical_bytes(b, tensor, 2, &two));
+    if (one != tensor->bytes || two != 2 * tensor->bytes)
         return vbs_fail(b->ctx, VBS_UNSUPPORTED,
                         "layer '%s': oneDNN does not lay out its samples one after the other",
                         b->l->name);
-    return status;
+    return VBS_OK;
 }
 
 enum vbs_status od_describe(struct od_build *b, const struct od_tensor *tensor, int batch,

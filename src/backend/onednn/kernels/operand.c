@@ -69,9 +69,8 @@ enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
                            const struct od_packed **packed)
 {
     dnnl_memory_desc_t plain_md, md;
-    enum vbs_status status = od_describe(b, tensor, 1, OD_PLAIN, false, &plain_md);
 
-    if (status == VBS_OK)
-        status = od_describe(b, tensor, 1, tensor->canonical, false, &md);
-    return status == VBS_OK ? od_operand_as(b, &plain_md, &md, packed) : status;
+    VBS_TRY(od_describe(b, tensor, 1, OD_PLAIN, false, &plain_md));
+    VBS_TRY(od_describe(b, tensor, 1, tensor->canonical, false, &md));
+    return od_operand_as(b, &plain_md, &md, packed);
 }

@@ -84,16 +84,13 @@ static enum vbs_status slice_desc(struct od_build *b, const struct od_sliceable 
 {
     struct od_tensor in = *od_input(b, 0), out = *od_output(b);
     dnnl_memory_desc_t src, dst;
-    enum vbs_status status;
 
     if (groups_of(b) > 1)
         in.channels = in.stored_channels = in.channels / groups_of(b);
     out.channels = out.stored_channels = count;
-    status = od_describe(b, &in, 1, in.canonical, sliceable->stored, &src);
-    if (status == VBS_OK)
-        status = od_describe(b, &out, 1, out.canonical, sliceable->stored, &dst);
-    return status == VBS_OK ? od_conv_desc(b, sliceable->algorithm, &src, weights, &dst, desc)
-                            : status;
+    VBS_TRY(od_describe(b, &in, 1, in.canonical, sliceable->stored, &src));
+    VBS_TRY(od_describe(b, &out, 1, out.canonical, sliceable->stored, &dst));
+    return od_conv_desc(b, sliceable->algorithm, &src, weights, &dst, desc);
 }
 
 /* The implementation of that name; null: there is none. */
@@ -128,16 +125,14 @@ static enum vbs_status slice_pd(struct od_build *b, const struct od_sliceable *s
     dnnl_inner_product_desc_t product;
     union od_conv_desc convolution;
     dnnl_memory_desc_t weights;
-    enum vbs_status status = slice_weights(b, sliceable, count, &weights);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(slice_weights(b, sliceable, count, &weights));
     if (b->l->op == VBS_OP_FC) {
-        status = od_fc_desc(b, &weights, &product);
-        return status == VBS_OK ? find_named(b, &product, sliceable, pd) : status;
+        VBS_TRY(od_fc_desc(b, &weights, &product));
+        return find_named(b, &product, sliceable, pd);
     }
-    status = slice_desc(b, sliceable, count, &weights, &convolution);
-    return status == VBS_OK ? find_named(b, &convolution, sliceable, pd) : status;
+    VBS_TRY(slice_desc(b, sliceable, count, &weights, &convolution));
+    return find_named(b, &convolution, sliceable, pd);
 }
 
 static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
@@ -168,11 +163,9 @@ enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *slic
                !has_unfused(b, sliceable->algorithm);
     for (int i = 0; i < 2 && *divides; i++) {
         dnnl_primitive_desc_t pd;
-        enum vbs_status status = slice_pd(b, sliceable, counts[i], &pd);
         int64_t bytes;
 
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(slice_pd(b, sliceable, counts[i], &pd));
         *divides = pd != NULL;
         bytes = pd ? buffer_bytes(b, counts[i]) + scratch_bytes(pd) : 0;
         *ws_bytes = bytes > *ws_bytes ? bytes : *ws_bytes;
@@ -226,23 +219,33 @@ static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r
     int n_args = 2;
     enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
 
-    if (status == VBS_OK && !pd)
+    if (status != VBS_OK)
+        goto done;
+    if (!pd) {
         status = od_fail(b, dnnl_unimplemented, "a slice");
-    if (status == VBS_OK)
-        status = add_parameters(b, r, pd, first, count, args, &n_args);
-    for (int i = 0; i < b->batch && status == VBS_OK; i++) {
+        goto done;
+    }
+    status = add_parameters(b, r, pd, first, count, args, &n_args);
+    if (status != VBS_OK)
+        goto done;
+    for (int i = 0; i < b->batch; i++) {
         struct od_memory src = {.location = OD_SRC, .offset = i * in->bytes + src_offset};
         struct od_memory dst = {.location = OD_DST,
                                 .offset = i * out->bytes + first * out->positions * 4};
 
         status = od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), src, NULL,
                                &args[0].memory);
-        if (status == VBS_OK)
-            status = od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), dst,
-                                   NULL, &args[1].memory);
-        if (status == VBS_OK)
-            status = od_kernel_step(b, pd, n_args, args);
+        if (status != VBS_OK)
+            goto done;
+        status = od_kernel_add(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), dst, NULL,
+                               &args[1].memory);
+        if (status != VBS_OK)
+            goto done;
+        status = od_kernel_step(b, pd, n_args, args);
+        if (status != VBS_OK)
+            goto done;
     }
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -251,16 +254,15 @@ static enum vbs_status add_convolutions(struct od_build *b, const struct od_rang
                                         int64_t first, int64_t end)
 {
     int64_t per_group = weights_of(b)->channels / groups_of(b);
-    enum vbs_status status = VBS_OK;
 
-    while (first < end && status == VBS_OK) {
+    while (first < end) {
         int64_t group = first / per_group, stop = (group + 1) * per_group;
 
         stop = stop < end ? stop : end;
-        status = add_samples(b, r, groups_of(b) > 1 ? group : 0, first, stop - first);
+        VBS_TRY(add_samples(b, r, groups_of(b) > 1 ? group : 0, first, stop - first));
         first = stop;
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Rows of the buffer to where they belong in each sample. */
@@ -268,20 +270,18 @@ static enum vbs_status add_copies(struct od_build *b, const struct od_ranges *r,
                                   int64_t count)
 {
     dnnl_memory_desc_t row;
-    enum vbs_status status = od_describe_vector(b, count, &row);
 
-    for (int i = 0; i < b->batch && status == VBS_OK; i++) {
+    VBS_TRY(od_describe_vector(b, count, &row));
+    for (int i = 0; i < b->batch; i++) {
         struct od_memory from = {.location = OD_BUFFER, .offset = r->buffer_offset + 4 * i * count};
         struct od_memory to = {.location = OD_DST, .offset = i * od_output(b)->bytes + 4 * first};
         dnnl_memory_t source, target;
 
-        status = od_kernel_add(b, &row, from, NULL, &source);
-        if (status == VBS_OK)
-            status = od_kernel_add(b, &row, to, NULL, &target);
-        if (status == VBS_OK)
-            status = od_kernel_reorder(b, &row, source, &row, target);
+        VBS_TRY(od_kernel_add(b, &row, from, NULL, &source));
+        VBS_TRY(od_kernel_add(b, &row, to, NULL, &target));
+        VBS_TRY(od_kernel_reorder(b, &row, source, &row, target));
     }
-    return status;
+    return VBS_OK;
 }
 
 /* An inner product of all samples. */
@@ -293,12 +293,11 @@ static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int6
     const dnnl_memory_desc_t *dst_md;
     dnnl_primitive_desc_t pd;
     int n_args = 2;
-    enum vbs_status status = slice_pd(b, r->sliceable, count, &pd);
+    enum vbs_status status;
 
-    if (status == VBS_OK && !pd)
-        status = od_fail(b, dnnl_unimplemented, "a slice");
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(slice_pd(b, r->sliceable, count, &pd));
+    if (!pd)
+        return od_fail(b, dnnl_unimplemented, "a slice");
     dst_md = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
     status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0), OD_SRC, 0,
                               NULL, &args[0].memory);
@@ -310,12 +309,17 @@ static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int6
     }
     if (r->buffer)
         args[1].memory = r->buffer;
-    if (status == VBS_OK)
-        status = add_parameters(b, r, pd, first, count, args, &n_args);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, n_args, args);
-    if (status == VBS_OK && b->batch > 1)
+    if (status != VBS_OK)
+        goto done;
+    status = add_parameters(b, r, pd, first, count, args, &n_args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, n_args, args);
+    if (status != VBS_OK)
+        goto done;
+    if (b->batch > 1)
         status = add_copies(b, r, first, count);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -323,18 +327,14 @@ static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int6
 /* The kernel of all ranges, one after the other. */
 static enum vbs_status build_ranges(struct od_build *b, const char *name, struct od_ranges *r)
 {
-    enum vbs_status status;
-
-    status = od_kernel_begin(b, name);
-    if (status == VBS_OK)
-        status = od_kernel_weights(b, r->packed, r->first, r->count);
-    for (int64_t c = r->first; c < r->first + r->count && status == VBS_OK; c += r->each)
-        status = b->l->op == VBS_OP_FC ? add_product(b, r, c, r->each)
-                                       : add_convolutions(b, r, c, c + r->each);
-    if (status == VBS_OK)
-        od_kernel_end(b, od_packed_bytes(r->packed, r->count) + weights_of(b)->bias_bytes,
-                      r->packed->number);
-    return status;
+    VBS_TRY(od_kernel_begin(b, name));
+    VBS_TRY(od_kernel_weights(b, r->packed, r->first, r->count));
+    for (int64_t c = r->first; c < r->first + r->count; c += r->each)
+        VBS_TRY(b->l->op == VBS_OP_FC ? add_product(b, r, c, r->each)
+                                      : add_convolutions(b, r, c, c + r->each));
+    od_kernel_end(b, od_packed_bytes(r->packed, r->count) + weights_of(b)->bias_bytes,
+                  r->packed->number);
+    return VBS_OK;
 }
 
 enum vbs_status od_build_slice(struct od_build *b, const char *name,
@@ -345,14 +345,12 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
     int64_t end = b->requested->slice * units / b->requested->n_slices;
     struct od_ranges r = {
         .sliceable = sliceable, .first = first * unit, .count = (end - first) * unit};
-    enum vbs_status status = od_weights_packed(b, sliceable->md, 1, sliceable->stored, &r.packed);
 
+    VBS_TRY(od_weights_packed(b, sliceable->md, 1, sliceable->stored, &r.packed));
     r.each = r.count;
-    if (status == VBS_OK)
-        status = build_ranges(b, name, &r);
-    if (status == VBS_OK)
-        b->session->offers[b->session->base.n_kernels - 1].row_slices = 0;
-    return status;
+    VBS_TRY(build_ranges(b, name, &r));
+    b->session->offers[b->session->base.n_kernels - 1].row_slices = 0;
+    return VBS_OK;
 }
 
 /* ---- kernels that are measured in slices ---- */
@@ -390,11 +388,11 @@ static enum vbs_status build_number(struct od_build *b, const char *name,
         r.count = r.each;
     }
     snprintf(shown, sizeof shown, "%s/%d", name, n);
-    if (status == VBS_OK)
-        status = build_ranges(b, shown, &r);
-    if (status == VBS_OK)
-        b->session->offers[b->session->base.n_kernels - 1].row_slices = n;
-    return status;
+    if (status != VBS_OK)
+        return status;
+    VBS_TRY(build_ranges(b, shown, &r));
+    b->session->offers[b->session->base.n_kernels - 1].row_slices = n;
+    return VBS_OK;
 }
 
 enum vbs_status od_build_in_slices(struct od_build *b, const char *name,

@@ -191,12 +191,12 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
 static enum vbs_status filter_row(const struct od_build *b, int64_t out, int64_t count, float *row)
 {
     float scale = b->session->weights[b->layer].scale[out];
-    enum vbs_status status = vbs_parameter_values(b->ctx, b->network, b->layer, -1,
-                                                  VBS_PARAMETER_WEIGHTS, out * count, count, row);
 
-    for (int64_t i = 0; i < count && status == VBS_OK; i++)
+    VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
+                                 out * count, count, row));
+    for (int64_t i = 0; i < count; i++)
         row[i] *= scale;
-    return status;
+    return VBS_OK;
 }
 
 /* Plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride]; those
@@ -206,11 +206,10 @@ static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int6
 {
     int64_t outputs = b->l->shape.dim[0];
     int64_t n = vbs_weight_count(b->network, b->layer) / outputs;
-    enum vbs_status status = VBS_OK;
 
-    for (int64_t o = first; o < first + count && o < outputs && status == VBS_OK; o++)
-        status = filter_row(b, o, n, plain + (o - first) * stride);
-    return status;
+    for (int64_t o = first; o < first + count && o < outputs; o++)
+        VBS_TRY(filter_row(b, o, n, plain + (o - first) * stride));
+    return VBS_OK;
 }
 
 /* All weights of a deconv into zeroed [I][O / G][K...], stride values for each input; scaled by
@@ -221,17 +220,16 @@ static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride,
     int64_t n = vbs_weight_count(b->network, b->layer) / inputs;
     int64_t n_out = od_weights_outputs(b) / groups, window = n / n_out;
     const float *scale = b->session->weights[b->layer].scale;
-    enum vbs_status status = VBS_OK;
 
-    for (int64_t i = 0; i < inputs && status == VBS_OK; i++) {
+    for (int64_t i = 0; i < inputs; i++) {
         float *row = plain + i * stride;
 
-        status = vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS,
-                                      i * n, n, row);
-        for (int64_t j = 0; j < n && status == VBS_OK; j++)
+        VBS_TRY(vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_WEIGHTS, i * n,
+                                     n, row));
+        for (int64_t j = 0; j < n; j++)
             row[j] *= scale[i / (inputs / groups) * n_out + j / window];
     }
-    return status;
+    return VBS_OK;
 }
 
 /* Like fill_filter of a fc, inputs in the order in which they are stored. */
@@ -355,10 +353,9 @@ static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *p
     int64_t stride;
     float *values;
     bool same;
-    enum vbs_status status = plain_md(b, packed, count, &plain, &stride);
+    enum vbs_status status;
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(plain_md(b, packed, count, &plain, &stride));
     same = dnnl_memory_desc_equal(&plain, md);
     values = same ? memset(memory, 0, dnnl_memory_desc_get_size(md))
                   : plain_space(b, (int64_t)dnnl_memory_desc_get_size(&plain));
@@ -444,7 +441,7 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
     enum vbs_status status = VBS_OK;
     char *to = memory;
 
-    for (int64_t c = first, n; c < end && status == VBS_OK; c += n) {
+    for (int64_t c = first, n; c < end; c += n) {
         dnnl_memory_desc_t md = packed->md;
 
         n = end - c < chunk ? end - c : chunk;
@@ -452,8 +449,10 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
             md = od_packed_slice(&packed->md, has_groups(b), n);
         status = write_chunk(b, packed, &md, c, n, to);
         to += dnnl_memory_desc_get_size(&md);
+        if (status != VBS_OK)
+            return status;
     }
-    return status;
+    return VBS_OK;
 }
 
 static struct od_packed *known_packed(const struct od_weights *w, const struct od_packed *requested)

@@ -82,13 +82,10 @@ static enum vbs_status side_memory(struct od_build *b, const struct od_side *s,
 {
     struct od_tensor tensor = side_tensor(b, s);
     const struct od_packed *packed;
-    enum vbs_status status;
 
     if (!s->constant)
         return od_source(b, s->input, tensor.canonical, md, memory);
-    status = od_operand(b, &tensor, &packed);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_operand(b, &tensor, &packed));
     *weight_bytes = packed->bytes;
     *format = packed->number;
     return od_kernel_memory(b, md, OD_FIXED, 0, packed->data, memory);
@@ -157,7 +154,6 @@ static enum vbs_status describe_plain(struct od_build *b, const struct od_side *
     const struct vbs_shape *out = &b->l->shape;
     dnnl_dims_t full_dims = {1}, other_dims = {1};
     int n = 0;
-    enum vbs_status status;
 
     for (int i = -1; i < out->n_dims; i++) {
         int64_t size = i < 0 ? b->batch : out->dim[i];
@@ -174,8 +170,8 @@ static enum vbs_status describe_plain(struct od_build *b, const struct od_side *
         }
     }
     n = n > 0 ? n : 1;
-    status = od_describe_dense(b, n, full_dims, full_md);
-    return status == VBS_OK ? od_describe_dense(b, n, other_dims, other_md) : status;
+    VBS_TRY(od_describe_dense(b, n, full_dims, full_md));
+    return od_describe_dense(b, n, other_dims, other_md);
 }
 
 static enum vbs_status describe_pair(struct od_build *b, const struct arrangement *a,
@@ -227,18 +223,14 @@ static enum vbs_status primitive_steps(struct od_build *b, const struct arrangem
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC_0, NULL},
                               {b->l->op == VBS_OP_PRELU ? DNNL_ARG_WEIGHTS : DNNL_ARG_SRC_1, NULL},
                               {DNNL_ARG_DST, NULL}};
-    enum vbs_status status =
-        side_memory(b, &a->full, full_md, &args[0].memory, weight_bytes, format);
 
-    if (status == VBS_OK)
-        status = side_memory(b, &a->other, other_md, &args[1].memory, weight_bytes, format);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, full_md, OD_DST, 0, NULL, &args[2].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 3, args);
-    if (status == VBS_OK && a->negated)
-        status = od_eltwise_step(b, &negative, full_md, args[2].memory, args[2].memory);
-    return status;
+    VBS_TRY(side_memory(b, &a->full, full_md, &args[0].memory, weight_bytes, format));
+    VBS_TRY(side_memory(b, &a->other, other_md, &args[1].memory, weight_bytes, format));
+    VBS_TRY(od_kernel_memory(b, full_md, OD_DST, 0, NULL, &args[2].memory));
+    VBS_TRY(od_kernel_step(b, pd, 3, args));
+    if (a->negated)
+        VBS_TRY(od_eltwise_step(b, &negative, full_md, args[2].memory, args[2].memory));
+    return VBS_OK;
 }
 
 /* *made: a kernel was begun and has its steps but for what is fused. */
@@ -321,14 +313,11 @@ static enum vbs_status try_value(struct od_build *b, const struct od_pair *pair,
     if (status != VBS_OK || !with_value(b, value, &operation))
         return status;
     *made = true;
-    status = od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md);
-    if (status == VBS_OK)
-        status = od_kernel_begin(b, "eltwise");
-    if (status == VBS_OK)
-        status = od_source(b, other->input, od_output(b)->canonical, &md, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
-    return status == VBS_OK ? od_eltwise_step(b, &operation, &md, from, to) : status;
+    VBS_TRY(od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md));
+    VBS_TRY(od_kernel_begin(b, "eltwise"));
+    VBS_TRY(od_source(b, other->input, od_output(b)->canonical, &md, &from));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &to));
+    return od_eltwise_step(b, &operation, &md, from, to);
 }
 
 /* ---- everything else: loops ---- */
@@ -435,10 +424,9 @@ static enum vbs_status loop_memory(struct od_build *b, const struct od_side *s,
 {
     struct od_tensor tensor = side_tensor(b, s);
     dnnl_memory_desc_t md;
-    enum vbs_status status =
-        od_describe(b, &tensor, s->constant ? 1 : b->batch, tensor.canonical, true, &md);
 
-    return status == VBS_OK ? side_memory(b, s, &md, memory, weight_bytes, format) : status;
+    VBS_TRY(od_describe(b, &tensor, s->constant ? 1 : b->batch, tensor.canonical, true, &md));
+    return side_memory(b, s, &md, memory, weight_bytes, format);
 }
 
 static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pair,
@@ -447,19 +435,14 @@ static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pai
     struct loop_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
     dnnl_memory_t data[OD_OPERANDS];
     dnnl_memory_desc_t md;
-    enum vbs_status status = plan ? od_kernel_begin(b, "loop:binary") : vbs_no_memory(b->ctx);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(plan ? od_kernel_begin(b, "loop:binary") : vbs_no_memory(b->ctx));
     plan_loops(b, pair, plan);
-    status = od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]);
-    if (status == VBS_OK)
-        status = loop_memory(b, &pair->first, &data[1], weight_bytes, format);
-    if (status == VBS_OK)
-        status = loop_memory(b, &pair->second, &data[2], weight_bytes, format);
-    return status == VBS_OK ? od_kernel_call(b, run_loops, plan, OD_OPERANDS, data) : status;
+    VBS_TRY(od_describe(b, od_output(b), b->batch, od_output(b)->canonical, true, &md));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]));
+    VBS_TRY(loop_memory(b, &pair->first, &data[1], weight_bytes, format));
+    VBS_TRY(loop_memory(b, &pair->second, &data[2], weight_bytes, format));
+    return od_kernel_call(b, run_loops, plan, OD_OPERANDS, data);
 }
 
 /* Padding is 0 again where both operands have it and 0 op 0 is 0. */
@@ -475,17 +458,15 @@ enum vbs_status od_build_binary(struct od_build *b)
     int64_t weight_bytes = 0;
     int n_fused = 0, format = 0;
     bool made = false;
-    enum vbs_status status = try_value(b, &pair, &made);
 
-    if (status == VBS_OK && !made)
-        status = try_primitive(b, &pair, &n_fused, &weight_bytes, &format, &made);
-    if (status == VBS_OK && !made)
-        status = build_loops(b, &pair, &weight_bytes, &format);
-    if (status == VBS_OK && !padding_stays(b, &pair))
-        status = od_zero_padding(b);
-    if (status == VBS_OK)
-        status = od_fused(b, n_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, format);
-    return status;
+    VBS_TRY(try_value(b, &pair, &made));
+    if (!made)
+        VBS_TRY(try_primitive(b, &pair, &n_fused, &weight_bytes, &format, &made));
+    if (!made)
+        VBS_TRY(build_loops(b, &pair, &weight_bytes, &format));
+    if (!padding_stays(b, &pair))
+        VBS_TRY(od_zero_padding(b));
+    VBS_TRY(od_fused(b, n_fused, &weight_bytes));
+    od_kernel_end(b, weight_bytes, format);
+    return VBS_OK;
 }

@@ -45,14 +45,12 @@ static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_mem
     dnnl_memory_desc_t range;
     dnnl_memory_t from, to;
     dnnl_status_t dnnl = dnnl_memory_desc_init_submemory(&range, dst, src->dims, offsets);
-    enum vbs_status status;
 
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a part of a concat");
-    status = od_kernel_memory(b, src, OD_SRC, input, NULL, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &range, OD_DST, 0, NULL, &to);
-    return status == VBS_OK ? od_kernel_reorder(b, src, from, &range, to) : status;
+    VBS_TRY(od_kernel_memory(b, src, OD_SRC, input, NULL, &from));
+    VBS_TRY(od_kernel_memory(b, &range, OD_DST, 0, NULL, &to));
+    return od_kernel_reorder(b, src, from, &range, to);
 }
 
 /* A copy for each input. oneDNN's concat moves one float at a time at batch 1, which takes up
@@ -62,17 +60,15 @@ static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t
 {
     int64_t weight_bytes = 0;
     dnnl_dim_t first = 0;
-    enum vbs_status status = od_kernel_begin(b, "reorder");
 
-    for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++) {
-        status = append_copy(b, i, &src[i], dst, first);
+    VBS_TRY(od_kernel_begin(b, "reorder"));
+    for (int i = 0; i < b->l->n_inputs; i++) {
+        VBS_TRY(append_copy(b, i, &src[i], dst, first));
         first += src[i].dims[1];
     }
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }
 
 /* oneDNN's own, along the channels. Takes pd. */
@@ -88,16 +84,20 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
         args[i].arg = DNNL_ARG_MULTIPLE_SRC + i;
         status = od_kernel_memory(b, &src[i], OD_SRC, i, NULL, &args[i].memory);
     }
-    if (status == VBS_OK) {
-        args[n].arg = DNNL_ARG_DST;
-        status = od_kernel_memory(b, dst, OD_DST, 0, NULL, &args[n].memory);
-    }
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, n + 1, args);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    args[n].arg = DNNL_ARG_DST;
+    status = od_kernel_memory(b, dst, OD_DST, 0, NULL, &args[n].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, n + 1, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, 0, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -107,24 +107,21 @@ static enum vbs_status build_loops(struct od_build *b)
 {
     int axis = b->l->attributes.concat.axis;
     int64_t weight_bytes = 0, first = 0;
-    enum vbs_status status = od_kernel_begin(b, "loop:copy");
 
-    for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++) {
+    VBS_TRY(od_kernel_begin(b, "loop:copy"));
+    for (int i = 0; i < b->l->n_inputs; i++) {
         const struct vbs_shape *shape = &od_input(b, i)->shape;
         struct od_copy copy = {.input = i, .n_routes = shape->n_dims, .axis = axis, .first = first};
 
         for (int d = 0; d < shape->n_dims; d++)
             copy.routes[d] = (struct od_route){.n = shape->dim[d], .source = d, .step = 1};
-        status = od_copy_step(b, &copy);
+        VBS_TRY(od_copy_step(b, &copy));
         first += shape->dim[axis];
     }
-    if (status == VBS_OK)
-        status = od_zero_padding(b);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(od_zero_padding(b));
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }
 
 static enum vbs_status build_channels(struct od_build *b)
@@ -134,18 +131,13 @@ static enum vbs_status build_channels(struct od_build *b)
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl;
-    enum vbs_status status = concat_descriptors(b, stored, &src, &dst);
 
-    if (status == VBS_OK)
-        status = od_attributes(b, 0, 0, &attr);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(concat_descriptors(b, stored, &src, &dst));
+    VBS_TRY(od_attributes(b, 0, 0, &attr));
     dnnl = od_pd_concat(&dst, b->l->n_inputs, 1, src, attr, b->session->engine, &pd);
     dnnl_primitive_attr_destroy(attr);
-    status = dnnl == dnnl_success ? build_primitive(b, pd, src, &dst)
-                                  : od_fail(b, dnnl, vbs_op_word(b->l->op));
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(dnnl == dnnl_success ? build_primitive(b, pd, src, &dst)
+                                 : od_fail(b, dnnl, vbs_op_word(b->l->op)));
     return stored ? build_copies(b, src, &dst) : build_loops(b);
 }
 

@@ -2,6 +2,8 @@
 #include "backend/onednn/kernels/kernels.h"
 #include "backend/onednn/operators/operators.h"
 
+#include "base/fail.h"
+
 #include <stddef.h>
 
 /* ---- convolutions ---- */
@@ -12,12 +14,9 @@ static enum vbs_status whole_desc(struct od_build *b, struct od_variant v, union
     dnnl_dims_t dims = {0};
     dnnl_status_t dnnl;
     int n = od_filter_dims(b, v.stored, dims);
-    enum vbs_status status = od_describe(b, od_input(b, 0), b->batch, v.src, v.stored, &src);
 
-    if (status == VBS_OK)
-        status = od_describe(b, od_output(b), b->batch, v.dst, v.stored, &dst);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, od_input(b, 0), b->batch, v.src, v.stored, &src));
+    VBS_TRY(od_describe(b, od_output(b), b->batch, v.dst, v.stored, &dst));
     dnnl = dnnl_memory_desc_init_by_tag(&weights, n, dims, dnnl_f32, dnnl_format_tag_any);
     return dnnl == dnnl_success ? od_conv_desc(b, v.algorithm, &src, &weights, &dst, desc)
                                 : od_fail(b, dnnl, "describing weights");
@@ -31,14 +30,10 @@ static enum vbs_status add_variant(struct od_build *b, struct od_implementations
 
     for (int i = 0; i < 2; i++) {
         union od_conv_desc desc;
-        enum vbs_status status;
 
         v.algorithm = algorithms[i];
-        status = whole_desc(b, v, &desc);
-        if (status == VBS_OK)
-            status = od_implementations_add(b, all, &desc, v);
-        if (status != VBS_OK)
-            return status;
+        VBS_TRY(whole_desc(b, v, &desc));
+        VBS_TRY(od_implementations_add(b, all, &desc, v));
     }
     return VBS_OK;
 }
@@ -57,12 +52,17 @@ static enum vbs_status build_all(struct od_build *b)
     struct od_implementations all = {0};
     enum vbs_status status = add_variant(b, &all, canonical_variant(b));
 
-    if (status == VBS_OK && b->session->block > 1 && (src != OD_BLOCKED || dst != OD_BLOCKED))
+    if (status != VBS_OK)
+        goto done;
+    if (b->session->block > 1 && (src != OD_BLOCKED || dst != OD_BLOCKED))
         status = add_variant(b, &all, blocked);
-    if (status == VBS_OK)
-        status = add_variant(b, &all, last);
-    if (status == VBS_OK)
-        status = od_implementations_build(b, &all);
+    if (status != VBS_OK)
+        goto done;
+    status = add_variant(b, &all, last);
+    if (status != VBS_OK)
+        goto done;
+    status = od_implementations_build(b, &all);
+done:
     od_implementations_release(&all);
     return status;
 }
@@ -92,13 +92,12 @@ static enum vbs_status build_in_slices(struct od_build *b)
 
 enum vbs_status od_build_conv(struct od_build *b)
 {
-    enum vbs_status status = od_weights_init(b);
-
-    if (status == VBS_OK && !(b->requested && b->requested->row_slices))
-        status = build_all(b);
-    if (status == VBS_OK && od_may_run_in_slices(b))
-        status = build_in_slices(b);
-    return status;
+    VBS_TRY(od_weights_init(b));
+    if (!(b->requested && b->requested->row_slices))
+        VBS_TRY(build_all(b));
+    if (od_may_run_in_slices(b))
+        VBS_TRY(build_in_slices(b));
+    return VBS_OK;
 }
 
 /* ---- inner products ---- */
@@ -113,10 +112,10 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
     dnnl_memory_desc_t weights;
     dnnl_inner_product_desc_t desc;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&weights, 2, dims, dnnl_f32, layout);
-    enum vbs_status status = dnnl == dnnl_success ? od_fc_desc(b, &weights, &desc)
-                                                  : od_fail(b, dnnl, "describing weights");
 
-    return status == VBS_OK ? od_implementations_add(b, all, &desc, canonical) : status;
+    VBS_TRY(dnnl == dnnl_success ? od_fc_desc(b, &weights, &desc)
+                                 : od_fail(b, dnnl, "describing weights"));
+    return od_implementations_add(b, all, &desc, canonical);
 }
 
 /* One that does not divide, in slices of whole blocks of its weights, which need no other format.
@@ -146,14 +145,21 @@ enum vbs_status od_build_fc(struct od_build *b)
     struct od_implementations all = {0};
     enum vbs_status status = od_weights_init(b);
 
-    if (status == VBS_OK)
-        status = add_matrix(b, &all, dnnl_ab);
-    if (status == VBS_OK)
-        status = add_matrix(b, &all, dnnl_format_tag_any);
-    if (status == VBS_OK && !(b->requested && b->requested->row_slices))
+    if (status != VBS_OK)
+        goto done;
+    status = add_matrix(b, &all, dnnl_ab);
+    if (status != VBS_OK)
+        goto done;
+    status = add_matrix(b, &all, dnnl_format_tag_any);
+    if (status != VBS_OK)
+        goto done;
+    if (!(b->requested && b->requested->row_slices))
         status = od_implementations_build(b, &all);
-    if (status == VBS_OK && od_may_run_in_slices(b))
+    if (status != VBS_OK)
+        goto done;
+    if (od_may_run_in_slices(b))
         status = build_matrix_in_slices(b, &all);
+done:
     od_implementations_release(&all);
     return status;
 }

@@ -276,15 +276,12 @@ static enum vbs_status transposition_step(struct od_build *b, int input, const s
 {
     dnnl_memory_desc_t from_md, to_md;
     dnnl_memory_t from = NULL, to = NULL;
-    enum vbs_status status = describe_nest(b, nest, 1, &from_md);
 
-    if (status == VBS_OK)
-        status = describe_nest(b, nest, 0, &to_md);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &from_md, OD_SRC, input, NULL, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &to_md, OD_DST, 0, NULL, &to);
-    return status == VBS_OK ? od_kernel_reorder(b, &from_md, from, &to_md, to) : status;
+    VBS_TRY(describe_nest(b, nest, 1, &from_md));
+    VBS_TRY(describe_nest(b, nest, 0, &to_md));
+    VBS_TRY(od_kernel_memory(b, &from_md, OD_SRC, input, NULL, &from));
+    VBS_TRY(od_kernel_memory(b, &to_md, OD_DST, 0, NULL, &to));
+    return od_kernel_reorder(b, &from_md, from, &to_md, to);
 }
 
 /* The tensor as it lies in its canonical layout, only to have a pointer to it. */
@@ -292,9 +289,9 @@ static enum vbs_status canonical_memory(struct od_build *b, const struct od_tens
                                         enum od_location location, int index, dnnl_memory_t *memory)
 {
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, tensor, b->batch, tensor->canonical, true, &md);
 
-    return status == VBS_OK ? od_kernel_memory(b, &md, location, index, NULL, memory) : status;
+    VBS_TRY(od_describe(b, tensor, b->batch, tensor->canonical, true, &md));
+    return od_kernel_memory(b, &md, location, index, NULL, memory);
 }
 
 /* plan lives as long as the session and has its nest. */
@@ -302,15 +299,13 @@ static enum vbs_status planned_step(struct od_build *b, const struct od_copy *co
                                     struct copy_plan *plan)
 {
     dnnl_memory_t data[2];
-    enum vbs_status status;
 
     if (is_transposition(&plan->nest))
         return transposition_step(b, copy->input, &plan->nest);
     make_units(plan);
-    status = canonical_memory(b, od_output(b), OD_DST, 0, &data[0]);
-    if (status == VBS_OK)
-        status = canonical_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]);
-    return status == VBS_OK ? od_kernel_call(b, run_copy, plan, 2, data) : status;
+    VBS_TRY(canonical_memory(b, od_output(b), OD_DST, 0, &data[0]));
+    VBS_TRY(canonical_memory(b, od_input(b, copy->input), OD_SRC, copy->input, &data[1]));
+    return od_kernel_call(b, run_copy, plan, 2, data);
 }
 
 static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
@@ -326,26 +321,21 @@ static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
 enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
 {
     struct copy_plan *plan;
-    enum vbs_status status = make_plan(b, copy, &plan);
 
-    return status == VBS_OK ? planned_step(b, copy, plan) : status;
+    VBS_TRY(make_plan(b, copy, &plan));
+    return planned_step(b, copy, plan);
 }
 
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
 {
     int64_t weight_bytes = 0;
     struct copy_plan *plan;
-    enum vbs_status status = make_plan(b, copy, &plan);
 
-    if (status == VBS_OK)
-        status = od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy");
-    if (status == VBS_OK)
-        status = planned_step(b, copy, plan);
-    if (status == VBS_OK)
-        status = od_zero_padding(b);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(make_plan(b, copy, &plan));
+    VBS_TRY(od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy"));
+    VBS_TRY(planned_step(b, copy, plan));
+    VBS_TRY(od_zero_padding(b));
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }

@@ -76,14 +76,10 @@ static enum vbs_status product_pd(struct od_build *b, const struct factor *x,
     dnnl_memory_desc_t src, weights, dst;
     dnnl_matmul_desc_t desc;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe_dense(b, x->n_dims, x->dims, &src);
 
-    if (status == VBS_OK)
-        status = od_describe_dense(b, y->n_dims, y->dims, &weights);
-    if (status == VBS_OK)
-        status = od_describe_dense(b, z->n_dims, z->dims, &dst);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe_dense(b, x->n_dims, x->dims, &src));
+    VBS_TRY(od_describe_dense(b, y->n_dims, y->dims, &weights));
+    VBS_TRY(od_describe_dense(b, z->n_dims, z->dims, &dst));
     dnnl = packed
                ? dnnl_memory_desc_init_by_tag(&weights, 2, y->dims, dnnl_f32, dnnl_format_tag_any)
                : dnnl_success;
@@ -99,15 +95,11 @@ static enum vbs_status factor_memory(struct od_build *b, const struct factor *f,
 {
     const struct od_packed *packed;
     dnnl_memory_desc_t plain;
-    enum vbs_status status;
 
     if (!f->constant)
         return od_source(b, f->input, OD_PLAIN, md, memory);
-    status = od_describe_dense(b, f->n_dims, f->dims, &plain);
-    if (status == VBS_OK)
-        status = od_operand_as(b, &plain, md, &packed);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe_dense(b, f->n_dims, f->dims, &plain));
+    VBS_TRY(od_operand_as(b, &plain, md, &packed));
     *weight_bytes = packed->bytes;
     *format = packed->number;
     return od_kernel_memory(b, md, OD_FIXED, 0, packed->data, memory);
@@ -125,23 +117,31 @@ enum vbs_status od_build_matmul(struct od_build *b)
     factors(b, &x, &y);
     merge(&x, &y, &z);
     status = product_pd(b, &x, &y, &z, &n_fused, &pd);
-    if (status == VBS_OK)
-        status = od_kernel_begin_with(b, pd);
-    if (status == VBS_OK)
-        status = factor_memory(b, &x, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
-                               &args[0].memory, &weight_bytes, &format);
-    if (status == VBS_OK)
-        status = factor_memory(b, &y, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0),
-                               &args[1].memory, &weight_bytes, &format);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST,
-                                  0, NULL, &args[2].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 3, args);
-    if (status == VBS_OK)
-        status = od_fused(b, n_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, format);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_begin_with(b, pd);
+    if (status != VBS_OK)
+        goto done;
+    status = factor_memory(b, &x, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
+                           &args[0].memory, &weight_bytes, &format);
+    if (status != VBS_OK)
+        goto done;
+    status = factor_memory(b, &y, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0),
+                           &args[1].memory, &weight_bytes, &format);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST, 0,
+                              NULL, &args[2].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 3, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, n_fused, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, format);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }

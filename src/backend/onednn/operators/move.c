@@ -129,16 +129,22 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     int64_t weight_bytes = 0;
     enum vbs_status status = od_kernel_begin_with(b, pd);
 
-    if (status == VBS_OK)
-        status = od_source(b, 0, od_output(b)->canonical, md, &args[0].memory);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, md, OD_DST, 0, NULL, &args[1].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 2, args);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, od_output(b)->canonical, md, &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, md, OD_DST, 0, NULL, &args[1].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 2, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, 0, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -155,9 +161,7 @@ static enum vbs_status build_shuffle(struct od_build *b)
 
     if (out->canonical != OD_BLOCKED || od_input(b, 0)->canonical != OD_BLOCKED)
         return copy_shuffle(b);
-    status = od_describe(b, out, b->batch, out->canonical, false, &md);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, false, &md));
     dnnl = dnnl_shuffle_forward_desc_init(&desc, dnnl_forward_inference, &md, 1,
                                           out->channels / b->l->attributes.shuffle.groups);
     if (dnnl != dnnl_success)
@@ -174,11 +178,11 @@ static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n
                                     int64_t *positions)
 {
     float *values = vbs_arena_alloc(&b->session->arena, (size_t)count, sizeof *values);
-    enum vbs_status status = values ? vbs_parameter_values(b->ctx, b->network, b->layer, -1,
-                                                           VBS_PARAMETER_OPERAND, 0, count, values)
-                                    : vbs_no_memory(b->ctx);
 
-    for (int64_t i = 0; i < count && status == VBS_OK; i++) {
+    VBS_TRY(values ? vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND,
+                                          0, count, values)
+                   : vbs_no_memory(b->ctx));
+    for (int64_t i = 0; i < count; i++) {
         double at = values[i] < 0 ? values[i] + (double)n : values[i];
 
         if (at != floor(at) || at < 0 || at >= (double)n)
@@ -187,7 +191,7 @@ static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n
                             (long long)i, (double)values[i], (long long)n);
         positions[i] = (int64_t)at;
     }
-    return status;
+    return VBS_OK;
 }
 
 static enum vbs_status build_gather(struct od_build *b)
@@ -197,12 +201,11 @@ static enum vbs_status build_gather(struct od_build *b)
     int64_t count = vbs_shape_elements(&b->l->operand);
     struct od_copy copy = identity(in);
     int64_t *positions = table(b, count);
-    enum vbs_status status =
-        positions ? read_indices(b, count, in->dim[axis], positions) : vbs_no_memory(b->ctx);
 
+    VBS_TRY(positions ? read_indices(b, count, in->dim[axis], positions) : vbs_no_memory(b->ctx));
     copy.routes[axis].n = count;
     copy.routes[axis].table = positions;
-    return status == VBS_OK ? od_build_copy(b, &copy) : status;
+    return od_build_copy(b, &copy);
 }
 
 /* A copy as it is. */
@@ -213,12 +216,9 @@ static enum vbs_status build_same(struct od_build *b)
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t dnnl;
-    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
-    if (status == VBS_OK)
-        status = od_attributes(b, 0, 0, &attr);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
+    VBS_TRY(od_attributes(b, 0, 0, &attr));
     dnnl = od_pd_reorder(&md, &md, attr, b->session->engine, &pd);
     dnnl_primitive_attr_destroy(attr);
     return dnnl == dnnl_success ? build_primitive(b, pd, &md)

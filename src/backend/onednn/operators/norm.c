@@ -23,20 +23,28 @@ static enum vbs_status build_affine(struct od_build *b)
     dnnl_memory_desc_t md;
     enum vbs_status status = od_affine_pd(b, relu, &pd);
 
-    if (status == VBS_OK)
-        status = od_describe(b, out, b->batch, out->canonical, true, &md);
-    if (status == VBS_OK)
-        status = od_kernel_begin_with(b, pd);
-    if (status == VBS_OK)
-        status = od_source(b, 0, out->canonical, &md, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
-    if (status == VBS_OK)
-        status = od_affine_step_with(b, pd, -1, from, to, &weight_bytes);
-    if (status == VBS_OK)
-        status = od_fused(b, relu ? 1 : 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_describe(b, out, b->batch, out->canonical, true, &md);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_begin_with(b, pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, out->canonical, &md, &from);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
+    if (status != VBS_OK)
+        goto done;
+    status = od_affine_step_with(b, pd, -1, from, to, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, relu ? 1 : 0, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -86,21 +94,30 @@ static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
     int n_args = 2;
     enum vbs_status status = od_kernel_begin_with(b, pd);
 
-    if (status == VBS_OK)
-        status = od_source(b, 0, layout, md, &args[0].memory);
-    if (status == VBS_OK)
-        status = od_target(b, layout, md, &target);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, layout, md, &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_target(b, layout, md, &target);
     args[1].memory = target.memory;
-    if (status == VBS_OK && n > 0)
+    if (status != VBS_OK)
+        goto done;
+    if (n > 0)
         status = norm_args(b, of, n, copies, &n_args, args, &weight_bytes);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, n_args, args);
-    if (status == VBS_OK)
-        status = od_target_end(b, &target);
-    if (status == VBS_OK)
-        status = od_fused(b, first_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, n_args, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_target_end(b, &target);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, first_fused, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -119,24 +136,20 @@ static enum vbs_status build_instance_norm(struct od_build *b)
     dnnl_primitive_desc_t pd = NULL;
     dnnl_memory_desc_t md;
     dnnl_status_t dnnl;
-    enum vbs_status status;
 
     all.stored_channels *= b->batch;
     all.channels = all.stored_channels;
     all.n_spatial = 2;
     all.spatial[0] = 1;
     all.spatial[1] = all.positions;
-    status = od_describe(b, &all, 1, out->canonical, true, &md);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, &all, 1, out->canonical, true, &md));
     dnnl = dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_inference, &md,
                                                       (float)epsilon(b), flags);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a normalization");
-    status = od_best(b, &desc, 0, &n_fused, &pd);
-    return status == VBS_OK ? build_norm(b, pd, out->canonical, &md, out->channels,
-                                         out->stored_channels, b->batch, relu ? 1 : 0)
-                            : status;
+    VBS_TRY(od_best(b, &desc, 0, &n_fused, &pd));
+    return build_norm(b, pd, out->canonical, &md, out->channels, out->stored_channels, b->batch,
+                      relu ? 1 : 0);
 }
 
 /* Elements of dimensions first .. end - 1. */
@@ -161,7 +174,6 @@ static enum vbs_status build_layer_norm(struct od_build *b)
     dnnl_layer_normalization_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_memory_desc_t md;
-    enum vbs_status status;
     dnnl_status_t dnnl = dnnl_memory_desc_init_by_tag(&md, 2, dims, dnnl_f32, dnnl_ab);
 
     if (dnnl == dnnl_success)
@@ -169,8 +181,8 @@ static enum vbs_status build_layer_norm(struct od_build *b)
                                                           (float)epsilon(b), flags);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a normalization");
-    status = od_best(b, &desc, 0, &n_fused, &pd);
-    return status == VBS_OK ? build_norm(b, pd, OD_PLAIN, &md, n, affine ? n : 0, 1, 0) : status;
+    VBS_TRY(od_best(b, &desc, 0, &n_fused, &pd));
+    return build_norm(b, pd, OD_PLAIN, &md, n, affine ? n : 0, 1, 0);
 }
 
 /* ---- across channels ---- */
@@ -186,23 +198,20 @@ static enum vbs_status build_lrn(struct od_build *b)
     dnnl_lrn_desc_t desc;
     dnnl_primitive_desc_t pd;
     dnnl_status_t dnnl;
-    enum vbs_status status;
 
     if (flat.n_spatial != 2) {
         flat.n_spatial = 2;
         flat.spatial[0] = 1;
         flat.spatial[1] = flat.positions;
     }
-    status = od_describe(b, &flat, b->batch, flat.canonical, true, &md);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(od_describe(b, &flat, b->batch, flat.canonical, true, &md));
     dnnl = dnnl_lrn_forward_desc_init(&desc, dnnl_forward_inference, dnnl_lrn_across_channels, &md,
                                       a->lrn.size, (float)a->lrn.alpha, (float)a->lrn.beta,
                                       (float)a->lrn.k);
     if (dnnl != dnnl_success)
         return od_fail(b, dnnl, "describing a local response normalization");
-    status = od_best(b, &desc, 0, &n_fused, &pd);
-    return status == VBS_OK ? build_norm(b, pd, flat.canonical, &md, 0, 0, 1, 0) : status;
+    VBS_TRY(od_best(b, &desc, 0, &n_fused, &pd));
+    return build_norm(b, pd, flat.canonical, &md, 0, 0, 1, 0);
 }
 
 /* [before, axis, behind] of plain samples; last: the axis varies fastest. */
@@ -244,29 +253,41 @@ static enum vbs_status build_turned_softmax(struct od_build *b)
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = describe_around(b, axis, false, &md);
 
-    if (status == VBS_OK)
-        status = describe_around(b, axis, true, &turned);
-    if (status == VBS_OK)
-        status = softmax_pd(b, &turned, 1, &pd);
-    if (status == VBS_OK)
-        status = od_kernel_begin_with(b, pd);
-    if (status == VBS_OK)
-        status = od_source(b, 0, OD_PLAIN, &md, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
-    if (status == VBS_OK)
-        status = od_kernel_buffer(b, &turned, &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = describe_around(b, axis, true, &turned);
+    if (status != VBS_OK)
+        goto done;
+    status = softmax_pd(b, &turned, 1, &pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_begin_with(b, pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, OD_PLAIN, &md, &from);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_buffer(b, &turned, &args[0].memory);
     args[1].memory = args[0].memory;
-    if (status == VBS_OK)
-        status = od_kernel_reorder(b, &md, from, &turned, args[0].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 2, args);
-    if (status == VBS_OK)
-        status = od_kernel_reorder(b, &turned, args[0].memory, &md, to);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_reorder(b, &md, from, &turned, args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 2, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_reorder(b, &turned, args[0].memory, &md, to);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, 0, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -278,13 +299,10 @@ static enum vbs_status build_softmax(struct od_build *b)
     int axis = b->l->attributes.softmax.axis;
     dnnl_memory_desc_t md;
     dnnl_primitive_desc_t pd;
-    enum vbs_status status = axis == 0 ? od_describe(b, out, b->batch, out->canonical, false, &md)
-                                       : describe_around(b, axis, false, &md);
 
-    if (status == VBS_OK)
-        status = softmax_pd(b, &md, 1, &pd);
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(axis == 0 ? od_describe(b, out, b->batch, out->canonical, false, &md)
+                      : describe_around(b, axis, false, &md));
+    VBS_TRY(softmax_pd(b, &md, 1, &pd));
     if (out->canonical == OD_BLOCKED || !od_is_reference(pd))
         return build_norm(b, pd, out->canonical, &md, 0, 0, 1, 0);
     dnnl_primitive_desc_destroy(pd);

@@ -55,25 +55,35 @@ static enum vbs_status build_window(struct od_build *b, const struct window *w,
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = od_describe(b, &in, b->batch, layout, true, &src);
 
-    if (status == VBS_OK)
-        status = od_describe(b, &out, b->batch, layout, true, &dst);
-    if (status == VBS_OK)
-        status = pool_pd(b, w, algorithm, &src, &dst, &n_fused, &pd);
-    if (status == VBS_OK)
-        status = od_kernel_begin_with(b, pd);
-    if (status == VBS_OK)
-        status = od_source(b, 0, layout, &src, &args[0].memory);
-    if (status == VBS_OK)
-        status = od_target(b, layout, &dst, &target);
+    if (status != VBS_OK)
+        goto done;
+    status = od_describe(b, &out, b->batch, layout, true, &dst);
+    if (status != VBS_OK)
+        goto done;
+    status = pool_pd(b, w, algorithm, &src, &dst, &n_fused, &pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_begin_with(b, pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, layout, &src, &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_target(b, layout, &dst, &target);
     args[1].memory = target.memory;
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 2, args);
-    if (status == VBS_OK)
-        status = od_target_end(b, &target);
-    if (status == VBS_OK)
-        status = od_fused(b, n_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 2, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_target_end(b, &target);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, n_fused, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }

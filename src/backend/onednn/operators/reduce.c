@@ -257,27 +257,18 @@ static enum vbs_status build_loops(struct od_build *b)
     int64_t weight_bytes = 0;
     dnnl_memory_t data[2];
     dnnl_memory_desc_t md;
-    enum vbs_status status = plan ? od_kernel_begin(b, "loop:reduce") : vbs_no_memory(b->ctx);
 
-    if (status != VBS_OK)
-        return status;
+    VBS_TRY(plan ? od_kernel_begin(b, "loop:reduce") : vbs_no_memory(b->ctx));
     plan_reduce(b, &in, out->stored_channels * out->positions, plan);
-    status = od_describe(b, out, b->batch, layout, true, &md);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]);
-    if (status == VBS_OK)
-        status = od_describe(b, &in, b->batch, layout, true, &md);
-    if (status == VBS_OK)
-        status = od_source(b, 0, layout, &md, &data[1]);
-    if (status == VBS_OK)
-        status = od_kernel_call(b, run_reduce, plan, 2, data);
-    if (status == VBS_OK)
-        status = od_zero_padding(b);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(od_describe(b, out, b->batch, layout, true, &md));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &data[0]));
+    VBS_TRY(od_describe(b, &in, b->batch, layout, true, &md));
+    VBS_TRY(od_source(b, 0, layout, &md, &data[1]));
+    VBS_TRY(od_kernel_call(b, run_reduce, plan, 2, data));
+    VBS_TRY(od_zero_padding(b));
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }
 
 /* ---- primitives ---- */
@@ -352,18 +343,24 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     int64_t weight_bytes = 0;
     enum vbs_status status = od_kernel_begin_with(b, pd);
 
-    if (status == VBS_OK)
-        status = od_source(b, 0, OD_PLAIN, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
-                           &args[0].memory);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST,
-                                  0, NULL, &args[1].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 2, args);
-    if (status == VBS_OK)
-        status = od_fused(b, n_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, OD_PLAIN, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
+                       &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST, 0,
+                              NULL, &args[1].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 2, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, n_fused, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -385,14 +382,11 @@ enum vbs_status od_build_reduce(struct od_build *b)
     dnnl_primitive_desc_t pd = NULL;
     int64_t rows, n;
     int n_fused = od_fusable(b, 0);
-    enum vbs_status status = VBS_OK;
 
     if (is_global_pool(b))
         return od_build_global_pool(b, b->l->op == VBS_OP_REDUCE_MAX);
     if (od_output(b)->canonical == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
         folds_the_last(b, &rows, &n))
-        status = reduction_pd(b, algorithm, rows, n, &n_fused, &pd);
-    if (status != VBS_OK)
-        return status;
+        VBS_TRY(reduction_pd(b, algorithm, rows, n, &n_fused, &pd));
     return pd ? build_primitive(b, pd, n_fused) : build_loops(b);
 }

@@ -198,19 +198,14 @@ static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, 
                                     : dnnl_resampling_linear;
     dnnl_resampling_desc_t desc;
     dnnl_status_t dnnl;
-    enum vbs_status status;
 
     if (layout == OD_BLOCKED) {
-        status = od_describe(b, &in, b->batch, layout, true, src);
-        if (status == VBS_OK)
-            status = od_describe(b, od_output(b), b->batch, layout, true, dst);
+        VBS_TRY(od_describe(b, &in, b->batch, layout, true, src));
+        VBS_TRY(od_describe(b, od_output(b), b->batch, layout, true, dst));
     } else {
-        status = describe_last(b, &in.shape, n, src);
-        if (status == VBS_OK)
-            status = describe_last(b, &b->l->shape, n, dst);
+        VBS_TRY(describe_last(b, &in.shape, n, src));
+        VBS_TRY(describe_last(b, &b->l->shape, n, dst));
     }
-    if (status != VBS_OK)
-        return status;
     dnnl =
         dnnl_resampling_forward_desc_init(&desc, dnnl_forward_inference, algorithm, NULL, src, dst);
     return dnnl == dnnl_success ? od_best(b, &desc, 0, n_fused, pd)
@@ -227,18 +222,25 @@ static enum vbs_status build_primitive(struct od_build *b, int n)
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = resampling_pd(b, layout, n, &src, &dst, &n_fused, &pd);
 
-    if (status == VBS_OK)
-        status = od_kernel_begin_with(b, pd);
-    if (status == VBS_OK)
-        status = od_source(b, 0, layout, &src, &args[0].memory);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &dst, OD_DST, 0, NULL, &args[1].memory);
-    if (status == VBS_OK)
-        status = od_kernel_step(b, pd, 2, args);
-    if (status == VBS_OK)
-        status = od_fused(b, n_fused, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_begin_with(b, pd);
+    if (status != VBS_OK)
+        goto done;
+    status = od_source(b, 0, layout, &src, &args[0].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_memory(b, &dst, OD_DST, 0, NULL, &args[1].memory);
+    if (status != VBS_OK)
+        goto done;
+    status = od_kernel_step(b, pd, 2, args);
+    if (status != VBS_OK)
+        goto done;
+    status = od_fused(b, n_fused, &weight_bytes);
+    if (status != VBS_OK)
+        goto done;
+    od_kernel_end(b, weight_bytes, 0);
+done:
     dnnl_primitive_desc_destroy(pd);
     return status;
 }
@@ -387,27 +389,21 @@ static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
     dnnl_memory_t from = NULL, to = NULL;
     int64_t weight_bytes = 0;
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, &in, b->batch, layout, true, &md);
 
-    if (status == VBS_OK)
-        status = od_kernel_begin(b, "loop:resize");
-    if (status == VBS_OK)
-        status = od_source(b, 0, layout, &md, &from);
-    for (int d = 0; d < shape.n_dims && status == VBS_OK; d++) {
+    VBS_TRY(od_describe(b, &in, b->batch, layout, true, &md));
+    VBS_TRY(od_kernel_begin(b, "loop:resize"));
+    VBS_TRY(od_source(b, 0, layout, &md, &from));
+    for (int d = 0; d < shape.n_dims; d++) {
         if (taps[d].same)
             continue;
-        status = pass_target(b, taps, d, &in, &shape, &to);
-        if (status == VBS_OK)
-            status = pass_step(b, taps, d, &in, &shape, to, from);
+        VBS_TRY(pass_target(b, taps, d, &in, &shape, &to));
+        VBS_TRY(pass_step(b, taps, d, &in, &shape, to, from));
         from = to;
     }
-    if (status == VBS_OK)
-        status = od_zero_padding(b);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(od_zero_padding(b));
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }
 
 enum vbs_status od_build_resize(struct od_build *b)

@@ -1,6 +1,8 @@
 /* Operators that work value by value, as layers of their own. */
 #include "backend/onednn/operators/operators.h"
 
+#include "base/fail.h"
+
 /* The first operation's implementation, or "loop:scalar". */
 static enum vbs_status begin_unary(struct od_build *b, const dnnl_memory_desc_t *md)
 {
@@ -30,19 +32,13 @@ enum vbs_status od_build_unary(struct od_build *b)
     int64_t weight_bytes = 0;
     dnnl_memory_t from = NULL, to = NULL;
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
-    if (status == VBS_OK)
-        status = begin_unary(b, &md);
-    if (status == VBS_OK)
-        status = od_source(b, 0, out->canonical, &md, &from);
-    if (status == VBS_OK)
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &to);
-    if (status == VBS_OK)
-        status = od_unary_steps(b, b->l->op, &b->l->attributes, &md, from, to);
-    if (status == VBS_OK)
-        status = od_fused(b, 0, &weight_bytes);
-    if (status == VBS_OK)
-        od_kernel_end(b, weight_bytes, 0);
-    return status;
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
+    VBS_TRY(begin_unary(b, &md));
+    VBS_TRY(od_source(b, 0, out->canonical, &md, &from));
+    VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &to));
+    VBS_TRY(od_unary_steps(b, b->l->op, &b->l->attributes, &md, from, to));
+    VBS_TRY(od_fused(b, 0, &weight_bytes));
+    od_kernel_end(b, weight_bytes, 0);
+    return VBS_OK;
 }
