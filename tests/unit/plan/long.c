@@ -113,7 +113,7 @@ static void explanations(const char *name)
     struct vbs_solver *solver = NULL;
     struct vbs_ctx ctx = {0};
 
-    ok(vbs_solver_new(&ctx, planner_of(name), &problem, NULL, &solver) == VBS_OK &&
+    ok(vbs_solver_new(&ctx, planner_named(name), &problem, NULL, &solver) == VBS_OK &&
            vbs_solver_explain(&ctx, solver, &infeasibility) == VBS_OK,
        "%s explains what 4000 layers on one input need: %s", name, vbs_detail(&ctx));
     ok(infeasibility.least_bytes > 0 && infeasibility.other_bytes < infeasibility.least_bytes &&
