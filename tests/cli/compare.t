@@ -116,7 +116,7 @@ refuses "a time limit of nothing" 2 "--time-limit '0'" example.csv --time-limit 
 refuses "a time limit of words" 2 "--time-limit 'long'" example.csv --time-limit long
 run example.csv --request 2 --memory 12..40:28 --io resident --latency-us 17.5
 [ $code -eq 3 ] && [ "$(cat err)" = "vbslab: compare: no planner answers within 17.5 us in any \
-memory; the least latency that works is 18 us, with fbs" ] && grep -q '^least memory: fbs none that answers' out
+memory; the least latency that works is 18 us, with fbs" ] && grep -q '^least budget that fits: fbs none that answers' out
 report $? "a latency that no planner keeps is infeasible, and says what could be kept"
 refuses "also without budgets" 3 "the least latency that works is 18 us, with fbs" \
     example.csv --request 2 --io resident --latency-us 17.5
@@ -129,4 +129,11 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
     NR > 1 { n++; right += $c["least_bytes"] == "" && $c["least_latency_us"] == 18 }
     END { exit !(n > 0 && n == right) }' out
 report $? "in CSV the least budget is empty and the least latency is told"
+
+# --- units ---
+
+awk -F, -v OFS=, 'NR > 1 { for (i = 8; i <= 10; i++) $i *= 1000 } { print }' example.csv >thousands.csv
+run thousands.csv --request 2 --memory 7000..9000:1000
+grep -q '^ *kB ' out && grep -q '^largest gain: .* over fbs ([789] kB)' out
+report $? "the largest gain is told in the unit of the table"
 finish

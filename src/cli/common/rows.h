@@ -8,7 +8,7 @@
 #define CLI_OPTION_ROWS                                                                            \
     "rows", NULL,                                                                                  \
         "planner mmcnn: the paper's accounting of a MODEL at batch 1 instead of a plan, without "  \
-        "a profile; lines of row, layer, sn, cn, MiB between tabs"
+        "a profile; lines of row, layer, self_number, conv_number and MiB, with tabs between them"
 
 /* Prints the rows of model at memory_bytes. VBS_USAGE where the other options or the word for the
  * model do not go with rows; otherwise as vbs_network_load and vbs_mmcnn_table_new. */

@@ -150,10 +150,11 @@ static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_
     return best;
 }
 
-/* A baseline that is not planned unless it is compared is passed over where it has nothing. */
-static void add_gains(struct vbs_text *line, const char *where, const struct best_gain *best)
+/* Budgets are in the unit of the table. A baseline that is not planned unless it is compared is
+ * passed over where it has nothing. */
+static void add_gains(struct vbs_text *line, const char *where, const struct best_gain *best,
+                      const struct vbs_form_unit *unit)
 {
-    char bytes[24];
 
     for (int i = 0; i < VBS_N_BASELINES; i++) {
         struct vbs_form_cell cell;
@@ -167,8 +168,9 @@ static void add_gains(struct vbs_text *line, const char *where, const struct bes
         else if (!is_gain(best->over[i].percent))
             vbs_text_addf(line, "no gain over %s", vbs_gains_baseline(i));
         else
-            vbs_text_addf(line, "%s over %s (%s)", cell.text, vbs_gains_baseline(i),
-                          vbs_format_bytes(best->at_bytes[i], bytes, sizeof bytes));
+            vbs_text_addf(line, "%s over %s (%.*f %s)", cell.text, vbs_gains_baseline(i),
+                          unit->decimals, (double)best->at_bytes[i] / (double)unit->bytes,
+                          unit->name);
     }
 }
 
@@ -186,6 +188,7 @@ static void add_summary(struct vbs_text *text, const struct vbs_compare *compare
     struct best_gain low = find_best_gain(compare, 0, LOW_BYTES - 1);
     struct best_gain high = find_best_gain(compare, HIGH_BYTES + 1, VBS_MAX_BYTES);
     struct best_gain all = find_best_gain(compare, 0, VBS_MAX_BYTES);
+    struct vbs_form_unit unit = vbs_form_budget_unit(compare);
     struct vbs_text line = {0};
 
     if (!has_gains(&all))
@@ -193,10 +196,10 @@ static void add_summary(struct vbs_text *text, const struct vbs_compare *compare
     vbs_text_add(&line, "largest gain");
     if (compare->weights == VBS_WEIGHTS_EXCLUDED && compare->budgets[0] < LOW_BYTES &&
         compare->budgets[compare->n_budgets - 1] > HIGH_BYTES) {
-        add_gains(&line, " below 30 MiB: ", &low);
-        add_gains(&line, "; above 35 MiB: ", &high);
+        add_gains(&line, " below 30 MiB: ", &low, &unit);
+        add_gains(&line, "; above 35 MiB: ", &high, &unit);
     } else {
-        add_gains(&line, ": ", &all);
+        add_gains(&line, ": ", &all, &unit);
     }
     end_paragraph(text, &line, width);
 }
@@ -278,7 +281,7 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
 static void add_least(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct vbs_text line = {0};
-    const char *separator = "least memory: ";
+    const char *separator = "least budget that fits: ";
     char least[VBS_FORM_US_SIZE];
 
     for (int p = 0; p < compare->n_planners; p++) {
