@@ -20,7 +20,7 @@
  *   free  L - the largest slice in the segment
  *
  * A conv segment is the rows behind one conv or fc up to and including the next; its head is its
- * first row. With pn_max = VBS_MMCNN_MAX_PARTS:
+ * first row. With pn_max = VBS_MMCNN_MAX_SLICES:
  *
  *   if w / free <= pn_max, the head prefetches a cn-th of the weights:
  *       cn(head) = ceil(w / free), and the head holds slice + w / cn
@@ -47,19 +47,19 @@ extern "C" {
 #endif
 
 /* pn_max of Algorithm 1: the most slices in which weights are prefetched. */
-#define VBS_MMCNN_MAX_PARTS 5
+#define VBS_MMCNN_MAX_SLICES 5
 
-/* The row holds maps_bytes / map_parts + weight_bytes / weight_parts bytes. */
+/* The row holds maps_bytes / map_slices + weight_bytes / weight_slices bytes. */
 struct vbs_mmcnn_row {
-    const char *name;     /* of the layer or ReLU; "data" */
-    enum vbs_op op;       /* VBS_N_OPS: data */
-    int layer;            /* of the network; of a ReLU: the layer that fuses it; 0: data */
-    int64_t self_number;  /* sn: slices in which the row runs */
-    int64_t conv_number;  /* cn: it prefetches a cn-th of its segment's weights; 0: none */
-    int64_t maps_bytes;   /* maps */
-    int64_t map_parts;    /* sm, >= 1 */
-    int64_t weight_bytes; /* w where the row holds or prefetches weights, else 0 */
-    int64_t weight_parts; /* cn or k, >= 1 */
+    const char *name;      /* of the layer or ReLU; "data" */
+    enum vbs_op op;        /* VBS_N_OPS: data */
+    int layer;             /* of the network; of a ReLU: the layer that fuses it; 0: data */
+    int64_t self_number;   /* sn: slices in which the row runs */
+    int64_t conv_number;   /* cn: it prefetches a cn-th of its segment's weights; 0: none */
+    int64_t maps_bytes;    /* maps */
+    int64_t map_slices;    /* sm, >= 1 */
+    int64_t weight_bytes;  /* w where the row holds or prefetches weights, else 0 */
+    int64_t weight_slices; /* cn or k, >= 1 */
 };
 
 /* Immutable once made. Names are the network's, which must outlive it. */

@@ -45,8 +45,8 @@
 extern "C" {
 #endif
 
-#define VBS_MAX_STEPS 16777216 /* of one schedule; more is refused as VBS_USAGE or VBS_FORMAT */
-#define VBS_MAX_PARTS 1048576  /* of one layer */
+#define VBS_MAX_STEPS  16777216 /* of one schedule; more is refused as VBS_USAGE or VBS_FORMAT */
+#define VBS_MAX_SLICES 1048576  /* of one layer */
 
 /* Where the request's own inputs and final outputs live: outside the budget, or inside it. */
 enum vbs_io { VBS_IO_EXTERNAL, VBS_IO_RESIDENT };

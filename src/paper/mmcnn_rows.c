@@ -1,5 +1,5 @@
 /*
- * Algorithm 1 of mmCNN in whole numbers. A slice is the fraction maps_bytes / map_parts; quotients
+ * Algorithm 1 of mmCNN in whole numbers. A slice is the fraction maps_bytes / map_slices; quotients
  * are compared and rounded up by products of 128 bits, so that a budget at a breakpoint falls on
  * the side on which the definition has it. Maps and weights are below 2^40, numbers of slices below
  * 2^63.
@@ -64,8 +64,8 @@ static void add_row(struct vbs_mmcnn_table *table, const char *name, enum vbs_op
         .layer = layer,
         .self_number = n_slices,
         .maps_bytes = maps_bytes,
-        .map_parts = n_slices,
-        .weight_parts = 1,
+        .map_slices = n_slices,
+        .weight_slices = 1,
     };
 }
 
@@ -89,13 +89,13 @@ static void add_rows(struct vbs_mmcnn_table *table, const struct vbs_network *ne
 /* Whether a's slice of its maps is larger than b's. */
 static bool larger_part(const struct vbs_mmcnn_row *a, const struct vbs_mmcnn_row *b)
 {
-    return (wide)a->maps_bytes * (wide)b->map_parts > (wide)b->maps_bytes * (wide)a->map_parts;
+    return (wide)a->maps_bytes * (wide)b->map_slices > (wide)b->maps_bytes * (wide)a->map_slices;
 }
 
-/* What the limit leaves beside row's slice, times map_parts; slices are at most the limit. */
+/* What the limit leaves beside row's slice, times map_slices; slices are at most the limit. */
 static wide free_scaled(const struct vbs_mmcnn_table *table, const struct vbs_mmcnn_row *row)
 {
-    return (wide)table->limit_bytes * (wide)row->map_parts - (wide)row->maps_bytes;
+    return (wide)table->limit_bytes * (wide)row->map_slices - (wide)row->maps_bytes;
 }
 
 static int64_t most(int64_t a, int64_t b)
@@ -109,8 +109,8 @@ static void prefetch(struct vbs_mmcnn_row *head, struct vbs_mmcnn_row *conv, int
 {
     head->conv_number = n_slices;
     head->weight_bytes = weight_bytes;
-    head->weight_parts = n_slices;
-    conv->self_number = most(conv->map_parts, n_slices);
+    head->weight_slices = n_slices;
+    conv->self_number = most(conv->map_slices, n_slices);
 }
 
 /* Line (9): the conv brings its own weights in, slice by slice. */
@@ -120,17 +120,17 @@ static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_t
     wide free_bytes, n_slices;
 
     if (free_scaled(table, conv) == 0)
-        conv->map_parts++;
+        conv->map_slices++;
     free_bytes = free_scaled(table, conv);
-    n_slices = ((wide)weight_bytes * (wide)conv->map_parts + free_bytes - 1) / free_bytes;
+    n_slices = ((wide)weight_bytes * (wide)conv->map_slices + free_bytes - 1) / free_bytes;
     if (n_slices > INT64_MAX)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
                         "layer '%.100s' falls into more parts than can be counted; a larger limit "
                         "would help",
                         conv->name);
     conv->weight_bytes = weight_bytes;
-    conv->weight_parts = (int64_t)n_slices;
-    conv->self_number = most(conv->map_parts, conv->weight_parts);
+    conv->weight_slices = (int64_t)n_slices;
+    conv->self_number = most(conv->map_slices, conv->weight_slices);
     return VBS_OK;
 }
 
@@ -145,8 +145,8 @@ static enum vbs_status plan_segment(struct vbs_ctx *ctx, const struct vbs_mmcnn_
         if (larger_part(&table->rows[i], largest))
             largest = &table->rows[i];
     free_bytes = free_scaled(table, largest);
-    needed = (wide)weight_bytes * (wide)largest->map_parts;
-    if (free_bytes == 0 || needed > VBS_MMCNN_MAX_PARTS * free_bytes)
+    needed = (wide)weight_bytes * (wide)largest->map_slices;
+    if (free_bytes == 0 || needed > VBS_MMCNN_MAX_SLICES * free_bytes)
         return divide_self(ctx, table, &table->rows[conv], weight_bytes);
     prefetch(&table->rows[head], &table->rows[conv], weight_bytes,
              (int64_t)((needed + free_bytes - 1) / free_bytes));
@@ -198,9 +198,9 @@ void vbs_mmcnn_table_free(struct vbs_mmcnn_table *table)
 
 int64_t vbs_mmcnn_hundredths(const struct vbs_mmcnn_row *row)
 {
-    wide under = (wide)row->map_parts * (wide)row->weight_parts;
-    wide over = (wide)row->maps_bytes * (wide)row->weight_parts +
-                (wide)row->weight_bytes * (wide)row->map_parts;
+    wide under = (wide)row->map_slices * (wide)row->weight_slices;
+    wide over = (wide)row->maps_bytes * (wide)row->weight_slices +
+                (wide)row->weight_bytes * (wide)row->map_slices;
 
     under <<= 20;
     return (int64_t)((200 * over + under) / (2 * under));

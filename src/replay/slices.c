@@ -16,7 +16,7 @@ static enum vbs_status check_number(struct vbs_ctx *ctx, const struct sim *sim,
 {
     if (step->n_slices == 0
             ? step->slice == 0 || step->slice == 1
-            : step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 && step->slice <= step->n_slices)
+            : step->n_slices <= VBS_MAX_SLICES && step->slice >= 1 && step->slice <= step->n_slices)
         return VBS_OK;
     return vbs_sim_refuse(ctx, sim, step, "there is no slice %d of %d", step->slice,
                           step->n_slices);

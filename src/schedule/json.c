@@ -436,7 +436,8 @@ static enum vbs_status read_part(struct schedule_reader *reader, const json_t *o
 {
     bool given = json_object_get(object, "part") || json_object_get(object, "parts");
     int64_t part = 0, parts = 0;
-    enum vbs_status status = read_integer(reader, object, "parts", given, 1, VBS_MAX_PARTS, &parts);
+    enum vbs_status status =
+        read_integer(reader, object, "parts", given, 1, VBS_MAX_SLICES, &parts);
 
     if (status == VBS_OK)
         status = read_integer(reader, object, "part", given, 1, parts, &part);

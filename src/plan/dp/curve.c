@@ -165,13 +165,13 @@ struct sum {
 };
 
 /* True when the envelope is as fast as the sum can get: many sums end here. */
-static bool is_hopeless(const struct vbs_points_buffer *best, const struct sum *sum)
+static bool is_dominated(const struct vbs_points_buffer *best, const struct sum *sum)
 {
     return sum->at_best >= 0 && best->ticks[sum->at_best] <= sum->fastest;
 }
 
 /* Puts the sum at bytes, where both curves are feasible. */
-static void put(const struct vbs_points_buffer *best, struct sum *sum, int64_t bytes)
+static void move_to(const struct vbs_points_buffer *best, struct sum *sum, int64_t bytes)
 {
     const struct vbs_curve *b = sum->second.curve;
     int e = sum->at_best;
@@ -226,8 +226,8 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
             continue;
         if (bytes < least)
             bytes = least;
-        put(&envelope->best, sum, bytes);
-        if (is_hopeless(&envelope->best, sum))
+        move_to(&envelope->best, sum, bytes);
+        if (is_dominated(&envelope->best, sum))
             return;
         if (sum->at_best >= 0) {
             int64_t limit = envelope->best.ticks[sum->at_best] - sum->second.curve->last_ticks;
@@ -242,7 +242,7 @@ static void gain_in_run(struct vbs_envelope *envelope, struct sum *sum, int from
 }
 
 /* Puts the sum at its least memory; false when it has nothing to gain there or beyond. */
-static bool start(const struct vbs_points_buffer *best, struct sum *sum)
+static bool start_sum(const struct vbs_points_buffer *best, struct sum *sum)
 {
     const struct vbs_curve *a = sum->first.curve, *b = sum->second.curve;
     int64_t from_a = a->first_bytes + sum->first.by_bytes;
@@ -255,7 +255,7 @@ static bool start(const struct vbs_points_buffer *best, struct sum *sum)
 
         sum->at_best = vbs_curve_at(&view, from_a > from_b ? from_a : from_b);
     }
-    return !is_hopeless(best, sum);
+    return !is_dominated(best, sum);
 }
 
 enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope *envelope,
@@ -267,11 +267,11 @@ enum vbs_status vbs_envelope_offer_sum(struct vbs_ctx *ctx, struct vbs_envelope 
     int stride = which == VBS_POINTS_ALL ? 1 : 2;
     int run = stride == 2 && a->first_negative != (which == VBS_POINTS_NEGATIVE_CUT);
 
-    if (a->n == 0 || b->n == 0 || run >= a->n_runs || !start(&envelope->best, &sum))
+    if (a->n == 0 || b->n == 0 || run >= a->n_runs || !start_sum(&envelope->best, &sum))
         return VBS_OK;
     VBS_TRY(reserve(ctx, &envelope->gains, (int64_t)a->n + b->n));
     envelope->gains.n = 0;
-    for (; run < a->n_runs && !is_hopeless(&envelope->best, &sum); run += stride)
+    for (; run < a->n_runs && !is_dominated(&envelope->best, &sum); run += stride)
         gain_in_run(envelope, &sum, a->runs[run], run + 1 < a->n_runs ? a->runs[run + 1] : a->n,
                     cut);
     return envelope->gains.n > 0 ? merge(ctx, envelope) : VBS_OK;

@@ -86,8 +86,8 @@ static struct vbs_curve *step_at(const struct guillotine *work, const struct sol
 }
 
 /* The whole subchain that is item k. */
-static const struct vbs_curve *part_at(const struct guillotine *work, const struct solved *solved,
-                                       int k, int b)
+static const struct vbs_curve *subchain_at(const struct guillotine *work,
+                                           const struct solved *solved, int k, int b)
 {
     const struct solved *subchain = solved->inside[k];
 
@@ -209,7 +209,7 @@ static enum vbs_status solve_cell(struct guillotine *work, const struct solved *
                                   int j, int b, struct vbs_curve *from)
 {
     if (i == j && solved->chain->items[i].subchain) {
-        opt_row(work, solved, i, i)[b - 1] = *part_at(work, solved, i, b);
+        opt_row(work, solved, i, i)[b - 1] = *subchain_at(work, solved, i, b);
         return VBS_OK;
     }
     vbs_envelope_reset(&work->envelope);

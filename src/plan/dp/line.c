@@ -112,9 +112,10 @@ static int last_in_branch(const struct sorting *at, int tensor, int n)
     return last;
 }
 
-/* The largest scratch at batch 1: fast algorithms want much. That of the fastest would make what
- * fits depend on times. */
-static int64_t wanted_scratch(const struct vbs_task *task, int layer)
+/* The largest workspace at batch 1, which fast algorithms often have. If it were that of the
+ * fastest algorithm, the order of the branches, and with it the least budget, would depend on
+ * times. */
+static int64_t largest_workspace(const struct vbs_task *task, int layer)
 {
     int n_rows;
     const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, layer, 0, &n_rows);
@@ -138,8 +139,8 @@ static struct branch_need find_need(const struct sorting *at, const struct vbs_c
         int layer = at->order[i];
 
         live += vbs_task_bytes(at->task, layer);
-        if (live + wanted_scratch(at->task, layer) > need.peak_bytes)
-            need.peak_bytes = live + wanted_scratch(at->task, layer);
+        if (live + largest_workspace(at->task, layer) > need.peak_bytes)
+            need.peak_bytes = live + largest_workspace(at->task, layer);
         for (int t = 0; t < at->task->n_inputs[layer]; t++) {
             int tensor = at->task->inputs[layer][t];
 

@@ -281,8 +281,8 @@ static enum vbs_status emit_chunk(struct phase_emission *to, int chunk, int64_t 
 }
 
 /* Offers the schedule at a point of REST of the whole request. */
-static enum vbs_status offer_answer(struct phase_emission *to, int64_t least_bytes,
-                                    struct vbs_pareto_set *pareto)
+static enum vbs_status offer_plan(struct phase_emission *to, int64_t least_bytes,
+                                  struct vbs_pareto_set *pareto)
 {
     const struct monotone *work = to->work;
     int64_t bytes = least_bytes;
@@ -300,7 +300,7 @@ static enum vbs_status offer_answer(struct phase_emission *to, int64_t least_byt
     return vbs_pareto_offer(work->ctx, pareto, least_bytes, &to->steps);
 }
 
-static enum vbs_status offer_answers(struct monotone *work, struct vbs_pareto_set *pareto)
+static enum vbs_status offer_plans(struct monotone *work, struct vbs_pareto_set *pareto)
 {
     const struct vbs_task *task = work->task;
     size_t n = (size_t)task->n_layers;
@@ -316,7 +316,7 @@ static enum vbs_status offer_answers(struct monotone *work, struct vbs_pareto_se
     to.algorithms = numbers + n;
     to.progress = numbers + 2 * n;
     for (int p = 0; status == VBS_OK && p < all.n; p++)
-        status = offer_answer(&to, all.bytes[p], pareto);
+        status = offer_plan(&to, all.bytes[p], pareto);
     vbs_step_list_clear(&to.steps);
     return status;
 }
@@ -329,7 +329,7 @@ enum vbs_status vbs_monotone_offer(struct vbs_ctx *ctx, const struct vbs_task *t
     size_t used;
 
     if (status == VBS_OK)
-        status = offer_answers(&work, pareto);
+        status = offer_plans(&work, pareto);
     used = work.arena.total_bytes + work.scratch_peak_bytes;
     if (used > pareto->solving_bytes)
         pareto->solving_bytes = used;

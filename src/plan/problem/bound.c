@@ -25,7 +25,7 @@ static double bound_us(const struct vbs_task *task, int64_t ticks)
                                    : HUGE_VAL;
 }
 
-/* All forms of a layer's weights together. */
+/* The bytes of all packed formats of a layer's weights together. */
 static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
 {
     int64_t total = 0;
@@ -99,7 +99,7 @@ static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, i
 /* What is known of each layer, for the bound below. */
 struct layer_loads {
     int64_t *ticks;        /* [0..n] of the layer's compute steps at least */
-    int64_t *weight_bytes; /* [0..n] in the lightest form */
+    int64_t *weight_bytes; /* [0..n] in the lightest packed format */
     bool *marked;          /* [0..n] */
 };
 

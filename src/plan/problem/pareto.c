@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of answers that need at most bytes. */
+/* The number of plans that need at most bytes. */
 static int count_at(const struct vbs_pareto_set *pareto, int64_t bytes)
 {
     int low = 0, high = pareto->n;
@@ -23,7 +23,7 @@ static int count_at(const struct vbs_pareto_set *pareto, int64_t bytes)
     return low;
 }
 
-/* Puts answer at place from and drops those up to to, which it beats. */
+/* Puts the plan at index from in the place of the plans from..to-1, which it dominates. */
 static void replace(struct vbs_pareto_set *pareto, int from, int to,
                     const struct vbs_pareto_plan *plan)
 {

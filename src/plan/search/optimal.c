@@ -32,7 +32,7 @@ struct optimal {
     bool in_chunks;
     struct vbs_task whole; /* the task without its latency; shares its arena */
     int n_chunks;
-    struct vbs_chunk *chunks; /* [n_parts] chunks of 1..n_parts samples; or one, the request */
+    struct vbs_chunk *chunks; /* [n_chunks] chunks of 1..n_chunks samples; or one, the request */
     int64_t least_bytes;
     struct vbs_search_clock clock;
     double limit; /* of a plan, in the clock of the search */

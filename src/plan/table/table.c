@@ -1,7 +1,7 @@
 /*
  * dp-vbs --table STEP: Algorithm 1 of VBS III as printed, in tables whose memory goes in multiples
- * of STEP. It is here to be read and taught, and to show what rounding memory costs; dp-vbs without
- * a table solves the same recurrences to the byte.
+ * of STEP. The program has it for teaching, and to show how much rounding memory costs; dp-vbs
+ * without a table solves the same recurrences exactly, to the byte.
  *
  * For a chain of n items, 0 <= i <= j < n, b in 1..r samples, and mem in 0..TOT steps of memory
  * (times are totals of the b samples, where the paper has them per sample):
@@ -14,12 +14,13 @@
  *       special layer: sum over its branches of OPT_branch[all, b, mem - bytes reserved by the
  * block]
  *
- * A budget is rounded down to steps, and each of in, out and in + ws + out up: what the tables call
- * feasible is. Latency (VBS III, end): an entry of EXACT above the bound is infinite; with io
- * resident, where a sample waits for the whole request, an entry of OPT too.
+ * A budget is rounded down to steps, and each of in, out and in + ws + out is rounded up, so that
+ * every schedule that the tables call feasible is feasible. Latency (VBS III, end): an entry of
+ * EXACT above the bound is infinite; with io resident, where a sample waits for the whole request,
+ * an entry of OPT above the bound is infinite, too.
  *
  * Time O(n^2 r (n + r) TOT), memory 10 n^2 r TOT bytes, for each chain and branch. The tables reach
- * up to the largest budget asked for so far, and are made anew when a larger one comes.
+ * up to the largest budget so far, and are computed anew for a larger one.
  */
 #include "plan/table/table.h"
 
@@ -34,7 +35,8 @@
 #define MAX_TABLE_BYTES 0x1p33 /* 8 GiB */
 #define INFINITE        VBS_TABLE_INFINITE
 
-/* The tables of one chain. What belongs to (i, j, b) is a row, of all sizes of memory: row_of. */
+/* The tables of one chain. The entries of (i, j, b), one for each size of memory, are a row (see
+ * row_of). */
 struct tables {
     const struct vbs_chain *chain;
     int64_t *opt, *exact;
@@ -229,7 +231,7 @@ static enum vbs_status solve_branches(struct table_work *work, struct tables *ta
     return VBS_OK;
 }
 
-/* Takes the room for the tables of a chain. */
+/* Allocates the tables of a chain. */
 static void take_room(struct table_work *work, struct tables *tables)
 {
     size_t n = (size_t)tables->chain->n_items;
@@ -313,7 +315,7 @@ static enum vbs_status emit_opt(const struct table_work *work, const struct tabl
     return VBS_OK;
 }
 
-/* The answers to all budgets up to tot. */
+/* The schedules for all budgets up to tot. */
 struct known {
     struct vbs_pareto_set pareto;
     int64_t tot; /* in steps, -1: none yet */
@@ -327,8 +329,8 @@ struct dp {
     struct known *known;        /* grows with the budgets that are asked for */
 };
 
-/* Takes the schedules of the whole request, one for each size of memory from which on it is faster
- * than with less. */
+/* Adds the schedules of the whole request to a Pareto set: one for each size of memory at which the
+ * least time falls. */
 static enum vbs_status offer_answers(const struct table_work *work, const struct tables *tables,
                                      struct vbs_pareto_set *pareto)
 {
@@ -386,7 +388,7 @@ static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int6
                     (long long)tot, have, ldexp(MAX_TABLE_BYTES, -30), need);
 }
 
-/* Room for all tables up to work->tot, which is known not to be too much. */
+/* Allocates all tables up to work->tot, whose size has been checked. */
 static enum vbs_status make_room(struct table_work *work, const struct vbs_chain *chain)
 {
     size_t n_sizes = (size_t)work->tot + 1;
@@ -400,8 +402,8 @@ static enum vbs_status make_room(struct table_work *work, const struct vbs_chain
     return VBS_OK;
 }
 
-/* Answers the budgets up to tot. They double, so that rising budgets together take no more than
- * three times what the last one takes. */
+/* Solves for the budgets up to tot. The range at least doubles, so that rising budgets together
+ * take at most three times as long as the last one. */
 static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
 {
     struct known *known = dp->known;

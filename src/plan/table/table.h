@@ -1,6 +1,6 @@
 /*
- * What the two halves of dp-vbs --table share: rounding, and the range of budgets that
- * the tables cover.
+ * dp-vbs with tables (--table STEP): what table.c, which fills the tables, and ends.c, which finds
+ * the range of budgets that they cover, share.
  */
 #ifndef VBS_PLAN_TABLE_TABLE_H
 #define VBS_PLAN_TABLE_TABLE_H
@@ -8,7 +8,7 @@
 #include "plan/problem/problem.h"
 #include "plan/dp/dp.h"
 
-/* dp-vbs with options.table_bytes. */
+/* The planner dp-vbs where options.table_bytes is given. */
 extern const struct vbs_planner vbs_planner_dp_vbs_table;
 
 /* Above every time: ticks of a schedule are below 2^61, and three of these can be added. */

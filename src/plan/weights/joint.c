@@ -1,28 +1,30 @@
 /*
- * joint: batch sizes, resident weights, weights streamed in parts, prefetch and buffers together.
+ * joint: batch sizes, resident weights, weights streamed in slices, prefetch and buffers together.
  *
- * One recursion: weights that are streamed are scratch of their step that costs time. A row of the
- * profile, run in p parts, takes two parts' bytes beside its workspace (one is read while the next
- * comes in) and pays a share of the copy; with that the cuttings of dp-vbs+ choose batches, parts
- * and algorithms at once, for every budget. Nothing to pay and nothing to hold is dp-vbs+ itself,
- * beside resident weights; batch 1 is mmcnn.
+ * One recursion treats weights that are streamed as a workspace of their step that costs time. A
+ * row of the profile that runs in p slices takes the bytes of two slices beside its workspace,
+ * because the next slice is loaded while one is read, and pays a share of the copy. On such rows
+ * the cuttings of dp-vbs+ choose batches, slices and algorithms at once, for every budget. With
+ * nothing to pay and no weights to hold, the recursion is dp-vbs+ beside resident weights; with
+ * batch 1 it is mmcnn.
  *
- * How much of a copy is hidden behind computing, and what is kept from one step to a later one, the
- * recursion does not see. So it is solved at several prices (a copy paid in full, in part, not at
- * all), and each of its schedules is given its transfers by stream.h within budgets of a grid: some
- * of the budget for the cutting, the rest for keeping weights, from buffers for the next step up to
- * all of them resident. The plans of mmcnn, vdnn and dp-vbs+ with resident weights are offered
- * beside. A budget has the best plan of all that need no more, so that a larger one is never
- * slower.
+ * The recursion does not know how much of a copy computing hides, nor which weights stay in memory
+ * from one step to a later one. It is therefore solved at several prices (a copy is paid in full,
+ * in part, or not at all), and stream.h adds transfers to each of its schedules within the budgets
+ * of a grid. A share of the budget is for the cutting. The rest keeps weights in memory: from
+ * buffers for the next step up to all of them. The plans of mmcnn, of vdnn and of dp-vbs+ beside
+ * resident weights are offered, too. A budget has the best of all plans that need no more, so that
+ * a larger budget never has a slower plan.
  *
- * Exact: memory of each plan, its time on both clocks, the recursion at its price. Heuristic: the
- * prices, the shares of the budget, what is kept (stream.h). Every plan carries its bound
- * (bound.c).
+ * Exact are the memory of each plan, its time on both clocks, and the recursion at its price.
+ * Heuristic are the prices, the shares of the budget, and the choice of weights to keep (stream.h).
+ * Every plan has a lower bound (plan/problem/bound.c).
  *
- * Complexity: a solve of dp-vbs+ per price, with the rows times the numbers of parts; then
- * O(budgets x prices x shares x steps log steps), less what cannot be faster than what is known.
- * A large request is solved in chunks and in units of several samples, so that these solves do not
- * grow with it; that of dp-vbs+ beside resident weights grows with its square.
+ * Complexity: a solve of dp-vbs+ for each price, with the rows times the numbers of slices; then
+ * O(budgets x prices x shares x steps log steps), less the trials that cannot be faster than a
+ * known plan. A large request is solved in chunks and in units of several samples, so that these
+ * solves do not grow with it. The solve of dp-vbs+ beside resident weights grows with its square;
+ * under a time limit it comes last.
  */
 #include "plan/dp/dp.h"
 #include "plan/uniform/uniform.h"
@@ -37,26 +39,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Parts are as large as makes the latency of copies a 128th of them, within these; where memory is
- * tight, halves of that, and halves of those, but not below the last: smaller ones make long
- * schedules for little memory. */
+/* A slice is so large that the latency of a copy is a 128th of its time, but within the least and
+ * the most bytes. Where memory is tight the recursion also tries halves, quarters and so on, down
+ * to the last size: smaller slices make long schedules and save little memory. */
 #define LEAST_SLICE_BYTES  ((int64_t)256 << 10)
 #define MOST_SLICE_BYTES   ((int64_t)8 << 20)
 #define LAST_SLICE_BYTES   ((int64_t)32 << 10)
 #define LAST_SLICE_SHARE   16384 /* of all weights, where that is less */
 #define LATENCIES_IN_SLICE 128
-#define MAX_DOUBLINGS      13 /* numbers of parts of one row: up to 4096 */
+#define MAX_DOUBLINGS      13 /* of the number of slices of one row: up to 4096 slices */
 
 /*
- * Small parts are dear: kernels left with few channels are slower than their share of the time says
- * (experiments/weights-slices: nothing to 5 percent for 48 channels of a conv, 6 to 23 for 128 of a
- * large fc). So the recursion pays as if each part had so many channels more, and a part of the
- * latency even where copies are free. This steers the choice only; a plan's time is by the shares.
- * Where a profile counts blocks of channels (its rows say in how many parts they run), parts of one
- * block take nothing to a tenth more, and rows that were measured in parts have paid already.
+ * Small slices are slow: a kernel with few channels takes longer than its share of the time
+ * (experiments/weights-slices: up to 5 percent for 48 channels of a convolution, 6 to 23 for 128 of
+ * a large fully connected layer). The recursion therefore pays as if each slice had a few channels
+ * more, and pays a share of the latency even where copies are free. This steers only the choice;
+ * the time of a plan is by the shares. Where the channels of a profile are blocks (its rows tell in
+ * how many slices they run), a slice of one block takes up to a tenth more, and the times of rows
+ * that were measured in slices contain this already.
  */
 #define SLICE_CHANNELS      4
-#define VECTOR_CHANNELS     16 /* fewer are no kernel's own */
+#define VECTOR_CHANNELS     16 /* layers with fewer channels pay nothing */
 #define SLICE_UNITS         0.1
 #define LEAST_LATENCY_PRICE 0.25
 
@@ -111,10 +114,10 @@ struct joint {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
     struct vbs_pareto_set *pareto;
-    int64_t slice_bytes;      /* of a part where memory does not ask for smaller ones */
-    int64_t last_slice_bytes; /* where it does */
-    int most_doublings;       /* of parts, as the priced profile has names for */
-    bool counts_units;        /* the profile's channels are blocks: rows say how they divide */
+    int64_t slice_bytes;      /* where memory is not tight */
+    int64_t last_slice_bytes; /* the least where memory is tight */
+    int most_doublings;       /* of the number of slices, as the priced profile has names for */
+    bool counts_units; /* the channels of the profile are blocks: rows tell how they divide */
     double price;
     struct vbs_profile *profile;           /* with the price */
     const struct vbs_pareto_set *cuttings; /* of dp-vbs+ on it, for a chunk of the request */
@@ -165,7 +168,7 @@ static enum vbs_status find_kinds(struct joint *joint)
     return VBS_OK;
 }
 
-/* Parts of a row's weights: the fewest that memory at its loosest asks for, doubled. */
+/* The number of slices of a row's weights: the number where memory is not tight, doubled. */
 static int slices_of(const struct joint *joint, int layer, const struct vbs_profile_row *row,
                      int doublings)
 {
@@ -213,7 +216,7 @@ static bool compose(const struct vbs_task *task, int layer, int batch, int algor
     return true;
 }
 
-/* What parts pay for being small, as a share of the row's time. */
+/* The cost of small slices, as a share of the row's time. */
 static double fine_slices_share(const struct joint *joint, const struct vbs_profile_layer *layer,
                                 int n_slices)
 {
@@ -224,7 +227,8 @@ static double fine_slices_share(const struct joint *joint, const struct vbs_prof
                : 0;
 }
 
-/* What a step on row, its weights streamed in parts, takes and pays. */
+/* The row for steps whose weights are streamed in slices: its time includes the price of the
+ * copies, its workspace the slices. */
 static struct vbs_profile_row price_row(const struct joint *joint, int layer,
                                         const struct vbs_profile_row *row, int n_slices,
                                         bool single)
@@ -331,7 +335,7 @@ static enum vbs_status choose_units(struct joint *joint, bool whole, int max_uni
 
 /* ---- From a cutting to schedules ---- */
 
-/* True where steps of one layer follow each other, so that its parts may run all of them. */
+/* True where steps of one layer follow each other, so that a slice may run all of them. */
 static bool has_runs(const struct vbs_step_list *steps)
 {
     for (int64_t s = 1; s < steps->n_steps; s++)
@@ -472,11 +476,12 @@ static enum vbs_status try_cutting(struct joint *joint, const struct cutting_tri
     if (status == VBS_OK &&
         !vbs_pareto_wants(joint->pareto, trial->from_bytes, vbs_step_list_us(joint->task, &steps)))
         goto clean_up; /* what computing alone takes is beaten in every budget that it fits */
-    for (int joins = has_runs(&steps); status == VBS_OK && joins >= 0 && !is_late(joint); joins--) {
+    for (int joins_steps = has_runs(&steps);
+         status == VBS_OK && joins_steps >= 0 && !is_late(joint); joins_steps--) {
         struct vbs_stream stream;
 
         status = vbs_stream_init(joint->ctx, joint->task, steps.steps, steps.n_steps, &slicing,
-                                 joins, &stream);
+                                 joins_steps, &stream);
         if (status != VBS_OK)
             break;
         status = try_stream(joint, trial, &stream, budgets);
@@ -743,8 +748,8 @@ static void choose_last_slice(struct joint *joint)
         joint->most_doublings = MAX_DOUBLINGS;
 }
 
-/* Whether any row says in how many parts it runs. */
-static bool says_slices(const struct vbs_profile *profile)
+/* Whether any row tells in how many slices it runs. */
+static bool tells_slices(const struct vbs_profile *profile)
 {
     for (int k = 1; k <= profile->n_layers; k++)
         for (int i = 0; i < profile->n_batches; i++) {
@@ -772,7 +777,7 @@ static enum vbs_status joint_open(struct vbs_ctx *ctx, const struct vbs_task *ta
         joint.until_s = joint.from_s + task->options.time_limit_s;
     choose_slice_bytes(&joint);
     choose_last_slice(&joint);
-    joint.counts_units = says_slices(task->profile);
+    joint.counts_units = tells_slices(task->profile);
     status = try_all(&joint);
     vbs_arena_clear(&joint.arena);
     if (status == VBS_INTERRUPTED && pareto->n > 0) {

@@ -30,7 +30,7 @@ struct mmcnn {
     const struct vbs_task *task;
     struct vbs_pareto_set *pareto;
     struct vbs_arena arena;
-    struct vbs_slicing cutting;
+    struct vbs_slicing slicing;
     int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
     const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
     bool *prefetched;                   /* [0..n] likewise: the first slice from the head on */
@@ -60,7 +60,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
         n_slices =
             vbs_row_slices_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
     }
-    mmcnn->cutting.n_slices[layer * mmcnn->cutting.n_formats + row->format] = n_slices;
+    mmcnn->slicing.n_slices[layer * mmcnn->slicing.n_formats + row->format] = n_slices;
     return n_slices > 0;
 }
 
@@ -129,7 +129,7 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
         for (int k = 1; status == VBS_OK && k <= task->n_layers; k++)
             status = vbs_step_list_add(mmcnn->ctx, &steps, k, 1, mmcnn->row[k]->algorithm);
     if (status == VBS_OK) {
-        status = vbs_stream_init(mmcnn->ctx, task, steps.steps, steps.n_steps, &mmcnn->cutting,
+        status = vbs_stream_init(mmcnn->ctx, task, steps.steps, steps.n_steps, &mmcnn->slicing,
                                  false, &stream);
         if (status == VBS_OK) {
             status = try_stream(mmcnn, &stream, limit_bytes);
@@ -220,7 +220,7 @@ static enum vbs_status try_all(struct mmcnn *mmcnn)
     size_t n = (size_t)mmcnn->task->n_layers + 1;
     struct vbs_budget_list limits = {0};
     enum vbs_status status =
-        vbs_slicing_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->cutting);
+        vbs_slicing_init(mmcnn->ctx, mmcnn->task, &mmcnn->arena, &mmcnn->slicing);
 
     mmcnn->base_bytes = vbs_arena_alloc(&mmcnn->arena, n, sizeof *mmcnn->base_bytes);
     mmcnn->row = vbs_arena_alloc(&mmcnn->arena, n, sizeof(void *));

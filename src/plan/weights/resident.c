@@ -360,9 +360,9 @@ static enum vbs_status resident_open(struct vbs_ctx *ctx, const struct vbs_task 
 }
 
 /* Loads each format that the steps read, before all of them. */
-static enum vbs_status load_forms(struct vbs_ctx *ctx, const struct resident *resident,
-                                  const struct policy *policy, const struct vbs_step_list *steps,
-                                  struct vbs_draft *draft)
+static enum vbs_status load_formats(struct vbs_ctx *ctx, const struct resident *resident,
+                                    const struct policy *policy, const struct vbs_step_list *steps,
+                                    struct vbs_draft *draft)
 {
     int n = resident->task->n_layers;
     uint64_t *used = calloc((size_t)n + 1, sizeof *used);
@@ -392,7 +392,7 @@ static enum vbs_status take_draft(struct vbs_ctx *ctx, const struct resident *re
 {
     draft->steps.n_steps = 0;
     draft->reserved_bytes = from->reserved_bytes + policy->weight_bytes;
-    VBS_TRY(load_forms(ctx, resident, policy, &from->steps, draft));
+    VBS_TRY(load_formats(ctx, resident, policy, &from->steps, draft));
     for (int64_t s = 0; s < from->steps.n_steps; s++) {
         struct vbs_step step = from->steps.steps[s];
 

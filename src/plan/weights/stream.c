@@ -7,58 +7,58 @@
 #include <stdlib.h>
 
 enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *task,
-                                 struct vbs_arena *arena, struct vbs_slicing *cutting)
+                                 struct vbs_arena *arena, struct vbs_slicing *slicing)
 {
-    *cutting = (struct vbs_slicing){.n_formats = 1};
+    *slicing = (struct vbs_slicing){.n_formats = 1};
     for (int k = 1; k <= task->n_layers; k++)
         for (int i = 0; i < task->profile->n_batches; i++) {
             int n_rows;
             const struct vbs_profile_row *rows = vbs_profile_rows(task->profile, k, i, &n_rows);
 
             for (int a = 0; a < n_rows; a++)
-                if (rows[a].format >= cutting->n_formats)
-                    cutting->n_formats = rows[a].format + 1;
+                if (rows[a].format >= slicing->n_formats)
+                    slicing->n_formats = rows[a].format + 1;
         }
-    cutting->n_slices =
-        vbs_arena_alloc(arena, (size_t)(task->n_layers + 1) * (size_t)cutting->n_formats,
-                        sizeof *cutting->n_slices);
-    return cutting->n_slices ? VBS_OK : vbs_no_memory(ctx);
+    slicing->n_slices =
+        vbs_arena_alloc(arena, (size_t)(task->n_layers + 1) * (size_t)slicing->n_formats,
+                        sizeof *slicing->n_slices);
+    return slicing->n_slices ? VBS_OK : vbs_no_memory(ctx);
 }
 
-/* A stream in the making. */
+/* A stream under construction. */
 struct stream_builder {
     struct vbs_ctx *ctx;
-    const struct vbs_slicing *cutting;
+    const struct vbs_slicing *slicing;
     struct vbs_stream *stream;
     int *first_block; /* at layer * n_formats + format: its first block, plus 1; 0: none yet */
     int64_t blocks_capacity, visits_capacity;
 };
 
-static size_t place_of(const struct stream_builder *making, int layer, int format)
+static size_t format_index(const struct stream_builder *builder, int layer, int format)
 {
-    return (size_t)layer * (size_t)making->cutting->n_formats + (size_t)format;
+    return (size_t)layer * (size_t)builder->slicing->n_formats + (size_t)format;
 }
 
-static int slices_of(const struct stream_builder *making, int layer, int format)
+static int slices_of(const struct stream_builder *builder, int layer, int format)
 {
-    int n_slices = making->cutting->n_slices[place_of(making, layer, format)];
+    int n_slices = builder->slicing->n_slices[format_index(builder, layer, format)];
 
     return n_slices > 1 ? n_slices : 1;
 }
 
 /* The blocks of a row's weights, made at their first use. */
-static enum vbs_status find_blocks(struct stream_builder *making, int layer,
+static enum vbs_status find_blocks(struct stream_builder *builder, int layer,
                                    const struct vbs_profile_row *row, int *first)
 {
-    struct vbs_stream *stream = making->stream;
-    int *known = &making->first_block[place_of(making, layer, row->format)];
-    int n_slices = slices_of(making, layer, row->format);
+    struct vbs_stream *stream = builder->stream;
+    int *known = &builder->first_block[format_index(builder, layer, row->format)];
+    int n_slices = slices_of(builder, layer, row->format);
 
     if (*known) {
         *first = *known - 1;
         return VBS_OK;
     }
-    VBS_TRY(vbs_grow(making->ctx, &stream->blocks, &making->blocks_capacity,
+    VBS_TRY(vbs_grow(builder->ctx, &stream->blocks, &builder->blocks_capacity,
                      stream->n_blocks + n_slices, sizeof *stream->blocks));
     *first = stream->n_blocks;
     for (int p = 1; p <= n_slices; p++) {
@@ -80,11 +80,11 @@ static enum vbs_status find_blocks(struct stream_builder *making, int layer,
     return VBS_OK;
 }
 
-static enum vbs_status add_visits(struct stream_builder *making, int slot, int first, int n)
+static enum vbs_status add_visits(struct stream_builder *builder, int slot, int first, int n)
 {
-    struct vbs_stream *stream = making->stream;
+    struct vbs_stream *stream = builder->stream;
 
-    VBS_TRY(vbs_grow(making->ctx, &stream->visits, &making->visits_capacity, stream->n_visits + n,
+    VBS_TRY(vbs_grow(builder->ctx, &stream->visits, &builder->visits_capacity, stream->n_visits + n,
                      sizeof *stream->visits));
     for (int p = first; p < first + n; p++)
         stream->visits[stream->n_visits++] = (struct vbs_visit){.slot = slot, .block = p};
@@ -93,20 +93,20 @@ static enum vbs_status add_visits(struct stream_builder *making, int slot, int f
 
 /* The number of slices in which steps on a row run: that of its weights, or that of its measurement
  * where each slice of the measurement consists of whole blocks. */
-static int slices_of_step(const struct stream_builder *making, int layer,
+static int slices_of_step(const struct stream_builder *builder, int layer,
                           const struct vbs_profile_row *row)
 {
-    int blocks = slices_of(making, layer, row->format);
+    int blocks = slices_of(builder, layer, row->format);
 
     if (row->weight_bytes == 0)
         return 1;
-    if (vbs_profile_divides(&making->stream->task->profile->layers[layer], row, blocks))
+    if (vbs_profile_divides(&builder->stream->task->profile->layers[layer], row, blocks))
         return blocks;
     return row->n_slices > 1 && blocks % row->n_slices == 0 ? row->n_slices : 1;
 }
 
 /* Adds a step on a slice (n_slices > 1), or on the whole layer, with the blocks that it reads. */
-static enum vbs_status add_slot(struct stream_builder *making, const struct vbs_step *step,
+static enum vbs_status add_slot(struct stream_builder *builder, const struct vbs_step *step,
                                 const struct vbs_profile_row *row, int slice, int n_slices)
 {
     struct vbs_step made = {.layer = step->layer,
@@ -114,83 +114,83 @@ static enum vbs_status add_slot(struct stream_builder *making, const struct vbs_
                             .algorithm = step->algorithm,
                             .slice = n_slices > 1 ? slice : 0,
                             .n_slices = n_slices > 1 ? n_slices : 0};
-    int slot = (int)making->stream->computes.n_steps, first = 0, each;
-    enum vbs_status status = vbs_step_list_append(making->ctx, &making->stream->computes, &made);
+    int slot = (int)builder->stream->computes.n_steps, first = 0, each;
+    enum vbs_status status = vbs_step_list_append(builder->ctx, &builder->stream->computes, &made);
 
     if (status != VBS_OK || row->weight_bytes == 0)
         return status;
-    VBS_TRY(find_blocks(making, step->layer, row, &first));
-    each = slices_of(making, step->layer, row->format) / n_slices;
-    return add_visits(making, slot, first + (slice - 1) * each, each);
+    VBS_TRY(find_blocks(builder, step->layer, row, &first));
+    each = slices_of(builder, step->layer, row->format) / n_slices;
+    return add_visits(builder, slot, first + (slice - 1) * each, each);
 }
 
 /* Adds steps from..to-1, of one layer and format: slice by slice where the layer divides. */
-static enum vbs_status add_run(struct stream_builder *making, const struct vbs_step *steps,
+static enum vbs_status add_run(struct stream_builder *builder, const struct vbs_step *steps,
                                int64_t from, int64_t to, int n_slices)
 {
-    const struct vbs_task *task = making->stream->task;
+    const struct vbs_task *task = builder->stream->task;
 
     for (int p = 1; p <= n_slices; p++)
         for (int64_t s = from; s < to; s++)
-            VBS_TRY(add_slot(making, &steps[s], vbs_task_step_row(task, &steps[s]), p, n_slices));
+            VBS_TRY(add_slot(builder, &steps[s], vbs_task_step_row(task, &steps[s]), p, n_slices));
     return VBS_OK;
 }
 
 /* The end of the run of steps that begins at from: the same layer, format and number of slices. */
-static int64_t run_end(const struct stream_builder *making, const struct vbs_step *steps,
+static int64_t run_end(const struct stream_builder *builder, const struct vbs_step *steps,
                        int64_t n_steps, int64_t from, int n_slices)
 {
-    const struct vbs_task *task = making->stream->task;
+    const struct vbs_task *task = builder->stream->task;
     int format = vbs_task_step_row(task, &steps[from])->format, layer = steps[from].layer;
     int64_t to = from + 1;
 
     for (; to < n_steps && steps[to].layer == layer; to++) {
         const struct vbs_profile_row *row = vbs_task_step_row(task, &steps[to]);
 
-        if (row->format != format || slices_of_step(making, layer, row) != n_slices)
+        if (row->format != format || slices_of_step(builder, layer, row) != n_slices)
             break;
     }
     return to;
 }
 
-static enum vbs_status add_steps(struct stream_builder *making, const struct vbs_step *steps,
-                                 int64_t n_steps, bool joins)
+static enum vbs_status add_steps(struct stream_builder *builder, const struct vbs_step *steps,
+                                 int64_t n_steps, bool joins_steps)
 {
-    const struct vbs_task *task = making->stream->task;
+    const struct vbs_task *task = builder->stream->task;
     enum vbs_status status = VBS_OK;
 
     for (int64_t s = 0, to; s < n_steps; s = to) {
-        int n_slices = slices_of_step(making, steps[s].layer, vbs_task_step_row(task, &steps[s]));
+        int n_slices = slices_of_step(builder, steps[s].layer, vbs_task_step_row(task, &steps[s]));
 
-        to = n_slices > 1 && joins ? run_end(making, steps, n_steps, s, n_slices) : s + 1;
-        status = add_run(making, steps, s, to, n_slices);
-        if (vbs_cancelled(making->ctx))
-            return vbs_fail(making->ctx, VBS_INTERRUPTED, "interrupted");
+        to = n_slices > 1 && joins_steps ? run_end(builder, steps, n_steps, s, n_slices) : s + 1;
+        status = add_run(builder, steps, s, to, n_slices);
+        if (vbs_cancelled(builder->ctx))
+            return vbs_fail(builder->ctx, VBS_INTERRUPTED, "interrupted");
         if (status != VBS_OK)
             return status;
     }
     return VBS_OK;
 }
 
-static enum vbs_status measure_steps(struct stream_builder *making)
+static enum vbs_status measure_steps(struct stream_builder *builder)
 {
-    struct vbs_stream *stream = making->stream;
+    struct vbs_stream *stream = builder->stream;
     const struct vbs_task *task = stream->task;
     size_t n = (size_t)stream->computes.n_steps;
     struct vbs_walk walk;
-    enum vbs_status status = vbs_walk_init(making->ctx, &walk, task);
+    enum vbs_status status = vbs_walk_init(builder->ctx, &walk, task);
 
     if (status != VBS_OK)
         return status;
     stream->step_bytes = vbs_arena_alloc(&stream->arena, n, sizeof *stream->step_bytes);
     stream->step_us = vbs_arena_alloc(&stream->arena, n, sizeof *stream->step_us);
     if (!stream->step_bytes || !stream->step_us)
-        status = vbs_no_memory(making->ctx);
+        status = vbs_no_memory(builder->ctx);
     for (size_t s = 0; status == VBS_OK && s < n; s++) {
         const struct vbs_step *step = &stream->computes.steps[s];
         const struct vbs_profile_row *row = vbs_task_step_row(task, step);
 
-        status = vbs_walk_slice(making->ctx, &walk, step, &stream->step_bytes[s]);
+        status = vbs_walk_slice(builder->ctx, &walk, step, &stream->step_bytes[s]);
         stream->step_bytes[s] += row->ws_bytes;
         stream->step_us[s] =
             vbs_slice_us(&task->profile->layers[step->layer], row, step->slice, step->n_slices);
@@ -201,16 +201,16 @@ static enum vbs_status measure_steps(struct stream_builder *making)
 }
 
 /* Links the visits of each block in a ring, and finds the least budget. */
-static enum vbs_status link_visits(struct stream_builder *making)
+static enum vbs_status link_visits(struct stream_builder *builder)
 {
-    struct vbs_stream *stream = making->stream;
+    struct vbs_stream *stream = builder->stream;
     int *first = vbs_arena_alloc(&stream->arena, (size_t)stream->n_blocks + 1, sizeof *first);
     int *latest = vbs_arena_alloc(&stream->arena, (size_t)stream->n_blocks + 1, sizeof *latest);
     int64_t *bytes = stream->step_bytes;
     int v = 0;
 
     if (!first || !latest)
-        return vbs_no_memory(making->ctx);
+        return vbs_no_memory(builder->ctx);
     for (int s = 0; s < stream->computes.n_steps; s++) {
         int64_t needed = bytes[s];
 
@@ -257,16 +257,16 @@ static int by_length(const void *a, const void *b)
     return x->visit < y->visit ? -1 : 1;
 }
 
-static enum vbs_status sort_gaps(struct stream_builder *making)
+static enum vbs_status sort_gaps(struct stream_builder *builder)
 {
-    struct vbs_stream *stream = making->stream;
+    struct vbs_stream *stream = builder->stream;
     size_t n = (size_t)stream->n_visits;
     struct visit_gap *gaps = malloc((n + 1) * sizeof *gaps);
 
     stream->gaps = vbs_arena_alloc(&stream->arena, n + 1, sizeof *stream->gaps);
     if (!gaps || !stream->gaps) {
         free(gaps);
-        return vbs_no_memory(making->ctx);
+        return vbs_no_memory(builder->ctx);
     }
     for (size_t v = 0; v < n; v++)
         gaps[v] = (struct visit_gap){(int)v, gap_length(stream, (int)v)};
@@ -279,26 +279,27 @@ static enum vbs_status sort_gaps(struct stream_builder *making)
 
 enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 const struct vbs_step *steps, int64_t n_steps,
-                                const struct vbs_slicing *cutting, bool joins,
+                                const struct vbs_slicing *slicing, bool joins_steps,
                                 struct vbs_stream *stream)
 {
-    struct stream_builder making = {.ctx = ctx, .cutting = cutting, .stream = stream};
+    struct stream_builder builder = {.ctx = ctx, .slicing = slicing, .stream = stream};
     enum vbs_status status;
 
     *stream = (struct vbs_stream){.task = task};
-    making.first_block =
-        vbs_arena_alloc(&stream->arena, (size_t)(task->n_layers + 1) * (size_t)cutting->n_formats,
-                        sizeof *making.first_block);
-    status = making.first_block ? add_steps(&making, steps, n_steps, joins) : vbs_no_memory(ctx);
+    builder.first_block =
+        vbs_arena_alloc(&stream->arena, (size_t)(task->n_layers + 1) * (size_t)slicing->n_formats,
+                        sizeof *builder.first_block);
+    status =
+        builder.first_block ? add_steps(&builder, steps, n_steps, joins_steps) : vbs_no_memory(ctx);
     if (status != VBS_OK)
         goto done;
-    status = measure_steps(&making);
+    status = measure_steps(&builder);
     if (status != VBS_OK)
         goto done;
-    status = link_visits(&making);
+    status = link_visits(&builder);
     if (status != VBS_OK)
         goto done;
-    status = sort_gaps(&making);
+    status = sort_gaps(&builder);
 done:
     if (status != VBS_OK)
         vbs_stream_clear(stream);

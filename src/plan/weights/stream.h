@@ -58,20 +58,20 @@ struct vbs_stream {
     struct vbs_arena arena;
 };
 
-/* Allocates *cutting in arena; every entry is 0. VBS_NO_MEMORY. */
+/* Allocates *slicing in arena; every entry is 0. VBS_NO_MEMORY. */
 enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                  struct vbs_arena *arena,
-                                 struct vbs_slicing *cutting) VBS_MUST_CHECK;
+                                 struct vbs_slicing *slicing) VBS_MUST_CHECK;
 
 /*
  * Makes a stream, freed by vbs_stream_clear. Where the row allows it (vbs_profile_divides) and the
- * weights of the layer are divided, steps run in slices. With joins, each slice runs all
- * consecutive steps of the layer, so that one load serves all of them; without joins, each step
+ * weights of the layer are divided, steps run in slices. With joins_steps, each slice runs all
+ * consecutive steps of the layer, so that one load serves all of them; without it, each step
  * runs all of its slices. VBS_NO_MEMORY, VBS_INTERRUPTED. O(steps log steps).
  */
 enum vbs_status vbs_stream_init(struct vbs_ctx *ctx, const struct vbs_task *task,
                                 const struct vbs_step *steps, int64_t n_steps,
-                                const struct vbs_slicing *cutting, bool joins,
+                                const struct vbs_slicing *slicing, bool joins_steps,
                                 struct vbs_stream *stream) VBS_MUST_CHECK;
 void vbs_stream_clear(struct vbs_stream *stream);
 

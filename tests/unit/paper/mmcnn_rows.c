@@ -47,7 +47,7 @@ static struct vbs_mmcnn_table *tabulate(const struct vbs_network *network, int64
 
 static const struct vbs_mmcnn_row *find(const struct vbs_mmcnn_table *table, const char *name)
 {
-    static const struct vbs_mmcnn_row none = {.name = "", .map_parts = 1, .weight_parts = 1};
+    static const struct vbs_mmcnn_row none = {.name = "", .map_slices = 1, .weight_slices = 1};
 
     for (int i = 0; table && i < table->n_rows; i++)
         if (strcmp(table->rows[i].name, name) == 0)
@@ -174,18 +174,18 @@ static void test_rows(void)
 /* One fc: data 16 bytes, maps 32 bytes, weights 80 bytes. */
 #define FC "model m\ninput 4\nfc f out=4\n"
 
-static void is_split(int64_t limit_bytes, int64_t cn, int64_t sn, int64_t map_parts)
+static void is_split(int64_t limit_bytes, int64_t cn, int64_t sn, int64_t map_slices)
 {
     struct vbs_network *network = parse(FC);
     struct vbs_mmcnn_table *table = tabulate(network, limit_bytes);
     const struct vbs_mmcnn_row *data = find(table, "data"), *fc = find(table, "f");
 
     if (!ok(data->conv_number == cn && fc->conv_number == 0 && fc->self_number == sn &&
-                fc->map_parts == map_parts,
+                fc->map_slices == map_slices,
             "in %lld bytes cn %lld, sn %lld, sm %lld", (long long)limit_bytes, (long long)cn,
-            (long long)sn, (long long)map_parts))
+            (long long)sn, (long long)map_slices))
         printf("# got %lld, %lld, %lld\n", (long long)data->conv_number, (long long)fc->self_number,
-               (long long)fc->map_parts);
+               (long long)fc->map_slices);
     vbs_mmcnn_table_free(table);
     vbs_network_free(network);
 }
@@ -215,12 +215,12 @@ static void test_lone_conv(void)
     const struct vbs_mmcnn_row *lone = find(table, "g");
 
     ok(lone->conv_number == 4 && lone->self_number == 4 && lone->weight_bytes == 80 &&
-           lone->weight_parts == 4,
+           lone->weight_slices == 4,
        "a conv alone in its segment prefetches for itself");
     vbs_mmcnn_table_free(table);
     table = tabulate(network, 47);
     lone = find(table, "g");
-    ok(lone->conv_number == 0 && lone->self_number == 6 && lone->weight_parts == 6,
+    ok(lone->conv_number == 0 && lone->self_number == 6 && lone->weight_slices == 6,
        "or comes in parts");
     vbs_mmcnn_table_free(table);
     vbs_network_free(network);
@@ -433,10 +433,10 @@ static void describe(const void *self)
     }
 }
 
-/* What the row has beside its maps, times its map_parts. */
+/* What the row has beside its maps, times its map_slices. */
 static int64_t room(const struct chain *chain, const struct vbs_mmcnn_row *row)
 {
-    return chain->limit_bytes * row->map_parts - row->maps_bytes;
+    return chain->limit_bytes * row->map_slices - row->maps_bytes;
 }
 
 /* Whether a parts-th of weights fits beside each of rows [head..conv] with maps divided as sm asks.
@@ -455,7 +455,7 @@ static bool all_fit(const struct chain *chain, int head, int conv, int64_t weigh
 static void check_segment(struct tally *tally, const struct chain *chain,
                           const struct vbs_mmcnn_row *rows, int head, int conv)
 {
-    int64_t weights = chain->weights[conv], cn = 1, k = rows[conv].weight_parts;
+    int64_t weights = chain->weights[conv], cn = 1, k = rows[conv].weight_slices;
 
     while (cn <= 5 && !all_fit(chain, head, conv, weights, cn))
         cn++;
@@ -464,27 +464,27 @@ static void check_segment(struct tally *tally, const struct chain *chain,
         tally_check(tally, HEADS, rows[i].conv_number == 0);
     if (cn <= 5) {
         tally_check(tally, ROWS,
-                    rows[head].weight_bytes == weights && rows[head].weight_parts == cn &&
+                    rows[head].weight_bytes == weights && rows[head].weight_slices == cn &&
                         (head == conv || rows[conv].weight_bytes == 0));
         tally_check(tally, SELF,
                     rows[conv].self_number ==
-                        (cn > rows[conv].map_parts ? cn : rows[conv].map_parts));
+                        (cn > rows[conv].map_slices ? cn : rows[conv].map_slices));
         return;
     }
     tally_check(
         tally, DIVIDES,
         rows[conv].weight_bytes == weights &&
-            weights * rows[conv].map_parts <= k * room(chain, &rows[conv]) &&
-            (k == 1 || weights * rows[conv].map_parts > (k - 1) * room(chain, &rows[conv])));
+            weights * rows[conv].map_slices <= k * room(chain, &rows[conv]) &&
+            (k == 1 || weights * rows[conv].map_slices > (k - 1) * room(chain, &rows[conv])));
     tally_check(tally, SELF,
-                rows[conv].self_number == (k > rows[conv].map_parts ? k : rows[conv].map_parts));
+                rows[conv].self_number == (k > rows[conv].map_slices ? k : rows[conv].map_slices));
 }
 
 /* The least number of parts, or, for a conv that must divide itself and would have no room, the
  * least that leaves some. */
 static bool maps_fit(const struct chain *chain, const struct vbs_mmcnn_row *row)
 {
-    int64_t limit = chain->limit_bytes, parts = row->map_parts, maps = row->maps_bytes;
+    int64_t limit = chain->limit_bytes, parts = row->map_slices, maps = row->maps_bytes;
     bool least = limit * parts >= maps && (parts == 1 || limit * (parts - 1) < maps);
 
     return least || (row->weight_bytes > 0 && row->conv_number == 0 && limit * (parts - 1) == maps);
@@ -493,8 +493,8 @@ static bool maps_fit(const struct chain *chain, const struct vbs_mmcnn_row *row)
 static void check_row(struct tally *tally, const struct chain *chain,
                       const struct vbs_mmcnn_row *row)
 {
-    double bytes = (double)row->maps_bytes / (double)row->map_parts +
-                   (double)row->weight_bytes / (double)row->weight_parts;
+    double bytes = (double)row->maps_bytes / (double)row->map_slices +
+                   (double)row->weight_bytes / (double)row->weight_slices;
     double hundredths = bytes * 100 / (double)MiB;
 
     tally_check(tally, MAPS, maps_fit(chain, row));
@@ -525,7 +525,7 @@ static void check_chain(struct tally *tally, const struct chain *chain)
     }
     for (int i = 0; as_written && i < chain->n_rows; i++)
         if (chain->weights[i] == 0)
-            tally_check(tally, SELF, table->rows[i].self_number == table->rows[i].map_parts);
+            tally_check(tally, SELF, table->rows[i].self_number == table->rows[i].map_slices);
     vbs_mmcnn_table_free(table);
     vbs_network_free(network);
 }

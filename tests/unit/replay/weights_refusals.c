@@ -112,7 +112,7 @@ static const struct refusal REFUSALS[] = {
      "step 1 of 1, load of layer 1 'L1', slice 3 of 2: there is no slice 3 of 2"},
     {"more slices than any layer may have",
      1,
-     {LOAD_SLICE(1, 1, VBS_MAX_PARTS + 1, 50)},
+     {LOAD_SLICE(1, 1, VBS_MAX_SLICES + 1, 50)},
      "step 1 of 1, load of layer 1 'L1', slice 1 of 1048577: there is no slice 1 of 1048577"},
     {"a negative number of slices",
      1,

@@ -143,7 +143,7 @@ static bool is_sound_of_weights(const struct vbs_schedule *schedule)
 static bool is_sound_step(const struct vbs_schedule *schedule, const struct vbs_step *step)
 {
     bool whole = step->n_slices == 0 && step->slice == 0;
-    bool in_slices = step->n_slices > 1 && step->n_slices <= VBS_MAX_PARTS && step->slice >= 1 &&
+    bool in_slices = step->n_slices > 1 && step->n_slices <= VBS_MAX_SLICES && step->slice >= 1 &&
                      step->slice <= step->n_slices;
 
     if (step->layer < 1 || !(whole || in_slices))
