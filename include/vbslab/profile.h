@@ -66,7 +66,7 @@ struct vbs_profile_row {
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
 #define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
 #define VBS_MAX_FORMATS    64   /* of one layer */
-#define VBS_MAX_ROW_PARTS  4096 /* that a row was measured in */
+#define VBS_MAX_ROW_SLICES 4096 /* that a row was measured in */
 #define VBS_MAX_COPIES     16   /* sources of one profile */
 #define VBS_MAX_COPY_ROWS  256  /* of one source */
 

@@ -226,23 +226,23 @@ static enum vbs_status check_time(struct vbs_ctx *ctx, const struct vbs_profile_
 }
 
 /* Parts that were measured take equal shares, so that nobody has to ask which. */
-static enum vbs_status check_parts(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
-                                   int layer, int batch, int parts)
+static enum vbs_status check_slices(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
+                                    int layer, int batch, int n_slices)
 {
     const struct vbs_profile_layer *about = &builder->layers[layer].layer;
 
-    if (parts < 0 || parts > VBS_MAX_ROW_PARTS)
+    if (n_slices < 0 || n_slices > VBS_MAX_ROW_SLICES)
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: parts %d is out of range; it goes from 0 to %d",
-                                layer, batch, parts, VBS_MAX_ROW_PARTS);
-    if (parts > 1 && about->in_place)
+                                layer, batch, n_slices, VBS_MAX_ROW_SLICES);
+    if (n_slices > 1 && about->in_place)
         return vbs_builder_fail(ctx, builder, builder->line,
-                                "layer %d batch %d: a layer in place cannot run in %d parts", layer,
-                                batch, parts);
-    if (parts > 1 && about->channels % parts != 0)
+                                "layer %d batch %d: a layer in place cannot run in %d slices",
+                                layer, batch, n_slices);
+    if (n_slices > 1 && about->channels % n_slices != 0)
         return vbs_builder_fail(ctx, builder, builder->line,
-                                "layer %d batch %d: %d channels make no %d parts that are alike",
-                                layer, batch, about->channels, parts);
+                                "layer %d batch %d: %d channels make no %d equal slices", layer,
+                                batch, about->channels, n_slices);
     return VBS_OK;
 }
 
@@ -269,7 +269,7 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
         return vbs_builder_fail(ctx, builder, builder->line,
                                 "layer %d batch %d: form %d is out of range; it goes from 0 to %d",
                                 layer, batch, row->format, VBS_MAX_FORMATS - 1);
-    if ((status = check_parts(ctx, builder, layer, batch, row->n_slices)))
+    if ((status = check_slices(ctx, builder, layer, batch, row->n_slices)))
         return status;
     if (row->n_runs < 0)
         return vbs_builder_fail(ctx, builder, builder->line,

@@ -15,7 +15,7 @@ struct vbs_requested vbs_requested_read(const struct vbs_requested_kernel *kerne
     char *end = NULL;
     long n = slash ? strtol(slash + 1, &end, 10) : 0;
 
-    if (slash && end > slash + 1 && *end == '\0' && n > 1 && n <= VBS_MAX_ROW_PARTS) {
+    if (slash && end > slash + 1 && *end == '\0' && n > 1 && n <= VBS_MAX_ROW_SLICES) {
         requested.row_slices = (int)n;
         length = (size_t)(slash - kernel->algorithm);
     }

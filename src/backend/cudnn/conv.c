@@ -335,7 +335,7 @@ static enum vbs_status build_in_slices(struct cu_build *b, struct image_conv *c,
 
     if (!can_divide(b, c))
         return VBS_OK;
-    for (int n = 2; n <= VBS_MAX_ROW_PARTS && n_numbers < N_NUMBERS && status == VBS_OK; n *= 2) {
+    for (int n = 2; n <= VBS_MAX_ROW_SLICES && n_numbers < N_NUMBERS && status == VBS_OK; n *= 2) {
         bool requested = b->requested && is_requested(b, name, n);
 
         if (weights_of(b)->outputs % n != 0 || (b->requested && !requested))

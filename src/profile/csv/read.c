@@ -343,7 +343,7 @@ static enum vbs_status read_row(struct reader *reader)
         (status = read_whole(reader, CSV_ws_bytes, 0, VBS_MAX_BYTES, &row.ws_bytes)) ||
         (status = read_whole(reader, CSV_packed_bytes, 0, VBS_MAX_BYTES, &row.weight_bytes)) ||
         (status = read_int(reader, CSV_form, 0, VBS_MAX_FORMATS - 1, &row.format)) ||
-        (status = read_int(reader, CSV_parts, 0, VBS_MAX_ROW_PARTS, &row.n_slices)) ||
+        (status = read_int(reader, CSV_parts, 0, VBS_MAX_ROW_SLICES, &row.n_slices)) ||
         (status = read_time(reader, CSV_mad_us, &row.mad_us)) ||
         (status = read_time(reader, CSV_low_us, &row.low_us)) ||
         (status = read_time(reader, CSV_high_us, &row.high_us)) ||

@@ -99,7 +99,7 @@ static int write_all(int fd, const char *data, int64_t bytes)
 
 /* Every SYNC_BYTES reach the disk before the clock is asked, so that a slow disk gets a small
  * file. */
-static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_t wanted_bytes,
+static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_t requested_bytes,
                                  int64_t least_bytes, double seconds, void *buffer,
                                  int64_t buffer_bytes, struct vbs_copy_file *file)
 {
@@ -107,9 +107,9 @@ static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_
     int64_t unsynced = 0;
     uint64_t state = 1;
 
-    while (file->bytes < wanted_bytes &&
+    while (file->bytes < requested_bytes &&
            (file->bytes < least_bytes || unsynced > 0 || vbs_clock_s() - start_s < seconds)) {
-        int64_t left = wanted_bytes - file->bytes;
+        int64_t left = requested_bytes - file->bytes;
         int64_t bytes = left < buffer_bytes ? left : buffer_bytes;
         int reason;
 
@@ -120,7 +120,7 @@ static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_
             return fail_to_make(ctx, folder, reason);
         file->bytes += bytes;
         unsynced += bytes;
-        if (unsynced < SYNC_BYTES && file->bytes < wanted_bytes)
+        if (unsynced < SYNC_BYTES && file->bytes < requested_bytes)
             continue;
         unsynced = 0;
         if (fdatasync(file->fd) != 0)
@@ -129,7 +129,7 @@ static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_
     return VBS_OK;
 }
 
-enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t wanted_bytes,
+enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t requested_bytes,
                                    int64_t least_bytes, double seconds, void *buffer,
                                    int64_t buffer_bytes, struct vbs_copy_file *file)
 {
@@ -146,8 +146,8 @@ enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int6
             vbs_fail(ctx, VBS_IO, "cannot make a file to copy from in '%s': only %s of room for it",
                      folder, vbs_format_bytes(space, size, sizeof size));
     else
-        status = fill_file(ctx, folder, wanted_bytes < space ? wanted_bytes : space, least_bytes,
-                           seconds, buffer, buffer_bytes, &made);
+        status = fill_file(ctx, folder, requested_bytes < space ? requested_bytes : space,
+                           least_bytes, seconds, buffer, buffer_bytes, &made);
     if (status != VBS_OK) {
         vbs_copy_file_close(&made);
         return status;

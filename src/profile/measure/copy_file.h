@@ -42,11 +42,11 @@ struct vbs_copy_file {
 
 /*
  * A file without a name in folder, of noise that nothing can compress. It is at most as large as
- * wanted_bytes and as half of what is free there, and no larger than was written in seconds;
+ * requested_bytes and as half of what is free there, and no larger than was written in seconds;
  * at least least_bytes. VBS_IO: it cannot be made; VBS_INTERRUPTED. buffer: buffer_bytes of
  * scratch, both multiples of VBS_COPY_ALIGNMENT.
  */
-enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t wanted_bytes,
+enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t requested_bytes,
                                    int64_t least_bytes, double seconds, void *buffer,
                                    int64_t buffer_bytes, struct vbs_copy_file *file) VBS_MUST_CHECK;
 void vbs_copy_file_close(struct vbs_copy_file *file);

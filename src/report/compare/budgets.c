@@ -18,7 +18,7 @@
  * the noise of a measurement and would stretch the range several times over. */
 #define CLOSE 1.001
 
-/* Bisection ends at this part of the distance that is left: finer than a step of the range. */
+/* Bisection ends at this fraction of the distance that is left: finer than a step of the range. */
 #define FINENESS 64
 
 /* One planner's view of the memory axis. */
@@ -247,7 +247,7 @@ static int64_t round_up(int64_t bytes)
     return vbs_add(bytes / unit * unit, rest, &up) ? up : bytes;
 }
 
-/* How many sizes each power of two has, and of what parts of it they are made. */
+/* How many sizes each power of two has, and the fraction of it that they are multiples of. */
 struct series {
     int n, denominator;
 };
@@ -256,14 +256,14 @@ struct series {
  * For denominator 4 and n 3: 1, 1.25, 1.5, 2, 2.5, 3, 4, ... */
 static int64_t series_size(const struct series *series, int index)
 {
-    int power = index / series->n, part = index % series->n;
+    int power = index / series->n, step = index % series->n;
     int64_t bytes;
 
     if (power > 62)
         return INT64_MAX;
     bytes = INT64_C(1) << power;
-    return bytes + bytes / series->denominator * part +
-           bytes % series->denominator * part / series->denominator;
+    return bytes + bytes / series->denominator * step +
+           bytes % series->denominator * step / series->denominator;
 }
 
 /* least_bytes, then the sizes of series above it up to the first that is enough_bytes; with at null

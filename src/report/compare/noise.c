@@ -46,16 +46,16 @@
 #define MIN_RUNS 2  /* of a time that has an interval */
 
 /* One row in a mix. */
-struct part {
+struct row_count {
     size_t row;   /* index among all rows of the judge */
-    double count; /* times that it runs, parts by their share of the time */
+    double count; /* times that it runs, slices by their share of the time */
 };
 
 struct vbs_mix {
     double time_us;
-    int n_parts;
-    struct part *parts; /* ascending by row */
-    /* Where weights are copied the time is no sum of parts; then that of each replicate, or null
+    int n_rows;
+    struct row_count *rows; /* ascending by row */
+    /* Where weights are copied the time is no sum of rows; then that of each replicate, or null
      * where some row has no interval. */
     bool copies;
     double *replicates_us;
@@ -299,7 +299,7 @@ static double share_of_step(const struct vbs_noise *noise, const struct vbs_step
 }
 
 /* Counts the rows that the schedule runs, and lists them; how many there are. */
-static size_t count_parts(struct vbs_noise *noise, const struct vbs_schedule *schedule)
+static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *schedule)
 {
     size_t n = 0;
 
@@ -337,10 +337,10 @@ bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b)
 {
     if (a == b)
         return true;
-    if (a->n_parts != b->n_parts || a->copies != b->copies)
+    if (a->n_rows != b->n_rows || a->copies != b->copies)
         return false;
-    for (int i = 0; i < a->n_parts; i++)
-        if (a->parts[i].row != b->parts[i].row || a->parts[i].count != b->parts[i].count)
+    for (int i = 0; i < a->n_rows; i++)
+        if (a->rows[i].row != b->rows[i].row || a->rows[i].count != b->rows[i].count)
             return false;
     return !a->copies || same_replicates(a, b);
 }
@@ -348,12 +348,12 @@ bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b)
 /* Whether the rows touched are those of the mix made last, equally often. */
 static bool is_last(const struct vbs_noise *noise, size_t n)
 {
-    if (!noise->last || noise->last->copies || noise->last->n_parts != (int)n)
+    if (!noise->last || noise->last->copies || noise->last->n_rows != (int)n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        const struct part *part = &noise->last->parts[i];
+        const struct row_count *counted = &noise->last->rows[i];
 
-        if (part->row != noise->touched[i] || part->count != noise->counts[part->row])
+        if (counted->row != noise->touched[i] || counted->count != noise->counts[counted->row])
             return false;
     }
     return true;
@@ -397,7 +397,7 @@ static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
     return VBS_OK;
 }
 
-/* Whether copies take part of the time. */
+/* Whether copies take a share of the time. */
 static bool has_copies(const struct vbs_schedule *schedule)
 {
     for (int64_t s = 0; s < schedule->n_steps; s++)
@@ -411,7 +411,7 @@ enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_mix **mix)
 {
     bool copies = has_copies(schedule);
-    size_t n = count_parts(noise, schedule);
+    size_t n = touch_rows(noise, schedule);
     struct vbs_mix *made = NULL;
 
     qsort(noise->touched, n, sizeof *noise->touched, by_row);
@@ -421,10 +421,10 @@ enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
             *made = (struct vbs_mix){
                 .time_us = time_us,
                 .copies = copies,
-                .n_parts = (int)n,
-                .parts = vbs_arena_alloc(&noise->arena, n, sizeof *made->parts),
+                .n_rows = (int)n,
+                .rows = vbs_arena_alloc(&noise->arena, n, sizeof *made->rows),
             };
-        if (!made || !made->parts)
+        if (!made || !made->rows)
             made = NULL;
         noise->last = made;
     }
@@ -432,7 +432,7 @@ enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
         size_t row = noise->touched[i];
 
         if (made)
-            made->parts[i] = (struct part){.row = row, .count = noise->counts[row]};
+            made->rows[i] = (struct row_count){.row = row, .count = noise->counts[row]};
         noise->counts[row] = 0;
     }
     if (!noise->last)
@@ -459,12 +459,12 @@ enum vbs_status vbs_noise_spread(struct vbs_ctx *ctx, struct vbs_noise *noise,
     spread->known = true;
     for (int r = 0; r < VBS_NOISE_REPLICATES; r++)
         spread->time_us[r] = mix->time_us;
-    for (int i = 0; i < mix->n_parts && spread->known; i++) {
-        const struct row_draws *draws = &noise->draws[mix->parts[i].row];
-        const double count = mix->parts[i].count;
+    for (int i = 0; i < mix->n_rows && spread->known; i++) {
+        const struct row_draws *draws = &noise->draws[mix->rows[i].row];
+        const double count = mix->rows[i].count;
 
         if (!draws->done)
-            VBS_TRY(draw_row(ctx, noise, mix->parts[i].row));
+            VBS_TRY(draw_row(ctx, noise, mix->rows[i].row));
         spread->known = draws->us != NULL;
         for (int r = 0; draws->us && r < VBS_NOISE_REPLICATES; r++)
             spread->time_us[r] += count * (double)draws->us[r];

@@ -18,8 +18,9 @@ bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights
 
 /* With weights excluded the budgets are the same whichever planners are compared: their range ends
  * where the best plan there is has enough. */
-static bool is_wanted(const struct vbs_problem *problem, const struct vbs_compare_options *options,
-                      const struct vbs_planner *planner)
+static bool is_considered(const struct vbs_problem *problem,
+                          const struct vbs_compare_options *options,
+                          const struct vbs_planner *planner)
 {
     if (problem->weights == VBS_WEIGHTS_EXCLUDED || !options->planners)
         return vbs_planner_is_compared(planner, problem->weights);
@@ -45,7 +46,7 @@ enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solver
     if (!solvers->at)
         return vbs_no_memory(ctx);
     for (int i = 0; i < solvers->n; i++)
-        solvers->at[i].wanted = is_wanted(problem, options, vbs_planner_at(i));
+        solvers->at[i].considered = is_considered(problem, options, vbs_planner_at(i));
     return VBS_OK;
 }
 
@@ -76,7 +77,7 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers, bool timed_too)
 {
     for (int i = 0; i < solvers->n; i++)
-        if (solvers->at[i].wanted && (timed_too || !vbs_planner_is_timed(vbs_planner_at(i))))
+        if (solvers->at[i].considered && (timed_too || !vbs_planner_is_timed(vbs_planner_at(i))))
             VBS_TRY(open_one(ctx, solvers, vbs_planner_at(i), &solvers->at[i]));
     return VBS_OK;
 }

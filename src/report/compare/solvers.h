@@ -9,7 +9,7 @@
 struct vbs_opened {
     struct vbs_solver *solver;
     double open_us;
-    bool wanted; /* has a say in the default budgets */
+    bool considered; /* has a say in the default budgets */
 };
 
 /* Budgets, ascending; freed by free. */
@@ -37,7 +37,8 @@ enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solver
                                  const struct vbs_compare_options *options) VBS_MUST_CHECK;
 void vbs_solvers_clear(struct vbs_solvers *solvers);
 
-/* Opens all wanted that are not; those with a time limit only on demand. Errors as vbs_solver_new.
+/* Opens all considered that are not; those with a time limit only on demand. Errors as
+ * vbs_solver_new.
  */
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  bool timed_too) VBS_MUST_CHECK;

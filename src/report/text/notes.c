@@ -27,12 +27,12 @@ static void end_paragraph(struct vbs_text *text, struct vbs_text *line, int widt
     vbs_text_clear(line);
 }
 
-static void add_part(struct vbs_text *line, const char **separator, const char *part)
+static void add_item(struct vbs_text *line, const char **separator, const char *item)
 {
-    if (part[0] == '\0')
+    if (item[0] == '\0')
         return;
     vbs_text_add(line, *separator);
-    vbs_text_add_visible(line, part, NAME_LIMIT);
+    vbs_text_add_visible(line, item, NAME_LIMIT);
     *separator = ", ";
 }
 
@@ -46,16 +46,16 @@ static void add_provenance(struct vbs_text *text, const char *verb, int64_t id, 
     char number[48];
 
     vbs_text_add(&line, known ? verb : "times of");
-    add_part(&line, &separator, from->library[0] ? from->library : from->backend);
-    add_part(&line, &separator, from->device);
+    add_item(&line, &separator, from->library[0] ? from->library : from->backend);
+    add_item(&line, &separator, from->device);
     snprintf(number, sizeof number, "%d %s", from->threads,
              from->threads == 1 ? "thread" : "threads");
-    add_part(&line, &separator, from->threads > 0 ? number : "");
-    add_part(&line, &separator, from->date);
+    add_item(&line, &separator, from->threads > 0 ? number : "");
+    add_item(&line, &separator, from->date);
     snprintf(number, sizeof number, "profile %lld", (long long)id);
-    add_part(&line, &separator, id > 0 ? number : known ? "" : "a profile");
+    add_item(&line, &separator, id > 0 ? number : known ? "" : "a profile");
     snprintf(number, sizeof number, "content %.*s", HASH_SHOWN, hash);
-    add_part(&line, &separator, number);
+    add_item(&line, &separator, number);
     end_paragraph(text, &line, width);
 }
 

@@ -101,7 +101,7 @@ static int count_odd(const struct vbs_session *session)
 
         n += kernel->packed_bytes < 0 || kernel->packed_bytes > kernel->weight_bytes;
         n += kernel->slice != 0 || kernel->n_slices != 0;
-        n += n_slices < 0 || n_slices > VBS_MAX_ROW_PARTS || (n_slices != 1 && channels == 0);
+        n += n_slices < 0 || n_slices > VBS_MAX_ROW_SLICES || (n_slices != 1 && channels == 0);
         n += n_slices > 1 && (channels % n_slices != 0 || kernel->packed_bytes % n_slices != 0);
         n += n_slices == 0 && !session->modelled && kernel->packed_bytes % channels != 0;
     }

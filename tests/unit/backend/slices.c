@@ -371,11 +371,11 @@ static void what_divides_is_said(void)
         ok(count(s, 2, 0, 0) == 0, "groups that end inside a block never");
         ok(count(s, 3, 0, 0) == 0, "nor a depthwise conv");
         ok(count(s, 4, 1, 1) == 3 && s->layers[4].channels == 0, "nor a pool");
-        ok(count(s, 5, 1, 1) == count(s, 5, 0, VBS_MAX_ROW_PARTS),
+        ok(count(s, 5, 1, 1) == count(s, 5, 0, VBS_MAX_ROW_SLICES),
            "nor what has a BatchNorm behind");
         ok(count(s, 6, 0, 0) >= 3 && s->layers[6].channels == 96 / block(), "a fc, in blocks");
         ok(count(s, 7, 0, 0) >= 3 && s->layers[7].channels == 10, "or single channels");
-        ok(count(s, 1, 2, VBS_MAX_ROW_PARTS) == 0, "small weights are not measured in slices");
+        ok(count(s, 1, 2, VBS_MAX_ROW_SLICES) == 0, "small weights are not measured in slices");
     }
     close_bench(&t);
 }

@@ -181,9 +181,9 @@ static const struct refusal REFUSALS[] = {
     {"parts," PACKED "4097,1,L1,conv,0,1,a,4,1,1,1,8,0,2,8,0\n",
      "t.csv:2: parts 4097 is above the largest, 4096"},
     {"parts," PACKED "3,1,L1,conv,0,1,a,4,1,1,1,8,0,32,8,0\n",
-     "t.csv:2: layer 1 batch 1: 32 channels make no 3 parts that are alike"},
+     "t.csv:2: layer 1 batch 1: 32 channels make no 3 equal slices"},
     {"parts," PACKED "2,1,L1,conv,0,1,a,4,1,1,1,8,1,32,8,0\n",
-     "t.csv:2: layer 1 batch 1: a layer in place cannot run in 2 parts"},
+     "t.csv:2: layer 1 batch 1: a layer in place cannot run in 2 slices"},
     {PACKED "1,L1,conv,0,1,a,4,1,1,1,8,0,2,9,1\n1,L1,conv,0,2,a,4,2,2,1,8,0,2,10,1\n",
      "t.csv:3: layer 1 batch 2: form 1 takes 10 bytes of packed weights, but at batch 1 9; rows of "
      "one form read the same weights"},
@@ -377,7 +377,7 @@ static void the_builder_refuses_formats_and_channels_out_of_range(void)
     row.format = -1;
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT,
        "packed weight format -1");
-    row = (struct vbs_profile_row){.time_us = 1, .n_slices = VBS_MAX_ROW_PARTS + 1};
+    row = (struct vbs_profile_row){.time_us = 1, .n_slices = VBS_MAX_ROW_SLICES + 1};
     ok(vbs_profile_builder_row(&ctx, builder, 1, 1, "x", &row) == VBS_FORMAT, "4097 slices");
     is_str(ctx.detail, "layer 1 batch 1: parts 4097 is out of range; it goes from 0 to 4096",
            "... are named");
