@@ -30,7 +30,6 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"
-#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +51,9 @@ static const char *const algorithm_names[N_ALGORITHMS] = {"direct", "gemm", "im2
                                                           "winograd", "default"};
 
 struct analytic_session {
-    struct vbs_session base;
-    struct vbs_arena arena;
-    struct vbs_profile_layer *layers;
+    struct vbs_session_core core;    /* first */
     const struct vbs_layer **source; /* the network's layer of each of the session's */
-    struct vbs_kernel *kernels;
-    double *times_us; /* of kernels */
+    double *times_us;                /* of kernels */
 };
 
 /* ---- the formula ---- */
@@ -246,15 +242,15 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
                                  struct flattening *f, int k)
 {
     const struct vbs_layer *l = &f->network->layers[k];
-    struct vbs_profile_layer *layer = &s->layers[s->base.n_layers + 1];
+    struct vbs_profile_layer *layer = &s->core.layers[s->core.session.n_layers + 1];
     int *inputs;
 
     f->reader = k;
     f->n_inputs = 0;
     for (int i = 0; i < l->n_inputs; i++)
         append_inputs(f, l->inputs[i]);
-    inputs = vbs_arena_alloc(&s->arena, (size_t)f->n_inputs, sizeof *inputs);
-    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->arena, l->name),
+    inputs = vbs_arena_alloc(&s->core.arena, (size_t)f->n_inputs, sizeof *inputs);
+    *layer = (struct vbs_profile_layer){.name = vbs_arena_strdup(&s->core.arena, l->name),
                                         .kind = vbs_op_word(l->op),
                                         .n_inputs = f->n_inputs,
                                         .inputs = inputs,
@@ -265,76 +261,115 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
         return vbs_no_memory(ctx);
     for (int i = 0; i < f->n_inputs; i++) {
         inputs[i] = f->inputs[i];
-        layer->in_bytes += s->layers[inputs[i]].out_bytes;
+        layer->in_bytes += s->core.layers[inputs[i]].out_bytes;
     }
-    s->source[++s->base.n_layers] = l;
-    f->id[k] = s->base.n_layers;
+    s->source[++s->core.session.n_layers] = l;
+    f->id[k] = s->core.session.n_layers;
     return VBS_OK;
 }
 
-/* Operators of two operands write onto one that nobody needs any more; that one comes first. */
-static enum vbs_status mark_in_place(struct vbs_ctx *ctx, struct analytic_session *s)
+/* Operators of two operands write onto one that nobody needs any more. */
+static bool can_overwrite(const void *build, int layer, int input)
 {
-    int n = s->base.n_layers;
-    bool *mark = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *mark);
-    bool *may = vbs_arena_alloc(&s->arena, (size_t)n + 1, sizeof *may);
-
-    if (!mark || !may)
-        return vbs_no_memory(ctx);
-    for (int k = 1; k <= n; k++) {
-        int first;
-
-        for (int i = 0; i < s->layers[k].n_inputs; i++)
-            may[i] = vbs_graph_overwrites(s->source[k], i);
-        if (may[0])
-            VBS_TRY(vbs_graph_set_in_place(ctx, &s->arena, s->layers, n, k, may, mark, &first));
-    }
-    return VBS_OK;
+    return vbs_graph_overwrites(((const struct analytic_session *)build)->source[layer], input);
 }
 
-static enum vbs_status init_layers(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                   struct analytic_session *s)
+static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session *s)
 {
+    const struct vbs_network *network = s->core.network;
+    struct vbs_arena *arena = &s->core.arena;
     size_t n = (size_t)network->n_layers + 1;
+    const struct vbs_in_place in_place = {.build = s, .may = can_overwrite};
     struct flattening f = {.network = network};
 
-    s->layers = vbs_arena_alloc(&s->arena, n, sizeof *s->layers);
-    s->source = vbs_arena_alloc(&s->arena, n, sizeof *s->source);
-    f.id = vbs_arena_alloc(&s->arena, n, sizeof *f.id);
-    f.seen = vbs_arena_alloc(&s->arena, n, sizeof *f.seen);
-    f.inputs = vbs_arena_alloc(&s->arena, n, sizeof *f.inputs);
-    if (!s->layers || !s->source || !f.id || !f.seen || !f.inputs)
+    VBS_TRY(vbs_session_init_layers(ctx, &s->core));
+    s->source = vbs_arena_alloc(arena, n, sizeof *s->source);
+    f.id = vbs_arena_alloc(arena, n, sizeof *f.id);
+    f.seen = vbs_arena_alloc(arena, n, sizeof *f.seen);
+    f.inputs = vbs_arena_alloc(arena, n, sizeof *f.inputs);
+    if (!s->source || !f.id || !f.seen || !f.inputs)
         return vbs_no_memory(ctx);
-    s->base.layers = s->layers;
-    s->layers[0] = (struct vbs_profile_layer){.name = VBS_INPUT_NAME,
-                                              .kind = VBS_INPUT_NAME,
-                                              .out_bytes = vbs_network_out_bytes(network, 0)};
+    s->core.session.n_layers = 0; /* so many so far */
     for (int k = 1; k < (int)n; k++)
         if (vbs_analytic_omits(&network->layers[k]))
             f.id[k] = -1;
         else
             VBS_TRY(add_layer(ctx, s, &f, k));
-    if (s->base.n_layers == 0)
+    if (s->core.session.n_layers == 0)
         return vbs_fail(ctx, VBS_UNSUPPORTED, "network '%s' has no layer that takes time",
                         network->name);
-    return mark_in_place(ctx, s);
+    return vbs_graph_init_in_place(ctx, arena, s->core.layers, s->core.session.n_layers, &in_place);
 }
 
 /* ---- kernels ---- */
 
-static void add_kernels(const struct vbs_network *network, struct analytic_session *s, int layer,
-                        int batch)
+/* What the functions below work on. */
+struct building {
+    struct vbs_ctx *ctx;
+    struct analytic_session *session;
+};
+
+/* A slice takes its share of weights and time. */
+static void cut_slice(const struct analytic_session *s, const struct vbs_requested *requested,
+                      struct vbs_kernel *kernel, double *time_us)
 {
+    int64_t n = requested->n_slices, slice = requested->slice;
+    int channels = s->core.layers[kernel->layer].channels;
+    double share = (double)(slice * channels / n - (slice - 1) * channels / n) / channels;
+
+    kernel->weight_bytes -= kernel->packed_bytes;
+    kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);
+    kernel->weight_bytes += kernel->packed_bytes;
+    *time_us *= share;
+}
+
+static enum vbs_status make_kernels(void *build, int layer, int batch,
+                                    const struct vbs_requested *requested)
+{
+    const struct building *b = build;
+    struct analytic_session *s = b->session;
     const struct vbs_layer *l = s->source[layer];
 
     for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++) {
-        struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
+        struct vbs_kernel kernel = {.layer = layer, .batch = batch};
+        double time_us;
 
-        *kernel = (struct vbs_kernel){.layer = layer, .batch = batch};
-        if (!offers(l, a) || !describe(network, l, a, kernel))
+        if (!offers(l, a) || !describe(s->core.network, l, a, &kernel))
             continue;
-        s->times_us[s->base.n_kernels++] = kernel_time_us(&s->layers[layer], l, a, kernel);
+        time_us = kernel_time_us(&s->core.layers[layer], l, a, &kernel);
+        if (requested && requested->n_slices > 1)
+            cut_slice(s, requested, &kernel, &time_us);
+        VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &kernel, &s->times_us, sizeof *s->times_us));
+        s->times_us[s->core.session.n_kernels - 1] = time_us;
     }
+    return VBS_OK;
+}
+
+static bool keep_kernel(void *build, int first, const char *algorithm)
+{
+    struct analytic_session *s = ((const struct building *)build)->session;
+    int n = s->core.session.n_kernels;
+
+    s->core.session.n_kernels = first;
+    for (int i = first; i < n; i++)
+        if (strcmp(s->core.offers[i].algorithm, algorithm) == 0) {
+            s->core.offers[first] = s->core.offers[i];
+            s->times_us[first] = s->times_us[i];
+            s->core.session.n_kernels++;
+            return true;
+        }
+    return false;
+}
+
+static enum vbs_status share_kernel(void *build, int index)
+{
+    const struct building *b = build;
+    struct analytic_session *s = b->session;
+    const struct vbs_kernel kernel = s->core.offers[index];
+
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &kernel, &s->times_us, sizeof *s->times_us));
+    s->times_us[s->core.session.n_kernels - 1] = s->times_us[index];
+    return VBS_OK;
 }
 
 /* Algorithms of all layers, at one batch; a few may still turn out to be impossible. */
@@ -342,92 +377,23 @@ static int64_t count_kernels(const struct analytic_session *s)
 {
     int64_t n = 0;
 
-    for (int k = 1; k <= s->base.n_layers; k++)
+    for (int k = 1; k <= s->core.session.n_layers; k++)
         for (enum algorithm a = DIRECT; a < N_ALGORITHMS; a++)
             n += offers(s->source[k], a);
     return n;
 }
 
-static enum vbs_status init_kernels(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                    const struct vbs_backend_options *options,
-                                    struct analytic_session *s)
+static enum vbs_status init_kernels(struct vbs_ctx *ctx, struct analytic_session *s,
+                                    const struct vbs_backend_options *options)
 {
-    /* One more than can be kept: add_kernels describes a kernel before it decides. */
-    size_t most = (size_t)count_kernels(s) * (size_t)options->n_batches + 1;
+    struct building b = {.ctx = ctx, .session = s};
+    const struct vbs_kernel_maker maker = {
+        .build = &b, .make = make_kernels, .keep = keep_kernel, .share = share_kernel};
 
-    VBS_TRY(vbs_graph_check_kernels(ctx, s->base.n_layers, options->n_batches, (int64_t)most - 1));
-    s->kernels = vbs_arena_alloc(&s->arena, most, sizeof *s->kernels);
-    s->times_us = vbs_arena_alloc(&s->arena, most, sizeof *s->times_us);
-    if (!s->kernels || !s->times_us)
-        return vbs_no_memory(ctx);
-    s->base.kernels = s->kernels;
-    for (int k = 1; k <= s->base.n_layers; k++) {
-        for (int i = 0; i < options->n_batches; i++)
-            add_kernels(network, s, k, options->batches[i]);
-        VBS_TRY(vbs_check_cancel(ctx));
-    }
-    return VBS_OK;
-}
-
-static int find_algorithm(const char *name)
-{
-    for (int a = 0; a < N_ALGORITHMS; a++)
-        if (strcmp(algorithm_names[a], name) == 0)
-            return a;
-    return N_ALGORITHMS;
-}
-
-/* A requested kernel; its slices take their shares of weights and time. */
-static enum vbs_status add_requested(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                     struct analytic_session *s,
-                                     const struct vbs_requested_kernel *requested)
-{
-    struct vbs_kernel *kernel = &s->kernels[s->base.n_kernels];
-    int a = find_algorithm(requested->algorithm), channels;
-    double share = 1;
-
-    if (requested->layer < 1 || requested->layer > s->base.n_layers || requested->batch < 1)
-        return vbs_fail(ctx, VBS_INVALID, "there is no layer %d at batch %d", requested->layer,
-                        requested->batch);
-    *kernel = (struct vbs_kernel){.layer = requested->layer, .batch = requested->batch};
-    if (a == N_ALGORITHMS || !offers(s->source[requested->layer], a) ||
-        !describe(network, s->source[requested->layer], a, kernel))
-        return vbs_fail(ctx, VBS_NOT_FOUND, "layer '%s': there is no algorithm '%s' at batch %d",
-                        s->layers[requested->layer].name, requested->algorithm, requested->batch);
-    channels = s->layers[requested->layer].channels;
-    if (requested->n_slices > 1 &&
-        (requested->slice < 1 || requested->slice > requested->n_slices ||
-         requested->n_slices > channels))
-        return vbs_fail(ctx, VBS_INVALID, "layer '%s': there is no slice %d of %d",
-                        s->layers[requested->layer].name, requested->slice, requested->n_slices);
-    s->times_us[s->base.n_kernels++] =
-        kernel_time_us(&s->layers[requested->layer], s->source[requested->layer], a, kernel);
-    if (requested->n_slices <= 1)
-        return VBS_OK;
-    kernel->slice = requested->slice;
-    kernel->n_slices = requested->n_slices;
-    share = (double)((int64_t)requested->slice * channels / requested->n_slices -
-                     (int64_t)(requested->slice - 1) * channels / requested->n_slices) /
-            channels;
-    kernel->weight_bytes -= kernel->packed_bytes;
-    kernel->packed_bytes = (int64_t)((double)kernel->packed_bytes * share);
-    kernel->weight_bytes += kernel->packed_bytes;
-    s->times_us[s->base.n_kernels - 1] *= share;
-    return VBS_OK;
-}
-
-static enum vbs_status init_requested(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                      const struct vbs_backend_options *options,
-                                      struct analytic_session *s)
-{
-    s->kernels = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->kernels);
-    s->times_us = vbs_arena_alloc(&s->arena, (size_t)options->n_requested + 1, sizeof *s->times_us);
-    if (!s->kernels || !s->times_us)
-        return vbs_no_memory(ctx);
-    s->base.kernels = s->kernels;
-    for (int i = 0; i < options->n_requested; i++)
-        VBS_TRY(add_requested(ctx, network, s, &options->requested[i]));
-    return VBS_OK;
+    if (!options->requested)
+        VBS_TRY(vbs_graph_check_kernels(ctx, s->core.session.n_layers, options->n_batches,
+                                        count_kernels(s) * options->n_batches));
+    return vbs_kernels_make(ctx, &s->core, options, &maker);
 }
 
 /* ---- the session ---- */
@@ -497,9 +463,8 @@ static void close_session(struct vbs_session *session)
 {
     struct analytic_session *s = own(session);
 
-    if (!s)
-        return;
-    vbs_arena_clear(&s->arena);
+    free(s->times_us);
+    vbs_session_core_clear(&s->core);
     free(s);
 }
 
@@ -524,53 +489,30 @@ static void probe(struct vbs_backend_info *info)
     snprintf(info->device, sizeof info->device, "%s", device_text);
 }
 
-static enum vbs_status init_provenance(struct vbs_ctx *ctx, const struct vbs_network *network,
-                                       struct analytic_session *s)
+static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                    const struct vbs_backend_options *options)
 {
-    struct vbs_provenance *c = &s->base.provenance;
-    char input[64];
+    struct analytic_session *s = (struct analytic_session *)core;
+    const struct vbs_provenance texts = {.backend = vbs_backend_analytic.name,
+                                         .library = library_text,
+                                         .device = device_text,
+                                         .notes = ""};
 
-    *c = (struct vbs_provenance){
-        .model = vbs_arena_strdup(&s->arena, network->name),
-        .input =
-            vbs_arena_strdup(&s->arena, vbs_shape_format(&network->input, input, sizeof input)),
-        .backend = vbs_backend_analytic.name,
-        .library = library_text,
-        .device = device_text,
-        .vbslab = vbs_version(),
-        .date = "",
-        .notes = "",
-    };
-    return c->model && c->input ? VBS_OK : vbs_no_memory(ctx);
+    VBS_TRY(vbs_session_init_provenance(ctx, core, &texts));
+    VBS_TRY(init_layers(ctx, s));
+    return init_kernels(ctx, s, options);
 }
 
 static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct analytic_session *s;
-    struct vbs_backend_options own;
-    enum vbs_status status;
+    static const struct vbs_session_class class = {.ops = &ops,
+                                                   .size = sizeof(struct analytic_session),
+                                                   .modelled = true,
+                                                   .init = init_session};
 
-    VBS_TRY(vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own));
-    options = &own;
-    s = calloc(1, sizeof *s);
-    if (!s)
-        return vbs_no_memory(ctx);
-    s->base.ops = &ops;
-    s->base.modelled = true;
-    status = init_provenance(ctx, network, s);
-    if (status == VBS_OK)
-        status = init_layers(ctx, network, s);
-    if (status == VBS_OK)
-        status = options->requested ? init_requested(ctx, network, options, s)
-                                    : init_kernels(ctx, network, options, s);
-    if (status != VBS_OK) {
-        close_session(&s->base);
-        return status;
-    }
-    *session = &s->base;
-    return VBS_OK;
+    return vbs_session_open(ctx, &class, network, options, session);
 }
 
 const struct vbs_backend vbs_backend_analytic = {

@@ -33,16 +33,24 @@ void *vbs_writable(const void *memory);
  * that combine two operands, whose first one alone can be overwritten where order matters. */
 bool vbs_graph_overwrites(const struct vbs_layer *layer, int input);
 
+/* Of a backend, for vbs_graph_init_in_place; build is the first argument of both functions. */
+struct vbs_in_place {
+    void *build;
+    /* Whether the layer's operator can write where this input lies. */
+    bool (*may)(const void *build, int layer, int input);
+    /* Input number first of the layer and its first input change places. Null: nothing to do. */
+    void (*swap)(void *build, int layer, int first);
+};
+
 /*
- * Puts layer in the place of one of its inputs where it may be: one whose operator can write there
- * (may says of each), that is as large as the output and no network input, and that everyone else
- * reads before layer in every schedule, because layer depends on them; one that only layer reads is
- * preferred. It comes first among the inputs then, a new list in arena; *first is its number
- * before, -1 where there is none. mark has n_layers + 1 places of scratch. Linear in the edges.
+ * Puts every layer that may be there in the place of one of its inputs: one that is as large as the
+ * output and no network input, and that everyone else reads before the layer in every schedule,
+ * because the layer depends on them; an input that only the layer reads is preferred. The input
+ * comes first among the layer's inputs then. Linear in the edges for each layer that may.
  */
-enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                       struct vbs_profile_layer *layers, int n_layers, int layer,
-                                       const bool *may, bool *mark, int *first) VBS_MUST_CHECK;
+enum vbs_status vbs_graph_init_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                        struct vbs_profile_layer *layers, int n_layers,
+                                        const struct vbs_in_place *own) VBS_MUST_CHECK;
 
 /*
  * Kernels that a session may have: more than any network that can be measured needs, few enough
@@ -85,5 +93,70 @@ int vbs_requested_same(const struct vbs_requested_kernel *requested, int index);
 /* VBS_NOT_FOUND for a kernel that this machine does not have. */
 enum vbs_status vbs_requested_missing(struct vbs_ctx *ctx, const struct vbs_session *session,
                                       const struct vbs_requested_kernel *requested) VBS_MUST_CHECK;
+
+/* ---- session.c: what the sessions of all backends have in common ---- */
+
+/* The beginning of every backend's session. */
+struct vbs_session_core {
+    struct vbs_session session;
+    struct vbs_arena arena;            /* texts, layers, and whatever lives as long */
+    const struct vbs_network *network; /* borrowed */
+    bool weights_given;                /* with every run: kernels keep no packed weights */
+    struct vbs_profile_layer *layers;  /* [network->n_layers + 1], session.layers */
+    struct vbs_kernel *offers;         /* [session.n_kernels], session.kernels */
+    int64_t max_offers, max_own;       /* space for kernels: here, and in the backend's own array */
+};
+
+struct vbs_session_class {
+    const struct vbs_session_ops *ops; /* close also ends a session whose init has failed */
+    size_t size;                       /* of the backend's struct */
+    bool modelled;
+    enum vbs_status (*init)(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                            const struct vbs_backend_options *options);
+};
+
+/* Opens a session of a class: size bytes of zeros, then the core but for what the functions below
+ * fill in, then init. As open of struct vbs_backend. */
+enum vbs_status vbs_session_open(struct vbs_ctx *ctx, const struct vbs_session_class *class,
+                                 const struct vbs_network *network,
+                                 const struct vbs_backend_options *options,
+                                 struct vbs_session **session) VBS_MUST_CHECK;
+
+/* Frees what the core owns, but not the core. */
+void vbs_session_core_clear(struct vbs_session_core *core);
+
+/* Of *texts backend, library, device, notes and threads are copied. */
+enum vbs_status vbs_session_init_provenance(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                            const struct vbs_provenance *texts) VBS_MUST_CHECK;
+
+/* Space for all layers of the network, of which the input is filled in, in plain floats. */
+enum vbs_status vbs_session_init_layers(struct vbs_ctx *ctx,
+                                        struct vbs_session_core *core) VBS_MUST_CHECK;
+
+/* ---- kernels.c: the kernels of a session while it is opened ---- */
+
+/* Appends a kernel, and makes space for what the backend itself keeps of it: own is the address of
+ * the pointer to an array of such structs, which is the backend's to free. */
+enum vbs_status vbs_kernel_append(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                  const struct vbs_kernel *kernel, void *own,
+                                  size_t own_size) VBS_MUST_CHECK;
+
+/* How a backend makes kernels; build is the first argument of the functions. */
+struct vbs_kernel_maker {
+    void *build;
+    /* Appends the kernels of all algorithms of a layer at a batch; where requested is not null, at
+     * least the requested one, if there is one. */
+    enum vbs_status (*make)(void *build, int layer, int batch,
+                            const struct vbs_requested *requested);
+    /* Of the kernels from number first on leaves only one of this algorithm; false: none is. */
+    bool (*keep)(void *build, int first, const char *algorithm);
+    /* Appends kernel number index once more; both share what it owns. */
+    enum vbs_status (*share)(void *build, int index);
+};
+
+/* Makes the kernels that options ask for. */
+enum vbs_status vbs_kernels_make(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                 const struct vbs_backend_options *options,
+                                 const struct vbs_kernel_maker *maker) VBS_MUST_CHECK;
 
 #endif

@@ -89,9 +89,11 @@ static bool find_place(const struct vbs_profile_layer *layers, int n_layers, int
     return fewest >= 0;
 }
 
-enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
-                                       struct vbs_profile_layer *layers, int n_layers, int layer,
-                                       const bool *may, bool *mark, int *first)
+/* mark has space for all layers and the input. *first: the number of the input in whose place layer
+ * is now, -1: none. */
+static enum vbs_status set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                    struct vbs_profile_layer *layers, int n_layers, int layer,
+                                    const bool *may, bool *mark, int *first)
 {
     struct vbs_profile_layer *l = &layers[layer];
     int input = 0, *inputs;
@@ -108,6 +110,35 @@ enum vbs_status vbs_graph_set_in_place(struct vbs_ctx *ctx, struct vbs_arena *ar
     l->inputs = inputs;
     l->in_place = true;
     *first = input;
+    return VBS_OK;
+}
+
+enum vbs_status vbs_graph_init_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
+                                        struct vbs_profile_layer *layers, int n_layers,
+                                        const struct vbs_in_place *own)
+{
+    int n_inputs = 1;
+    bool *mark, *may;
+
+    for (int k = 1; k <= n_layers; k++)
+        n_inputs = layers[k].n_inputs > n_inputs ? layers[k].n_inputs : n_inputs;
+    mark = vbs_arena_alloc(arena, (size_t)n_layers + 1, sizeof *mark);
+    may = vbs_arena_alloc(arena, (size_t)n_inputs, sizeof *may);
+    if (!mark || !may)
+        return vbs_no_memory(ctx);
+    for (int k = 1; k <= n_layers; k++) {
+        bool any = false;
+        int first = -1;
+
+        for (int i = 0; i < layers[k].n_inputs; i++) {
+            may[i] = own->may(own->build, k, i);
+            any |= may[i];
+        }
+        if (any)
+            VBS_TRY(set_in_place(ctx, arena, layers, n_layers, k, may, mark, &first));
+        if (first > 0 && own->swap)
+            own->swap(own->build, k, first);
+    }
     return VBS_OK;
 }
 

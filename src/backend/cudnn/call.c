@@ -139,7 +139,7 @@ static const void *weights_for(const struct cu_session *s, const struct cu_kerne
 cudnnStatus_t cu_enqueue(struct cu_session *s, const struct cu_kernel *kernel,
                          const struct vbs_operands *o)
 {
-    int layer = s->offers[kernel - s->kernels].layer;
+    int layer = s->core.offers[kernel - s->kernels].layer;
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
 
     for (int i = 0; i < kernel->n_steps && status == CUDNN_STATUS_SUCCESS; i++) {

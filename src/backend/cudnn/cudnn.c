@@ -2,36 +2,24 @@
 #include "backend/cudnn/cudnn.h"
 
 #include "backend/cudnn/session.h"
-#include "base/fail.h"
-#include "base/options.h"
 
-#include <stdlib.h>
+static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                    const struct vbs_backend_options *options)
+{
+    struct cu_build b = {
+        .ctx = ctx, .session = (struct cu_session *)core, .network = core->network, .batch = 1};
+
+    return cu_open(&b, options);
+}
 
 static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct cu_session *s;
-    struct cu_build b = {.ctx = ctx, .network = network, .batch = 1};
-    struct vbs_backend_options own;
-    enum vbs_status status;
+    static const struct vbs_session_class class = {
+        .ops = &cu_session_ops, .size = sizeof(struct cu_session), .init = init_session};
 
-    VBS_TRY(vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own));
-    options = &own;
-    s = calloc(1, sizeof *s);
-    if (!s)
-        return vbs_no_memory(ctx);
-    b.session = s;
-    s->base.ops = &cu_session_ops;
-    s->network = network;
-    s->weights_given = options->weights_given;
-    status = cu_open(&b, options);
-    if (status != VBS_OK) {
-        cu_session_ops.close(&s->base);
-        return status;
-    }
-    *session = &s->base;
-    return VBS_OK;
+    return vbs_session_open(ctx, &class, network, options, session);
 }
 
 static void probe(struct vbs_backend_info *info)

@@ -92,12 +92,12 @@ static enum vbs_status enqueue(struct vbs_ctx *ctx, struct vbs_session *session,
                                const struct vbs_operands *operands)
 {
     struct cu_session *s = own(session);
-    const struct vbs_kernel *offer = &s->offers[kernel];
+    const struct vbs_kernel *offer = &s->core.offers[kernel];
     cudnnStatus_t status = cu_enqueue(s, &s->kernels[kernel], operands);
 
     return status == CUDNN_STATUS_SUCCESS
                ? VBS_OK
-               : cu_fail(ctx, s->layers[offer->layer].name, status, offer->algorithm);
+               : cu_fail(ctx, s->core.layers[offer->layer].name, status, offer->algorithm);
 }
 
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_session *session)

@@ -68,28 +68,17 @@ enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes,
 
 /* ---- kernels ---- */
 
-static enum vbs_status grow(struct cu_build *b)
-{
-    struct cu_session *s = b->session;
-    int64_t needed = (int64_t)s->base.n_kernels + 1;
-    enum vbs_status status =
-        vbs_grow(b->ctx, &s->offers, &s->max_offers, needed, sizeof *s->offers);
-
-    s->base.kernels = s->offers;
-    return status == VBS_OK
-               ? vbs_grow(b->ctx, &s->kernels, &s->max_kernels, needed, sizeof *s->kernels)
-               : status;
-}
-
 enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm)
 {
     struct cu_session *s = b->session;
-    const char *name = vbs_arena_strdup(&s->arena, algorithm);
+    const struct vbs_kernel offer = {.layer = b->layer,
+                                     .batch = b->batch,
+                                     .algorithm = vbs_arena_strdup(&s->core.arena, algorithm)};
 
-    VBS_TRY(name ? grow(b) : vbs_no_memory(b->ctx));
-    s->offers[s->base.n_kernels] =
-        (struct vbs_kernel){.layer = b->layer, .batch = b->batch, .algorithm = name};
-    b->kernel = &s->kernels[s->base.n_kernels++];
+    if (!offer.algorithm)
+        return vbs_no_memory(b->ctx);
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
+    b->kernel = &s->kernels[s->core.session.n_kernels - 1];
     *b->kernel = (struct cu_kernel){0};
     b->scratch_bytes = b->most_asked = 0;
     return VBS_OK;
@@ -128,7 +117,7 @@ void cu_ask(struct cu_build *b, struct cu_step *step, size_t bytes)
 void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes)
 {
     struct cu_session *s = b->session;
-    struct vbs_kernel *offer = &s->offers[s->base.n_kernels - 1];
+    struct vbs_kernel *offer = &s->core.offers[s->core.session.n_kernels - 1];
 
     for (int i = 0; i < b->kernel->n_steps; i++)
         b->kernel->steps[i].scratch_offset = b->scratch_bytes;
@@ -141,18 +130,20 @@ void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes
 void cu_kernel_undo(struct cu_build *b)
 {
     cu_kernel_release(b->kernel);
-    b->session->base.n_kernels--;
+    b->session->core.session.n_kernels--;
     b->kernel = NULL;
 }
 
 enum vbs_status cu_kernel_share(struct cu_build *b, int index)
 {
     struct cu_session *s = b->session;
+    const struct vbs_kernel offer = s->core.offers[index];
+    struct cu_kernel *kernel;
 
-    VBS_TRY(grow(b));
-    s->offers[s->base.n_kernels] = s->offers[index];
-    s->kernels[s->base.n_kernels] = s->kernels[index];
-    s->kernels[s->base.n_kernels++].shared = true;
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
+    kernel = &s->kernels[s->core.session.n_kernels - 1];
+    *kernel = s->kernels[index];
+    kernel->shared = true;
     return VBS_OK;
 }
 

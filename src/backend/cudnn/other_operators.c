@@ -62,7 +62,7 @@ static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affi
     struct cu_affine **all = &b->session->affine[b->layer];
 
     if (!*all) {
-        *all = vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_fused + 1, sizeof **all);
+        *all = vbs_arena_alloc(&b->session->core.arena, (size_t)b->l->n_fused + 1, sizeof **all);
         if (!*all)
             return vbs_no_memory(b->ctx);
     }

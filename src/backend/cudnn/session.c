@@ -49,13 +49,13 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
                                   const struct vbs_operands *operands, double *time_us)
 {
     struct cu_session *s = own(session);
-    const struct vbs_kernel *offer = &s->offers[kernel];
-    const char *name = s->layers[offer->layer].name;
+    const struct vbs_kernel *offer = &s->core.offers[kernel];
+    const char *name = s->core.layers[offer->layer].name;
     cudnnStatus_t status;
     cudaError_t error;
     float ms = 0;
 
-    if (offer->packed_bytes > 0 && s->weights_given && !operands->weights)
+    if (offer->packed_bytes > 0 && s->core.weights_given && !operands->weights)
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
                         name, offer->algorithm, offer->batch);
     status = enqueue_timed(s, &s->kernels[kernel], operands, &error);
@@ -94,12 +94,12 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
                             void *memory)
 {
     struct cu_session *s = own(session);
-    int layer = s->offers[kernel].layer;
+    int layer = s->core.offers[kernel].layer;
     struct cu_build b = {.ctx = ctx,
                          .session = s,
-                         .network = s->network,
+                         .network = s->core.network,
                          .layer = layer,
-                         .l = &s->network->layers[layer],
+                         .l = &s->core.network->layers[layer],
                          .batch = 1};
 
     if (!s->kernels[kernel].has_weights)
@@ -110,7 +110,7 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
 
 static size_t tensor_bytes(const struct cu_session *s, int tensor, int n)
 {
-    return (size_t)n * (size_t)s->layers[tensor].out_bytes;
+    return (size_t)n * (size_t)s->core.layers[tensor].out_bytes;
 }
 
 static enum vbs_status write_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
@@ -123,7 +123,7 @@ static enum vbs_status write_tensor(struct vbs_ctx *ctx, struct vbs_session *ses
 
     return error == cudaSuccess
                ? VBS_OK
-               : cu_fail_cuda(ctx, s->layers[tensor].name, error, "copying a tensor");
+               : cu_fail_cuda(ctx, s->core.layers[tensor].name, error, "copying a tensor");
 }
 
 static enum vbs_status read_tensor(struct vbs_ctx *ctx, struct vbs_session *session, int tensor,
@@ -136,7 +136,7 @@ static enum vbs_status read_tensor(struct vbs_ctx *ctx, struct vbs_session *sess
 
     return error == cudaSuccess
                ? VBS_OK
-               : cu_fail_cuda(ctx, s->layers[tensor].name, error, "copying a tensor");
+               : cu_fail_cuda(ctx, s->core.layers[tensor].name, error, "copying a tensor");
 }
 
 static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
@@ -162,7 +162,7 @@ static void close_session(struct vbs_session *session)
 
     if (s->stream)
         cudaStreamSynchronize(s->stream);
-    for (int i = 0; i < s->base.n_kernels; i++)
+    for (int i = 0; i < s->core.session.n_kernels; i++)
         cu_kernel_release(&s->kernels[i]);
     cu_device_clear(s);
     while (s->n_objects > 0)
@@ -176,9 +176,8 @@ static void close_session(struct vbs_session *session)
     if (s->stream)
         cudaStreamDestroy(s->stream);
     free(s->objects);
-    free(s->offers);
     free(s->kernels);
-    vbs_arena_clear(&s->arena);
+    vbs_session_core_clear(&s->core);
     free(s);
 }
 

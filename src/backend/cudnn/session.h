@@ -117,8 +117,7 @@ struct cu_weights {
 };
 
 struct cu_session {
-    struct vbs_session base;
-    struct vbs_arena arena;
+    struct vbs_session_core core; /* first */
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     cudaEvent_t start, stop;
@@ -128,16 +127,11 @@ struct cu_session {
     void *stage; /* device memory for moves that overlap */
     int n_events;
     cudaEvent_t *events;
-    bool weights_given;
-    const struct vbs_network *network; /* borrowed */
-    struct vbs_profile_layer *layers;  /* [n_layers + 1] */
-    int **order;                       /* [n_layers + 1][n_inputs]: the network's number of each */
-    struct cu_weights *weights;        /* [n_layers + 1] */
-    struct cu_affine **affine;         /* [n_layers + 1][1 + n_fused]; null: not made yet */
-    void **operands;                   /* [n_layers + 1]: constant ones, of the device */
-    struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
-    struct cu_kernel *kernels;         /* [base.n_kernels] */
-    int64_t max_offers, max_kernels;   /* space in these two */
+    int **order;                /* [n_layers + 1][n_inputs]: the network's number of each */
+    struct cu_weights *weights; /* [n_layers + 1] */
+    struct cu_affine **affine;  /* [n_layers + 1][1 + n_fused]; null: not made yet */
+    void **operands;            /* [n_layers + 1]: constant ones, of the device */
+    struct cu_kernel *kernels;  /* [core.session.n_kernels] */
     int n_objects;
     int64_t max_objects;
     struct cu_object *objects;

@@ -42,10 +42,11 @@ static void release(struct cu_trial *t)
 
 static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, struct cu_trial *t)
 {
-    const struct vbs_profile_layer *layers = b->session->layers;
+    const struct vbs_profile_layer *layers = b->session->core.layers;
     int64_t bytes[N_MEMORIES] = {[TARGET] = offer->batch * layers[b->layer].out_bytes,
                                  [SCRATCH] = offer->ws_bytes,
-                                 [WEIGHTS] = b->session->weights_given ? offer->packed_bytes : 0};
+                                 [WEIGHTS] =
+                                     b->session->core.weights_given ? offer->packed_bytes : 0};
     cudaError_t error = cudaSuccess;
 
     for (int i = 0; i < layers[b->layer].n_inputs; i++) {
@@ -65,7 +66,7 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
 static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kernel,
                                 const struct cu_trial *t, cudnnStatus_t *said)
 {
-    const struct vbs_profile_layer *layer = &b->session->layers[b->layer];
+    const struct vbs_profile_layer *layer = &b->session->core.layers[b->layer];
     const void **src = malloc((size_t)layer->n_inputs * sizeof *src);
     struct vbs_operands operands = {.src = src,
                                     .dst = address(t, TARGET),
@@ -122,7 +123,7 @@ static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
 {
     struct cu_kernel *kernel = &b->session->kernels[index];
     struct cu_trial t = {{NULL}, {0}};
-    cudaError_t error = obtain(b, &b->session->offers[index], &t);
+    cudaError_t error = obtain(b, &b->session->core.offers[index], &t);
     cudnnStatus_t said = CUDNN_STATUS_SUCCESS;
     bool taken = false;
     enum vbs_status status = VBS_OK;
@@ -137,7 +138,7 @@ static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
     *works = error == cudaSuccess && said == CUDNN_STATUS_SUCCESS;
     if (error == cudaSuccess)
         return status;
-    status = cu_fail_cuda(b->ctx, b->l->name, error, b->session->offers[index].algorithm);
+    status = cu_fail_cuda(b->ctx, b->l->name, error, b->session->core.offers[index].algorithm);
     b->no_memory |= status == VBS_NO_MEMORY;
     return status == VBS_NO_MEMORY ? VBS_OK : status;
 }
@@ -145,7 +146,7 @@ static enum vbs_status try_kernel(struct cu_build *b, int index, bool *works)
 enum vbs_status cu_try(struct cu_build *b, int first)
 {
     struct cu_session *s = b->session;
-    int kept = first, n = s->base.n_kernels;
+    int kept = first, n = s->core.session.n_kernels;
     enum vbs_status status = VBS_OK;
 
     for (int i = first; i < n && status == VBS_OK; i++) {
@@ -159,10 +160,10 @@ enum vbs_status cu_try(struct cu_build *b, int first)
             continue;
         }
         s->kernels[kept] = s->kernels[i];
-        s->offers[kept++] = s->offers[i];
+        s->core.offers[kept++] = s->core.offers[i];
         if (kept <= i)
             s->kernels[i].shared = true; /* its steps have moved */
     }
-    s->base.n_kernels = kept;
+    s->core.session.n_kernels = kept;
     return VBS_OK;
 }

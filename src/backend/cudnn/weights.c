@@ -70,7 +70,7 @@ enum vbs_status cu_weights_init(struct cu_build *b)
         return VBS_OK;
     w->outputs = b->l->attributes.weighted.out_channels;
     w->count = vbs_weight_count(b->network, b->layer) / w->outputs;
-    w->scale = vbs_arena_alloc(&b->session->arena, (size_t)w->outputs, sizeof *w->scale);
+    w->scale = vbs_arena_alloc(&b->session->core.arena, (size_t)w->outputs, sizeof *w->scale);
     values = malloc(3 * (size_t)w->outputs * sizeof *values);
     if (!w->scale || !values) {
         free(values);
@@ -124,7 +124,7 @@ enum vbs_status cu_weights_upload(struct cu_build *b)
     float *values;
     enum vbs_status status;
 
-    if (b->session->weights_given || w->data)
+    if (b->session->core.weights_given || w->data)
         return VBS_OK;
     values = malloc((size_t)bytes);
     if (!values)

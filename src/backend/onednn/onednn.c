@@ -4,7 +4,6 @@
 #include "backend/onednn/kernels/kernels.h"
 
 #include "base/fail.h"
-#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,38 +20,30 @@ static void probe(struct vbs_backend_info *info)
 
 /* ---- opening ---- */
 
+static enum vbs_status init_session(struct vbs_ctx *ctx, struct vbs_session_core *core,
+                                    const struct vbs_backend_options *options)
+{
+    struct od_session *s = (struct od_session *)core;
+    struct od_build b = {.ctx = ctx, .session = s, .network = core->network, .batch = 1};
+    struct od_threads before;
+    enum vbs_status status;
+
+    VBS_TRY(od_threads_choose(ctx, options->threads, &s->threads));
+    before = od_threads_set(s->threads);
+    status = od_open(&b, options);
+    od_threads_restore(before);
+    free(b.plain);
+    return status;
+}
+
 static enum vbs_status open_session(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     const struct vbs_backend_options *options,
                                     struct vbs_session **session)
 {
-    struct od_session *s;
-    struct od_build b = {.ctx = ctx, .network = network, .batch = 1};
-    struct vbs_backend_options own;
-    struct od_threads before;
-    enum vbs_status status;
+    static const struct vbs_session_class class = {
+        .ops = &od_session_ops, .size = sizeof(struct od_session), .init = init_session};
 
-    VBS_TRY(vbs_options_read(ctx, "vbs_backend_options", options, &own, sizeof own));
-    options = &own;
-    s = calloc(1, sizeof *s);
-    if (!s)
-        return vbs_no_memory(ctx);
-    b.session = s;
-    s->base.ops = &od_session_ops;
-    s->network = network;
-    s->weights_given = options->weights_given;
-    status = od_threads_choose(ctx, options->threads, &s->threads);
-    if (status == VBS_OK) {
-        before = od_threads_set(s->threads);
-        status = od_open(&b, options);
-        od_threads_restore(before);
-    }
-    free(b.plain);
-    if (status != VBS_OK) {
-        od_session_ops.close(&s->base);
-        return status;
-    }
-    *session = &s->base;
-    return VBS_OK;
+    return vbs_session_open(ctx, &class, network, options, session);
 }
 
 const struct vbs_backend vbs_backend_onednn = {

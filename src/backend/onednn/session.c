@@ -105,15 +105,15 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
                                   const struct vbs_operands *operands, double *time_us)
 {
     struct od_session *s = own(session);
-    const struct vbs_kernel *offer = &s->offers[kernel];
+    const struct vbs_kernel *offer = &s->core.offers[kernel];
     struct od_threads before;
     struct timespec start;
     dnnl_status_t status;
     double taken_us = 0;
 
-    if (offer->packed_bytes > 0 && s->weights_given && !operands->weights)
+    if (offer->packed_bytes > 0 && s->core.weights_given && !operands->weights)
         return vbs_fail(ctx, VBS_INVALID, "layer '%s': '%s' at batch %d is run without weights",
-                        s->layers[offer->layer].name, offer->algorithm, offer->batch);
+                        s->core.layers[offer->layer].name, offer->algorithm, offer->batch);
     before = od_threads_set(s->threads);
     status = set_addresses(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
@@ -126,7 +126,8 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
         return vbs_no_memory(ctx);
     if (status != dnnl_success)
         return vbs_fail(ctx, VBS_LIBRARY, "layer '%s': oneDNN failed in '%s' at batch %d (%d)",
-                        s->layers[offer->layer].name, offer->algorithm, offer->batch, (int)status);
+                        s->core.layers[offer->layer].name, offer->algorithm, offer->batch,
+                        (int)status);
     *time_us = taken_us;
     return VBS_OK;
 }
@@ -134,14 +135,14 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
 /* What a build needs to know of kernel number index's layer. */
 static struct od_build about(struct vbs_ctx *ctx, struct od_session *s, int index)
 {
-    int layer = s->offers[index].layer;
+    int layer = s->core.offers[index].layer;
 
     return (struct od_build){.ctx = ctx,
                              .session = s,
-                             .network = s->network,
+                             .network = s->core.network,
                              .layer = layer,
-                             .l = &s->network->layers[layer],
-                             .batch = s->offers[index].batch};
+                             .l = &s->core.network->layers[layer],
+                             .batch = s->core.offers[index].batch};
 }
 
 static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
@@ -156,7 +157,7 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
         return VBS_OK;
     if (k->packed->data)
         memcpy(memory, (char *)k->packed->data + od_packed_bytes(k->packed, k->first_channel),
-               (size_t)s->offers[kernel].packed_bytes);
+               (size_t)s->core.offers[kernel].packed_bytes);
     else
         status = od_weights_write(&b, k->packed, k->first_channel, k->n_channels, memory);
     free(b.plain);
@@ -169,17 +170,16 @@ static void close_session(struct vbs_session *session)
 {
     struct od_session *s = own(session);
 
-    for (int i = 0; i < s->base.n_kernels; i++)
+    for (int i = 0; i < s->core.session.n_kernels; i++)
         od_kernel_release(&s->kernels[i]);
-    for (int k = 0; s->weights && k <= s->base.n_layers; k++)
+    for (int k = 0; s->weights && k <= s->core.session.n_layers; k++)
         od_weights_release(&s->weights[k]);
-    for (int k = 0; s->transfers && k <= s->base.n_layers; k++)
+    for (int k = 0; s->transfers && k <= s->core.session.n_layers; k++)
         od_transfer_release(&s->transfers[k]);
     dnnl_stream_destroy(s->stream);
     dnnl_engine_destroy(s->engine);
-    free(s->offers);
     free(s->kernels);
-    vbs_arena_clear(&s->arena);
+    vbs_session_core_clear(&s->core);
     free(s);
 }
 

@@ -75,7 +75,7 @@ static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, i
     const struct od_tensor *shape = &s->tensors[tensor];
     struct od_transfer *t = &s->transfers[tensor];
     /* What errors about a tensor need: its layer's name. */
-    struct vbs_layer layer = {.name = s->layers[tensor].name};
+    struct vbs_layer layer = {.name = s->core.layers[tensor].name};
     struct od_build b = {.ctx = ctx, .session = s, .layer = tensor, .l = &layer, .batch = 1};
 
     if (!t->to_plain)

@@ -57,7 +57,8 @@ void *od_alloc(int64_t bytes)
 
 float *od_constants(struct od_build *b, int64_t n)
 {
-    char *memory = vbs_arena_alloc(&b->session->arena, (size_t)n * sizeof(float) + OD_ALIGNMENT, 1);
+    char *memory =
+        vbs_arena_alloc(&b->session->core.arena, (size_t)n * sizeof(float) + OD_ALIGNMENT, 1);
     size_t beyond = (uintptr_t)memory % OD_ALIGNMENT;
 
     return memory ? (float *)(void *)(memory + (OD_ALIGNMENT - beyond) % OD_ALIGNMENT) : NULL;

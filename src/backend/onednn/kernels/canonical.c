@@ -89,7 +89,7 @@ enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts
 {
     const struct vbs_network *network = b->network;
     int n = network->n_layers, block = b->session->block;
-    bool *read_plain = vbs_arena_alloc(&b->session->arena, (size_t)n + 1, sizeof *read_plain);
+    bool *read_plain = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *read_plain);
 
     if (!read_plain)
         return vbs_no_memory(b->ctx);
@@ -112,7 +112,7 @@ enum vbs_status od_inputs_init(struct od_build *b)
 {
     struct od_session *s = b->session;
     const struct vbs_layer *l = b->l;
-    struct od_tensor *inputs = vbs_arena_alloc(&s->arena, (size_t)l->n_inputs, sizeof *inputs);
+    struct od_tensor *inputs = vbs_arena_alloc(&s->core.arena, (size_t)l->n_inputs, sizeof *inputs);
     enum vbs_status status = inputs ? VBS_OK : vbs_no_memory(b->ctx);
 
     for (int i = 0; i < l->n_inputs && status == VBS_OK; i++) {

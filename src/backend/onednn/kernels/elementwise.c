@@ -157,7 +157,7 @@ enum vbs_status od_zero_padding(struct od_build *b)
 
     if (out->channels == out->stored_channels)
         return VBS_OK;
-    plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     if (!plan)
         return vbs_no_memory(b->ctx);
     plan->first = out->channels % block;
@@ -197,7 +197,7 @@ static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
                                    dnnl_memory_t from, dnnl_memory_t to)
 {
     const dnnl_memory_t data[] = {to, from};
-    struct scalar_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    struct scalar_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
 
     if (!plan)
         return vbs_no_memory(b->ctx);

@@ -229,7 +229,7 @@ static enum vbs_status build(struct od_build *b, const struct od_implementation 
         status = build_whole(b, c);
     if (status != VBS_OK || !divides)
         return status;
-    offer = &b->session->offers[b->session->base.n_kernels - 1];
+    offer = &b->session->core.offers[b->session->core.session.n_kernels - 1];
     offer->row_slices = 0;
     if (offer->ws_bytes < ws_bytes)
         offer->ws_bytes = ws_bytes;

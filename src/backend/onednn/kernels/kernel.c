@@ -13,31 +13,19 @@ static int64_t aligned(int64_t bytes)
     return (bytes + OD_ALIGNMENT - 1) / OD_ALIGNMENT * OD_ALIGNMENT;
 }
 
-static enum vbs_status grow(struct od_build *b)
-{
-    struct od_session *s = b->session;
-    int64_t needed = (int64_t)s->base.n_kernels + 1;
-    enum vbs_status status =
-        vbs_grow(b->ctx, &s->offers, &s->max_offers, needed, sizeof *s->offers);
-
-    s->base.kernels = s->offers;
-    return status == VBS_OK
-               ? vbs_grow(b->ctx, &s->kernels, &s->max_kernels, needed, sizeof *s->kernels)
-               : status;
-}
-
 enum vbs_status od_kernel_begin(struct od_build *b, const char *algorithm)
 {
     struct od_session *s = b->session;
-    struct vbs_kernel offer = {.layer = b->layer, .batch = b->batch, .row_slices = 1};
+    const struct vbs_kernel offer = {.layer = b->layer,
+                                     .batch = b->batch,
+                                     .algorithm = vbs_arena_strdup(&s->core.arena, algorithm),
+                                     .row_slices = 1};
 
-    VBS_TRY(grow(b));
-    offer.algorithm = vbs_arena_strdup(&s->arena, algorithm);
     if (!offer.algorithm)
         return vbs_no_memory(b->ctx);
-    b->kernel = &s->kernels[s->base.n_kernels];
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
+    b->kernel = &s->kernels[s->core.session.n_kernels - 1];
     *b->kernel = (struct od_kernel){0};
-    s->offers[s->base.n_kernels++] = offer;
     return VBS_OK;
 }
 
@@ -125,7 +113,7 @@ static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_
     VBS_TRY(vbs_grow(b->ctx, &k->steps, &k->max_steps, (int64_t)k->n_steps + 1, sizeof *k->steps));
     *step = &k->steps[k->n_steps];
     **step = (struct od_step){.n_args = n_args};
-    (*step)->args = vbs_arena_alloc(&b->session->arena, (size_t)n_args + 1, sizeof *args);
+    (*step)->args = vbs_arena_alloc(&b->session->core.arena, (size_t)n_args + 1, sizeof *args);
     if (!(*step)->args)
         return vbs_no_memory(b->ctx);
     memcpy((*step)->args, args, (size_t)n_args * sizeof *args);
@@ -241,7 +229,7 @@ enum vbs_status od_target_end(struct od_build *b, const struct od_target *target
 
 void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
 {
-    struct vbs_kernel *offer = &b->session->offers[b->session->base.n_kernels - 1];
+    struct vbs_kernel *offer = &b->session->core.offers[b->session->core.session.n_kernels - 1];
 
     offer->ws_bytes = b->kernel->buffer_bytes + b->kernel->scratch_bytes;
     if (b->kernel->packed)
@@ -256,11 +244,13 @@ void od_kernel_end(struct od_build *b, int64_t weight_bytes, int format)
 enum vbs_status od_kernel_share(struct od_build *b, int index)
 {
     struct od_session *s = b->session;
+    const struct vbs_kernel offer = s->core.offers[index];
+    struct od_kernel *kernel;
 
-    VBS_TRY(grow(b));
-    s->offers[s->base.n_kernels] = s->offers[index];
-    s->kernels[s->base.n_kernels] = s->kernels[index];
-    s->kernels[s->base.n_kernels++].shared = true;
+    VBS_TRY(vbs_kernel_append(b->ctx, &s->core, &offer, &s->kernels, sizeof *s->kernels));
+    kernel = &s->kernels[s->core.session.n_kernels - 1];
+    *kernel = s->kernels[index];
+    kernel->shared = true;
     return VBS_OK;
 }
 
@@ -268,18 +258,18 @@ bool od_kernels_keep(struct od_session *session, int first, const char *name)
 {
     int kept = -1;
 
-    for (int i = first; i < session->base.n_kernels; i++) {
-        if (kept < 0 && strcmp(session->offers[i].algorithm, name) == 0)
+    for (int i = first; i < session->core.session.n_kernels; i++) {
+        if (kept < 0 && strcmp(session->core.offers[i].algorithm, name) == 0)
             kept = i;
         else
             od_kernel_release(&session->kernels[i]);
     }
-    session->base.n_kernels = first;
+    session->core.session.n_kernels = first;
     if (kept < 0)
         return false;
-    session->offers[first] = session->offers[kept];
+    session->core.offers[first] = session->core.offers[kept];
     session->kernels[first] = session->kernels[kept];
-    session->base.n_kernels++;
+    session->core.session.n_kernels++;
     return true;
 }
 

@@ -127,22 +127,16 @@ struct od_transfer {
 };
 
 struct od_session {
-    struct vbs_session base;
-    struct vbs_arena arena;
+    struct vbs_session_core core; /* first */
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     int threads;
-    bool weights_given;                /* with every run: packed weights keep no data */
-    const struct vbs_network *network; /* borrowed */
-    int block;                         /* channels in a block; 1: every canonical layout is plain */
-    struct vbs_profile_layer *layers;  /* [n_layers + 1] */
-    struct od_tensor *tensors;         /* [n_layers + 1] */
-    struct od_tensor **inputs;         /* [n_layers + 1][n_inputs], as the layer reads them */
-    struct od_weights *weights;        /* [n_layers + 1] */
-    struct od_transfer *transfers;     /* [n_layers + 1] */
-    struct vbs_kernel *offers;         /* [base.n_kernels], base.kernels */
-    struct od_kernel *kernels;         /* [base.n_kernels] */
-    int64_t max_offers, max_kernels;   /* space in these two */
+    int block;                     /* channels in a block; 1: every canonical layout is plain */
+    struct od_tensor *tensors;     /* [n_layers + 1] */
+    struct od_tensor **inputs;     /* [n_layers + 1][n_inputs], as the layer reads them */
+    struct od_weights *weights;    /* [n_layers + 1] */
+    struct od_transfer *transfers; /* [n_layers + 1] */
+    struct od_kernel *kernels;     /* [core.session.n_kernels] */
 };
 
 /* What is being built: kernels of one layer at one batch. */

@@ -349,7 +349,7 @@ enum vbs_status od_build_slice(struct od_build *b, const char *name,
     VBS_TRY(od_weights_packed(b, sliceable->md, 1, sliceable->stored, &r.packed));
     r.each = r.count;
     VBS_TRY(build_ranges(b, name, &r));
-    b->session->offers[b->session->base.n_kernels - 1].row_slices = 0;
+    b->session->core.offers[b->session->core.session.n_kernels - 1].row_slices = 0;
     return VBS_OK;
 }
 
@@ -391,7 +391,7 @@ static enum vbs_status build_number(struct od_build *b, const char *name,
     if (status != VBS_OK)
         return status;
     VBS_TRY(build_ranges(b, shown, &r));
-    b->session->offers[b->session->base.n_kernels - 1].row_slices = n;
+    b->session->core.offers[b->session->core.session.n_kernels - 1].row_slices = n;
     return VBS_OK;
 }
 

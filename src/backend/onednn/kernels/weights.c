@@ -114,7 +114,7 @@ enum vbs_status od_weights_init(struct od_build *b)
 
     if (w->scale)
         return VBS_OK;
-    w->scale = vbs_arena_alloc(&b->session->arena, (size_t)outputs, sizeof *w->scale);
+    w->scale = vbs_arena_alloc(&b->session->core.arena, (size_t)outputs, sizeof *w->scale);
     w->bias = od_alloc(stored * (int64_t)sizeof *w->bias);
     if (!w->scale || !w->bias)
         return vbs_no_memory(b->ctx);
@@ -502,7 +502,7 @@ enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, 
     b->kernel->packed = packed;
     b->kernel->first_channel = first;
     b->kernel->n_channels = count;
-    if (b->session->weights_given || packed->data)
+    if (b->session->core.weights_given || packed->data)
         return VBS_OK;
     packed->data = od_alloc(packed->bytes);
     if (!packed->data)

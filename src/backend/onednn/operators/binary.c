@@ -432,7 +432,7 @@ static enum vbs_status loop_memory(struct od_build *b, const struct od_side *s,
 static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pair,
                                    int64_t *weight_bytes, int *format)
 {
-    struct loop_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    struct loop_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     dnnl_memory_t data[OD_OPERANDS];
     dnnl_memory_desc_t md;
 

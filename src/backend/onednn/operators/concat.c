@@ -25,7 +25,7 @@ static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_
 {
     const struct od_tensor *out = od_output(b);
     dnnl_memory_desc_t *list =
-        vbs_arena_alloc(&b->session->arena, (size_t)b->l->n_inputs, sizeof *list);
+        vbs_arena_alloc(&b->session->core.arena, (size_t)b->l->n_inputs, sizeof *list);
     enum vbs_status status = list ? VBS_OK : vbs_no_memory(b->ctx);
 
     for (int i = 0; i < b->l->n_inputs && status == VBS_OK; i++)
@@ -76,7 +76,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
                                        const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *dst)
 {
     int n = b->l->n_inputs;
-    dnnl_exec_arg_t *args = vbs_arena_alloc(&b->session->arena, (size_t)n + 1, sizeof *args);
+    dnnl_exec_arg_t *args = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *args);
     int64_t weight_bytes = 0;
     enum vbs_status status = args ? od_kernel_begin_with(b, pd) : vbs_no_memory(b->ctx);
 

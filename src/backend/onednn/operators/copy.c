@@ -117,8 +117,8 @@ static enum vbs_status add_tables(struct od_build *b, const struct od_copy *copy
 {
     const struct od_route *route = &copy->routes[r];
     int64_t shift = copy->axis == 0 ? copy->first : 0;
-    int64_t *to = vbs_arena_alloc(&b->session->arena, (size_t)route->n, sizeof *to);
-    int64_t *from = vbs_arena_alloc(&b->session->arena, (size_t)route->n, sizeof *from);
+    int64_t *to = vbs_arena_alloc(&b->session->core.arena, (size_t)route->n, sizeof *to);
+    int64_t *from = vbs_arena_alloc(&b->session->core.arena, (size_t)route->n, sizeof *from);
     struct od_axis *axis = od_nest_add(nest, route->n);
 
     if (!to || !from)
@@ -311,7 +311,7 @@ static enum vbs_status planned_step(struct od_build *b, const struct od_copy *co
 static enum vbs_status make_plan(struct od_build *b, const struct od_copy *copy,
                                  struct copy_plan **plan)
 {
-    *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof **plan);
+    *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof **plan);
     if (!*plan)
         return vbs_no_memory(b->ctx);
     (*plan)->fill = copy->fill;

@@ -18,7 +18,7 @@ static struct od_copy identity(const struct vbs_shape *shape)
 /* Room for positions of a dimension. */
 static int64_t *table(struct od_build *b, int64_t n)
 {
-    return vbs_arena_alloc(&b->session->arena, (size_t)n, sizeof(int64_t));
+    return vbs_arena_alloc(&b->session->core.arena, (size_t)n, sizeof(int64_t));
 }
 
 static enum vbs_status build_transpose(struct od_build *b)
@@ -177,7 +177,7 @@ static enum vbs_status build_shuffle(struct od_build *b)
 static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n,
                                     int64_t *positions)
 {
-    float *values = vbs_arena_alloc(&b->session->arena, (size_t)count, sizeof *values);
+    float *values = vbs_arena_alloc(&b->session->core.arena, (size_t)count, sizeof *values);
 
     VBS_TRY(values ? vbs_parameter_values(b->ctx, b->network, b->layer, -1, VBS_PARAMETER_OPERAND,
                                           0, count, values)

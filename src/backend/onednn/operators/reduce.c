@@ -253,7 +253,7 @@ static enum vbs_status build_loops(struct od_build *b)
     enum od_layout layout = od_output(b)->canonical;
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
     const struct od_tensor *out = od_output(b);
-    struct reduce_plan *plan = vbs_arena_alloc(&b->session->arena, 1, sizeof *plan);
+    struct reduce_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
     int64_t weight_bytes = 0;
     dnnl_memory_t data[2];
     dnnl_memory_desc_t md;

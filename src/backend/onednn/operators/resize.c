@@ -118,7 +118,7 @@ static bool is_only(const struct taps *taps, int64_t i, int64_t index)
 static enum vbs_status taps_init(struct od_build *b, int d, struct taps *taps)
 {
     const union vbs_attributes *a = &b->l->attributes;
-    struct vbs_arena *arena = &b->session->arena;
+    struct vbs_arena *arena = &b->session->core.arena;
     int64_t in = od_input(b, 0)->shape.dim[d], out = b->l->shape.dim[d];
 
     *taps = (struct taps){.n_in = in, .n_out = out, .n = n_taps(a->resize.mode), .same = in == out};
@@ -341,7 +341,7 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
                                  const struct od_tensor *in, struct vbs_shape *shape,
                                  dnnl_memory_t to, dnnl_memory_t from)
 {
-    struct pass *pass = vbs_arena_alloc(&b->session->arena, 1, sizeof *pass);
+    struct pass *pass = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *pass);
     int64_t block = in->canonical == OD_BLOCKED ? b->session->block : 1;
     const dnnl_memory_t data[] = {to, from};
 
