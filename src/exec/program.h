@@ -1,6 +1,6 @@
 /*
- * The program of a run: everything that the computing thread does, step by step, with all addresses
- * known. Internal to the room.
+ * The program of a run: a list of all operations of the computing thread, step by step, in which
+ * every address is known. Internal to the room.
  */
 #ifndef VBS_EXEC_PROGRAM_H
 #define VBS_EXEC_PROGRAM_H
@@ -10,24 +10,24 @@
 #include "exec/weights/weights.h"
 
 enum vbs_exec_op_kind {
-    VBS_DO_WAIT_TO_EVICT,    /* until loads have ended whose weights are evicted */
-    VBS_DO_WAIT_TO_RELOCATE, /* until loads have ended whose weights are relocated */
-    VBS_DO_RELOCATE,         /* copies a buffer, before the step, to where the step expects it */
-    VBS_DO_WAIT_TO_COMPUTE,  /* until loads have ended whose weights the step reads */
+    VBS_DO_WAIT_TO_EVICT,    /* waits until loads have ended whose weights are evicted */
+    VBS_DO_WAIT_TO_RELOCATE, /* waits until loads have ended whose weights are relocated */
+    VBS_DO_RELOCATE,         /* copies a buffer to the address where the step expects it */
+    VBS_DO_WAIT_TO_COMPUTE,  /* waits until loads have ended whose weights the step reads */
     VBS_DO_READ_INPUT,       /* converts samples of the network's input into the arena */
     VBS_DO_COPY_IN_PLACE,    /* copies the input of a layer in place to its output */
-    VBS_DO_RESTORE,          /* fetches what other slices wrote, which waits outside the arena */
+    VBS_DO_RESTORE,          /* fetches what other slices wrote, from outside the arena */
     VBS_DO_COMPUTE,          /* runs a kernel */
-    VBS_DO_SAVE,             /* stores what waits outside the arena for other slices */
+    VBS_DO_SAVE,             /* stores the output outside the arena until other slices run */
     VBS_DO_WRITE_OUTPUT,     /* converts samples of an output of the network out of the arena */
     VBS_N_OP_KINDS
 };
 
 struct vbs_exec_op {
-    uint8_t kind; /* enum vbs_exec_op_kind, which says what holds of the union */
+    uint8_t kind; /* enum vbs_exec_op_kind, which decides which member of the union is used */
     union {
         struct {
-            int n_loads; /* so many loads that are not resident, in their order, must have ended */
+            int n_loads; /* the first so many loads that are not resident must have ended */
         } wait;
         struct { /* relocate, copy in place, restore, save */
             void *to;
@@ -53,12 +53,13 @@ struct vbs_exec_op {
     };
 };
 
-/* Final outputs that are computed in slices and wait outside between them, as the backend has them.
- */
+/* A final output that is computed in slices. Between them it is kept outside the arena, in the
+ * layout of the backend. */
 struct vbs_exec_outside {
     int layer;
     char *samples;
-    struct vbs_session *session; /* on whose device they are; null: the host's */
+    struct vbs_session
+        *session; /* whose device's memory holds the samples; null: the host's does */
 };
 
 struct vbs_exec_program {
@@ -80,9 +81,10 @@ struct vbs_exec_program {
 };
 
 /*
- * Start with {0}; clear it whatever comes out. marks: loads wait for their own place in the list
- * too, where the checker marks what they take. VBS_UNSUPPORTED: an output of the network that no
- * layer of the profile makes.
+ * Makes the program of a run. *program must be {0} before, and is to be cleared after success and
+ * failure. marks: there is an arena checker, which must be told of a load before it begins, so that
+ * loads also wait until the computing thread has come to their position in the list.
+ * VBS_UNSUPPORTED: an output of the network that no layer of the profile makes.
  */
 enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,
                                       const struct vbs_exec_fit *fit,

@@ -1,16 +1,19 @@
 /*
- * Search over which of two items lies above, as job shops are solved by which of two jobs is
- * first: a step is a machine, bytes are time, stacks are jobs on several machines at once.
+ * A search that decides which of two items lies above the other, as job shops are solved by
+ * deciding which of two jobs comes first: a step is a machine, bytes are time, and rigid groups are
+ * jobs on several machines at once.
  *
- * A decision puts the distance of a pair on one side of a hole; what follows is propagated. Once no
- * hole is left the least offsets are a placement, so the search is complete, also for stacks,
- * alignment and fixed items. Pairs are chosen by how little room both sides leave (Smith and Cheng,
- * 1993) and how often they failed (Boussemart, Hemery, Lecoutre and Sais, 2004); sides by room or
- * as in the best placement, in turns. The search begins anew after growing numbers of failures,
- * and keeps only the counts of these.
+ * The distance of two items must not lie in a hole, an interval of distances at which they would
+ * overlap. A decision puts the distance of a pair on one side of a hole, and its consequences for
+ * all offsets are propagated. Once no hole is left undecided the least offsets are a placement, so
+ * the search is complete, also for rigid groups, alignment and fixed items. It chooses the pair for
+ * which both sides leave the least slack (Smith and Cheng, 1993) and which failed most often
+ * (Boussemart, Hemery, Lecoutre and Sais, 2004); it chooses the side by slack and by the best
+ * placement, in turns. The search begins anew after growing numbers of failures, and keeps only the
+ * counts of failures.
  *
  * Relaxing starts from the best placement: items that end too high and some near them are free, all
- * other pairs keep their sides (not their offsets), and the search tries to lower what is free.
+ * other pairs keep their sides (not their offsets), and the search tries to lower the free items.
  */
 #include "place/bounds.h"
 

@@ -19,13 +19,13 @@
     ((int64_t)1 << 30) /* samples that all steps together read and write                           \
                         */
 
-/* The weights of a layer, packed in one format. */
+/* The weights of a layer in one packed format. */
 struct vbs_exec_packed {
     int layer, format;
     int channels;         /* as in struct vbs_profile_layer */
-    int64_t bytes;        /* as the profile says: what budgets count */
-    int64_t packed_bytes; /* as the session packs them: what is copied; as bytes until a session is
-                             open */
+    int64_t bytes;        /* by the profile: budgets count these */
+    int64_t packed_bytes; /* as the session packs them: loads copy these. Equal to bytes until a
+                             session is open */
 };
 
 /* A kernel that some step runs. */
@@ -63,8 +63,10 @@ struct vbs_exec_checked {
     struct vbs_arena arena;
 };
 
-/* Start with {0}; borrows profile and schedule; clear it whatever comes out. What the replay says,
- * and VBS_USAGE (too large), VBS_UNSUPPORTED (a layer in place of another size than its input). */
+/* Checks a schedule by replaying it, and writes down what each step runs and touches. *checked must
+ * be {0} before, and is to be cleared after success and failure; it borrows profile and schedule.
+ * Fails as the replay does, and with VBS_USAGE (the schedule is too large) and VBS_UNSUPPORTED (a
+ * layer in place is of another size than its input). */
 enum vbs_status vbs_exec_check(struct vbs_ctx *ctx, struct vbs_exec_checked *checked,
                                const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule) VBS_MUST_CHECK;
@@ -77,7 +79,7 @@ struct vbs_exec_range {
     int64_t packed_from, packed_to;
 };
 
-/* n_slices 0 or 1: the whole. */
+/* The range of bytes of slice number slice of n_slices; n_slices 0 or 1: of the whole. */
 struct vbs_exec_range vbs_exec_slice_range(const struct vbs_exec_packed *packed, int slice,
                                            int n_slices);
 

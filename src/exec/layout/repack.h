@@ -1,5 +1,5 @@
-/* Windowed repacking: offsets with moves, segment after segment of time. Internal to exec/layout.
- */
+/* Windowed repacking: offsets that change over time, found for one segment of time after the other.
+ * Internal to exec/layout. */
 #ifndef VBS_EXEC_LAYOUT_REPACK_H
 #define VBS_EXEC_LAYOUT_REPACK_H
 
@@ -11,19 +11,21 @@ struct vbs_exec_repack_options {
     const struct vbs_exec_buffers *buffers;
     const int64_t *load; /* [n_slots] bytes that live in each slot */
     int64_t n_slots;
-    int window; /* a segment has at most so many buffers that are new in it */
-    int64_t target_bytes;
-    double limit_s;
+    int window;           /* a segment has at most so many buffers that are new in it */
+    int64_t target_bytes; /* the height to stay within */
+    double limit_s;       /* of the whole search */
 };
 
 /*
- * Cuts divide time where little lives. From one cut to the next buffers are a problem of offset
- * allocation of their own: rigid groups and weights that live across the cut stay where they are if
- * that can be, else they move; resident weights never do. Each segment is allocated within
- * target_bytes if a short search finds how, if need be only its first half; else as low as the
- * search finds, and the height that a segment needs is the target of the later ones.
+ * Cuts divide time into segments, where few bytes live. The buffers of a segment are a problem of
+ * offset allocation of their own. Rigid groups and weights that live across the cut stay where they
+ * are if they can, else they are relocated; resident weights never are. Each segment is allocated
+ * within target_bytes where a short search finds how; where it does not, the segment is cut down to
+ * its first half. The shortest segments are allocated as low as the search finds, and the height
+ * that one of them needs is the target of the segments after it.
  *
- * *layout (finished) is to be cleared. Deterministic unless time is over, which is VBS_INFEASIBLE.
+ * *layout is finished, and is to be cleared by the caller. The result is deterministic unless time
+ * is over, which is VBS_INFEASIBLE.
  */
 enum vbs_status vbs_exec_repack(struct vbs_ctx *ctx, const struct vbs_exec_repack_options *options,
                                 struct vbs_exec_layout *layout) VBS_MUST_CHECK;

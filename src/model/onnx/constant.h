@@ -49,57 +49,63 @@ enum vbs_status vbs_onnx_numbers_new(struct vbs_onnx_import *im, int64_t count,
 /* Counts count numbers that are about to be read; VBS_UNSUPPORTED above the limit. */
 enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count) VBS_MUST_CHECK;
 
-/* The numbers of a constant; VBS_UNSUPPORTED when they are too many, VBS_IO. */
+/* Gives the numbers of a constant, which belong to it. VBS_UNSUPPORTED: they are too many; VBS_IO.
+ */
 enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
-/* The nearest integer of 64 bits; 0 for NaN. */
+/* The integer of 64 bits that is nearest to value; 0 for NaN. */
 int64_t vbs_onnx_clamp(long double value);
 
-/* The same constant with its numbers, as one that is computed. */
+/* Gives a constant that is computed and has the numbers of this one. */
 enum vbs_status vbs_onnx_constant_compute(struct vbs_onnx_import *im,
                                           struct vbs_onnx_constant *constant,
                                           struct vbs_onnx_constant **computed) VBS_MUST_CHECK;
 
-/* The same values in another shape: those offset + i * stride of constant's stored elements, which
- * are its numbers where it is computed. Only then may a stride be negative. */
+/* Gives a view of a constant: a constant of another shape whose element i is stored element offset
+ * + i * stride (by dimension) of this one. The stored elements of a constant that is computed are
+ * its numbers, and only there may a stride be negative. */
 enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im,
                                        struct vbs_onnx_constant *constant,
                                        const struct vbs_shape *shape, const int64_t *stride,
                                        int64_t offset,
                                        struct vbs_onnx_constant **view) VBS_MUST_CHECK;
 
-/* As many elements in the same row-major order. */
+/* Gives a view of another shape with as many elements in the same row-major order. */
 enum vbs_status vbs_onnx_constant_reshape(struct vbs_onnx_import *im,
                                           struct vbs_onnx_constant *constant,
                                           const struct vbs_shape *shape,
                                           struct vbs_onnx_constant **view) VBS_MUST_CHECK;
 
-/* Repeated along dimensions of 1 and new ones in front, as numpy broadcasts; VBS_FORMAT. */
+/* Gives a view that repeats the values along dimensions of 1 and along new dimensions in front, as
+ * numpy broadcasts. VBS_FORMAT: the shapes do not fit. */
 enum vbs_status vbs_onnx_constant_expand(struct vbs_onnx_import *im,
                                          struct vbs_onnx_constant *constant,
                                          const struct vbs_shape *shape,
                                          struct vbs_onnx_constant **view) VBS_MUST_CHECK;
 
-/* Dimension i is perm[i] of constant. */
+/* Gives a view whose dimension i is dimension perm[i] of the constant. */
 enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im,
                                             struct vbs_onnx_constant *constant, const int *perm,
                                             struct vbs_onnx_constant **view) VBS_MUST_CHECK;
 
-/* As a parameter of a layer, times factor where it is not 0; lives as long as the source. */
+/* Gives a constant as values for a parameter of a layer, which live as long as the source; where
+ * factor is not 0 they are multiplied by it. */
 enum vbs_status vbs_onnx_parameter(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                    double factor, const struct vbs_values **values) VBS_MUST_CHECK;
 
-/* The one value of a constant, finite. */
+/* Gives the value of a constant of one element. VBS_FORMAT: it has more, or the value is
+ * not finite. */
 enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                 double *value) VBS_MUST_CHECK;
 
-/* Up to most values, whole numbers; those beyond 64 bits become the nearest there. */
+/* Gives the values of a constant of at most `most` whole numbers; a number beyond 64 bits becomes
+ * the nearest one within. */
 enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
                                        struct vbs_onnx_constant *constant, int most,
                                        int64_t *values, int *n) VBS_MUST_CHECK;
 
-/* Numbers as the constant that is output 0. */
+/* Makes a constant of these numbers, which becomes output 0 of the node. */
 enum vbs_status vbs_onnx_give_numbers(struct vbs_onnx_import *im, int type,
                                       const struct vbs_shape *shape,
                                       const struct vbs_onnx_number *numbers) VBS_MUST_CHECK;

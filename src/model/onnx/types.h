@@ -4,26 +4,28 @@
 
 #include "model/network/network.h"
 
-/* A shape as text: "2x3", "scalar". Returns buffer. */
+/* Writes a shape as text, "2x3" or "scalar", into buffer, and returns buffer. */
 char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t size);
 
-/* Strides of a shape whose elements lie one after the other. */
+/* Gives the strides of a shape whose elements lie one after the other in row-major order. */
 void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride);
 
-/* Whether the dimensions of a constant that are not 0 make at most VBS_MAX_ELEMENTS: then so do any
- * of them, in any order. */
+/* True when the product of those dimensions that are not 0 is at most VBS_MAX_ELEMENTS: then the
+ * product of any of them, in any order, is within it too. */
 bool vbs_onnx_bounded(const struct vbs_shape *shape);
 
-/* Whether elements of this type are whole numbers, or booleans. */
+/* True when elements of this TensorProto.DataType are whole numbers or booleans. */
 bool vbs_onnx_is_whole(int type);
 
-/* Element type of values of a TensorProto.DataType; false when vbslab does not know it. */
+/* Gives the element type of struct vbs_values for a TensorProto.DataType; false where there is
+ * none.
+ */
 bool vbs_onnx_element(int type, enum vbs_element *element);
 
-/* "FLOAT16" and so on; never null. */
+/* The name of a TensorProto.DataType, such as "FLOAT16"; never null. */
 const char *vbs_onnx_type_name(int type);
 
-/* value as one of a TensorProto.DataType. */
+/* The number that value becomes when it is stored as a TensorProto.DataType. */
 long double vbs_onnx_rounded(int type, long double value);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * The wire format of ONNX files, read without their weights.
+ * Reads the wire format of ONNX files (protobuf) without their weights.
  *
- * A file is walked once, from its beginning, through a window; only what an importer needs is
- * copied, so that protobuf-c unpacks a skeleton of some kilobytes from a file of any size. Large
- * arrays of initialisers stay where they are, and a table says where.
+ * A file is read once, from its beginning to its end, through a small window. Only the fields that
+ * the importer needs are copied, into a skeleton of some kilobytes for a file of any size, which
+ * protobuf-c then unpacks. Large arrays of values stay in the file, and a table holds their
+ * offsets.
  */
 #ifndef VBS_MODEL_ONNX_WIRE_H
 #define VBS_MODEL_ONNX_WIRE_H
@@ -28,7 +29,7 @@ struct vbs_onnx_blob {
 struct vbs_onnx_skeleton {
     unsigned char *data; /* a ModelProto or TensorProto */
     size_t length;
-    struct vbs_onnx_blob *blobs; /* at most one for each TensorProto: the last */
+    struct vbs_onnx_blob *blobs; /* at most one for each TensorProto: its last array */
     int n_blobs;
 };
 
@@ -36,9 +37,10 @@ struct vbs_onnx_skeleton {
 #define VBS_ONNX_FIELD_RAW_DATA    9
 #define VBS_ONNX_FIELD_DOUBLE_DATA 10
 
-/* Walks file number file of source, of bytes bytes, as a ModelProto (tensor: as a TensorProto).
- * Free what it gives with vbs_onnx_skeleton_clear. VBS_FORMAT says what is wrong and at which byte;
- * VBS_IO, VBS_NO_MEMORY. Linear in the length of the skeleton and the number of blobs. */
+/* Reads file number file of source, which has so many bytes, as a ModelProto (tensor: as a
+ * TensorProto). The skeleton is to be freed by vbs_onnx_skeleton_clear. VBS_FORMAT says what is
+ * wrong and at which byte; VBS_IO, VBS_NO_MEMORY. Linear in the length of the skeleton and the
+ * number of blobs. */
 enum vbs_status vbs_onnx_walk(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
                               int64_t bytes, bool tensor,
                               struct vbs_onnx_skeleton *skeleton) VBS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* Home layouts of tensors, and their descriptors. */
+/* The layouts of tensors, and their descriptors of oneDNN. */
 #include "backend/onednn/kernels/layout.h"
 
 #include "base/fail.h"
@@ -29,7 +29,7 @@ bool od_layouts_agree(const struct od_session *session, const struct od_tensor *
     return tensor->positions == 1 && tensor->channels % session->block == 0;
 }
 
-/* Bytes of batch samples in its canonical layout. */
+/* The bytes that batch samples of a tensor take in its canonical layout. */
 static enum vbs_status canonical_bytes(struct od_build *b, const struct od_tensor *tensor,
                                        int batch, int64_t *bytes)
 {

@@ -1,41 +1,45 @@
-/* How tensors lie, and their descriptors (layout.c); which layout is canonical for each tensor of a
- * network (canonical.c). */
+/* The layouts of tensors in memory, and their descriptors of oneDNN (layout.c); which layout is
+ * canonical for each tensor of a network (canonical.c). */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_LAYOUT_H
 #define VBS_BACKEND_ONEDNN_KERNELS_LAYOUT_H
 
 #include "backend/onednn/kernels/session.h"
 
-/* Channels in a block on this machine. */
+/* The number of channels in a block on this machine; 1: no layout is blocked. */
 int od_block(void);
 
-/* True when blocking pays for a tensor of this shape, whoever works on it. */
+/* True when a blocked layout pays for a tensor of this shape, whatever the operators that read and
+ * write it. */
 bool od_can_be_blocked(int block, const struct vbs_shape *shape);
 
-/* Describes the tensor of a shape with its canonical layout; bytes is checked to be linear. */
+/* Makes the description of a tensor of this shape with its canonical layout. Checks that the bytes
+ * of a batch are its samples times the bytes of one. */
 enum vbs_status od_tensor_init(struct od_build *b, const struct vbs_shape *shape,
                                enum od_layout canonical, struct od_tensor *tensor) VBS_MUST_CHECK;
 
-/* True when blocked and plain are the same bytes: one position, whole blocks. */
+/* True when the blocked and the plain layout of the tensor are the same bytes: it has one position
+ * and whole blocks of channels. */
 bool od_layouts_agree(const struct od_session *session, const struct od_tensor *tensor);
 
-/* batch samples of tensor in layout; stored: with the padding as channels (blocked only). */
+/* Describes batch samples of tensor in a layout; stored: with the padding counted as channels, in
+ * the blocked layout only. */
 enum vbs_status od_describe(struct od_build *b, const struct od_tensor *tensor, int batch,
                             enum od_layout layout, bool stored,
                             dnnl_memory_desc_t *md) VBS_MUST_CHECK;
 
-/* The same tensor as it lies in another layout, plain or blocked. */
+/* The description of the same tensor in another layout, plain or blocked. */
 struct od_tensor od_in_layout(const struct od_session *session, const struct od_tensor *tensor,
                               enum od_layout layout);
 
-/* Row-major floats of any dimensions, one after the other. */
+/* Describes floats of any dimensions that lie one after the other in row-major order. */
 enum vbs_status od_describe_dense(struct od_build *b, int n_dims, const dnnl_dims_t dims,
                                   dnnl_memory_desc_t *md) VBS_MUST_CHECK;
 
-/* n floats: a bias, the parameters of channels. */
+/* Describes n floats, such as a bias or one parameter of every channel. */
 enum vbs_status od_describe_vector(struct od_build *b, int64_t n,
                                    dnnl_memory_desc_t *md) VBS_MUST_CHECK;
 
-/* Number of the element of channel c and position s in a sample in its canonical layout. */
+/* The number of the element of channel c and position s within a sample in its canonical layout. */
 int64_t od_stored_index(const struct od_session *session, const struct od_tensor *tensor, int64_t c,
                         int64_t s);
 

@@ -1,7 +1,7 @@
 /*
- * All kernels of a layer at a batch, by operator: each od_build function is in the file of its
- * name, and adds to the session the kernels of b's layer at b's batch. od_copy_step
- * appends to the kernel begun last.
+ * The kernels of a layer at a batch, by operator. Each od_build function appends to the session the
+ * kernels of b's layer at b's batch; it is in the file of its name, unless a comment names another
+ * one. od_copy_step appends steps to the kernel that was begun last.
  */
 #ifndef VBS_BACKEND_ONEDNN_OPERATORS_OPERATORS_H
 #define VBS_BACKEND_ONEDNN_OPERATORS_OPERATORS_H
@@ -10,8 +10,10 @@
 
 /* ---- copy.c ---- */
 
-/* Where a dimension of a copy's output comes from: position first + i * step of dimension source of
- * the input, or table[i], where < 0 stands for nothing; source < 0: from its beginning. */
+/* Where the values along one dimension of a copy's output come from. Position i of the n positions
+ * comes from position first + i * step of dimension source of the input, or, with a table, from
+ * position table[i], where a number below 0 stands for no position. source < 0: the values do not
+ * depend on i. */
 struct od_route {
     int64_t n;
     int source;
@@ -23,21 +25,21 @@ struct od_copy {
     int input;
     int n_routes; /* row-major over the output; in blocks the first is the channels */
     struct od_route routes[OD_MAX_ROUTES];
-    int axis;      /* dimension of the output of which a part is written, from position first on */
-    int64_t first; /* 0: all of it */
-    float fill;    /* where there is nothing to copy */
+    int axis;      /* the dimension of the output of which only a part is written */
+    int64_t first; /* the position along axis where that part begins */
+    float fill;    /* the value of positions that come from no position of the input */
 };
 
 /* Appends the copying of an input, or of a part of it, to the output or a part of it. */
 enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
-/* The kernel of a layer that is nothing but such a copy. */
+/* Appends the kernel of a layer that is nothing but such a copy. */
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
 /* ---- the operators ---- */
 
-/* Conv, deconv, and fc (conv.c): with requested only that one, or none where there is none.
- */
+/* Convolutions, transposed convolutions and fully connected layers are in conv.c. Where b requests
+ * a kernel they append only that one, or none where there is none. */
 enum vbs_status od_build_conv(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_fc(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_build_unary(struct od_build *b) VBS_MUST_CHECK; /* unary.c */
