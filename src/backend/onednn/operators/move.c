@@ -121,34 +121,6 @@ static enum vbs_status copy_shuffle(struct od_build *b)
     return od_build_copy(b, &copy);
 }
 
-/* A kernel of one primitive from the input to the output, which lie alike. Takes pd. */
-static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
-                                       const dnnl_memory_desc_t *md)
-{
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
-    int64_t weight_bytes = 0;
-    enum vbs_status status = od_kernel_begin_with(b, pd);
-
-    if (status != VBS_OK)
-        goto done;
-    status = od_source(b, 0, od_output(b)->canonical, md, &args[0].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_memory(b, md, OD_DST, 0, NULL, &args[1].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_step(b, pd, 2, args);
-    if (status != VBS_OK)
-        goto done;
-    status = od_fused(b, 0, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
-done:
-    dnnl_primitive_desc_destroy(pd);
-    return status;
-}
-
 static enum vbs_status build_shuffle(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
@@ -168,7 +140,7 @@ static enum vbs_status build_shuffle(struct od_build *b)
         return od_fail(b, dnnl, "describing a shuffle");
     status = od_best(b, &desc, 0, &n_fused, &pd);
     if (status != VBS_OK || !od_is_reference(pd))
-        return status == VBS_OK ? build_primitive(b, pd, &md) : status;
+        return status == VBS_OK ? od_build_primitive(b, pd, od_output(b)->canonical, 0) : status;
     dnnl_primitive_desc_destroy(pd);
     return copy_shuffle(b);
 }
@@ -221,7 +193,7 @@ static enum vbs_status build_same(struct od_build *b)
     VBS_TRY(od_attributes(b, 0, 0, &attr));
     dnnl = od_pd_reorder(&md, &md, attr, b->session->engine, &pd);
     dnnl_primitive_attr_destroy(attr);
-    return dnnl == dnnl_success ? build_primitive(b, pd, &md)
+    return dnnl == dnnl_success ? od_build_primitive(b, pd, od_output(b)->canonical, 0)
                                 : od_fail(b, dnnl, vbs_op_word(b->l->op));
 }
 

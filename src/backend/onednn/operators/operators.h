@@ -36,6 +36,14 @@ enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy) VBS
 /* Appends the kernel of a layer that is nothing but such a copy. */
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy) VBS_MUST_CHECK;
 
+/* ---- one_primitive.c ---- */
+
+/* Appends the kernel of one primitive, which reads input 0 and writes the output, both in this
+ * layout; fused operators from number first_fused on come behind it as steps of their own. Frees
+ * pd, also where it fails. */
+enum vbs_status od_build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
+                                   enum od_layout layout, int first_fused) VBS_MUST_CHECK;
+
 /* ---- the operators ---- */
 
 /* Convolutions, transposed convolutions and fully connected layers are in conv.c. Where b requests

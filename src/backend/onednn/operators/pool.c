@@ -1,6 +1,8 @@
 /* Pools. */
 #include "backend/onednn/operators/operators.h"
 
+#include "base/fail.h"
+
 struct window {
     dnnl_dims_t kernel, stride, dilation, low, high;
     bool dense;
@@ -45,47 +47,15 @@ static enum vbs_status build_window(struct od_build *b, const struct window *w,
                                     dnnl_alg_kind_t algorithm)
 {
     enum od_layout layout = od_input(b, 0)->canonical;
-    struct od_tensor in = *od_input(b, 0);
     struct od_tensor out = od_in_layout(b->session, od_output(b), layout);
     int n_fused = out.canonical == od_output(b)->canonical ? od_fusable(b, 0) : 0;
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
-    struct od_target target = {0};
-    int64_t weight_bytes = 0;
     dnnl_memory_desc_t src, dst;
-    dnnl_primitive_desc_t pd = NULL;
-    enum vbs_status status = od_describe(b, &in, b->batch, layout, true, &src);
+    dnnl_primitive_desc_t pd;
 
-    if (status != VBS_OK)
-        goto done;
-    status = od_describe(b, &out, b->batch, layout, true, &dst);
-    if (status != VBS_OK)
-        goto done;
-    status = pool_pd(b, w, algorithm, &src, &dst, &n_fused, &pd);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_begin_with(b, pd);
-    if (status != VBS_OK)
-        goto done;
-    status = od_source(b, 0, layout, &src, &args[0].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_target(b, layout, &dst, &target);
-    args[1].memory = target.memory;
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_step(b, pd, 2, args);
-    if (status != VBS_OK)
-        goto done;
-    status = od_target_end(b, &target);
-    if (status != VBS_OK)
-        goto done;
-    status = od_fused(b, n_fused, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
-done:
-    dnnl_primitive_desc_destroy(pd);
-    return status;
+    VBS_TRY(od_describe(b, od_input(b, 0), b->batch, layout, true, &src));
+    VBS_TRY(od_describe(b, &out, b->batch, layout, true, &dst));
+    VBS_TRY(pool_pd(b, w, algorithm, &src, &dst, &n_fused, &pd));
+    return od_build_primitive(b, pd, layout, n_fused);
 }
 
 enum vbs_status od_build_pool(struct od_build *b)

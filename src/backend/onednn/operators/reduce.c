@@ -336,35 +336,6 @@ static enum vbs_status reduction_pd(struct od_build *b, dnnl_alg_kind_t algorith
     return status;
 }
 
-/* Plain samples. Takes pd. */
-static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd, int n_fused)
-{
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
-    int64_t weight_bytes = 0;
-    enum vbs_status status = od_kernel_begin_with(b, pd);
-
-    if (status != VBS_OK)
-        goto done;
-    status = od_source(b, 0, OD_PLAIN, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0),
-                       &args[0].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_memory(b, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0), OD_DST, 0,
-                              NULL, &args[1].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_step(b, pd, 2, args);
-    if (status != VBS_OK)
-        goto done;
-    status = od_fused(b, n_fused, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
-done:
-    dnnl_primitive_desc_destroy(pd);
-    return status;
-}
-
 /* All dimensions but the channels, which lie in blocks. */
 static bool is_global_pool(const struct od_build *b)
 {
@@ -388,5 +359,5 @@ enum vbs_status od_build_reduce(struct od_build *b)
     if (od_output(b)->canonical == OD_PLAIN && algorithm_of(b->l->op, &algorithm) &&
         folds_the_last(b, &rows, &n))
         VBS_TRY(reduction_pd(b, algorithm, rows, n, &n_fused, &pd));
-    return pd ? build_primitive(b, pd, n_fused) : build_loops(b);
+    return pd ? od_build_primitive(b, pd, OD_PLAIN, n_fused) : build_loops(b);
 }

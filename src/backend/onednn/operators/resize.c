@@ -212,37 +212,15 @@ static enum vbs_status resampling_pd(struct od_build *b, enum od_layout layout, 
                                 : od_fail(b, dnnl, "describing a resampling");
 }
 
-static enum vbs_status build_primitive(struct od_build *b, int n)
+static enum vbs_status build_resampling(struct od_build *b, int n)
 {
     enum od_layout layout = od_output(b)->canonical;
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     int n_fused = od_fusable(b, 0);
-    int64_t weight_bytes = 0;
     dnnl_memory_desc_t src, dst;
-    dnnl_primitive_desc_t pd = NULL;
-    enum vbs_status status = resampling_pd(b, layout, n, &src, &dst, &n_fused, &pd);
+    dnnl_primitive_desc_t pd;
 
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_begin_with(b, pd);
-    if (status != VBS_OK)
-        goto done;
-    status = od_source(b, 0, layout, &src, &args[0].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_memory(b, &dst, OD_DST, 0, NULL, &args[1].memory);
-    if (status != VBS_OK)
-        goto done;
-    status = od_kernel_step(b, pd, 2, args);
-    if (status != VBS_OK)
-        goto done;
-    status = od_fused(b, n_fused, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
-done:
-    dnnl_primitive_desc_destroy(pd);
-    return status;
+    VBS_TRY(resampling_pd(b, layout, n, &src, &dst, &n_fused, &pd));
+    return od_build_primitive(b, pd, layout, n_fused);
 }
 
 /* ---- any definition ---- */
@@ -421,7 +399,7 @@ enum vbs_status od_build_resize(struct od_build *b)
     }
     n = onednn_dims(b, taps);
     if (n > 0) {
-        enum vbs_status status = build_primitive(b, n);
+        enum vbs_status status = build_resampling(b, n);
 
         if (status != VBS_OK || b->l->attributes.resize.mode != VBS_RESIZE_NEAREST)
             return status;
