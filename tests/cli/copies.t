@@ -14,7 +14,7 @@ report $? "has modelled copies"
 run profiles show 1 --json
 grep -q '"source": "disk"' out && grep -q '"bytes_per_us": ' out && grep -q '"form": 1' out &&
     grep -q '"packed_bytes": ' out && grep -q '"channels": 96' out
-report $? "JSON has copies, forms, packed weights and channels"
+report $? "JSON has copies, packed weight formats, packed weights and channels"
 "$VBSLAB" profiles export 1 one.csv && "$VBSLAB" --db other.sqlite profiles import one.csv >out &&
     "$VBSLAB" --db other.sqlite profiles export 1 two.csv && cmp one.csv two.csv && [ "$(grep -c '^# copy: ' one.csv)" -eq 12 ]
 report $? "they come back from CSV and store as they were"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --latency-us on the command line, and infeasibility reports of infeasible answers: what the one line says
-# would do, does, and a byte or a bit less does not. VBSLAB: the program.
+# --latency-us on the command line, and infeasibility reports: the budget or latency that the one line names
+# works, and a byte or a microsecond less does not. VBSLAB: the program.
 . "$(dirname "$0")/lib.sh"
 
 VBSLAB_DB=store.sqlite

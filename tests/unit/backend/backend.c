@@ -1,4 +1,7 @@
-/* The table of backends, seeded parameters, and the analytic backend. */
+/*
+ * The table of backends finds each backend by its name, seeded parameters are the same in whatever
+ * portions they are read, and the analytic backend models what networks cost.
+ */
 #include "vbslab/vbslab.h"
 
 #include "cases/backend_cases.h"

@@ -1,5 +1,7 @@
-/* The fake of CUDA that the tests of a backend rest on: its memory, order, clock, faults and
- * devices. */
+/*
+ * The fake of CUDA, on which the tests of the cudnn backend rest, behaves as CUDA is documented:
+ * its memory, the order of its work, its clock, its faults and its devices.
+ */
 #include "fake/cuda_help.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
-/* The fake of cuDNN: its convolutions, against a loop that goes over the inputs instead of the
- * outputs. */
+/*
+ * The convolutions of the fake of cuDNN are right: they are compared with a loop that goes over
+ * the inputs instead of the outputs.
+ */
 #include "fake/cuda_help.h"
 
 #include <stdlib.h>

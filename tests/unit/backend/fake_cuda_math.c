@@ -1,4 +1,7 @@
-/* The fake of cuDNN: what else it computes, against numbers by hand. */
+/*
+ * Whatever the fake of cuDNN computes beside convolutions is right: it is compared with numbers
+ * that were worked out by hand.
+ */
 #include "fake/cuda_help.h"
 
 static bool results(const float *device, const float *want, int n)

@@ -1,4 +1,4 @@
-/* The fake of CUDA and cuDNN: that it finds what is wrong. */
+/* The fake of CUDA and cuDNN finds every wrong use that a backend could make of it. */
 #include "fake/cuda_help.h"
 
 /* Whether there is one violation with this text in it. */

@@ -1,6 +1,6 @@
 /*
- * How the backends say in which formats kernels pack their weights, how many channels have weights
- * of their own, and into how many slices kernels divide.
+ * Backends say consistently in which formats kernels pack their weights, how many channels have
+ * weights of their own, and into how many slices kernels divide.
  */
 #include "vbslab/vbslab.h"
 

@@ -1,6 +1,6 @@
 /*
- * What a backend refuses: more kernels than a profile may have, and to begin with too little
- * memory. A session that is interrupted while it is opened says so.
+ * A backend refuses more kernels than a profile may have before it makes any, does not end the
+ * process however little memory there is, and can be interrupted while it opens a session.
  */
 #include "vbslab/vbslab.h"
 

@@ -1,4 +1,7 @@
-/* Sizes, ranges, batches, texts, files, names and arithmetic. */
+/*
+ * The helpers of the room base do what their headers promise: sizes, ranges, lists of batches,
+ * texts, files, names, and arithmetic that notices overflow.
+ */
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/fail.h"

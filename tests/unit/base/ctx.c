@@ -1,4 +1,7 @@
-/* The context: what it says before and after a failure, and the wish to stop. */
+/*
+ * A context gives the status and the reason of the last failure, and passes the caller's wish to
+ * stop on to long calls.
+ */
 #include "base/fail.h"
 #include "support/tap.h"
 

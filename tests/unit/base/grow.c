@@ -1,4 +1,6 @@
-/* Arrays that grow while they are filled. */
+/*
+ * Arrays that grow while they are filled keep their contents, and refuse what memory cannot hold.
+ */
 #include "base/grow.h"
 #include "support/tap.h"
 

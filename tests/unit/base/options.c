@@ -1,4 +1,7 @@
-/* Options of programs that were built with another version's header. */
+/*
+ * Structs of options are understood when they come from a program that was built with an older or
+ * a newer version of the headers.
+ */
 #include "base/options.h"
 #include "support/tap.h"
 

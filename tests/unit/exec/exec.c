@@ -1,6 +1,7 @@
 /*
- * Executing schedules of every planner on random networks: outputs as plain execution has them, not
- * a byte touched that is not alive, live bytes as the replay counts them.
+ * Schedules of every planner on random networks are executed: the outputs are those of plain
+ * execution, no byte is touched that is not alive, and as many bytes are live as the replay
+ * counts.
  */
 #include "support/exec_case.h"
 #include "fake/exec.h"

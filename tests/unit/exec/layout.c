@@ -1,6 +1,6 @@
 /*
- * Layouts with and without moves, of random schedules in as little memory as there is: valid by a
- * checker that knows what every byte holds.
+ * Layouts of random schedules, with and without relocations and in as little memory as possible,
+ * are valid: a checker that knows what every byte holds goes through them step by step.
  */
 #include "fake/exec.h"
 #include "reference/layout_check.h"

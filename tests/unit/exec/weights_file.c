@@ -1,6 +1,7 @@
 /*
- * The file of packed weights: what there is to be seen of it while it is written, where it comes to
- * lie, whose permissions it has, and what is no such file.
+ * A file of packed weights that is stopped or killed while it is written leaves nothing under its
+ * name; the file has the permissions of the caller's mask, keeps symbolic links as they are, goes
+ * to TMPDIR where its folder cannot be written, and is never a pipe, a folder or a device.
  */
 #include "fake/exec.h"
 #include "support/tap.h"

@@ -1,4 +1,7 @@
-/* What operators make of shapes, what they refuse, and the parameters and work that they count. */
+/*
+ * Operators make the shapes that their definitions give them, refuse those that they cannot read,
+ * and count their parameters and their work.
+ */
 #include "model/network/operation.h"
 #include "support/tap.h"
 

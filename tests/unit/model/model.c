@@ -1,4 +1,7 @@
-/* Networks: published counts and shapes of the built-in ones, fusion, rounding, hashes. */
+/*
+ * The built-in networks have the shapes and counts that were published of them; fusing, rounding
+ * and hashing work on any network.
+ */
 #include "support/tap.h"
 #include "vbslab/model.h"
 

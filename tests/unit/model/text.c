@@ -1,4 +1,7 @@
-/* Reading model texts: what is refused, where and why; shapes; files; mutated texts. */
+/*
+ * Model texts are read or refused with the line and the reason; inputs of other shapes, files, and
+ * texts that were mutated at random are handled too.
+ */
 #include "support/tap.h"
 #include "vbslab/model.h"
 

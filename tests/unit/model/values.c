@@ -1,5 +1,7 @@
-/* Values of parameters where files keep them: every element type, and any range of values in
- * another order than they are stored, from memory and from files. */
+/*
+ * Values of parameters are read from where files keep them: of every element type, and any range
+ * of them in another order than they are stored, from memory and from files.
+ */
 #include "model/network/values.h"
 #include "support/tap.h"
 

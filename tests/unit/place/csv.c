@@ -1,4 +1,7 @@
-/* The CSV of placement problems: what is read, what is refused, what is written. */
+/*
+ * The CSV of placement problems is read as it is documented, wrong files are refused with line and
+ * reason, and what is written is read back.
+ */
 #include "reference/place_check.h"
 #include "support/tap.h"
 

@@ -1,4 +1,7 @@
-/* The placement planner: what it accepts and refuses, and what it says. */
+/*
+ * The placement planner accepts every valid problem, refuses the others with a reason, and tells
+ * the truth about the placement that it found.
+ */
 #include "reference/place_check.h"
 #include "cases/place_schedules.h"
 #include "support/tap.h"

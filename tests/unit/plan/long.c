@@ -1,5 +1,7 @@
-/* Long networks: refusals without a solve, limits of searches, and schedules that say where they
- * come from. */
+/*
+ * Long networks are refused without a search where no budget can help, searches keep their limits
+ * on them, and schedules say which profile they come from.
+ */
 #include "plan/dp/dp.h"
 #include "plan/search/search.h"
 #include "support/planner.h"

@@ -1,4 +1,7 @@
-/* Planners by worked examples, and schedules as JSON. Properties are in properties.c. */
+/*
+ * Planners find the plans of examples that were worked out by hand, and schedules are written to
+ * JSON and read back. Properties on random networks are in properties.c.
+ */
 #include "plan/problem/problem.h"
 #include "plan/dp/dp.h"
 #include "support/planner.h"

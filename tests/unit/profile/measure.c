@@ -1,4 +1,7 @@
-/* Measuring on a fake session: whose turn it is, what reaches the sink, when it ends. */
+/*
+ * Measuring, on a fake session, runs kernels in the order that it promises, hands every time to
+ * the sink, and ends when it should.
+ */
 #include "support/tap.h"
 
 #include "fake/session.h"

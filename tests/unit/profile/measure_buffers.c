@@ -1,4 +1,7 @@
-/* Where the tensors of a measuring pass lie. */
+/*
+ * The tensors of a measuring pass have buffers of their own, and share them only where memory is
+ * scarce; then each holds its tensor as long as it is read.
+ */
 #include "support/tap.h"
 
 #include "fake/session.h"

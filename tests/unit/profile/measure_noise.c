@@ -1,4 +1,7 @@
-/* Measuring on a disturbed machine: which times reach the sink. */
+/*
+ * Passes that a disturbed machine slows down are found, and measured again instead of reaching the
+ * sink; layers that are always slow or noisy are measured as they are.
+ */
 #include "support/tap.h"
 
 #include "fake/session.h"

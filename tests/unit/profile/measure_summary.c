@@ -1,4 +1,6 @@
-/* Median, MAD and interval against known values, brute force and simulation. */
+/*
+ * Median, deviation and interval agree with known values, with brute force and with a simulation.
+ */
 #include "support/tap.h"
 
 #include "vbslab/measure.h"

@@ -1,5 +1,6 @@
 /*
- * What the CSV reader and the builder of profiles refuse, and with which words.
+ * The CSV reader and the builder of profiles refuse everything that is no profile, in the words
+ * that are listed here.
  */
 #include "support/tap.h"
 

@@ -1,4 +1,4 @@
-/* What those who observe a replay are told of each step, counted by hand and beside the trace. */
+/* An observer of a replay is told of each step what was counted by hand, and what the trace has. */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 

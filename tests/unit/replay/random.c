@@ -1,4 +1,7 @@
-/* Replay against the definition, sample by sample, on random schedules of random profiles. */
+/*
+ * On random schedules of random profiles the replay finds what the definition says, sample by
+ * sample.
+ */
 #include "reference/brute_common.h"
 #include "cases/random_profile.h"
 #include "support/tap.h"

@@ -1,4 +1,7 @@
-/* Replay: memory and latency counted by hand, limits, schedules that are refused, the trace. */
+/*
+ * The replay finds the memory and the latency that were counted by hand, judges by the limits,
+ * refuses schedules that break the rules, and writes its trace.
+ */
 #include "cases/random_profile.h"
 #include "support/tap.h"
 

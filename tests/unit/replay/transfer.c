@@ -1,4 +1,7 @@
-/* Replay with weights included against the definition, event by event, on random schedules. */
+/*
+ * On random schedules with weights included the replay finds what the definition says, event by
+ * event.
+ */
 #include "reference/brute_transfer.h"
 #include "cases/random_profile.h"
 #include "cases/random_transfer.h"

@@ -1,5 +1,7 @@
-/* Replay with weights inside the budget: two clocks, slices, packed formats, residents, counted by
- * hand. */
+/*
+ * With weights inside the budget the replay finds what was counted by hand: two clocks, slices,
+ * packed weight formats and resident weights.
+ */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 

@@ -1,4 +1,7 @@
-/* Schedules with weights included, or slices, that the replay refuses, and what it says. */
+/*
+ * The replay refuses schedules whose loads, evictions or slices break the rules, and says which
+ * step does and why.
+ */
 #include "support/tap.h"
 #include "cases/weights_chain.h"
 

@@ -1,4 +1,7 @@
-/* Running a comparison, and the budgets it takes when nobody says which. */
+/*
+ * A comparison plans and judges at every budget with every planner, chooses sensible budgets where
+ * none are given, and refuses problems that do not belong together.
+ */
 #include "cases/random_profile.h"
 #include "cases/report_sample.h"
 #include "report/compare/compare.h"

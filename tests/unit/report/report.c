@@ -1,4 +1,7 @@
-/* The forms of a comparison: table, JSON, CSV. Golden files are renewed with UPDATE_GOLDEN=1. */
+/*
+ * A comparison is printed as table, JSON and CSV in the forms that are kept in tests/data/golden,
+ * which UPDATE_GOLDEN=1 renews.
+ */
 #include "cases/report_sample.h"
 #include "support/tap.h"
 
