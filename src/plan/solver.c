@@ -2,6 +2,7 @@
  * What a solver does: it opens a planner on a task, judges what the planner gives back, and makes
  * schedules, frontiers and refusals of it.
  */
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/options.h"
 #include "plan/dp/dp.h"
@@ -16,8 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REPORT_S 0.1 /* between two reports of a frontier */
+
+/* How far a frontier is: budgets before `at` have their plans. */
+struct frontier_progress {
+    int at, n_budgets; /* n_budgets is 0 while no frontier is made */
+    double from_s, reported_s;
+};
+
 struct vbs_solver {
-    const char *name; /* of the planner that was asked for */
+    const char *name;             /* of the planner that was asked for */
+    struct vbs_progress progress; /* the caller's */
+    struct frontier_progress frontier;
     const struct vbs_planner *planner;
     struct vbs_task task;
     void *self;
@@ -132,6 +143,41 @@ static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solv
     return VBS_OK;
 }
 
+/* Reports the progress of the whole frontier, `share` of the plan at hand being done. */
+static void report_frontier(struct vbs_solver *solver, double share)
+{
+    struct frontier_progress *frontier = &solver->frontier;
+    double now_s = vbs_clock_s(), done = (frontier->at + share) / frontier->n_budgets;
+
+    if (!solver->progress.report || now_s < frontier->reported_s + REPORT_S)
+        return;
+    frontier->reported_s = now_s;
+    solver->progress.report(solver->progress.self, done,
+                            done > 0 ? (now_s - frontier->from_s) * (1 - done) / done : -1,
+                            "plans of the frontier");
+}
+
+/* Passes on what the planner reports; of a plan for a frontier, as a share of the frontier. */
+static void relay_report(void *self, double done, double left_s, const char *text)
+{
+    struct vbs_solver *solver = self;
+
+    if (solver->frontier.n_budgets > 0)
+        report_frontier(solver, done);
+    else
+        solver->progress.report(solver->progress.self, done, left_s, text);
+}
+
+/* Makes the planner report to the solver, where the caller wants reports. */
+static void relay_progress(struct vbs_solver *solver)
+{
+    struct vbs_progress *progress = &solver->task.options.progress;
+
+    solver->progress = *progress;
+    if (progress->report)
+        *progress = (struct vbs_progress){.self = solver, .report = relay_report};
+}
+
 /* Fills in what all schedules of the solver say of the profile. */
 static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
@@ -171,6 +217,7 @@ enum vbs_status vbs_solver_new(struct vbs_ctx *ctx, const struct vbs_planner *pl
         goto done;
     made->task.options = own;
     made->task.options.struct_size = sizeof own;
+    relay_progress(made);
     if (planner != &vbs_planner_joint &&
         (problem->weights == VBS_WEIGHTS_INCLUDED || !is_long(&made->task)))
         made->task.options.most_bytes = 0;
@@ -390,7 +437,11 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
         double time_us = 0;
         enum vbs_status status;
 
-        status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
+        solver->frontier.at = i;
+        report_frontier(solver, 0);
+        status = vbs_check_cancel(ctx);
+        if (status == VBS_OK)
+            status = solver->planner->plan(ctx, solver->self, bytes[i], &draft);
         if (status == VBS_OK)
             status = draft_us(ctx, solver, &draft, &time_us);
         vbs_step_list_clear(&draft.steps);
@@ -400,7 +451,7 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
             time_us = HUGE_VAL;
         else if (status != VBS_OK)
             return status;
-        if (vbs_cancelled(ctx))
+        if (vbs_cancelled(ctx)) /* the plan may be the best so far, not the planner's own */
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
         if (frontier->n_points == 0 ||
             !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))
@@ -425,9 +476,12 @@ enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solv
     if (status == VBS_OK) {
         made->points = calloc((size_t)budgets.n, sizeof *made->points);
         vbs_budget_list_sort(&budgets);
+        solver->frontier =
+            (struct frontier_progress){.n_budgets = budgets.n, .from_s = vbs_clock_s()};
         status = made->points ? trace_points(ctx, solver, budgets.bytes, budgets.n, made)
                               : vbs_no_memory(ctx);
     }
+    solver->frontier = (struct frontier_progress){0};
     vbs_budget_list_clear(&budgets);
     if (status != VBS_OK) {
         vbs_frontier_free(made);

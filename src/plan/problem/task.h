@@ -29,6 +29,9 @@ struct vbs_search_clock {
     int64_t best_ticks, bound_ticks; /* of the search under way */
     double reported_s;               /* when progress was reported last */
     bool interrupted;                /* a search was ended by the caller */
+    /* Where the searches are those of a frontier: when it began (0: there is none), and the share
+     * of its budgets that is done. */
+    double frontier_from_s, frontier_share;
 };
 
 /*

@@ -30,5 +30,10 @@ void vbs_search_report(const struct vbs_task *task)
         snprintf(text, sizeof text, "search, gap %.2f%%",
                  100 * (double)(clock->best_ticks - clock->bound_ticks) /
                      (double)clock->bound_ticks);
+    if (clock->frontier_from_s > 0) {
+        done = clock->frontier_share;
+        left_s = done > 0 ? (now_s - clock->frontier_from_s) * (1 - done) / done : -1;
+        snprintf(text, sizeof text, "budgets of the frontier");
+    }
     progress->report(progress->self, done, left_s, text);
 }

@@ -222,6 +222,56 @@ static void nodes(void)
     vbs_profile_free(profile);
 }
 
+/* Stops the call that reports its progress to it. */
+struct stopper {
+    volatile sig_atomic_t *cancel;
+    int n_reports;
+    double done, left_s;
+    char text[40];
+};
+
+static void stop(void *self, double done, double left_s, const char *text)
+{
+    struct stopper *stopper = self;
+
+    stopper->n_reports++;
+    stopper->done = done;
+    stopper->left_s = left_s;
+    snprintf(stopper->text, sizeof stopper->text, "%s", text);
+    *stopper->cancel = 1;
+}
+
+/* A frontier tells how far it is, and ends where it is cancelled, although optimal then has a plan.
+ */
+static void frontiers(void)
+{
+    struct vbs_profile *profile = make_profile(12, SKIPS, 11);
+    struct vbs_problem problem = {.profile = profile, .request = 4, .io = VBS_IO_EXTERNAL};
+    volatile sig_atomic_t flag = 0;
+    struct stopper stopper = {.cancel = &flag};
+    struct vbs_ctx ctx = {.cancel = &flag};
+    struct vbs_solver_options how = options(0, 50, 1);
+    struct vbs_solver *solver = NULL;
+    struct vbs_frontier *frontier = NULL;
+
+    how.progress = (struct vbs_progress){.self = &stopper, .report = stop};
+    if (vbs_solver_new(&ctx, planner_named("optimal"), &problem, &how, &solver) != VBS_OK)
+        abort();
+    flag = 0;
+    is_int(vbs_solver_frontier(&ctx, solver, &frontier), VBS_INTERRUPTED,
+           "a frontier that is cancelled is interrupted");
+    ok(!frontier && stopper.n_reports > 0, "it had told its progress");
+    ok(strstr(stopper.text, "of the frontier") != NULL, "of the whole frontier: '%s'",
+       stopper.text);
+    ok(stopper.done >= 0 && stopper.done <= 1, "as a share");
+    flag = 0;
+    stopper.cancel = &(volatile sig_atomic_t){0};
+    is_int(vbs_solver_frontier(&ctx, solver, &frontier), VBS_OK, "not cancelled, it is made");
+    vbs_frontier_free(frontier);
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
 int main(void)
 {
     brackets("dp-vbs");
@@ -235,5 +285,6 @@ int main(void)
     too_many();
     same_plan();
     nodes();
+    frontiers();
     return done_testing();
 }
