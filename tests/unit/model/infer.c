@@ -482,7 +482,8 @@ static void check(const struct example *e)
     is_str(status == VBS_OK ? vbs_shape_format(&shape, text, sizeof text) : "", e->shape,
            "its shape");
     ok(status == VBS_OK &&
-           vbs_operation_work(&ctx, &operation, &attributes, &shape, &parameters, &macs) == VBS_OK &&
+           vbs_operation_work(&ctx, &operation, &attributes, &shape, &parameters, &macs) ==
+               VBS_OK &&
            parameters == e->parameters && macs == e->macs,
        "its parameters (%lld) and work (%lld)", (long long)parameters, (long long)macs);
 }

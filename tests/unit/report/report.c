@@ -233,7 +233,8 @@ static void table_tells_of_latency(void)
     sample.rows[0][0].least_latency_us = 151234.56;
     text = table_of(&sample.compare, false);
     ok(says(text, "no sample waits longer than 150 ms"), "the bound is in the heading");
-    ok(says(text, "least budget that fits: fbs none that answers within 150000 us, but one within 151235 us, "
+    ok(says(text, "least budget that fits: fbs none that answers within 150000 us, but one within "
+                  "151235 us, "
                   "fbs-best 12.10 MiB"),
        "a planner that cannot keep it in any memory says what it could");
     ok(says(text, "by the judge's times 3 of 11 schedules have a sample wait longer, up to 186 ms"),
