@@ -127,21 +127,21 @@ struct vbs_sample_sink {
  * vbs_measure_options)}: what is 0 has the default that is named here. */
 struct vbs_measure_options {
     size_t struct_size;       /* sizeof(struct vbs_measure_options) */
-    double time_limit_s;      /* of the whole; 0: 60 */
+    double time_limit_s;      /* of the whole measurement; 0: 60 */
     double relative_interval; /* a median is tight when its 95% half-width is below; 0: 0.02 */
-    int min_runs;             /* 0: 5 */
-    int max_runs;             /* 0: 50 */
-    uint64_t seed;            /* order of batches within a round */
+    int min_runs;             /* of every kernel, whatever the limit of time; 0: 5 */
+    int max_runs;             /* of every kernel; 0: 50 */
+    uint64_t seed;            /* decides the order of batches within a round */
     struct vbs_progress progress;
 };
 
 /* What measuring cost, for `make bench` and the notes of a profile. */
 struct vbs_measure_report {
-    double total_s;        /* wall clock of the measuring loop */
-    double timed_s;        /* spent inside timed kernels */
-    int64_t n_samples;     /* taken now, resumed ones not counted */
+    double total_s;        /* the time that the measurement took */
+    double timed_s;        /* of it, spent in timed kernels */
+    int64_t n_samples;     /* samples taken in this call, without those of an earlier process */
     int64_t n_rejected;    /* times dropped because the machine was disturbed meanwhile */
-    double worst_interval; /* largest relative half-width left */
+    double worst_interval; /* the largest relative half-width of an interval at the end */
     int n_judged;      /* kernels but for dominated ones, which are too slow ever to be chosen */
     int n_unconverged; /* of these, those whose interval stayed above the aim, or that have too few
                           runs for an interval */

@@ -20,10 +20,11 @@
  *     winograd     3x3 of stride 1, F(2x2, 3x3)   0.60   16 / 36       tiles in and out
  *     default      the others                     0.10   per element   none
  *
- * Winograd reads weights that it has transformed, 16 for 9: they are a form of their own. Scratch
- * is written and read once. Only + - * / on doubles in a fixed order: no function whose last bit
- * depends on the C library. Concat is free where its inputs are whole pieces of a sample: producers
- * write side by side; the session does not have it as a layer and its readers read its inputs.
+ * Winograd reads weights that it has transformed, 16 for 9, in a packed format of their own.
+ * Scratch is written and read once. Only + - * / on doubles in a fixed order: no function whose
+ * last bit depends on the C library. Concat is free where its inputs are whole pieces of a sample:
+ * producers write side by side; the session does not have it as a layer and its readers read its
+ * inputs.
  */
 #include "backend/analytic.h"
 #include "backend/common/common.h"

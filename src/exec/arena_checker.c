@@ -35,7 +35,7 @@ static unsigned char pattern_at(const char *at)
     return (unsigned char)(PATTERN >> ((uintptr_t)at % 8 * 8));
 }
 
-static void fill(char *from, int64_t bytes)
+static void fill_range(char *from, int64_t bytes)
 {
     const uint64_t word = PATTERN;
     char *end = from + bytes;
@@ -217,7 +217,7 @@ void vbs_exec_checker_start(struct vbs_exec_checker *checker)
         for (end = i; end < arena->page_bytes && checker->alive[end] == checker->alive[i];)
             end++;
         if (!checker->alive[i])
-            fill(arena->low + i, end - i);
+            fill_range(arena->low + i, end - i);
     }
 }
 
@@ -277,7 +277,7 @@ static void fill_dead(struct vbs_exec_checker *checker, int64_t offset, int64_t 
         for (end = i + 1; end < bytes && !alive[end] == !alive[i];)
             end++;
         if (!alive[i])
-            fill(at + i, end - i);
+            fill_range(at + i, end - i);
     }
 }
 
@@ -291,7 +291,7 @@ static void end_lifetime(struct vbs_exec_checker *checker, int index)
     if (checker->relocations[index] & LEAVES) /* is still to be copied */
         checker->left[checker->n_left++] = index;
     else
-        fill(checker->arena->base + rect->offset, rect->size);
+        fill_range(checker->arena->base + rect->offset, rect->size);
 }
 
 enum vbs_status vbs_exec_checker_reach(struct vbs_ctx *ctx, struct vbs_exec_checker *checker,

@@ -203,7 +203,7 @@ static enum vbs_status open_session(struct opening *o)
 
 /* ---- memory ---- */
 
-static enum vbs_status place(struct opening *o)
+static enum vbs_status place_buffers(struct opening *o)
 {
     struct vbs_exec_fit_options fit_options =
         fit_options_of(&o->options, o->schedule, o->options.direct);
@@ -317,7 +317,7 @@ static enum vbs_status open_all(struct opening *o)
     VBS_TRY(check_outputs(o));
     VBS_TRY(vbs_exec_check(o->ctx, &o->checked, o->profile, o->schedule));
     VBS_TRY(open_session(o));
-    VBS_TRY(place(o));
+    VBS_TRY(place_buffers(o));
     VBS_TRY(open_file(o));
     return make_program(o);
 }

@@ -337,7 +337,7 @@ static enum vbs_status find_outputs(struct programming *p)
     return VBS_OK;
 }
 
-static enum vbs_status begin(struct programming *p)
+static enum vbs_status begin_program(struct programming *p)
 {
     const struct vbs_schedule *schedule = p->checked->schedule;
     struct vbs_exec_program *out = p->out;
@@ -405,7 +405,7 @@ enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_progr
                             .network = network,
                             .arena = arena};
 
-    VBS_TRY(begin(&p));
+    VBS_TRY(begin_program(&p));
     add_steps(&p);
     if (p.failed)
         return vbs_no_memory(ctx);

@@ -62,7 +62,7 @@ static enum vbs_status read_output(struct running *r, const struct vbs_exec_op *
         op->output.from, values + op->output.first * r->exec->output_values[op->output.output]);
 }
 
-static enum vbs_status move(struct running *r, const struct vbs_exec_op *op)
+static enum vbs_status move_buffer(struct running *r, const struct vbs_exec_op *op)
 {
     struct vbs_session *session = r->exec->session;
     const struct vbs_device_ops *device = session->ops->device;
@@ -90,7 +90,7 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
     case VBS_DO_COPY_IN_PLACE:
     case VBS_DO_RESTORE:
     case VBS_DO_SAVE:
-        status = move(r, op);
+        status = move_buffer(r, op);
         break;
     case VBS_DO_READ_INPUT:
         status = write_input(r, op);
@@ -238,7 +238,7 @@ enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *ex
     return VBS_OK;
 }
 
-static enum vbs_status begin(struct running *r)
+static enum vbs_status begin_run(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
 
@@ -344,7 +344,7 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     tells &= report.base_bytes >= 0;
     if (tells || !exec->arena.session)
         report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
-    status = begin(&r);
+    status = begin_run(&r);
     r.last_s = vbs_clock_s();
     if (status != VBS_OK)
         return status;

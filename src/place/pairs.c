@@ -59,7 +59,7 @@ static void add_pair(struct sweep *sweep, int rect, int other)
 }
 
 /* Counts the pairs of every item, or, where there is room for them, writes them. */
-static enum vbs_status walk(struct sweep *sweep)
+static enum vbs_status walk_steps(struct sweep *sweep)
 {
     const struct place_search *search = sweep->search;
     int n_live = 0;
@@ -176,7 +176,7 @@ static enum vbs_status pairs_of(struct sweep *sweep, struct vbs_arena *arena)
     int64_t *first = sweep->first, *starts, *next;
     enum vbs_status status;
 
-    if ((status = start_sweep(sweep, arena)) || (status = walk(sweep)))
+    if ((status = start_sweep(sweep, arena)) || (status = walk_steps(sweep)))
         return status;
     first = sweep->first;
     starts = vbs_arena_alloc(arena, (size_t)search->n_items + 1, sizeof *starts);
@@ -190,7 +190,7 @@ static enum vbs_status pairs_of(struct sweep *sweep, struct vbs_arena *arena)
         first[i + 1] += first[i];
         starts[i] = first[i];
     }
-    if ((status = walk(sweep)))
+    if ((status = walk_steps(sweep)))
         return status;
     for (int i = 0; i < search->n_items; i++)
         first[i] = starts[i] + join(&sweep->pairs[starts[i]], first[i] - starts[i]);

@@ -225,8 +225,8 @@ static enum vbs_status make_result(struct place_search *search,
     return VBS_OK;
 }
 
-static enum vbs_status judge(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
-                             const struct vbs_place_result *result)
+static enum vbs_status judge_result(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
+                                    const struct vbs_place_result *result)
 {
     if (result->height_bytes <= problem->capacity)
         return VBS_OK;
@@ -253,9 +253,9 @@ static void clear(struct place_search *search)
     vbs_place_clear(search);
 }
 
-static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
-                             const struct vbs_place_options *options, bool lowest,
-                             struct vbs_place_result **result)
+static enum vbs_status place_items(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
+                                   const struct vbs_place_options *options, bool lowest,
+                                   struct vbs_place_result **result)
 {
     struct place_search search = {.ctx = ctx};
     struct vbs_place_options own;
@@ -276,20 +276,20 @@ static enum vbs_status place(struct vbs_ctx *ctx, const struct vbs_place_problem
                          : make_result(&search, problem, result);
     }
     clear(&search);
-    return status == VBS_OK ? judge(ctx, problem, *result) : status;
+    return status == VBS_OK ? judge_result(ctx, problem, *result) : status;
 }
 
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                           const struct vbs_place_options *options, struct vbs_place_result **result)
 {
-    return place(ctx, problem, options, false, result);
+    return place_items(ctx, problem, options, false, result);
 }
 
 enum vbs_status vbs_place_lowest(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                                  const struct vbs_place_options *options,
                                  struct vbs_place_result **result)
 {
-    return place(ctx, problem, options, true, result);
+    return place_items(ctx, problem, options, true, result);
 }
 
 void vbs_place_free(struct vbs_place_result *result)

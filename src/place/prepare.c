@@ -105,7 +105,8 @@ static int64_t height_of(const struct vbs_place_problem *problem, const struct v
     return height;
 }
 
-static enum vbs_status check(struct place_search *search, const struct vbs_place_problem *problem)
+static enum vbs_status check_problem(struct place_search *search,
+                                     const struct vbs_place_problem *problem)
 {
     struct vbs_place_rect *sorted;
     int64_t sum = 0;
@@ -372,7 +373,8 @@ enum vbs_status vbs_place_prepare(struct place_search *search,
     struct steps steps = {0};
     enum vbs_status status;
 
-    if ((status = check(search, problem)) || (status = collect_steps(search, problem, &steps)) ||
+    if ((status = check_problem(search, problem)) ||
+        (status = collect_steps(search, problem, &steps)) ||
         (status = add_items(search, problem, &steps)) || (status = cut_parts(search)) ||
         (status = find_loads(search, &steps)) || (status = vbs_place_pairs(search)))
         return status;

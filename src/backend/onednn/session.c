@@ -62,7 +62,7 @@ static dnnl_status_t set_addresses(const struct od_session *s, const struct od_k
     return status;
 }
 
-static dnnl_status_t call(const struct od_step *step)
+static dnnl_status_t call_function(const struct od_step *step)
 {
     float *data[OD_MAX_DATA] = {0};
     dnnl_status_t status = dnnl_success;
@@ -78,7 +78,7 @@ static dnnl_status_t call(const struct od_step *step)
     return status;
 }
 
-static dnnl_status_t execute(const struct od_session *s, const struct od_kernel *kernel)
+static dnnl_status_t execute_steps(const struct od_session *s, const struct od_kernel *kernel)
 {
     dnnl_status_t status = dnnl_success;
 
@@ -87,7 +87,7 @@ static dnnl_status_t execute(const struct od_session *s, const struct od_kernel 
 
         status = step->primitive
                      ? dnnl_primitive_execute(step->primitive, s->stream, step->n_args, step->args)
-                     : call(step);
+                     : call_function(step);
     }
     return status == dnnl_success ? dnnl_stream_wait(s->stream) : status;
 }
@@ -118,7 +118,7 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
     status = set_addresses(s, &s->kernels[kernel], operands);
     if (status == dnnl_success) {
         clock_gettime(CLOCK_MONOTONIC, &start);
-        status = execute(s, &s->kernels[kernel]);
+        status = execute_steps(s, &s->kernels[kernel]);
         taken_us = since_us(&start);
     }
     od_threads_restore(before);
@@ -133,7 +133,7 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
 }
 
 /* What a build needs to know of kernel number index's layer. */
-static struct od_build about(struct vbs_ctx *ctx, struct od_session *s, int index)
+static struct od_build build_of(struct vbs_ctx *ctx, struct od_session *s, int index)
 {
     int layer = s->core.offers[index].layer;
 
@@ -150,7 +150,7 @@ static enum vbs_status pack(struct vbs_ctx *ctx, struct vbs_session *session, in
 {
     struct od_session *s = own(session);
     const struct od_kernel *k = &s->kernels[kernel];
-    struct od_build b = about(ctx, s, kernel);
+    struct od_build b = build_of(ctx, s, kernel);
     enum vbs_status status = VBS_OK;
 
     if (!k->packed)

@@ -155,8 +155,8 @@ static enum vbs_status load_block(struct blocking *p, int64_t i, int number)
 }
 
 /* Takes what range and the run have in common from the run. *next: where to go on. */
-static enum vbs_status cut(struct blocking *p, struct loaded_runs *loaded, int place,
-                           const struct vbs_exec_range *range, int64_t death, int *next)
+static enum vbs_status cut_run(struct blocking *p, struct loaded_runs *loaded, int place,
+                               const struct vbs_exec_range *range, int64_t death, int *next)
 {
     struct loaded_run *run = &loaded->runs[place];
     struct loaded_run behind = *run;
@@ -196,7 +196,7 @@ static enum vbs_status evict(struct blocking *p, int64_t i)
     int place = find_run(loaded, range.from);
 
     while (place < loaded->n && loaded->runs[place].range.from < range.to) {
-        VBS_TRY(cut(p, loaded, place, &range, 2 * i, &place));
+        VBS_TRY(cut_run(p, loaded, place, &range, 2 * i, &place));
         p->n_looks++;
     }
     return VBS_OK;
@@ -380,7 +380,7 @@ static void set_origins(struct vbs_exec_blocks *out, int64_t alignment)
 
 /* ---- the whole ---- */
 
-static enum vbs_status begin(struct blocking *p)
+static enum vbs_status begin_blocks(struct blocking *p)
 {
     const struct vbs_schedule *schedule = p->checked->schedule;
     struct vbs_exec_blocks *out = p->out;
@@ -408,7 +408,7 @@ enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks
                                      int64_t alignment)
 {
     struct blocking p = {.ctx = ctx, .checked = checked, .begins = begins, .out = blocks};
-    enum vbs_status status = begin(&p);
+    enum vbs_status status = begin_blocks(&p);
 
     if (status != VBS_OK)
         goto done;

@@ -19,7 +19,7 @@ struct delaying {
     int *loads;       /* [n_streamed] their numbers, by their order */
 };
 
-static bool begin(struct delaying *d)
+static bool begin_delaying(struct delaying *d)
 {
     size_t n_steps = (size_t)d->checked->schedule->n_steps + 1;
     size_t n_loads = (size_t)d->blocks->n_loads + 1;
@@ -133,7 +133,7 @@ enum vbs_status vbs_exec_delay(struct vbs_ctx *ctx, const struct vbs_exec_checke
             begins[n++] = (int)i;
     if (!(slack > 0))
         return VBS_OK;
-    if (begin(&d)) {
+    if (begin_delaying(&d)) {
         find_dues(&d);
         set_begins(&d, slack, begins);
     } else {

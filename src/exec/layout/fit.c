@@ -122,7 +122,7 @@ static void sum_load(struct fitting *f)
 }
 
 /* Without moves, as low as is found in a short time. */
-static enum vbs_status place(struct fitting *f)
+static enum vbs_status place_buffers(struct fitting *f)
 {
     double limit_s = f->options->limit_s / 4 < SHORT_S ? f->options->limit_s / 4 : SHORT_S;
     const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
@@ -176,7 +176,7 @@ static enum vbs_status delay(struct fitting *f, double slack)
 }
 
 /* Keeps the layout if it is within the memory and moves fewer bytes than the best. */
-static void judge(struct fitting *f)
+static void judge_attempt(struct fitting *f)
 {
     struct vbs_exec_layout *layout = &f->fit->layout;
     int64_t moved = 0;
@@ -220,9 +220,9 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
 
     VBS_TRY(make_buffers(f, strategy->slack));
     vbs_exec_layout_clear(&f->fit->layout);
-    status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place(f);
+    status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place_buffers(f);
     if (status == VBS_OK)
-        judge(f);
+        judge_attempt(f);
     /* Of no use, too much at once, or time is over. */
     return status == VBS_INFEASIBLE || status == VBS_UNSUPPORTED ? VBS_OK : status;
 }
@@ -332,7 +332,7 @@ static void count_moves(struct vbs_exec_fit *fit)
     }
 }
 
-static enum vbs_status begin(struct fitting *f, const struct vbs_exec_checked *checked)
+static enum vbs_status begin_fitting(struct fitting *f, const struct vbs_exec_checked *checked)
 {
     struct vbs_exec_fit *fit = f->fit;
 
@@ -358,7 +358,7 @@ enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
 
     fit->checked = checked;
     fit->placement.live_bytes = checked->live_bytes;
-    status = begin(&f, checked);
+    status = begin_fitting(&f, checked);
     if (status == VBS_OK)
         status = search(&f);
     vbs_exec_layout_clear(&f.best);

@@ -52,7 +52,7 @@ static void arrive(struct ordering *o, int i)
 
 /* Cuts fragment i, a moving one, so that it keeps its first bytes bytes; the rest is the last
  * moving one. False: there are too many. */
-static bool cut(struct ordering *o, int i, int64_t bytes)
+static bool cut_shift(struct ordering *o, int i, int64_t bytes)
 {
     struct fragment rest = o->fragments[i];
 
@@ -111,7 +111,7 @@ static bool advance(struct ordering *o, int i, int64_t run)
     bool goes_down = o->fragments[i].to < o->fragments[i].from;
 
     if (run < o->fragments[i].bytes) {
-        if (!cut(o, i, goes_down ? run : o->fragments[i].bytes - run))
+        if (!cut_shift(o, i, goes_down ? run : o->fragments[i].bytes - run))
             return false;
         i = goes_down ? i : o->n_moving - 1;
     }
@@ -178,7 +178,7 @@ static bool detour(struct ordering *o)
     if (gap.to - gap.from < o->fragments[i].bytes)
         gap = find_free(o, false);
     if (gap.to - gap.from < o->fragments[i].bytes &&
-        (gap.to - gap.from < LEAST_RUN || !cut(o, i, gap.to - gap.from)))
+        (gap.to - gap.from < LEAST_RUN || !cut_shift(o, i, gap.to - gap.from)))
         return false;
     o->fragments[i].has_detoured = true;
     return copy(o, i, gap.from);

@@ -92,7 +92,7 @@ static bool sort_items(struct repacking *w)
     return true;
 }
 
-static enum vbs_status begin(struct repacking *w)
+static enum vbs_status begin_repacking(struct repacking *w)
 {
     size_t n = (size_t)w->segment.problem.buffers->n_items;
 
@@ -278,7 +278,7 @@ enum vbs_status vbs_exec_repack(struct vbs_ctx *ctx, const struct vbs_exec_repac
     segment->problem.blocks = options->blocks;
     segment->options.target_bytes = options->target_bytes;
     segment->options.end_s = vbs_clock_s() + options->limit_s;
-    status = begin(&w);
+    status = begin_repacking(&w);
     for (segment->problem.from = 0; segment->problem.from < options->n_slots && status == VBS_OK;
          segment->problem.from = segment->problem.to)
         status = place_segment(&w);

@@ -309,8 +309,8 @@ static int list_pushed(const struct segment *segment, struct pushed *pushed, int
 }
 
 /* The first n_down down as far as they go, the others up. */
-static void push(struct segment *segment, const struct pushed *pushed, int n, int n_down,
-                 int64_t bottom)
+static void push_members(struct segment *segment, const struct pushed *pushed, int n, int n_down,
+                         int64_t bottom)
 {
     int64_t top = segment->options.target_bytes;
 
@@ -350,7 +350,7 @@ static enum vbs_status push_all(struct segment *segment)
     for (int n_down = n; n_down >= 0 && status == VBS_OK; n_down--) {
         bool fits;
 
-        push(segment, pushed, n, n_down, bottom);
+        push_members(segment, pushed, n, n_down, bottom);
         status = ask(segment, FEW_STEPS, &fits);
     }
     free(pushed);

@@ -210,7 +210,7 @@ static enum vbs_status hash_file(struct filing *f, int fd, uint64_t *hash, bool 
 }
 
 /* *suits: the file has all that is needed; *ours: it is such a file, or empty. */
-static enum vbs_status judge(struct filing *f, int fd, bool *suits, bool *ours)
+static enum vbs_status judge_file(struct filing *f, int fd, bool *suits, bool *ours)
 {
     struct file_header header = {{0}, 0, 0, 0, 0, {0}};
     struct stat info;
@@ -260,7 +260,7 @@ static enum vbs_status reuse(struct filing *f)
         return VBS_OK;
     if (fd < 0)
         return vbs_fail(f->ctx, VBS_IO, "cannot open '%s': %s", path, strerror(errno));
-    status = judge(f, fd, &suits, &ours);
+    status = judge_file(f, fd, &suits, &ours);
     if (status == VBS_OK && suits) {
         f->file->fd = fd;
         return VBS_OK;
@@ -323,7 +323,7 @@ static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
 }
 
 /* Packed weights as their kernels read them; zeros where none does. */
-static enum vbs_status pack(struct filing *f, int m)
+static enum vbs_status pack_weights(struct filing *f, int m)
 {
     const struct vbs_exec_packed *packed = &f->checked->packed[m];
     int *kernels, n;
@@ -358,7 +358,7 @@ static enum vbs_status write_packed(struct filing *f, int fd)
         if (vbs_cancelled(f->ctx))
             return vbs_fail(f->ctx, VBS_INTERRUPTED, "interrupted");
         report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
-        VBS_TRY(pack(f, m));
+        VBS_TRY(pack_weights(f, m));
         reason = write_all(fd, f->buffer, bytes, f->file->offsets[m]);
         /* In the blocks in which it is checked. */
         header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);

@@ -303,7 +303,7 @@ static int start_thread(struct vbs_exec_stream *stream)
     return reason;
 }
 
-static void release(struct vbs_exec_stream *stream)
+static void free_stream(struct vbs_exec_stream *stream)
 {
     gate_destroy(&stream->run);
     gate_destroy(&stream->passed);
@@ -333,7 +333,7 @@ enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_l
     gate_init(&stream->idle);
     reason = start_thread(stream);
     if (reason) {
-        release(stream);
+        free_stream(stream);
         return vbs_fail(ctx, VBS_LIBRARY, "cannot start a thread that copies weights: %s",
                         strerror(reason));
     }
@@ -348,7 +348,7 @@ void vbs_exec_stream_free(struct vbs_exec_stream *stream)
     atomic_store(&stream->quits, true);
     gate_raise(&stream->run, atomic_load(&stream->run.value) + 1);
     pthread_join(stream->thread, NULL);
-    release(stream);
+    free_stream(stream);
 }
 
 void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,

@@ -8,7 +8,7 @@
 
 typedef Onnx__AttributeProto attribute;
 
-static const attribute *find(const struct vbs_onnx_import *im, const char *name)
+static const attribute *find_attribute(const struct vbs_onnx_import *im, const char *name)
 {
     const Onnx__NodeProto *node = im->node->proto;
 
@@ -28,12 +28,12 @@ static void wrong(struct vbs_onnx_import *im, const char *name, const char *want
 
 bool vbs_onnx_has(const struct vbs_onnx_import *im, const char *name)
 {
-    return find(im, name) != NULL;
+    return find_attribute(im, name) != NULL;
 }
 
 int64_t vbs_onnx_int(struct vbs_onnx_import *im, const char *name, int64_t missing)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     if (a && a->has_i)
         return a->i;
@@ -44,7 +44,7 @@ int64_t vbs_onnx_int(struct vbs_onnx_import *im, const char *name, int64_t missi
 
 double vbs_onnx_real(struct vbs_onnx_import *im, const char *name, double missing)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     if (a && a->has_f)
         return a->f;
@@ -55,7 +55,7 @@ double vbs_onnx_real(struct vbs_onnx_import *im, const char *name, double missin
 
 const int64_t *vbs_onnx_ints(struct vbs_onnx_import *im, const char *name, int *n)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     *n = 0;
     if (!a)
@@ -69,7 +69,7 @@ const int64_t *vbs_onnx_ints(struct vbs_onnx_import *im, const char *name, int *
 
 const float *vbs_onnx_reals(struct vbs_onnx_import *im, const char *name, int *n)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     *n = 0;
     if (!a)
@@ -88,7 +88,7 @@ static bool is_word(const attribute *a, const char *word)
 
 bool vbs_onnx_is(struct vbs_onnx_import *im, const char *name, const char *word, bool missing)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     return a ? is_word(a, word) : missing;
 }
@@ -96,7 +96,7 @@ bool vbs_onnx_is(struct vbs_onnx_import *im, const char *name, const char *word,
 int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *const *words,
                   int missing)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     for (int i = 0; a && words[i]; i++)
         if (is_word(a, words[i]))
@@ -112,7 +112,7 @@ int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *cons
 
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name)
 {
-    const attribute *a = find(im, name);
+    const attribute *a = find_attribute(im, name);
 
     if (a && !a->t)
         wrong(im, name, "tensor");

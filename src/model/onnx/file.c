@@ -364,8 +364,8 @@ static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,
     return found ? &found->blob : NULL;
 }
 
-static enum vbs_status fill(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
-                            const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
+static enum vbs_status fill_values(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
+                                   const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
 {
     const struct vbs_onnx_blob *blob = find_blob(file, tensor);
 
@@ -399,7 +399,7 @@ enum vbs_status vbs_onnx_file_constant(struct vbs_ctx *ctx, const struct vbs_onn
         return vbs_no_memory(ctx);
     c->name = tensor->name ? tensor->name : "";
     c->values.file = -1;
-    status = fill(ctx, file, tensor, c);
+    status = fill_values(ctx, file, tensor, c);
     if (status == VBS_OK) {
         *constant = c;
         return VBS_OK;

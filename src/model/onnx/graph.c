@@ -52,7 +52,7 @@ static const char *text_of(const char *text)
     return text ? text : "";
 }
 
-static int find(const struct builder *b, const char *name)
+static int find_tensor(const struct builder *b, const char *name)
 {
     const struct vbs_onnx_value key = {.name = name};
     struct vbs_onnx_value *const *found = tfind(&key, &b->names, compare);
@@ -215,7 +215,7 @@ static enum vbs_status find_inputs_of(struct builder *b, struct vbs_onnx_node *n
     for (size_t i = 0; i < node->proto->n_input; i++) {
         const char *name = node->proto->input[i];
 
-        inputs[i] = name[0] ? find(b, name) : -1;
+        inputs[i] = name[0] ? find_tensor(b, name) : -1;
         if (name[0] && inputs[i] < 0)
             return vbs_onnx_within_node(
                 b->ctx, vbs_fail(b->ctx, VBS_FORMAT, "reads '%.100s', which nothing makes", name),
@@ -264,7 +264,7 @@ static enum vbs_status find_outputs(struct builder *b)
     for (size_t i = 0; i < n; i++) {
         const char *name = text_of(b->proto->output[i]->name);
 
-        outputs[i] = find(b, name);
+        outputs[i] = find_tensor(b, name);
         if (outputs[i] < 0)
             return vbs_fail(b->ctx, VBS_FORMAT, "output '%.100s' of the graph is made by nothing",
                             name);
@@ -315,7 +315,8 @@ struct visit {
 };
 
 /* Appends node to order behind all that it reads. */
-static enum vbs_status visit(struct builder *b, int first, struct visit *stack, int *order, int *n)
+static enum vbs_status visit_nodes(struct builder *b, int first, struct visit *stack, int *order,
+                                   int *n)
 {
     int depth = 0;
 
@@ -359,7 +360,7 @@ static enum vbs_status sort(struct builder *b)
     mark_needed(b, order);
     for (int i = 0; i < graph->n_nodes; i++)
         if (b->mark[i] == NEEDED)
-            VBS_TRY(visit(b, i, stack, order, &n));
+            VBS_TRY(visit_nodes(b, i, stack, order, &n));
     for (int i = 0; i < n; i++)
         sorted[i] = graph->nodes[order[i]];
     graph->nodes = sorted;

@@ -245,8 +245,8 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
 }
 
 /* Makes the network of what has been imported. */
-static enum vbs_status finish(struct loader *l, struct vbs_onnx_import *im,
-                              struct vbs_network **network)
+static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *im,
+                                      struct vbs_network **network)
 {
     enum vbs_status status;
     int line;
@@ -284,13 +284,13 @@ static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network 
         }
     }
     if (status == VBS_OK)
-        status = finish(l, &im, network);
+        status = finish_network(l, &im, network);
     vbs_builder_free(im.builder);
     return status;
 }
 
-static enum vbs_status load(struct loader *l, const struct vbs_onnx_binding *bindings,
-                            int n_bindings, struct vbs_network **network)
+static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_binding *bindings,
+                                  int n_bindings, struct vbs_network **network)
 {
     const struct vbs_onnx_reading reading = {.operators = vbs_onnx_operators,
                                              .n_operators = vbs_onnx_n_operators,
@@ -336,7 +336,7 @@ static enum vbs_status load_once(struct vbs_ctx *ctx, const char *path,
 {
     struct loader l = {.ctx = ctx, .path = path, .override = input, .source = vbs_source_new()};
     enum vbs_status status =
-        l.source ? load(&l, bindings, n_bindings, network) : vbs_no_memory(ctx);
+        l.source ? load_graph(&l, bindings, n_bindings, network) : vbs_no_memory(ctx);
 
     if (status != VBS_OK)
         status = within_file(ctx, status, path);

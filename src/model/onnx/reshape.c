@@ -64,9 +64,9 @@ static bool is_batch(const struct vbs_onnx_import *im, int64_t value, bool open,
 }
 
 /* values as dimensions of what has from's elements. */
-static enum vbs_status resolve(struct vbs_onnx_import *im, const struct vbs_shape *from,
-                               const int64_t *values, int n, bool keeps_zero,
-                               struct vbs_shape *shape)
+static enum vbs_status resolve_shape(struct vbs_onnx_import *im, const struct vbs_shape *from,
+                                     const int64_t *values, int n, bool keeps_zero,
+                                     struct vbs_shape *shape)
 {
     int64_t elements = vbs_shape_elements(from), known = 1;
     int open = -1;
@@ -121,7 +121,7 @@ VBS_ONNX_HANDLER(reshape)
     if (status == VBS_OK && !batch && open)
         return vbs_onnx_mixes(im);
     if (status == VBS_OK)
-        status = resolve(im, from, values + batch, n - batch, keeps_zero, &shape);
+        status = resolve_shape(im, from, values + batch, n - batch, keeps_zero, &shape);
     if (status == VBS_FORMAT && batch) /* perhaps the rest belongs to dimension 0 */
         im->mixed = true;
     return status == VBS_OK ? give_reshaped(im, &shape) : status;

@@ -229,7 +229,7 @@ static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
 }
 
 /* Counts what lies in the message that is within. */
-static void count(struct walk *w, enum message within, enum message entered)
+static void count_message(struct walk *w, enum message within, enum message entered)
 {
     if (within == GRAPH && entered == NODE) {
         w->n_nodes++;
@@ -251,7 +251,7 @@ static enum vbs_status enter(struct walk *w, enum message within, const struct f
     if (status != VBS_OK)
         return status;
     w->out->length += LENGTH_BYTES;
-    count(w, within, field->message);
+    count_message(w, within, field->message);
     VBS_TRY(walk_message(w, field->message, w->at + length));
     written = w->out->length - place - LENGTH_BYTES;
     for (int i = 0; i < LENGTH_BYTES; i++, written >>= 7)

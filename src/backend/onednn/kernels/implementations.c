@@ -209,7 +209,7 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
 }
 
 /* The kernel of a candidate, or the part of it that is requested. */
-static enum vbs_status build(struct od_build *b, const struct od_implementation *c)
+static enum vbs_status build_kernel(struct od_build *b, const struct od_implementation *c)
 {
     struct od_sliceable sliceable = {
         .impl = c->impl,
@@ -245,7 +245,7 @@ enum vbs_status od_implementations_build(struct od_build *b, const struct od_imp
                 ? named_before(all, i) || strcmp(all->list[i].name, b->requested->name) != 0
                 : !can_matter(b, all, i))
             continue;
-        VBS_TRY(build(b, &all->list[i]));
+        VBS_TRY(build_kernel(b, &all->list[i]));
         n_built++;
     }
     return n_built > 0 || b->requested ? VBS_OK

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* Values as plain_md says into made->data as made->md says. */
-static enum vbs_status fill(struct od_build *b, const dnnl_memory_desc_t *plain_md,
-                            struct od_packed *made)
+static enum vbs_status fill_operand(struct od_build *b, const dnnl_memory_desc_t *plain_md,
+                                    struct od_packed *made)
 {
     int64_t n = vbs_shape_elements(&b->l->operand);
     bool direct = dnnl_memory_desc_equal(plain_md, &made->md);
@@ -24,7 +24,7 @@ static enum vbs_status fill(struct od_build *b, const dnnl_memory_desc_t *plain_
     return status;
 }
 
-static const struct od_packed *find(const struct od_weights *w, const dnnl_memory_desc_t *md)
+static const struct od_packed *find_packed(const struct od_weights *w, const dnnl_memory_desc_t *md)
 {
     for (const struct od_packed *made = w->packed; made; made = made->next)
         if (dnnl_memory_desc_equal(&made->md, md))
@@ -40,7 +40,7 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
     struct od_packed *made;
     enum vbs_status status;
 
-    *packed = find(w, md);
+    *packed = find_packed(w, md);
     if (*packed)
         return VBS_OK;
     if (number == VBS_MAX_FORMATS)
@@ -53,7 +53,7 @@ enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plai
     *made = (struct od_packed){
         .md = *md, .bytes = (int64_t)dnnl_memory_desc_get_size(md), .number = number};
     made->data = od_alloc(made->bytes);
-    status = made->data ? fill(b, plain_md, made) : vbs_no_memory(b->ctx);
+    status = made->data ? fill_operand(b, plain_md, made) : vbs_no_memory(b->ctx);
     if (status != VBS_OK) {
         free(made->data);
         free(made);

@@ -9,7 +9,8 @@
 
 /* ---- operators on values, as oneDNN has them ---- */
 
-static int one(dnnl_alg_kind_t algorithm, double alpha, double beta, struct od_eltwise *operation)
+static int set_operation(dnnl_alg_kind_t algorithm, double alpha, double beta,
+                         struct od_eltwise *operation)
 {
     *operation = (struct od_eltwise){algorithm, (float)alpha, (float)beta};
     return 1;
@@ -20,52 +21,54 @@ int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a,
 {
     switch (op) {
     case VBS_OP_RELU:
-        return one(dnnl_eltwise_relu, 0, 0, operations);
+        return set_operation(dnnl_eltwise_relu, 0, 0, operations);
     case VBS_OP_LEAKY_RELU:
-        return one(dnnl_eltwise_relu, a->leaky_relu.slope, 0, operations);
+        return set_operation(dnnl_eltwise_relu, a->leaky_relu.slope, 0, operations);
     case VBS_OP_ELU:
-        return one(dnnl_eltwise_elu, a->elu.alpha, 0, operations);
+        return set_operation(dnnl_eltwise_elu, a->elu.alpha, 0, operations);
     case VBS_OP_SELU:
-        return one(dnnl_eltwise_elu, a->selu.alpha, 0, operations) +
-               one(dnnl_eltwise_linear, a->selu.gamma, 0, operations + 1);
+        return set_operation(dnnl_eltwise_elu, a->selu.alpha, 0, operations) +
+               set_operation(dnnl_eltwise_linear, a->selu.gamma, 0, operations + 1);
     case VBS_OP_CELU:
-        return one(dnnl_eltwise_linear, 1 / a->elu.alpha, 0, operations) +
-               one(dnnl_eltwise_elu, 1, 0, operations + 1) +
-               one(dnnl_eltwise_linear, a->elu.alpha, 0, operations + 2);
+        return set_operation(dnnl_eltwise_linear, 1 / a->elu.alpha, 0, operations) +
+               set_operation(dnnl_eltwise_elu, 1, 0, operations + 1) +
+               set_operation(dnnl_eltwise_linear, a->elu.alpha, 0, operations + 2);
     case VBS_OP_SIGMOID:
-        return one(dnnl_eltwise_logistic, 0, 0, operations);
+        return set_operation(dnnl_eltwise_logistic, 0, 0, operations);
     case VBS_OP_TANH:
-        return one(dnnl_eltwise_tanh, 0, 0, operations);
+        return set_operation(dnnl_eltwise_tanh, 0, 0, operations);
     case VBS_OP_HARD_SIGMOID:
-        return one(dnnl_eltwise_linear, a->hard_sigmoid.slope, a->hard_sigmoid.offset, operations) +
-               one(dnnl_eltwise_clip, 0, 1, operations + 1);
+        return set_operation(dnnl_eltwise_linear, a->hard_sigmoid.slope, a->hard_sigmoid.offset,
+                             operations) +
+               set_operation(dnnl_eltwise_clip, 0, 1, operations + 1);
     case VBS_OP_HARD_SWISH:
-        return one(dnnl_eltwise_hardswish, 0, 0, operations);
+        return set_operation(dnnl_eltwise_hardswish, 0, 0, operations);
     case VBS_OP_SWISH:
-        return one(dnnl_eltwise_swish, 1, 0, operations);
+        return set_operation(dnnl_eltwise_swish, 1, 0, operations);
     case VBS_OP_GELU:
-        return one(a->gelu.by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0,
-                   operations);
+        return set_operation(a->gelu.by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0,
+                             operations);
     case VBS_OP_MISH:
-        return one(dnnl_eltwise_mish, 0, 0, operations);
+        return set_operation(dnnl_eltwise_mish, 0, 0, operations);
     case VBS_OP_SOFTPLUS:
-        return one(dnnl_eltwise_soft_relu, 0, 0, operations);
+        return set_operation(dnnl_eltwise_soft_relu, 0, 0, operations);
     case VBS_OP_CLIP:
-        return one(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high, operations);
+        return set_operation(dnnl_eltwise_clip, fmin(a->clip.low, a->clip.high), a->clip.high,
+                             operations);
     case VBS_OP_LINEAR:
-        return one(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, operations);
+        return set_operation(dnnl_eltwise_linear, a->linear.factor, a->linear.shift, operations);
     case VBS_OP_EXP:
-        return one(dnnl_eltwise_exp, 0, 0, operations);
+        return set_operation(dnnl_eltwise_exp, 0, 0, operations);
     case VBS_OP_SQRT:
-        return one(dnnl_eltwise_sqrt, 0, 0, operations);
+        return set_operation(dnnl_eltwise_sqrt, 0, 0, operations);
     case VBS_OP_RECIPROCAL:
-        return one(dnnl_eltwise_pow, 1, -1, operations);
+        return set_operation(dnnl_eltwise_pow, 1, -1, operations);
     case VBS_OP_ABS:
-        return one(dnnl_eltwise_abs, 0, 0, operations);
+        return set_operation(dnnl_eltwise_abs, 0, 0, operations);
     case VBS_OP_NEG:
-        return one(dnnl_eltwise_linear, -1, 0, operations);
+        return set_operation(dnnl_eltwise_linear, -1, 0, operations);
     case VBS_OP_ROUND:
-        return one(dnnl_eltwise_round, 0, 0, operations);
+        return set_operation(dnnl_eltwise_round, 0, 0, operations);
     default:
         return 0;
     }
@@ -154,8 +157,8 @@ bool od_is_reference(const_dnnl_primitive_desc_t pd)
            strncmp(impl, "ref", 3) == 0;
 }
 
-static enum vbs_status create(struct od_build *b, const_dnnl_op_desc_t desc, int first, int n_fused,
-                              dnnl_primitive_desc_t *pd)
+static enum vbs_status create_pd(struct od_build *b, const_dnnl_op_desc_t desc, int first,
+                                 int n_fused, dnnl_primitive_desc_t *pd)
 {
     dnnl_primitive_attr_t attr;
     dnnl_status_t dnnl;
@@ -175,7 +178,7 @@ enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first
     enum vbs_status status = VBS_UNSUPPORTED;
 
     if (*n_fused > 0) {
-        status = create(b, desc, first, *n_fused, pd);
+        status = create_pd(b, desc, first, *n_fused, pd);
         if (status == VBS_OK && od_is_reference(*pd)) {
             dnnl_primitive_desc_destroy(*pd);
             status = VBS_UNSUPPORTED;
@@ -184,5 +187,5 @@ enum vbs_status od_best(struct od_build *b, const_dnnl_op_desc_t desc, int first
     if (status != VBS_UNSUPPORTED)
         return status;
     *n_fused = 0;
-    return create(b, desc, 0, 0, pd);
+    return create_pd(b, desc, 0, 0, pd);
 }
