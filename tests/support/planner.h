@@ -2,10 +2,9 @@
 #ifndef TESTS_PLANNER_H
 #define TESTS_PLANNER_H
 
-#include "vbslab/plan.h"
+#include "support/bail_out.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "vbslab/plan.h"
 
 /* Ends the program where there is no planner of that name. */
 static inline const struct vbs_planner *planner_named(const char *name)
@@ -14,8 +13,7 @@ static inline const struct vbs_planner *planner_named(const char *name)
 
     if (vbs_planner_find(NULL, name, &planner) == VBS_OK)
         return planner;
-    printf("Bail out! no planner '%s'\n", name);
-    exit(1);
+    bail_out("no planner '%s'", name);
 }
 
 #endif
