@@ -20,7 +20,7 @@
 #define FORMAT         "vbslab-schedule-1"
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 
-/* A JSON string; jansson knows how to escape it. */
+/* Adds a JSON string, which jansson escapes. */
 static void add_string(struct vbs_text *text, const char *string)
 {
     json_t *value = json_string(string);
@@ -128,7 +128,7 @@ static void add_head(struct vbs_text *text, const struct vbs_schedule *schedule)
     vbs_text_add(text, "  \"steps\": [");
 }
 
-/* The layer of a step, by number and name. */
+/* Adds the layer of a step, as its number and its name. */
 static void add_layer(struct vbs_text *text, const struct vbs_schedule *schedule, int layer)
 {
     vbs_text_addf(text, "\"layer\": %d, ", layer);
@@ -189,7 +189,7 @@ enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_sc
     return status;
 }
 
-/* A file being read: where it is from, and the schedule in the making. */
+/* The state of reading: the source of the text, and the schedule read so far. */
 struct schedule_reader {
     struct vbs_ctx *ctx;
     const char *source;
@@ -210,7 +210,7 @@ static enum vbs_status wrong(struct schedule_reader *reader, const char *member,
                     reader->object ? reader->object : "", reader->object ? "." : "", member, what);
 }
 
-/* A whole number from low to high; where it is missing, *value stays unless it is required. */
+/* Reads a whole number from low to high. Where it is not required and missing, *value stays. */
 static enum vbs_status read_integer(struct schedule_reader *reader, const json_t *object,
                                     const char *name, bool required, int64_t low, int64_t high,
                                     int64_t *value)
@@ -240,7 +240,7 @@ static enum vbs_status read_real(struct schedule_reader *reader, const json_t *o
     return VBS_OK;
 }
 
-/* A latency: 0 says that there is none, and only the lack of the member says so in a file. */
+/* Reads a latency. 0 stands for no bound of the latency; a file has no such member then. */
 static enum vbs_status read_latency(struct schedule_reader *reader, const json_t *root,
                                     double *latency_us)
 {
@@ -250,7 +250,7 @@ static enum vbs_status read_latency(struct schedule_reader *reader, const json_t
     return VBS_OK;
 }
 
-/* Times and rates: 0 or more, and never so much that sums of them are not finite. */
+/* Reads a time or a rate: at least 0, and so small that sums of them are finite. */
 static enum vbs_status read_amount(struct schedule_reader *reader, const json_t *object,
                                    const char *name, double *value)
 {
@@ -303,7 +303,7 @@ static enum vbs_status read_copy(struct schedule_reader *reader, const json_t *o
     return read_amount(reader, object, "bytes_per_us", &copy->bytes_per_us);
 }
 
-/* What is predicted of copies. */
+/* Reads the predicted times and bytes of copies. */
 static enum vbs_status read_copied(struct schedule_reader *reader, const json_t *predicted)
 {
     struct vbs_schedule *draft = &reader->draft;
@@ -377,7 +377,7 @@ static enum vbs_status read_provenance(struct schedule_reader *reader, const jso
     return VBS_OK;
 }
 
-/* A member that is an object of its own, or missing. */
+/* Reads a member that is an object, or missing. */
 static enum vbs_status read_object(struct schedule_reader *reader, const json_t *root,
                                    const char *name,
                                    enum vbs_status (*read)(struct schedule_reader *reader,
@@ -414,7 +414,7 @@ static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t
     return read_object(reader, root, "provenance", read_provenance);
 }
 
-/* The index of an algorithm's name, entered when new; -1 when there are too many. */
+/* The index of an algorithm's name, which is added where it is new; -1: there are too many. */
 static int intern(struct schedule_reader *reader, const char *name)
 {
     int n = reader->draft.n_algorithms;
@@ -429,22 +429,22 @@ static int intern(struct schedule_reader *reader, const char *name)
     return n;
 }
 
-/* Part and parts come together or not at all; the whole is read as 0 parts, however it is written.
- */
-static enum vbs_status read_part(struct schedule_reader *reader, const json_t *object,
-                                 struct vbs_step *step)
+/* The members part and parts stand together or not at all. A step on the whole layer is read as one
+ * of 0 slices, whether the file says 1 of 1 or nothing. */
+static enum vbs_status read_slice(struct schedule_reader *reader, const json_t *object,
+                                  struct vbs_step *step)
 {
     bool given = json_object_get(object, "part") || json_object_get(object, "parts");
-    int64_t part = 0, parts = 0;
+    int64_t slice = 0, n_slices = 0;
     enum vbs_status status =
-        read_integer(reader, object, "parts", given, 1, VBS_MAX_SLICES, &parts);
+        read_integer(reader, object, "parts", given, 1, VBS_MAX_SLICES, &n_slices);
 
     if (status == VBS_OK)
-        status = read_integer(reader, object, "part", given, 1, parts, &part);
-    if (status != VBS_OK || parts <= 1)
+        status = read_integer(reader, object, "part", given, 1, n_slices, &slice);
+    if (status != VBS_OK || n_slices <= 1)
         return status;
-    step->slice = (int)part;
-    step->n_slices = (int)parts;
+    step->slice = (int)slice;
+    step->n_slices = (int)n_slices;
     return VBS_OK;
 }
 
@@ -467,22 +467,22 @@ static enum vbs_status read_transfer(struct schedule_reader *reader, const json_
                                      struct vbs_step *step)
 {
     const json_t *resident = json_object_get(object, "resident");
-    int64_t form = 0;
+    int64_t format = 0;
 
     if (!includes_weights(&reader->draft))
         return wrong(reader, "op", "moves weights, but 'weights' is not \"included\"");
     VBS_TRY(read_integer(reader, object, "bytes", true, 1, VBS_MAX_BYTES, &step->bytes));
-    VBS_TRY(read_integer(reader, object, "form", false, 0, VBS_MAX_FORMATS - 1, &form));
+    VBS_TRY(read_integer(reader, object, "form", false, 0, VBS_MAX_FORMATS - 1, &format));
     if (resident && !json_is_boolean(resident))
         return wrong(reader, "resident", "is neither true nor false");
     if (json_is_true(resident) && step->op != VBS_STEP_LOAD)
         return wrong(reader, "resident", "is true of a step that is not a load");
-    step->format = (uint8_t)form;
+    step->format = (uint8_t)format;
     step->resident = json_is_true(resident);
     return VBS_OK;
 }
 
-/* The operation of that name, or -1. */
+/* The operation with this name, or -1. */
 static int find_operation(const char *name)
 {
     for (int op = VBS_STEP_COMPUTE; op <= VBS_STEP_EVICT; op++)
@@ -508,7 +508,7 @@ static enum vbs_status read_step(struct schedule_reader *reader, const json_t *o
         return wrong(reader, "op", "is neither \"compute\" nor \"load\" nor \"drop\"");
     VBS_TRY(read_integer(reader, object, "layer", true, 1, INT_MAX, &layer));
     *step = (struct vbs_step){.layer = (int)layer, .op = (uint8_t)op};
-    VBS_TRY(read_part(reader, object, step));
+    VBS_TRY(read_slice(reader, object, step));
     return op == VBS_STEP_COMPUTE ? read_compute(reader, object, step)
                                   : read_transfer(reader, object, step);
 }
@@ -538,7 +538,7 @@ static enum vbs_status read_steps(struct schedule_reader *reader, const json_t *
 
 #define SHOWN_SIZE 128
 
-/* Copies the end of a long path to buffer, so that the reason fits into the message too. */
+/* Copies the end of a long path to buffer, so that the reason fits into the message, too. */
 static const char *end_of(const char *source, char *buffer)
 {
     size_t length = strlen(source);

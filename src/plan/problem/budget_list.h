@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-/* Budgets to try. After vbs_budget_list_sort they ascend, and each occurs once. */
+/* Budgets for which a planner tries schedules. After vbs_budget_list_sort they ascend, and each
+ * occurs once. A list begins as {0}. */
 struct vbs_budget_list {
     int n;
     int64_t capacity;

@@ -1,5 +1,6 @@
 /*
- * Walking the lattice of progress: memory of each step as docs/accounting.md defines it.
+ * Walks through the lattice of progress, with the memory of each step as docs/accounting.md defines
+ * it.
  *
  * For planners only; the replay has its own. A walk starts at the state in which no layer has done
  * any sample; steps must be possible (their inputs exist), which the caller ensures. Weights are

@@ -176,8 +176,9 @@ static int slices_of(const struct joint *joint, int layer, const struct vbs_prof
     int64_t limit = vbs_slice_limit(l, row->weight_bytes);
     int64_t n_slices = (row->weight_bytes + joint->slice_bytes - 1) / joint->slice_bytes;
 
-    if (row->n_slices >
-        0) /* whole, then as it was measured with the next part coming in, then not */
+    /* A row that was measured in slices runs whole, then in its slices with the next one being
+     * loaded, then in its slices without. */
+    if (row->n_slices > 0)
         return doublings == 0 ? 1 : row->n_slices;
     if (row->weight_bytes / joint->last_slice_bytes < limit)
         limit = row->weight_bytes / joint->last_slice_bytes;

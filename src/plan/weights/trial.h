@@ -15,7 +15,8 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
                                  const struct vbs_stream_rule *rule, int64_t memory_bytes,
                                  struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
-/* Offers any schedule of the task. */
+/* Offers a schedule of the task from bytes on, unless it exceeds the latency. Errors as of
+ * vbs_timeline_find and vbs_pareto_offer. */
 enum vbs_status vbs_trial_offer(struct vbs_ctx *ctx, int64_t bytes,
                                 const struct vbs_step_list *steps,
                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
