@@ -243,15 +243,17 @@ static bool is_done(const struct fitting *f, int64_t target_bytes)
     return f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
 }
 
-/* Whether a strategy is tried. The very first one is, whatever the time. */
+/* Whether a strategy is tried. Those without moves are, whatever the time: they end soon, and on a
+ * busy machine one of them may take the time of all. */
 static bool suits(const struct fitting *f, const struct strategy *strategy, bool is_first_height)
 {
     double kept_s = is_first_height ? f->options->limit_s / 2 : 0; /* for other heights */
 
-    if (is_first_height && strategy == &STRATEGIES[0])
+    if (strategy->slack > 0 && f->fit->blocks.n_streamed == 0)
+        return false;
+    if (is_first_height && strategy->window == 0)
         return true;
-    return left_s(f) > kept_s && (strategy->slack == 0 || f->fit->blocks.n_streamed > 0) &&
-           (is_first_height || strategy->again);
+    return left_s(f) > kept_s && (is_first_height || strategy->again);
 }
 
 /* All strategies with one height in mind. */
