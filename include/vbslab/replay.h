@@ -117,11 +117,11 @@ enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile
                                    vbs_replay_observer *observer, void *self,
                                    struct vbs_replay **replay) VBS_MUST_CHECK;
 
-/* The trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
- * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes
- * ("-": standard output). Loads and evicts have no batch, algorithm, done_before.
- * Steps count from 1 here and in messages, from 0 in struct vbs_replay. VBS_USAGE: there is no
- * trace. */
+/* Writes the trace as CSV: step,layer,name,batch,algorithm,done_before,start_us,end_us,live_bytes,
+ * added_bytes,ws_bytes,memory_bytes,after_bytes,over_budget,chunk,wait_us,op,part,parts,weight_bytes,
+ * and of the profile hash,backend,library,device,threads,modelled. The path "-" is standard output.
+ * Loads and evictions have no batch, algorithm and done_before. Steps count from 1 here and in
+ * messages, from 0 in struct vbs_replay. VBS_USAGE: there is no trace. */
 enum vbs_status vbs_replay_write_csv(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                      const struct vbs_schedule *schedule,
                                      const struct vbs_replay *replay,

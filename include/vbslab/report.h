@@ -225,8 +225,8 @@ enum vbs_status vbs_replay_plot(struct vbs_ctx *ctx, const struct vbs_profile *p
  * These two functions show a run of a schedule beside its replay; both must have their traces.
  *
  * vbs_executed_write_csv writes one row for each step (step,op,layer,name,batch,part,parts,
- * planned_start_us,planned_end_us,start_us,end_us); loads and evictions have no batch, and the path
- * "-" is standard output. vbs_executed_plot draws the lanes of the replay, below them those of the
+ * planned_start_us,planned_end_us,start_us,end_us, and of the profile hash,backend,library,device,
+ * threads,modelled); loads and evictions have no batch, and the path "-" is standard output. vbs_executed_plot draws the lanes of the replay, below them those of the
  * run over the same axis, and the memory in use during the run. A gap between two steps of at most
  * a thousandth of the run is drawn as part of the second step.
  *

@@ -95,10 +95,10 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
                                  const struct vbs_store_preference *preference,
                                  struct vbs_store_choice *choice) VBS_MUST_CHECK;
 
-/* Deletes a profile with all that belongs to it. VBS_NOT_FOUND; VBS_STORE when a process that still
- * runs measures it. */
-enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store,
-                                 int64_t id) VBS_MUST_CHECK;
+/* Deletes n profiles with all that belongs to them, all of them or, on failure, none. An id that is
+ * given twice counts once. VBS_NOT_FOUND; VBS_STORE when a process that still runs measures one. */
+enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, const int64_t *ids,
+                                 int n) VBS_MUST_CHECK;
 
 #define VBS_MAX_TAG 63 /* characters */
 

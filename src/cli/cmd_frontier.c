@@ -1,3 +1,4 @@
+#include "backend/provenance.h"
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -46,32 +47,14 @@ static enum vbs_status write_text(struct cli *cli, struct vbs_text *text, const 
     return status;
 }
 
-/* ",hash,backend,library,device,threads,modelled" of the profile, and the end of the line. */
-static void add_provenance(struct vbs_text *text, const struct vbs_profile *profile)
-{
-    const struct vbs_provenance *from = &profile->provenance;
-    char hash[VBS_PROFILE_HASH_SIZE];
-
-    vbs_profile_hash(profile, hash);
-    vbs_text_addf(text, ",%s,", hash);
-    vbs_text_add_csv(text, from->backend);
-    vbs_text_add(text, ",");
-    vbs_text_add_csv(text, from->library);
-    vbs_text_add(text, ",");
-    vbs_text_add_csv(text, from->device);
-    vbs_text_add(text, ",");
-    if (from->threads)
-        vbs_text_addf(text, "%d", from->threads);
-    vbs_text_add(text, vbs_provenance_modelled(from) ? ",true\n" : ",false\n");
-}
-
 static enum vbs_status write_csv(struct cli *cli, const struct curve *curve, const char *path)
 {
     struct vbs_text text = {0}, provenance = {0};
 
-    add_provenance(&provenance, curve->problem->profile);
-    vbs_text_add(&text, "memory_bytes,time_us,per_sample_us,samples_per_s,hash,backend,library,"
-                        "device,threads,modelled\n");
+    vbs_profile_add_columns(&provenance, curve->problem->profile);
+    vbs_text_add(&provenance, "\n");
+    vbs_text_add(&text,
+                 "memory_bytes,time_us,per_sample_us,samples_per_s" VBS_PROVENANCE_COLUMNS "\n");
     for (int i = 0; i < curve->frontier->n_points; i++) {
         struct numbers numbers = numbers_of(curve, i);
 
@@ -190,7 +173,7 @@ static enum vbs_status print_table(struct cli *cli, const struct curve *curve)
     cli_print_outside(curve->problem->weights, vbs_profile_weight_bytes(curve->problem->profile),
                       "  ");
     cli_print_provenance(cli, curve->problem->profile, curve->profile_id);
-    printf("  solver   held %s at most\n",
+    printf("  solver   took %s of memory at its peak\n",
            vbs_format_bytes((int64_t)curve->solver_bytes, bytes, sizeof bytes));
     cli_flow_end(cli);
     return VBS_OK;

@@ -530,7 +530,6 @@ static enum vbs_status open_to_change(struct cli *cli, struct vbs_store **store)
     return status == VBS_OK ? cli_open_store(cli, true, store) : status;
 }
 
-/* All words are understood before the first profile is deleted. */
 static enum vbs_status remove_profiles(struct cli *cli, int n, const char *const *words)
 {
     int64_t *ids = calloc((size_t)n, sizeof *ids);
@@ -541,8 +540,8 @@ static enum vbs_status remove_profiles(struct cli *cli, int n, const char *const
         status = open_to_change(cli, &store);
     for (int i = 0; i < n && status == VBS_OK; i++)
         status = find_id(cli, store, words[i], &ids[i]);
-    for (int i = 0; i < n && status == VBS_OK; i++)
-        status = vbs_store_delete(&cli->ctx, store, ids[i]);
+    if (status == VBS_OK)
+        status = vbs_store_delete(&cli->ctx, store, ids, n);
     vbs_store_close(store);
     free(ids);
     return status;

@@ -241,8 +241,22 @@ static enum vbs_status delete_profile(struct vbs_ctx *ctx, struct vbs_store *sto
     return vbs_sql_run(ctx, store, "DELETE FROM profile WHERE id = ?", "i", id);
 }
 
-enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+static bool is_repeated(const int64_t *ids, int i)
 {
+    for (int k = 0; k < i; k++)
+        if (ids[k] == ids[i])
+            return true;
+    return false;
+}
+
+enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, const int64_t *ids,
+                                 int n)
+{
+    enum vbs_status status = VBS_OK;
+
     VBS_TRY(vbs_sql_begin_write(ctx, store));
-    return vbs_sql_end(ctx, store, delete_profile(ctx, store, id));
+    for (int i = 0; i < n && status == VBS_OK; i++)
+        if (!is_repeated(ids, i))
+            status = delete_profile(ctx, store, ids[i]);
+    return vbs_sql_end(ctx, store, status);
 }

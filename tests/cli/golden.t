@@ -16,7 +16,7 @@ mask()
         -e 's/^\(vbslab *\)[0-9.]*$/\1VERSION/' \
         -e 's/"plan_us": [0-9.e+-]*/"plan_us": PLAN_US/' \
         -e 's/"solver": { "peak_bytes": [0-9]* }/"solver": { "peak_bytes": 4096 }/' \
-        -e 's/^  solver   held .* at most$/  solver   held SIZE at most/'
+        -e 's/^  solver   took .* of memory at its peak$/  solver   took SIZE of memory at its peak/'
 }
 
 # golden NAME ARGUMENTS...: prints tests/data/golden/cli-NAME, and nothing else.

@@ -258,7 +258,7 @@ run frontier 1 --planner dp-vbs+ --json curve.json
     [ "$(member curve.json memory_bytes | tr '\n' ' ')" = \
         "$(awk -F, 'NR > 1 { printf "%s ", $1 }' curve.csv)" ]
 report $? "the JSON of a frontier has the points of its CSV, and the solver's memory"
-prints "as text it ends with the solver's memory" 'solver   held ' frontier 1 --planner dp-vbs+
+prints "as text it ends with the solver's memory" 'solver   took ' frontier 1 --planner dp-vbs+
 prints "and begins with what it is of" ': 12 samples, io external, planner dp-vbs+' \
     frontier 1 --planner dp-vbs+
 run frontier example.csv --planner optimal --request 3 --csv -

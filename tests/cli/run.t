@@ -314,7 +314,7 @@ succeeds "debug checks" 'mine: 5 samples' 1 --model mine.net --planner joint --m
 quiet mine.csv --model mine.net --schedule plan.json --trace trace.csv --json
 cp out run.json
 [ $code -eq 0 ] && [ "$(head -1 trace.csv)" = \
-    step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us ] &&
+    step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us,hash,backend,library,device,threads,modelled ] &&
     [ "$(wc -l <trace.csv)" -eq $((1 + $(member run.json n_steps))) ] &&
     awk -F, 'NR > 1 && ($10 < last || $11 < $10 || $1 != NR - 1) { exit 1 } NR > 1 { last = $11 }' trace.csv
 report $? "a trace: every step, one after the other"

@@ -184,7 +184,7 @@ static enum vbs_status tag_and_delete(struct vbs_ctx *ctx, const struct fault_pl
     if (status == VBS_OK)
         status = id == 2 ? vbs_store_untag(ctx, store, "tagged") : VBS_N_STATUS;
     if (status == VBS_OK)
-        status = vbs_store_delete(ctx, store, FAULT_SAVED + 1);
+        status = vbs_store_delete(ctx, store, (const int64_t[]){FAULT_SAVED + 1}, 1);
     vbs_store_close(store);
     return status;
 }

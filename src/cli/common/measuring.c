@@ -65,8 +65,8 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              what);
     if (2 * report->n_unconverged > report->n_judged)
         cli_warn(cli,
-                 "%s: most times are noise: the machine was busy, or --time-limit too short; gains "
-                 "of plans from this profile will be noise too",
+                 "%s: most times are noise: the machine was busy, or its layers are too short to be "
+                 "timed; gains of plans from this profile will be noise too",
                  model);
 }
 

@@ -272,7 +272,7 @@ static void print_memory(struct cli *cli, const struct vbs_profile *profile,
     printf("\n");
     cli_print_outside(schedule->weights, vbs_profile_weight_bytes(profile), "  ");
     cli_print_provenance(cli, profile, schedule->provenance.profile_id);
-    printf("  solver   held %s at most\n\n",
+    printf("  solver   took %s of memory at its peak\n\n",
            vbs_format_bytes(schedule->solver.peak_bytes, bytes, sizeof bytes));
 }
 

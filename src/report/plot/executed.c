@@ -3,6 +3,7 @@
  */
 #include "vbslab/report.h"
 
+#include "backend/provenance.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "report/plot/gantt.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 #define HEADER                                                                                     \
-    "step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,end_us\n"
+    "step,op,layer,name,batch,part,parts,planned_start_us,planned_end_us,start_us,"                \
+    "end_us" VBS_PROVENANCE_COLUMNS "\n"
 
 static enum vbs_status check(struct vbs_ctx *ctx, const struct vbs_replay *replay,
                              const struct vbs_exec_report *executed)
@@ -36,7 +38,7 @@ static double nanoseconds(double us)
 
 static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
                     const struct vbs_schedule *schedule, const struct vbs_replay *replay,
-                    const struct vbs_exec_step *ran, int64_t index)
+                    const struct vbs_exec_step *ran, const char *provenance, int64_t index)
 {
     const struct vbs_step *step = &schedule->steps[index];
     bool whole = step->n_slices <= 1;
@@ -55,6 +57,7 @@ static void add_row(struct vbs_text *text, const struct vbs_profile *profile,
     vbs_text_add_double(text, nanoseconds(ran->start_us));
     vbs_text_add(text, ",");
     vbs_text_add_double(text, nanoseconds(ran->end_us));
+    vbs_text_add(text, provenance);
     vbs_text_add(text, "\n");
 }
 
@@ -63,15 +66,18 @@ enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_pro
                                        const struct vbs_replay *replay,
                                        const struct vbs_exec_report *executed, const char *path)
 {
-    struct vbs_text text = {0};
+    struct vbs_text text = {0}, provenance = {0};
     enum vbs_status status;
 
     VBS_TRY(check(ctx, replay, executed));
+    vbs_profile_add_columns(&provenance, profile);
+    text.failed = provenance.failed;
     vbs_text_add(&text, HEADER);
     for (int64_t i = 0; i < replay->n_steps && !text.failed; i++)
-        add_row(&text, profile, schedule, replay, &executed->steps[i], i);
+        add_row(&text, profile, schedule, replay, &executed->steps[i], provenance.data, i);
     status = text.failed ? vbs_no_memory(ctx) : vbs_write_file(ctx, path, text.data, text.length);
     vbs_text_clear(&text);
+    vbs_text_clear(&provenance);
     return status;
 }
 

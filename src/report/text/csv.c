@@ -1,5 +1,6 @@
 /* The fields of "vbslab-compare-1" as CSV: one line per budget and planner, the comparison's own
  * fields repeated in each. What is null there is empty here. */
+#include "backend/provenance.h"
 #include "base/fail.h"
 #include "report/common/common.h"
 
@@ -62,21 +63,6 @@ static void add_weights(struct vbs_text *text, const struct vbs_compare *compare
     add_int(text, row, row->resident_bytes);
 }
 
-/* Where the times of a profile come from. */
-static void add_provenance(struct vbs_text *text, const char *hash,
-                           const struct vbs_provenance *from)
-{
-    vbs_text_addf(text, ",%s,", hash);
-    vbs_text_add_csv(text, from->backend);
-    vbs_text_add(text, ",");
-    vbs_text_add_csv(text, from->library);
-    vbs_text_add(text, ",");
-    vbs_text_add_csv(text, from->device);
-    vbs_text_add(text, ",");
-    if (from->threads)
-        vbs_text_addf(text, "%d", from->threads);
-}
-
 /* b: of the row's budget. */
 static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
                     const struct vbs_compare_row *row, int b)
@@ -102,10 +88,8 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     add_noise(text, compare, row);
     add_weights(text, compare, row);
     add_number(text, compare->bound_us[b]);
-    add_provenance(text, compare->hash, &compare->provenance);
-    vbs_text_addf(text, ",%s,%s", vbs_provenance_modelled(&compare->provenance) ? "true" : "false",
-                  compare->judge_hash);
-    vbs_text_add(text, "\n");
+    vbs_provenance_add_columns(text, compare->hash, &compare->provenance);
+    vbs_text_addf(text, ",%s\n", compare->judge_hash);
 }
 
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
@@ -122,8 +106,7 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "weights,gain_over_mmcnn_percent,gain_over_vdnn_percent,"
                        "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
                        "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
-                       "copy_us,resident_bytes,bound_us,hash,backend,library,device,threads,"
-                       "modelled,judge_hash\n");
+                       "copy_us,resident_bytes,bound_us" VBS_PROVENANCE_COLUMNS ",judge_hash\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
             add_row(&out, compares[i], &compares[i]->rows[r], r / compares[i]->n_planners);

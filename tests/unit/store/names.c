@@ -43,6 +43,11 @@ static int64_t save_dated(struct vbs_store *store, const char *device, const cha
     return id;
 }
 
+static enum vbs_status delete_one(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id)
+{
+    return vbs_store_delete(ctx, store, &id, 1);
+}
+
 static int rank_own(void *self, const struct vbs_provenance *provenance)
 {
     return strcmp(provenance->device, self) == 0;
@@ -98,7 +103,7 @@ static void the_same_content_is_kept_once(const char *folder)
     if (ok(vbs_store_profiles(&ctx, store, &list) == VBS_OK && list->n_entries == 2, "two listed"))
         is_str(list->entries[0].hash, hash, "with the hash of the content");
     vbs_store_list_free(list);
-    ok(vbs_store_delete(&ctx, store, 1) == VBS_OK, "it is deleted");
+    ok(delete_one(&ctx, store, 1) == VBS_OK, "it is deleted");
     is_int(save_dated(store, "mine", "2026-03-01", 1), 3, "and then saved anew");
     ok(run_sql(path, "UPDATE profile SET hash = 'x' WHERE id = 2") != NULL,
        "no hash of a complete profile can be changed");
@@ -167,16 +172,22 @@ static void a_tag_is_a_name_for_one_profile(const char *folder)
     ok(vbs_store_run_begin(&ctx, store, 1, &plain->session, &run) == VBS_OK &&
            vbs_store_tag(&ctx, store, 3, "x") == VBS_STORE && strstr(ctx.detail, "unfinished"),
        "nor an unfinished profile");
-    ok(vbs_store_delete(&ctx, store, 3) == VBS_STORE && strstr(ctx.detail, "is being measured"),
+    ok(delete_one(&ctx, store, 3) == VBS_STORE && strstr(ctx.detail, "is being measured"),
        "which is not deleted while it is measured: %s", ctx.detail);
     vbs_store_run_free(run);
     ok(vbs_store_untag(&ctx, store, "best-2.1") == VBS_OK &&
            vbs_store_untag(&ctx, store, "best-2.1") == VBS_NOT_FOUND,
        "a tag is taken away once");
-    ok(vbs_store_delete(&ctx, store, 2) == VBS_OK &&
+    ok(vbs_store_delete(&ctx, store, (const int64_t[]){2, 77}, 2) == VBS_NOT_FOUND &&
+           vbs_store_find_tag(&ctx, store, "quiet", &id) == VBS_OK,
+       "where one of several profiles is not there, none is deleted");
+    ok(vbs_store_delete(&ctx, store, (const int64_t[]){1, 1}, 2) == VBS_OK &&
+           delete_one(&ctx, store, 1) == VBS_NOT_FOUND,
+       "an id that is given twice counts once");
+    ok(delete_one(&ctx, store, 2) == VBS_OK &&
            vbs_store_find_tag(&ctx, store, "quiet", &id) == VBS_NOT_FOUND,
        "with its profile the other one goes");
-    ok(vbs_store_delete(&ctx, store, 2) == VBS_NOT_FOUND, "a profile is deleted once");
+    ok(delete_one(&ctx, store, 2) == VBS_NOT_FOUND, "a profile is deleted once");
     is_int(query(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, "nothing dangles");
     vbs_store_close(store);
     plain_session_free(plain);
