@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,21 +101,30 @@ static bool is_long(const struct vbs_task *task)
 static enum vbs_status refuse_early(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                     const struct vbs_bracket *bracket)
 {
-    char have[24], low[48], high[48];
+    const struct vbs_task *task = &solver->task;
+    bool is_included = task->problem.weights == VBS_WEIGHTS_INCLUDED;
+    const char *beside = is_included ? " with weights inside" : "";
+    char have[24], low[48], high[48], all[24], weights[48] = "";
 
-    vbs_format_bytes(solver->task.options.most_bytes, have, sizeof have);
+    vbs_format_bytes(task->options.most_bytes, have, sizeof have);
     vbs_format_exact(bracket->low_bytes, low, sizeof low);
     vbs_format_exact(bracket->high_bytes, high, sizeof high);
-    if (bracket->low_bytes == bracket->high_bytes)
+    vbs_format_bytes(vbs_task_lightest_bytes(task), all, sizeof all);
+    if (is_included)
+        snprintf(weights, sizeof weights, "; the weights take %s", all);
+    if (bracket->low_bytes < bracket->high_bytes)
         return vbs_fail(ctx, VBS_INFEASIBLE,
-                        "no schedule of %s fits %s; the least budget is %s, where layer '%s' binds",
-                        solver->name, have, low, solver->task.profile->layers[bracket->layer].name);
+                        "no schedule of %s fits %s%s; %s is enough, and nothing below %s%s",
+                        solver->name, have, beside, high, low, weights);
     return vbs_fail(ctx, VBS_INFEASIBLE,
-                    "no schedule of %s fits %s; %s is enough, and nothing below %s", solver->name,
-                    have, high, low);
+                    "no schedule of %s fits %s%s; the least budget is %s, where layer '%s' binds%s",
+                    solver->name, have, beside, low, task->profile->layers[bracket->layer].name,
+                    weights);
 }
 
-/* VBS_INFEASIBLE where that is certain of the largest budget without a solve. */
+/* VBS_INFEASIBLE where that is certain of the largest budget without a solve. A planner that
+ * transfers weights solves short networks all the same where the bracket is not exact, because its
+ * own least budget may lie inside of it. */
 static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *solver)
 {
     const struct vbs_task *task = &solver->task;
@@ -124,9 +134,11 @@ static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *
         task->latency_ticks != INT64_MAX)
         return VBS_OK;
     VBS_TRY(solver->planner->bracket(ctx, task, &bracket));
-    if (task->options.most_bytes < bracket.low_bytes)
-        return refuse_early(ctx, solver, &bracket);
-    return VBS_OK;
+    if (task->options.most_bytes >= bracket.low_bytes)
+        return VBS_OK;
+    if (solver->planner->transfers && bracket.low_bytes < bracket.high_bytes && !is_long(task))
+        return VBS_OK;
+    return refuse_early(ctx, solver, &bracket);
 }
 
 /* Opens the planner anew for any budget, to tell what the least one is; joint knows it. */

@@ -49,7 +49,7 @@ struct vbs_planner {
     /* The least feasible budget, INT64_MAX: none. */
     int64_t (*least_bytes)(const void *self);
     /* Bounds the least budget, in much less time than open takes on a long network; null: open is
-     * quick. It ignores the latency and the weights. */
+     * quick. It ignores the latency, and, unless the planner transfers them, the weights. */
     enum vbs_status (*bracket)(struct vbs_ctx *ctx, const struct vbs_task *task,
                                struct vbs_bracket *bracket);
     /* The largest memory that the planner held so far. */

@@ -29,6 +29,7 @@
 #include "plan/dp/dp.h"
 #include "plan/uniform/uniform.h"
 #include "plan/weights/weights.h"
+#include "plan/weights/least.h"
 #include "plan/weights/trial.h"
 #include "plan/problem/problem.h"
 
@@ -800,6 +801,7 @@ const struct vbs_planner vbs_planner_joint = {
     .cost = "that of dp-vbs+ for each price of a copy, then budgets tried x steps x log steps",
     .transfers = true,
     .open = joint_open,
+    .bracket = vbs_transfer_bracket,
     .plan = vbs_pareto_plan_within,
     .least_bytes = vbs_pareto_least_bytes,
     .peak_bytes = vbs_pareto_peak_bytes,

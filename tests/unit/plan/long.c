@@ -14,10 +14,11 @@
 
 enum graph { CHAIN, STAR, SKIPS };
 
-/* n layers with batches 1 and 2; two algorithms, of which the faster takes scratch. */
-static struct vbs_profile *make_profile(int n, enum graph graph, unsigned seed)
+/* n layers with batches 1 and 2; two algorithms, of which the faster takes scratch. Weighted layers
+ * come in three kinds: without weights, of channels that are equally large, and of others. */
+static struct vbs_profile *make_weighted(int n, enum graph graph, unsigned seed, bool weighted)
 {
-    size_t size = (size_t)n * 400 + 200, used;
+    size_t size = (size_t)n * 500 + 200, used;
     char *text = malloc(size);
     int *out = calloc((size_t)n + 1, sizeof *out);
     struct vbs_profile *profile = NULL;
@@ -26,11 +27,12 @@ static struct vbs_profile *make_profile(int n, enum graph graph, unsigned seed)
         abort();
     used = (size_t)snprintf(text, size,
                             "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,"
-                            "ws_bytes,weight_bytes,in_place\n");
+                            "ws_bytes,weight_bytes,in_place,channels\n");
     out[0] = 100;
     for (int k = 1; k <= n; k++) {
         int other = graph == SKIPS && k % 3 == 0 && k > 3 ? k - 3 : -1;
         int first = graph == STAR ? 0 : k - 1, in;
+        int weight_bytes = weighted && k % 3 != 0 ? 48 + (k % 3 - 1) * 5 : 0;
         char inputs[32];
 
         seed = seed * 1103515245 + 12345;
@@ -40,14 +42,20 @@ static struct vbs_profile *make_profile(int n, enum graph graph, unsigned seed)
         for (int b = 1; b <= 2; b++)
             for (int a = 0; a < 2; a++)
                 used += (size_t)snprintf(
-                    text + used, size - used, "%d,L%d,conv,%s,%d,a%d,%d,%d,%d,%d,0,0\n", k, k,
-                    inputs, b, a, (a ? 3 : 5) + b * 2 + k % 4, b * in, b * out[k], a ? 60 * b : 0);
+                    text + used, size - used, "%d,L%d,conv,%s,%d,a%d,%d,%d,%d,%d,%d,0,%d\n", k, k,
+                    inputs, b, a, (a ? 3 : 5) + b * 2 + k % 4, b * in, b * out[k], a ? 60 * b : 0,
+                    weight_bytes, weight_bytes ? 12 : 0);
     }
     if (vbs_profile_parse_csv(NULL, "long", text, used, &profile) != VBS_OK)
         abort();
     free(out);
     free(text);
     return profile;
+}
+
+static struct vbs_profile *make_profile(int n, enum graph graph, unsigned seed)
+{
+    return make_weighted(n, graph, seed, false);
 }
 
 static struct vbs_solver_options options(int64_t most_bytes, int64_t node_limit, uint64_t seed)
@@ -66,10 +74,14 @@ static void brackets(const char *name)
     int good = 0, exact = 0, n = 0;
 
     for (unsigned seed = 1; seed <= 60; seed++) {
-        struct vbs_profile *profile = make_profile(3 + (int)(seed % 9), seed % 3, seed);
+        bool weighted = planner->transfers;
+        struct vbs_profile *profile = make_weighted(3 + (int)(seed % 9), seed % 3, seed, weighted);
         struct vbs_problem problem = {.profile = profile,
                                       .request = 1 + seed % 4,
-                                      .io = seed % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL};
+                                      .io = seed % 2 ? VBS_IO_RESIDENT : VBS_IO_EXTERNAL,
+                                      .weights =
+                                          weighted ? VBS_WEIGHTS_INCLUDED : VBS_WEIGHTS_EXCLUDED,
+                                      .copy = {.bytes_per_us = weighted}};
         struct vbs_bracket bracket = {0};
         struct vbs_solver *solver = NULL;
         struct vbs_task task;
@@ -102,6 +114,33 @@ static void refusals(const char *name, enum graph graph)
        "%s refuses 1000 layers in 50 bytes", name);
     ok(strstr(vbs_detail(&ctx), "the least budget is ") && strstr(vbs_detail(&ctx), "binds"),
        "and says what it needs: %s", vbs_detail(&ctx));
+    vbs_solver_free(solver);
+    vbs_profile_free(profile);
+}
+
+/* With weights inside, which are streamed in slices, nothing is solved either: neither far below
+ * the least budget nor a byte below it. */
+static void weighted_refusals(enum graph graph)
+{
+    struct vbs_profile *profile = make_weighted(1000, graph, 7, true);
+    struct vbs_problem problem = {.profile = profile,
+                                  .request = 300,
+                                  .weights = VBS_WEIGHTS_INCLUDED,
+                                  .copy = {.latency_us = 1, .bytes_per_us = 10}};
+    struct vbs_solver_options most = options(50, 0, 0);
+    struct vbs_solver *solver = NULL;
+    struct vbs_ctx ctx = {0};
+    const char *told;
+
+    is_int(vbs_solver_new(&ctx, planner_named("joint"), &problem, &most, &solver), VBS_INFEASIBLE,
+           "joint refuses 1000 layers with weights in 50 bytes");
+    told = strstr(vbs_detail(&ctx), "the least budget is ");
+    ok(told && strstr(vbs_detail(&ctx), "the weights take"), "and says what it needs: %s",
+       vbs_detail(&ctx));
+    most.most_bytes = told ? strtoll(told + strlen("the least budget is "), NULL, 10) - 1 : 0;
+    ok(most.most_bytes > 50 &&
+           vbs_solver_new(&ctx, planner_named("joint"), &problem, &most, &solver) == VBS_INFEASIBLE,
+       "it refuses a byte less than that");
     vbs_solver_free(solver);
     vbs_profile_free(profile);
 }
@@ -277,9 +316,12 @@ int main(void)
     brackets("dp-vbs");
     brackets("dp-vbs+");
     brackets("optimal");
+    brackets("joint");
     refusals("dp-vbs", CHAIN);
     refusals("dp-vbs+", SKIPS);
     refusals("optimal", SKIPS);
+    weighted_refusals(CHAIN);
+    weighted_refusals(SKIPS);
     explanations("fbs");
     explanations("greedy-vbs");
     too_many();
