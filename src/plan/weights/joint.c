@@ -86,24 +86,22 @@ struct joint_pass {
     bool is_coarse; /* only the largest budget that matters is tried, where one is known */
 };
 
-/* Without a limit of time. */
-static const struct joint_pass ALL_PASSES[] = {{true, MAX_CHUNK, N_PRICES, false},
-                                               {false, MAX_CHUNK, N_PRICES, false}};
-/* Under a time limit coarse passes come first: each takes several times as long as the one before,
- * and leads to better schedules. */
-static const struct joint_pass TIMED_PASSES[] = {
+/* Coarse passes come first, so that a good schedule is known early: each takes several times as
+ * long as the one before, and leads to better schedules. Without a time limit the last two are left
+ * out, because the passes for all budgets contain them. */
+static const struct joint_pass COARSE_PASSES[] = {
     {true, 8, 1, true},
     {false, 8, 1, true},
     {true, 24, N_PRICES, true},
     {false, 24, N_PRICES, true},
     {true, MAX_CHUNK, N_PRICES, true},
     {false, MAX_CHUNK, N_PRICES, true},
-    {true, MAX_CHUNK, N_PRICES, false},
-    {false, MAX_CHUNK, N_PRICES, false},
 };
+static const struct joint_pass FULL_PASSES[] = {{true, MAX_CHUNK, N_PRICES, false},
+                                                {false, MAX_CHUNK, N_PRICES, false}};
 
-#define N_ALL_PASSES   ((int)(sizeof ALL_PASSES / sizeof ALL_PASSES[0]))
-#define N_TIMED_PASSES ((int)(sizeof TIMED_PASSES / sizeof TIMED_PASSES[0]))
+#define N_COARSE_PASSES ((int)(sizeof COARSE_PASSES / sizeof COARSE_PASSES[0]))
+#define N_FULL_PASSES   ((int)(sizeof FULL_PASSES / sizeof FULL_PASSES[0]))
 
 /* What an algorithm of the priced profile stands for: one of the task, and how often its slices are
  * halved. */
@@ -516,19 +514,20 @@ static enum vbs_status try_cuttings(struct joint *joint)
     const struct vbs_pareto_set *cuttings = joint->cuttings;
     struct vbs_budget_list budgets = {0};
     int64_t from_bytes, to_bytes, most_bytes = joint->task->options.most_bytes;
+    bool fastest_first = joint->until_s > 0 || joint->is_coarse;
     enum vbs_status status = VBS_OK;
 
     if (cuttings->n > 0) {
         from_bytes = cuttings->list[0].bytes;
         to_bytes = cuttings->list[cuttings->n - 1].bytes + 2 * vbs_task_lightest_bytes(joint->task);
-        if (joint->until_s > 0 && most_bytes > from_bytes && most_bytes < to_bytes)
+        if (fastest_first && most_bytes > from_bytes && most_bytes < to_bytes)
             to_bytes = most_bytes; /* larger ones are not asked for */
         status = joint->is_coarse && most_bytes > from_bytes
                      ? vbs_budget_list_add(joint->ctx, &budgets, most_bytes)
                      : vbs_budget_list_add_grid(joint->ctx, &budgets, from_bytes, to_bytes);
     }
     for (int i = 0; status == VBS_OK && i < cuttings->n && !is_late(joint); i++) {
-        int c = joint->until_s > 0 ? cuttings->n - 1 - i : i; /* the fastest first */
+        int c = fastest_first ? cuttings->n - 1 - i : i;
         struct cutting_trial trial = {.cutting = &cuttings->list[c],
                                       .from_bytes = cuttings->list[c].bytes,
                                       .to_bytes = c + 1 < cuttings->n ? cuttings->list[c + 1].bytes
@@ -611,10 +610,15 @@ static enum vbs_status try_pass(struct joint *joint, const struct joint_pass *pa
     return VBS_OK;
 }
 
-static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *passes, int n)
+/* Counts the solves of passes that are going to be tried. */
+static void count_passes(struct joint *joint, const struct joint_pass *passes, int n)
 {
     for (int i = 0; i < n; i++)
         joint->n_solves += passes[i].n_prices;
+}
+
+static enum vbs_status try_passes(struct joint *joint, const struct joint_pass *passes, int n)
+{
     for (int i = 0; i < n; i++)
         VBS_TRY(try_pass(joint, &passes[i]));
     return VBS_OK;
@@ -701,21 +705,30 @@ static enum vbs_status try_small(struct joint *joint)
 
     VBS_TRY(offer_resident(joint, joint->until_s > 0 ? joint->from_s + limit_s / 6 : 0));
     VBS_TRY(offer_transfers(joint, joint->from_s + limit_s / 3));
+    count_passes(joint, &PASS, 1);
     return try_passes(joint, &PASS, 1);
 }
 
 static enum vbs_status try_large(struct joint *joint)
 {
+    int n_coarse = joint->task->options.most_bytes > 0 ? N_COARSE_PASSES - 2 : 0;
+
+    count_passes(joint, COARSE_PASSES, n_coarse);
+    count_passes(joint, FULL_PASSES, N_FULL_PASSES);
+    VBS_TRY(try_passes(joint, COARSE_PASSES, n_coarse));
     VBS_TRY(offer_resident(joint, 0));
     VBS_TRY(offer_transfers(joint, 0));
-    return try_passes(joint, ALL_PASSES, N_ALL_PASSES);
+    return try_passes(joint, FULL_PASSES, N_FULL_PASSES);
 }
 
 /* A large request under a time limit: last comes dp-vbs+ beside resident weights, whose time grows
  * with the square of the request. */
 static enum vbs_status try_large_in_time(struct joint *joint)
 {
-    VBS_TRY(try_passes(joint, TIMED_PASSES, N_TIMED_PASSES));
+    count_passes(joint, COARSE_PASSES, N_COARSE_PASSES);
+    count_passes(joint, FULL_PASSES, N_FULL_PASSES);
+    VBS_TRY(try_passes(joint, COARSE_PASSES, N_COARSE_PASSES));
+    VBS_TRY(try_passes(joint, FULL_PASSES, N_FULL_PASSES));
     if (!is_late(joint))
         VBS_TRY(offer_transfers(joint, joint->until_s));
     if (!is_late(joint))

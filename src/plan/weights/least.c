@@ -10,7 +10,6 @@
  * is known.
  */
 #include "plan/weights/least.h"
-#include "plan/problem/problem.h"
 
 #include "base/fail.h"
 

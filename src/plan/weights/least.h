@@ -4,7 +4,7 @@
 #ifndef VBS_PLAN_WEIGHTS_LEAST_H
 #define VBS_PLAN_WEIGHTS_LEAST_H
 
-#include "plan/problem/planner.h"
+#include "plan/problem/problem.h"
 
 /* Bounds the least budget of all planners that offer the plans of mmcnn. The latency is ignored.
  * Where nothing can be copied nothing is known: 0 and INT64_MAX. VBS_NO_MEMORY.

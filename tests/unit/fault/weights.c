@@ -10,6 +10,8 @@
 #include "base/fail.h"
 #include "vbslab/plan.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define SEED       90
@@ -217,6 +219,67 @@ static void set_planner(struct subject *subject, const char *name)
     vbs_schedule_free(schedule);
 }
 
+#define LARGE_REQUEST 150  /* joint plans it in several passes */
+#define STOPS         16   /* the open of the solver is stopped after 1/16, 2/16 ... of it */
+#define MOST_RATIO    1.25 /* of the time of a schedule so far to the one without a stop */
+
+/* The time of joint's schedule, where its open is stopped at an allocation; 0: it is not, and
+ * *n_allocations becomes their number. HUGE_VAL: there is no schedule. */
+static double stopped_us(const struct subject *subject, long at, long *n_allocations,
+                         bool *interrupted)
+{
+    volatile sig_atomic_t stop = 0;
+    struct vbs_ctx ctx = {.cancel = &stop};
+    struct vbs_solver_options options = {.struct_size = sizeof options,
+                                         .most_bytes = subject->budget};
+    struct vbs_solver *solver = NULL;
+    struct vbs_schedule *schedule = NULL;
+    double time_us = HUGE_VAL;
+    enum vbs_status status;
+
+    allocation_faults = (struct faults){.countdown = at ? at : LONG_MAX, .stop = &stop};
+    status = vbs_solver_new(&ctx, subject->planner, &subject->problem, &options, &solver);
+    if (at == 0)
+        *n_allocations = LONG_MAX - allocation_faults.countdown;
+    allocation_faults.countdown = 0;
+    if (status == VBS_OK && vbs_solver_plan(&ctx, solver, subject->budget, &schedule) == VBS_OK) {
+        time_us = schedule->predicted.time_us;
+        *interrupted = schedule->solver.interrupted;
+    }
+    vbs_schedule_free(schedule);
+    vbs_solver_free(solver);
+    return time_us;
+}
+
+/* A large request in a budget that does not hold all weights: a stop early on leaves a schedule
+ * that is nearly as fast. */
+static void stop_early(struct subject *subject)
+{
+    struct vbs_frontier *points = NULL;
+    long n_allocations = 0;
+    double best_us, time_us, worst = 0;
+    bool interrupted = false, all = true;
+
+    subject->problem.request = LARGE_REQUEST;
+    set_planner(subject, "joint");
+    if (vbs_solver_frontier(NULL, subject->solver, &points) != VBS_OK)
+        bail_out("no frontier");
+    subject->budget = points->points[points->n_points / 4].memory_bytes;
+    vbs_frontier_free(points);
+    best_us = stopped_us(subject, 0, &n_allocations, &interrupted);
+    ok(isfinite(best_us) && !interrupted, "joint plans %d samples in %lld bytes, %ld allocations",
+       LARGE_REQUEST, (long long)subject->budget, n_allocations);
+    for (int i = 1; i < STOPS; i++) {
+        time_us = stopped_us(subject, i * n_allocations / STOPS, NULL, &interrupted);
+        all = all && interrupted && time_us >= best_us * (1 - 1e-9);
+        worst = fmax(worst, time_us / best_us);
+    }
+    ok(all && worst <= MOST_RATIO,
+       "stopped after any sixteenth of them it has a schedule, which takes at most %.3f times as "
+       "long",
+       worst);
+}
+
 int main(void)
 {
     static const char *const PLANNERS[] = {"fbs", "dp-vbs+", "mmcnn", "vdnn", "joint"};
@@ -233,6 +296,7 @@ int main(void)
             for (int way = ONCE; way < N_WAYS; way++)
                 try_task(&TASKS[t], &subject, (enum way)way);
     }
+    stop_early(&subject);
     vbs_solver_free(subject.solver);
     vbs_profile_free(subject.profile);
     return done_testing();
