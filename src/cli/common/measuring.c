@@ -64,10 +64,11 @@ static void note_end(struct cli *cli, const char *model, const struct vbs_sessio
              session->n_kernels, report->total_s, resumed ? " (resumed)" : "", what[0] ? ": " : "",
              what);
     if (2 * report->n_unconverged > report->n_judged)
-        cli_warn(cli,
-                 "%s: most times are noise: the machine was busy, or its layers are too short to be "
-                 "timed; gains of plans from this profile will be noise too",
-                 model);
+        cli_warn(
+            cli,
+            "%s: most times are noise: the machine was busy, or its layers are too short to be "
+            "timed; gains of plans from this profile will be noise too",
+            model);
 }
 
 /* The folder of the store, or, where no file can be made there, $TMPDIR. */
