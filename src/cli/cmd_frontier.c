@@ -134,7 +134,7 @@ static void print_head(const struct curve *curve)
            vbs_planner_name(curve->planner));
     if (problem->weights == VBS_WEIGHTS_INCLUDED) {
         printf(", weights included");
-        cli_print_channel(&problem->copy);
+        cli_print_link(&problem->copy);
     }
     if (problem->latency_us > 0)
         printf(", latency at most %s us",
@@ -222,10 +222,8 @@ static enum vbs_status frontier(struct cli *cli, const char *const *values,
 static int run_frontier(struct cli *cli, const char *const *values, int n_arguments,
                         const char *const *arguments)
 {
-    const struct vbs_planner *planner;
-    struct vbs_problem problem = {0};
+    struct cli_task task;
     struct vbs_profile *profile = NULL;
-    struct cli_weights weights;
     int64_t id;
     enum vbs_status status;
 
@@ -233,23 +231,16 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
-    status = cli_find_planner(cli, values, &planner);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_read_weights(cli, values, planner, &weights);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_read_problem(cli, values, &problem);
+    status = cli_read_task(cli, values, &task);
     if (status != VBS_OK)
         goto done;
     status = cli_load_profile(cli, arguments[0], &profile, &id);
     if (status != VBS_OK)
         goto done;
-    problem.profile = profile;
-    status = cli_set_weights(cli, &weights, &problem);
+    status = cli_set_profile(cli, profile, &task);
     if (status != VBS_OK)
         goto done;
-    status = frontier(cli, values, planner, &problem, id);
+    status = frontier(cli, values, task.planner, &task.problem, id);
 done:
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);

@@ -56,10 +56,8 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
                     const char *const *arguments)
 {
     const char *memory = cli_value(cli, values, "memory");
-    const struct vbs_planner *planner;
-    struct vbs_problem problem = {0};
+    struct cli_task task;
     struct vbs_profile *profile = NULL;
-    struct cli_weights weights;
     int64_t memory_bytes = 0, id = 0;
     enum vbs_status status;
 
@@ -72,27 +70,18 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
         goto done;
     if (cli_value(cli, values, "rows")) {
         status = cli_print_rows(cli, values, arguments[0], memory_bytes);
-        return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
+        goto done;
     }
-    if (status != VBS_OK)
-        goto done;
-    status = cli_find_planner(cli, values, &planner);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_read_weights(cli, values, planner, &weights);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_read_problem(cli, values, &problem);
+    status = cli_read_task(cli, values, &task);
     if (status != VBS_OK)
         goto done;
     status = cli_load_profile(cli, arguments[0], &profile, &id);
     if (status != VBS_OK)
         goto done;
-    problem.profile = profile;
-    status = cli_set_weights(cli, &weights, &problem);
+    status = cli_set_profile(cli, profile, &task);
     if (status != VBS_OK)
         goto done;
-    status = plan(cli, values, planner, &problem, id, memory_bytes);
+    status = plan(cli, values, task.planner, &task.problem, id, memory_bytes);
 done:
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);

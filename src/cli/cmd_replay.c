@@ -436,7 +436,7 @@ struct limits {
     struct cli_weights weights; /* how to copy */
 };
 
-/* Puts the channel that was asked for into schedule, if one was. */
+/* Puts the link that was asked for into schedule, if one was. */
 static enum vbs_status set_copy(struct cli *cli, const struct vbs_profile *profile,
                                 const struct cli_weights *asked, struct vbs_schedule *schedule)
 {
@@ -451,7 +451,7 @@ static enum vbs_status set_copy(struct cli *cli, const struct vbs_profile *profi
                         "schedule has them excluded");
     if (!weights.source && own && vbs_profile_copy(profile, own))
         weights.source = own;
-    return cli_find_channel(cli, &weights, profile, &schedule->copy);
+    return cli_find_link(cli, &weights, profile, &schedule->copy);
 }
 
 static enum vbs_status judge(struct cli *cli, const char *const *values,

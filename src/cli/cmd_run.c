@@ -123,19 +123,15 @@ static enum vbs_status read_runs(struct run_job *job)
 static enum vbs_status check_planning(struct cli *cli, const char *const *values)
 {
     static const char *const SIZES[] = {"memory", "total-memory"};
-    const struct vbs_planner *planner;
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
-    struct vbs_problem problem = {0};
-    struct cli_weights weights;
+    struct cli_task task;
     int64_t bytes;
 
-    VBS_TRY(cli_find_planner(cli, values, &planner));
+    VBS_TRY(cli_read_task(cli, values, &task));
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
         if (cli_value(cli, values, SIZES[i]))
             VBS_TRY(vbs_parse_bytes(&cli->ctx, cli_value(cli, values, SIZES[i]), &bytes));
-    VBS_TRY(cli_read_problem(cli, values, &problem));
-    VBS_TRY(cli_read_weights(cli, values, planner, &weights));
-    return cli_read_solver_options(cli, values, planner, &options);
+    return cli_read_solver_options(cli, values, task.planner, &options);
 }
 
 /* ---- Results ---- */

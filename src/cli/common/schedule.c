@@ -255,7 +255,7 @@ static void print_weights(const struct vbs_schedule *schedule, int64_t n_loads)
         printf("; %s copied per request, in %lld load%s",
                vbs_format_bytes(schedule->predicted.copied_bytes, bytes, sizeof bytes),
                (long long)n_loads, n_loads == 1 ? "" : "s");
-        cli_print_channel(&schedule->copy);
+        cli_print_link(&schedule->copy);
     }
 }
 

@@ -74,8 +74,8 @@ enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *valu
     return read_limits(cli, values, planner, options);
 }
 
-enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
-                                 const struct vbs_planner **planner)
+static enum vbs_status find_planner(struct cli *cli, const char *const *values,
+                                    const struct vbs_planner **planner)
 {
     const char *name = cli_value(cli, values, "planner"), *word = cli_value(cli, values, "weights");
     enum vbs_weights weights = VBS_WEIGHTS_EXCLUDED;
@@ -166,27 +166,27 @@ static enum vbs_status fail_source(struct cli *cli, const char *source,
     return status;
 }
 
-enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
-                                 const struct vbs_profile *profile, struct vbs_link *channel)
+enum vbs_status cli_find_link(struct cli *cli, const struct cli_weights *weights,
+                              const struct vbs_profile *profile, struct vbs_link *link)
 {
     static const struct vbs_link NONE = {.source = "given"};
     const struct vbs_copy *copy = profile->n_copies > 0 ? &profile->copies[0] : NULL;
 
-    *channel = (struct vbs_link){0};
+    *link = (struct vbs_link){0};
     if (weights->weights == VBS_WEIGHTS_EXCLUDED)
         return VBS_OK;
     if (weights->source)
         copy = vbs_profile_copy(profile, weights->source);
     if (weights->source && !copy)
         return fail_source(cli, weights->source, profile);
-    *channel = copy ? copy->link : NONE;
+    *link = copy ? copy->link : NONE;
     if (weights->bytes_per_us < 0 && weights->latency_us < 0)
         return VBS_OK;
-    channel->source = NONE.source;
+    link->source = NONE.source;
     if (weights->bytes_per_us >= 0)
-        channel->bytes_per_us = weights->bytes_per_us;
+        link->bytes_per_us = weights->bytes_per_us;
     if (weights->latency_us >= 0)
-        channel->latency_us = weights->latency_us;
+        link->latency_us = weights->latency_us;
     return VBS_OK;
 }
 
@@ -194,7 +194,22 @@ enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weigh
                                 struct vbs_problem *problem)
 {
     problem->weights = weights->weights;
-    return cli_find_channel(cli, weights, problem->profile, &problem->copy);
+    return cli_find_link(cli, weights, problem->profile, &problem->copy);
+}
+
+enum vbs_status cli_read_task(struct cli *cli, const char *const *values, struct cli_task *task)
+{
+    *task = (struct cli_task){0};
+    VBS_TRY(find_planner(cli, values, &task->planner));
+    VBS_TRY(cli_read_weights(cli, values, task->planner, &task->weights));
+    return cli_read_problem(cli, values, &task->problem);
+}
+
+enum vbs_status cli_set_profile(struct cli *cli, const struct vbs_profile *profile,
+                                struct cli_task *task)
+{
+    task->problem.profile = profile;
+    return cli_set_weights(cli, &task->weights, &task->problem);
 }
 
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent)
@@ -206,7 +221,7 @@ void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const cha
                vbs_format_bytes(weight_bytes, bytes, sizeof bytes));
 }
 
-void cli_print_channel(const struct vbs_link *copy)
+void cli_print_link(const struct vbs_link *copy)
 {
     char bytes[24];
 

@@ -47,11 +47,6 @@
         "weights included: each copy takes US microseconds and its bytes, in place of what was "   \
         "measured"
 
-/* The planner of --planner, or the default: joint with --weights included, else dp-vbs+; mmcnn
- * where the command has a switch --rows that is given. VBS_NOT_FOUND. */
-enum vbs_status cli_find_planner(struct cli *cli, const char *const *values,
-                                 const struct vbs_planner **planner) VBS_MUST_CHECK;
-
 /* What was asked of weights. */
 struct cli_weights {
     enum vbs_weights weights;
@@ -70,22 +65,39 @@ enum vbs_status cli_read_weights(struct cli *cli, const char *const *values,
 enum vbs_status cli_read_copy(struct cli *cli, const char *const *values,
                               struct cli_weights *weights) VBS_MUST_CHECK;
 
-/* The channel that was asked for, of a profile, which it borrows from; {0} with weights excluded.
+/* The link that was asked for, of a profile, which it borrows from; {0} with weights excluded.
  * VBS_USAGE: the profile has no such source, or none at all. */
-enum vbs_status cli_find_channel(struct cli *cli, const struct cli_weights *weights,
-                                 const struct vbs_profile *profile,
-                                 struct vbs_link *channel) VBS_MUST_CHECK;
+enum vbs_status cli_find_link(struct cli *cli, const struct cli_weights *weights,
+                              const struct vbs_profile *profile,
+                              struct vbs_link *link) VBS_MUST_CHECK;
 
-/* As cli_find_channel, with the weights too, into a problem that has its profile. */
+/* As cli_find_link, with the weights too, into a problem that has its profile. */
 enum vbs_status cli_set_weights(struct cli *cli, const struct cli_weights *weights,
                                 struct vbs_problem *problem) VBS_MUST_CHECK;
+
+/* A planner, and the problem that it is to solve. */
+struct cli_task {
+    const struct vbs_planner *planner;
+    struct cli_weights weights;
+    struct vbs_problem problem;
+};
+
+/* What the options say of it, without a profile. The planner is that of --planner, or the default:
+ * joint with --weights included, else dp-vbs+; mmcnn where the command has a switch --rows that is
+ * given. VBS_USAGE, VBS_NOT_FOUND. */
+enum vbs_status cli_read_task(struct cli *cli, const char *const *values,
+                              struct cli_task *task) VBS_MUST_CHECK;
+
+/* Completes it with a profile, which it borrows. VBS_USAGE: the profile has no such copies. */
+enum vbs_status cli_set_profile(struct cli *cli, const struct vbs_profile *profile,
+                                struct cli_task *task) VBS_MUST_CHECK;
 
 /* Prints the line that says how large weights outside the budget are; nothing where there are none,
  * or they are inside. indent: before it. */
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
 
 /* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
-void cli_print_channel(const struct vbs_link *copy);
+void cli_print_link(const struct vbs_link *copy);
 
 /* The options of solvers that the command knows into *options, which is {0}; VBS_USAGE, also where
  * planner has no use for one. */

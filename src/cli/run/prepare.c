@@ -141,8 +141,7 @@ static enum vbs_status prepare_read(struct run_job *job, const char *path)
 /* ---- A schedule of a planner ---- */
 
 struct planning {
-    const struct vbs_planner *planner;
-    struct vbs_problem problem;
+    struct cli_task task;
     struct vbs_solver *solver;
     /* Of the first plan, for people. */
     double time_us;
@@ -153,25 +152,17 @@ struct planning {
 static enum vbs_status set_up(struct run_job *job, struct planning *p)
 {
     struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options)};
-    struct cli_weights weights;
     enum vbs_status status;
 
-    p->problem.profile = job->profile;
-    status = cli_find_planner(job->cli, job->values, &p->planner);
-    if (status == VBS_OK)
-        status = cli_read_weights(job->cli, job->values, p->planner, &weights);
-    if (status == VBS_OK)
-        status = cli_read_problem(job->cli, job->values, &p->problem);
-    if (status == VBS_OK)
-        status = cli_set_weights(job->cli, &weights, &p->problem);
-    if (status == VBS_OK)
-        status = cli_read_solver_options(job->cli, job->values, p->planner, &options);
-    job->request = p->problem.request;
-    if (status == VBS_OK && !job->outputs)
-        status = run_read_input(job);
+    VBS_TRY(cli_read_task(job->cli, job->values, &p->task));
+    VBS_TRY(cli_set_profile(job->cli, job->profile, &p->task));
+    VBS_TRY(cli_read_solver_options(job->cli, job->values, p->task.planner, &options));
+    job->request = p->task.problem.request;
+    if (!job->outputs)
+        VBS_TRY(run_read_input(job));
     options.progress = cli_progress(job->cli);
-    if (status == VBS_OK)
-        status = vbs_solver_new(&job->cli->ctx, p->planner, &p->problem, &options, &p->solver);
+    status =
+        vbs_solver_new(&job->cli->ctx, p->task.planner, &p->task.problem, &options, &p->solver);
     cli_progress_end(job->cli);
     return status;
 }
@@ -193,12 +184,13 @@ static enum vbs_status refuse_plans(struct run_job *job, const struct planning *
 {
     char budget[48], placed[48];
 
-    return vbs_fail(
-        &job->cli->ctx, VBS_INFEASIBLE,
-        "no plan of %s for %s or less could be placed in it; the plan for it needs an "
-        "arena of %s: --memory %lld",
-        vbs_planner_name(p->planner), vbs_format_exact(job->memory_bytes, budget, sizeof budget),
-        vbs_format_exact(p->placed_bytes, placed, sizeof placed), (long long)p->placed_bytes);
+    return vbs_fail(&job->cli->ctx, VBS_INFEASIBLE,
+                    "no plan of %s for %s or less could be placed in it; the plan for it needs an "
+                    "arena of %s: --memory %lld",
+                    vbs_planner_name(p->task.planner),
+                    vbs_format_exact(job->memory_bytes, budget, sizeof budget),
+                    vbs_format_exact(p->placed_bytes, placed, sizeof placed),
+                    (long long)p->placed_bytes);
 }
 
 static void tell_replan(struct run_job *job, const struct planning *p)
@@ -234,7 +226,8 @@ static enum vbs_status place_plans(struct run_job *job, struct planning *p)
     enum vbs_status status = plan(job, p, job->memory_bytes);
 
     if (status == VBS_INFEASIBLE)
-        return cli_explain(job->cli, p->planner, &p->problem, p->solver, job->memory_bytes);
+        return cli_explain(job->cli, p->task.planner, &p->task.problem, p->solver,
+                           job->memory_bytes);
     if (status != VBS_OK)
         return status;
     VBS_TRY(check_weights(job));

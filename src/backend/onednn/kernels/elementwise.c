@@ -247,36 +247,34 @@ bool od_breaks_padding(const struct od_build *b)
     return vbs_op_class(b->l->op) == VBS_CLASS_UNARY && !keeps_zero(b->l->op, &b->l->attributes);
 }
 
-enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes)
+static enum vbs_status append_fused(struct od_build *b, int first, int64_t *weight_bytes)
 {
     const struct od_tensor *out = od_output(b);
     dnnl_memory_t memory = NULL;
     dnnl_memory_desc_t md;
-    enum vbs_status status = od_describe(b, out, b->batch, out->canonical, true, &md);
 
-    if (status != VBS_OK)
-        return status;
-    if (first < b->l->n_fused) {
-        status = od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory);
-        if (status != VBS_OK)
-            return status;
-    }
-    for (int i = first; i < b->l->n_fused && status == VBS_OK; i++) {
+    VBS_TRY(od_describe(b, out, b->batch, out->canonical, true, &md));
+    if (first < b->l->n_fused)
+        VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &memory));
+    for (int i = first; i < b->l->n_fused; i++) {
         const struct vbs_fused *fused = &b->l->fused[i];
         bool relu = i + 1 < b->l->n_fused && b->l->fused[i + 1].op == VBS_OP_RELU;
 
         if (fused->op == VBS_OP_DROPOUT)
             continue;
         if (is_affine(fused->op)) {
-            status = od_affine_step(b, i, relu, memory, memory, weight_bytes);
+            VBS_TRY(od_affine_step(b, i, relu, memory, memory, weight_bytes));
             i += relu;
         } else {
-            status = od_unary_steps(b, fused->op, &fused->attributes, &md, memory, memory);
+            VBS_TRY(od_unary_steps(b, fused->op, &fused->attributes, &md, memory, memory));
         }
     }
-    if (status != VBS_OK)
-        return status;
-    if (od_breaks_padding(b))
-        VBS_TRY(od_zero_padding(b));
+    return od_breaks_padding(b) ? od_zero_padding(b) : VBS_OK;
+}
+
+enum vbs_status od_fused_end(struct od_build *b, int first, int64_t weight_bytes, int format)
+{
+    VBS_TRY(append_fused(b, first, &weight_bytes));
+    od_kernel_end(b, weight_bytes, format);
     return VBS_OK;
 }

@@ -20,9 +20,11 @@ bool od_breaks_padding(const struct od_build *b);
 /* Appends the zeroing of the output's padding, if it has any. */
 enum vbs_status od_zero_padding(struct od_build *b) VBS_MUST_CHECK;
 
-/* Appends the fused operators from number first on, in place on the output; adds the bytes of
- * their parameters to *weight_bytes. Padding is zero afterwards if it was before the layer. */
-enum vbs_status od_fused(struct od_build *b, int first, int64_t *weight_bytes) VBS_MUST_CHECK;
+/* Appends the fused operators from number first on, in place on the output, and ends the kernel as
+ * od_kernel_end does; weight_bytes: without those of the fused operators. Padding is zero
+ * afterwards if it was before the layer. */
+enum vbs_status od_fused_end(struct od_build *b, int first, int64_t weight_bytes,
+                             int format) VBS_MUST_CHECK;
 
 /* Appends an operator on values, from one memory object to the other, which may be the same. */
 enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,

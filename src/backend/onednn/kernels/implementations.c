@@ -203,9 +203,8 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
     VBS_TRY(main_step(b, c, &src, &dst, &weight_bytes, &format));
     if (dst.canonical)
         VBS_TRY(od_kernel_reorder(b, &dst.md, dst.memory, &dst.canonical_md, dst.canonical));
-    VBS_TRY(od_fused(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), &weight_bytes));
-    od_kernel_end(b, weight_bytes, format);
-    return VBS_OK;
+    return od_fused_end(b, w->n_folded + od_weights_fused(b, c->variant.algorithm), weight_bytes,
+                        format);
 }
 
 /* The kernel of a candidate, or the part of it that is requested. */

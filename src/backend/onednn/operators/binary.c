@@ -466,7 +466,5 @@ enum vbs_status od_build_binary(struct od_build *b)
         VBS_TRY(build_loops(b, &pair, &weight_bytes, &format));
     if (!padding_stays(b, &pair))
         VBS_TRY(od_zero_padding(b));
-    VBS_TRY(od_fused(b, n_fused, &weight_bytes));
-    od_kernel_end(b, weight_bytes, format);
-    return VBS_OK;
+    return od_fused_end(b, n_fused, weight_bytes, format);
 }

@@ -58,7 +58,6 @@ static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_mem
 static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t *src,
                                     const dnnl_memory_desc_t *dst)
 {
-    int64_t weight_bytes = 0;
     dnnl_dim_t first = 0;
 
     VBS_TRY(od_kernel_begin(b, "reorder"));
@@ -66,9 +65,7 @@ static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t
         VBS_TRY(append_copy(b, i, &src[i], dst, first));
         first += src[i].dims[1];
     }
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }
 
 /* oneDNN's own, along the channels. Takes pd. */
@@ -77,7 +74,6 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
 {
     int n = b->l->n_inputs;
     dnnl_exec_arg_t *args = vbs_arena_alloc(&b->session->core.arena, (size_t)n + 1, sizeof *args);
-    int64_t weight_bytes = 0;
     enum vbs_status status = args ? od_kernel_begin_with(b, pd) : vbs_no_memory(b->ctx);
 
     for (int i = 0; i < n && status == VBS_OK; i++) {
@@ -93,10 +89,7 @@ static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t
     status = od_kernel_step(b, pd, n + 1, args);
     if (status != VBS_OK)
         goto done;
-    status = od_fused(b, 0, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
+    status = od_fused_end(b, 0, 0, 0);
 done:
     dnnl_primitive_desc_destroy(pd);
     return status;
@@ -106,7 +99,7 @@ done:
 static enum vbs_status build_loops(struct od_build *b)
 {
     int axis = b->l->attributes.concat.axis;
-    int64_t weight_bytes = 0, first = 0;
+    int64_t first = 0;
 
     VBS_TRY(od_kernel_begin(b, "loop:copy"));
     for (int i = 0; i < b->l->n_inputs; i++) {
@@ -119,9 +112,7 @@ static enum vbs_status build_loops(struct od_build *b)
         first += shape->dim[axis];
     }
     VBS_TRY(od_zero_padding(b));
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }
 
 static enum vbs_status build_channels(struct od_build *b)

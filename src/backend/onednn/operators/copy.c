@@ -328,14 +328,11 @@ enum vbs_status od_copy_step(struct od_build *b, const struct od_copy *copy)
 
 enum vbs_status od_build_copy(struct od_build *b, const struct od_copy *copy)
 {
-    int64_t weight_bytes = 0;
     struct copy_plan *plan;
 
     VBS_TRY(make_plan(b, copy, &plan));
     VBS_TRY(od_kernel_begin(b, is_transposition(&plan->nest) ? "reorder" : "loop:copy"));
     VBS_TRY(planned_step(b, copy, plan));
     VBS_TRY(od_zero_padding(b));
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }

@@ -137,10 +137,7 @@ enum vbs_status od_build_matmul(struct od_build *b)
     status = od_kernel_step(b, pd, 3, args);
     if (status != VBS_OK)
         goto done;
-    status = od_fused(b, n_fused, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, format);
+    status = od_fused_end(b, n_fused, weight_bytes, format);
 done:
     dnnl_primitive_desc_destroy(pd);
     return status;

@@ -40,10 +40,7 @@ static enum vbs_status build_affine(struct od_build *b)
     status = od_affine_step_with(b, pd, -1, from, to, &weight_bytes);
     if (status != VBS_OK)
         goto done;
-    status = od_fused(b, relu ? 1 : 0, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
+    status = od_fused_end(b, relu ? 1 : 0, weight_bytes, 0);
 done:
     dnnl_primitive_desc_destroy(pd);
     return status;
@@ -113,10 +110,7 @@ static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
     status = od_target_end(b, &target);
     if (status != VBS_OK)
         goto done;
-    status = od_fused(b, first_fused, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
+    status = od_fused_end(b, first_fused, weight_bytes, 0);
 done:
     dnnl_primitive_desc_destroy(pd);
     return status;
@@ -248,7 +242,6 @@ static enum vbs_status build_turned_softmax(struct od_build *b)
     int axis = b->l->attributes.softmax.axis;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     dnnl_memory_t from = NULL, to = NULL;
-    int64_t weight_bytes = 0;
     dnnl_memory_desc_t md, turned;
     dnnl_primitive_desc_t pd = NULL;
     enum vbs_status status = describe_around(b, axis, false, &md);
@@ -283,10 +276,7 @@ static enum vbs_status build_turned_softmax(struct od_build *b)
     status = od_kernel_reorder(b, &turned, args[0].memory, &md, to);
     if (status != VBS_OK)
         goto done;
-    status = od_fused(b, 0, &weight_bytes);
-    if (status != VBS_OK)
-        goto done;
-    od_kernel_end(b, weight_bytes, 0);
+    status = od_fused_end(b, 0, 0, 0);
 done:
     dnnl_primitive_desc_destroy(pd);
     return status;

@@ -11,7 +11,6 @@ static enum vbs_status build(struct od_build *b, const_dnnl_primitive_desc_t pd,
     const dnnl_memory_desc_t *dst = dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0);
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, NULL}, {DNNL_ARG_DST, NULL}};
     struct od_target target = {0};
-    int64_t weight_bytes = 0;
 
     VBS_TRY(od_kernel_begin_with(b, pd));
     VBS_TRY(od_source(b, 0, layout, src, &args[0].memory));
@@ -19,9 +18,7 @@ static enum vbs_status build(struct od_build *b, const_dnnl_primitive_desc_t pd,
     args[1].memory = target.memory;
     VBS_TRY(od_kernel_step(b, pd, 2, args));
     VBS_TRY(od_target_end(b, &target));
-    VBS_TRY(od_fused(b, first_fused, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, first_fused, 0, 0);
 }
 
 enum vbs_status od_build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,

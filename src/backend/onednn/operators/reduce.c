@@ -254,7 +254,6 @@ static enum vbs_status build_loops(struct od_build *b)
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
     const struct od_tensor *out = od_output(b);
     struct reduce_plan *plan = vbs_arena_alloc(&b->session->core.arena, 1, sizeof *plan);
-    int64_t weight_bytes = 0;
     dnnl_memory_t data[2];
     dnnl_memory_desc_t md;
 
@@ -266,9 +265,7 @@ static enum vbs_status build_loops(struct od_build *b)
     VBS_TRY(od_source(b, 0, layout, &md, &data[1]));
     VBS_TRY(od_kernel_call(b, run_reduce, plan, 2, data));
     VBS_TRY(od_zero_padding(b));
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }
 
 /* ---- primitives ---- */

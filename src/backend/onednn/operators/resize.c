@@ -365,7 +365,6 @@ static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
     struct od_tensor in = od_in_layout(b->session, od_input(b, 0), layout);
     struct vbs_shape shape = in.shape;
     dnnl_memory_t from = NULL, to = NULL;
-    int64_t weight_bytes = 0;
     dnnl_memory_desc_t md;
 
     VBS_TRY(od_describe(b, &in, b->batch, layout, true, &md));
@@ -379,9 +378,7 @@ static enum vbs_status build_passes(struct od_build *b, const struct taps *taps)
         from = to;
     }
     VBS_TRY(od_zero_padding(b));
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }
 
 enum vbs_status od_build_resize(struct od_build *b)

@@ -29,7 +29,6 @@ static enum vbs_status begin_unary(struct od_build *b, const dnnl_memory_desc_t 
 enum vbs_status od_build_unary(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
-    int64_t weight_bytes = 0;
     dnnl_memory_t from = NULL, to = NULL;
     dnnl_memory_desc_t md;
 
@@ -38,7 +37,5 @@ enum vbs_status od_build_unary(struct od_build *b)
     VBS_TRY(od_source(b, 0, out->canonical, &md, &from));
     VBS_TRY(od_kernel_memory(b, &md, OD_DST, 0, NULL, &to));
     VBS_TRY(od_unary_steps(b, b->l->op, &b->l->attributes, &md, from, to));
-    VBS_TRY(od_fused(b, 0, &weight_bytes));
-    od_kernel_end(b, weight_bytes, 0);
-    return VBS_OK;
+    return od_fused_end(b, 0, 0, 0);
 }
