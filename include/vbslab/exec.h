@@ -93,6 +93,9 @@ struct vbs_exec_report {
                            memory beside the scratch that they tell (oneDNN's matrix products do, on
                            every thread); such memory mostly stays with the process, and is a part
                            of the base of the next run */
+    int64_t file_bytes; /* of that rise at most: pages of files, as the code of the program and its
+                           libraries, that came into memory in the run; the system takes them back
+                           when it needs the memory */
     int64_t n_steps;
     const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
 };

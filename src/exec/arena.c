@@ -104,9 +104,11 @@ int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena)
 
 /* ---- what the system says ---- */
 
-int64_t vbs_exec_resident_bytes(bool peak)
+int64_t vbs_exec_resident_bytes(enum vbs_exec_resident which)
 {
-    const char *key = peak ? "\nVmHWM:" : "\nVmRSS:";
+    static const char *const KEYS[] = {
+        [VBS_EXEC_NOW] = "\nVmRSS:", [VBS_EXEC_PEAK] = "\nVmHWM:", [VBS_EXEC_FILES] = "\nRssFile:"};
+    const char *key = KEYS[which];
     char text[4096];
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;

@@ -32,9 +32,10 @@ void vbs_exec_arena_unmap(struct vbs_exec_arena *arena);
 /* Bytes of the arena's pages that are resident; on a device all bytes of the arena. */
 int64_t vbs_exec_arena_touched(const struct vbs_exec_arena *arena);
 
-/* Resident memory of the process: now, or with peak the most since the peak was last reset. -1: the
- * system does not tell. */
-int64_t vbs_exec_resident_bytes(bool peak);
+/* Resident memory of the process: now; the most since the peak was last reset; now, only pages of
+ * files, most of them code. -1: the system does not tell. */
+enum vbs_exec_resident { VBS_EXEC_NOW, VBS_EXEC_PEAK, VBS_EXEC_FILES };
+int64_t vbs_exec_resident_bytes(enum vbs_exec_resident which);
 
 /* Bytes that the heap has obtained from the system, used or free, without mappings of single
  * allocations. */

@@ -317,12 +317,12 @@ static enum vbs_status seed_input(struct running *r)
     return VBS_OK;
 }
 
-/* Memory of the process, now or (peak) the most; of a device, what anybody has of it now. */
-static int64_t used_bytes(const struct vbs_exec *exec, bool peak)
+/* Memory of the process; of a device, what anybody has of it now. */
+static int64_t used_bytes(const struct vbs_exec *exec, enum vbs_exec_resident which)
 {
     struct vbs_session *session = exec->arena.session;
 
-    return session ? session->ops->device->used(session) : vbs_exec_resident_bytes(peak);
+    return session ? session->ops->device->used(session) : vbs_exec_resident_bytes(which);
 }
 
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
@@ -333,14 +333,15 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     struct vbs_exec_report report = {0};
     enum vbs_status status;
     double io_us = 0;
-    int64_t heap_bytes;
+    int64_t heap_bytes, file_bytes;
     bool tells;
 
     if (!input)
         VBS_TRY(seed_input(&r));
     heap_bytes = vbs_exec_heap_bytes();
+    file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES);
     tells = exec->arena.session || vbs_exec_reset_peak();
-    report.base_bytes = used_bytes(exec, false);
+    report.base_bytes = used_bytes(exec, VBS_EXEC_NOW);
     tells &= report.base_bytes >= 0;
     if (tells || !exec->arena.session)
         report.base_bytes -= vbs_exec_arena_touched(&exec->arena);
@@ -357,8 +358,10 @@ enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const f
     VBS_TRY(run_others(&r, starts[exec->n_steps + 2], starts[exec->n_steps + 3]));
     report.io_us += r.taken_us[VBS_DO_WRITE_OUTPUT] - io_us;
     report.touched_bytes = vbs_exec_arena_touched(&exec->arena);
-    report.high_water_bytes = tells ? used_bytes(exec, true) - report.base_bytes : -1;
+    report.high_water_bytes = tells ? used_bytes(exec, VBS_EXEC_PEAK) - report.base_bytes : -1;
     report.heap_bytes = vbs_exec_heap_bytes() - heap_bytes;
+    file_bytes = vbs_exec_resident_bytes(VBS_EXEC_FILES) - file_bytes;
+    report.file_bytes = file_bytes > 0 && !exec->arena.session ? file_bytes : 0;
     *result = report;
     return VBS_OK;
 }

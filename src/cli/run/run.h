@@ -18,6 +18,7 @@ struct run_times {
     struct vbs_exec_report fastest; /* with steps, its own, where a trace is kept */
     struct vbs_exec_step *steps;    /* those */
     int64_t touched_bytes, high_water_bytes, base_bytes, heap_bytes; /* the most of all runs */
+    int64_t taken_bytes; /* the most that the process rose, without pages of files; -1: not known */
     int64_t total_bytes; /* the most that base and rise were together; -1: not known */
 };
 

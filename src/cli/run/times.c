@@ -60,8 +60,10 @@ static enum vbs_status add_report(struct run_job *job, struct reports *reports,
     raise_to(&times->high_water_bytes, report->high_water_bytes);
     raise_to(&times->base_bytes, report->base_bytes);
     raise_to(&times->heap_bytes, report->heap_bytes);
-    if (report->high_water_bytes >= 0)
+    if (report->high_water_bytes >= 0) {
+        raise_to(&times->taken_bytes, report->high_water_bytes - report->file_bytes);
         raise_to(&times->total_bytes, report->base_bytes + report->high_water_bytes);
+    }
     reports->at[reports->n] = *report;
     reports->at[reports->n++].steps = NULL;
     return copy_fastest(job, report);
@@ -97,7 +99,7 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
     double run_s = 0, start_s, elapsed_s = 0;
     enum vbs_status status = warm_up(job, &run_s);
 
-    job->times = (struct run_times){.high_water_bytes = -1, .total_bytes = -1};
+    job->times = (struct run_times){.high_water_bytes = -1, .taken_bytes = -1, .total_bytes = -1};
     start_s = vbs_clock_s();
     while (status == VBS_OK && reports->n < RUN_MOST_RUNS &&
            (reports->n < job->n_runs || elapsed_s < job->duration_s)) {
@@ -160,7 +162,8 @@ static void warn_of_rise(struct run_job *job)
 
     if (above > 0 && job->limit_bytes == 0)
         cli_warn(job->cli,
-                 "the process rose %s above the budget: kernels of the library took memory beside "
+                 "the process rose %s above the budget: stacks and kernels of the library take "
+                 "memory beside "
                  "the arena, %s of it from the heap; --total-memory bounds the whole process",
                  vbs_format_bytes(above, text, sizeof text),
                  vbs_format_bytes(job->times.heap_bytes, heap, sizeof heap));
@@ -169,7 +172,7 @@ static void warn_of_rise(struct run_job *job)
 int64_t run_above_budget(const struct run_job *job)
 {
     int64_t page = sysconf(_SC_PAGESIZE), pages = (job->memory_bytes + page - 1) / page;
-    int64_t above = job->times.high_water_bytes - pages * page;
+    int64_t above = job->times.taken_bytes - pages * page;
 
     return job->backend->device || above < 0 ? 0 : above;
 }
