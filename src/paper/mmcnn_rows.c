@@ -125,7 +125,7 @@ static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_t
     n_slices = ((wide)weight_bytes * (wide)conv->map_slices + free_bytes - 1) / free_bytes;
     if (n_slices > INT64_MAX)
         return vbs_fail(ctx, VBS_UNSUPPORTED,
-                        "layer '%.100s' falls into more parts than can be counted; a larger limit "
+                        "layer '%.100s' falls into more slices than can be counted; a larger limit "
                         "would help",
                         conv->name);
     conv->weight_bytes = weight_bytes;

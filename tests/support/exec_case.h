@@ -7,8 +7,8 @@
 struct exec_case {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
-    struct vbs_exec_options options; /* paranoid; without memory_bytes: the replay's peak, and where
-                                        that is not enough, what the placement asks for */
+    struct vbs_exec_options options; /* with debug checks; without memory_bytes: the replay's peak,
+                                        and where that is not enough, what the placement asks for */
     int n_runs;                      /* 0: 2 */
     int less, jitter_us;             /* struct exec_fake */
 

@@ -6,10 +6,10 @@
  * gives them their pointers. The first steps make the output, those of fused operators change it
  * where it lies.
  *
- * Weights of conv, deconv and fc are those of the network in its own order (one form for all
- * algorithms), with the factors of BatchNorm, Scale and Linear that follow at once folded in. A fc
- * is a convolution of 1x1. A layer in slices runs slice after slice; a slice writes its channels of
- * the whole output, for which it has a descriptor with the whole's strides.
+ * Weights of conv, deconv and fc are those of the network in its own order (one packed weight
+ * format for all algorithms), with the factors of BatchNorm, Scale and Linear that follow at once
+ * folded in. A fc is a convolution of 1x1. A layer in slices runs slice after slice; a slice writes
+ * its channels of the whole output, for which it has a descriptor with the whole's strides.
  *
  * Sums are of floats: TF32 is off.
  */

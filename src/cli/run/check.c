@@ -30,7 +30,7 @@ static int64_t *count_samples(const struct run_job *job)
 }
 
 /* The algorithm of the profile that computes one sample of layer: the one with most of samples. One
- * that was measured in parts only where there is no other. *changed: the schedule computes samples
+ * that was measured in slices only where there is no other. *changed: the schedule computes samples
  * by another. */
 static int plain_algorithm(const struct run_job *job, int layer, const int64_t *samples,
                            bool *changed)

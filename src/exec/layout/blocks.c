@@ -264,14 +264,14 @@ static enum vbs_status block_steps(struct blocking *p)
 
 /* ---- items ---- */
 
-static const struct vbs_exec_block *piece_at(const void *index)
+static const struct vbs_exec_block *block_at(const void *index)
 {
     return *(const struct vbs_exec_block *const *)index;
 }
 
 static int compare_residents(const void *left, const void *right)
 {
-    const struct vbs_exec_block *a = piece_at(left), *b = piece_at(right);
+    const struct vbs_exec_block *a = block_at(left), *b = block_at(right);
 
     if (a->packed != b->packed)
         return a->packed - b->packed;

@@ -163,7 +163,7 @@ static enum vbs_status repack(struct fitting *f, int window, int64_t target_byte
     return vbs_exec_repack(f->ctx, &options, &f->fit->layout);
 }
 
-/* Pieces of weights as loads with this slack bring them. */
+/* Slices of weights as loads with this slack bring them. */
 static enum vbs_status delay(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;

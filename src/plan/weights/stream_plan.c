@@ -193,7 +193,7 @@ static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps
     return vbs_step_list_append(loading->ctx, steps, &step);
 }
 
-/* Pieces that are there from the request before: the gap over its end was kept. */
+/* Slices that are there from the request before: the gap over its end was kept. */
 static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_visit *visits = loading->stream->visits;

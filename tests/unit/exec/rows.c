@@ -29,8 +29,8 @@ struct trial {
     const char **algorithms; /* of session's kernels */
     struct vbs_step *steps;
     int64_t n_steps, max_steps;
-    char **home;  /* by tensor: REQUEST samples as the session keeps them */
-    float *input; /* REQUEST samples in plain order */
+    char **canonical; /* by tensor: REQUEST samples as the session keeps them */
+    float *input;     /* REQUEST samples in plain order */
     float low, high;
     int64_t memory_bytes; /* enough for all tensors and scratch at once */
     int n_rows;           /* that were executed */
@@ -85,10 +85,10 @@ static bool make_space(struct trial *t)
 {
     int64_t n = values_of(t, 0);
 
-    t->home = calloc((size_t)t->session->n_layers + 1, sizeof *t->home);
+    t->canonical = calloc((size_t)t->session->n_layers + 1, sizeof *t->canonical);
     t->algorithms = calloc((size_t)t->session->n_kernels, sizeof *t->algorithms);
     t->input = malloc((size_t)n * sizeof *t->input);
-    if (!t->home || !t->algorithms || !t->input)
+    if (!t->canonical || !t->algorithms || !t->input)
         return false;
     for (int i = 0; i < t->session->n_kernels; i++) {
         t->algorithms[i] = t->session->kernels[i].algorithm;
@@ -99,12 +99,14 @@ static bool make_space(struct trial *t)
     for (int64_t i = 0; (t->low != 0 || t->high != 0) && i < n; i++)
         t->input[i] = t->low + (t->high - t->low) * (t->input[i] + 1) / 2;
     for (int k = 0; k <= t->session->n_layers; k++) {
-        t->home[k] = t->session->ops->alloc(t->session, REQUEST * t->session->layers[k].out_bytes);
-        if (!t->home[k])
+        t->canonical[k] =
+            t->session->ops->alloc(t->session, REQUEST * t->session->layers[k].out_bytes);
+        if (!t->canonical[k])
             return false;
         t->memory_bytes += (REQUEST + 2) * t->session->layers[k].out_bytes + 4096;
     }
-    return t->session->ops->write(&t->ctx, t->session, 0, REQUEST, t->input, t->home[0]) == VBS_OK;
+    return t->session->ops->write(&t->ctx, t->session, 0, REQUEST, t->input, t->canonical[0]) ==
+           VBS_OK;
 }
 
 /* ---- a round: every layer by one of its kernels at each batch ---- */
@@ -129,13 +131,14 @@ static bool run_kernel(struct trial *t, int kernel, int first)
     const struct vbs_kernel *k = &t->session->kernels[kernel];
     const struct vbs_profile_layer *layer = &t->session->layers[k->layer];
     const void *src[N_SOURCE];
-    char *dst = t->home[k->layer] + first * layer->out_bytes;
+    char *dst = t->canonical[k->layer] + first * layer->out_bytes;
     void *ws = t->session->ops->alloc(t->session, k->ws_bytes + 1);
     double time_us;
     bool done = ws && layer->n_inputs <= N_SOURCE;
 
     for (int i = 0; done && i < layer->n_inputs; i++)
-        src[i] = t->home[layer->inputs[i]] + first * t->session->layers[layer->inputs[i]].out_bytes;
+        src[i] =
+            t->canonical[layer->inputs[i]] + first * t->session->layers[layer->inputs[i]].out_bytes;
     if (done && layer->in_place) {
         memcpy(dst, src[0], (size_t)(k->batch * layer->out_bytes));
         src[0] = dst;
@@ -165,7 +168,7 @@ static bool add_steps(struct trial *t, int kernel, bool in_slices)
     return true;
 }
 
-/* Compares the outputs of a run with what is at home. */
+/* Compares the outputs of a run with the canonical tensors. */
 static bool same_outputs(struct trial *t, float **got)
 {
     bool same = true;
@@ -176,8 +179,8 @@ static bool same_outputs(struct trial *t, float **got)
         float *want = malloc((size_t)n * sizeof *want);
 
         same = want &&
-               t->session->ops->read(&t->ctx, t->session, layer, REQUEST, t->home[layer], want) ==
-                   VBS_OK &&
+               t->session->ops->read(&t->ctx, t->session, layer, REQUEST, t->canonical[layer],
+                                     want) == VBS_OK &&
                memcmp(got[i], want, (size_t)n * sizeof *want) == 0;
         if (!same)
             printf("# %s: output '%s' differs\n", t->name, t->network->layers[layer].name);
@@ -248,9 +251,9 @@ static bool try_round(struct trial *t, int turn, int *n_new)
 
 static void close_trial(struct trial *t)
 {
-    for (int k = 0; t->home && k <= t->session->n_layers; k++)
-        t->session->ops->free(t->session, t->home[k]);
-    free(t->home);
+    for (int k = 0; t->canonical && k <= t->session->n_layers; k++)
+        t->session->ops->free(t->session, t->canonical[k]);
+    free(t->canonical);
     free(t->algorithms);
     free(t->input);
     free(t->steps);

@@ -267,8 +267,8 @@ static void test_refusals(void)
             "one with sums");
     refuses("alexnet", NULL, 0, VBS_USAGE, "a limit of 0 bytes", "no limit");
     refuses("alexnet", NULL, -1, VBS_USAGE, "a limit of -1 bytes", "less than none");
-    refuses(NULL, VAST, 1, VBS_UNSUPPORTED, "layer 'f' falls into more parts than can be counted",
-            "more parts than 63 bits count");
+    refuses(NULL, VAST, 1, VBS_UNSUPPORTED, "layer 'f' falls into more slices than can be counted",
+            "more slices than 63 bits count");
 }
 
 static void test_faults(void)
@@ -399,7 +399,7 @@ static void make_chain(gsl_rng *rng, struct chain *chain)
             add_other(rng, chain);
         add_fused(rng, chain);
     }
-    /* From hopeless to ample, partly the size of some row's maps to the byte or nearly so. */
+    /* From infeasible to ample, partly the size of some row's maps to the byte or nearly so. */
     if (random_once_in(rng, 2))
         chain->limit_bytes = chain->maps[random_int(rng, 0, chain->n_rows - 1)] *
                                  random_int(rng, 1, 4) / random_int(rng, 1, 8) +

@@ -176,7 +176,7 @@ enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *slic
 
 /* ---- kernels ---- */
 
-/* Output channels first.. first + count - 1 in pieces of so many. */
+/* Output channels first.. first + count - 1 in slices of so many. */
 struct od_ranges {
     const struct od_sliceable *sliceable;
     struct od_packed *packed;

@@ -81,7 +81,7 @@ static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor
     return tensor->canonical == OD_BLOCKED ? b->session->block : 1;
 }
 
-/* Parts are of whole blocks of the layouts; of groups, each must have whole blocks. */
+/* Slices are of whole blocks of the layouts; of groups, each must have whole blocks. */
 static int64_t find_unit(const struct od_build *b, int64_t channels)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
@@ -423,7 +423,7 @@ int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels)
            packed->bytes % packed->channels * channels / packed->channels;
 }
 
-/* Channels that are made at once: all, a piece, or so many that they need little room. */
+/* Channels that are made at once: all, a slice, or so many that they need little room. */
 static int64_t chunk_of(const struct od_build *b, const struct od_packed *packed)
 {
     int64_t unit = od_packed_unit(&packed->md, has_groups(b)), n;

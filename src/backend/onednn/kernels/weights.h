@@ -42,7 +42,7 @@ enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *pac
  * whole blocks is a range of bytes; 0: not so. groups: md begins with a dimension of groups. */
 int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups);
 
-/* md of so many channels of such a form, without groups. */
+/* md of so many channels of such a packed weight format, without groups. */
 dnnl_memory_desc_t od_packed_slice(const dnnl_memory_desc_t *md, bool groups, int64_t count);
 
 /* Dimensions of a conv's weights: [G,] O, I, K...; returns their number. */
