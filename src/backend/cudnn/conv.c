@@ -319,7 +319,8 @@ static bool is_requested(const struct cu_build *b, const char *name, int measure
            (strcmp(b->requested->name, name) == 0 && b->requested->row_slices == measured);
 }
 
-/* A layer can run in slices where channels are whole and nothing that is fused needs all of them. */
+/* A layer can run in slices where channels are whole and nothing that is fused needs all of them.
+ */
 static bool can_divide(const struct cu_build *b, const struct image_conv *c)
 {
     return b->l->op != VBS_OP_CONV_TRANSPOSE && c->groups == 1 && !b->l->attributes.weighted.rows &&
