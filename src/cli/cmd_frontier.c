@@ -231,17 +231,9 @@ static int run_frontier(struct cli *cli, const char *const *values, int n_argume
         return cli_usage(cli, "needs one PROFILE, got %d", n_arguments);
     if (cli_value(cli, values, "csv") && cli_value(cli, values, "json"))
         return cli_usage(cli, "takes one of --json and --csv");
-    status = cli_read_task(cli, values, &task);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_load_profile(cli, arguments[0], &profile, &id);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_set_profile(cli, profile, &task);
-    if (status != VBS_OK)
-        goto done;
-    status = frontier(cli, values, task.planner, &task.problem, id);
-done:
+    status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
+    if (status == VBS_OK)
+        status = frontier(cli, values, task.planner, &task.problem, id);
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);
 }

@@ -72,16 +72,9 @@ static int run_plan(struct cli *cli, const char *const *values, int n_arguments,
         status = cli_print_rows(cli, values, arguments[0], memory_bytes);
         goto done;
     }
-    status = cli_read_task(cli, values, &task);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_load_profile(cli, arguments[0], &profile, &id);
-    if (status != VBS_OK)
-        goto done;
-    status = cli_set_profile(cli, profile, &task);
-    if (status != VBS_OK)
-        goto done;
-    status = plan(cli, values, task.planner, &task.problem, id, memory_bytes);
+    status = cli_load_task(cli, values, arguments[0], &task, &profile, &id);
+    if (status == VBS_OK)
+        status = plan(cli, values, task.planner, &task.problem, id, memory_bytes);
 done:
     vbs_profile_free(profile);
     return status == VBS_OK ? cli_finish(cli) : cli_fail(cli, status);

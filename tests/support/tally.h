@@ -37,6 +37,14 @@ static inline void tally_check(struct tally *tally, int property, bool holds)
     printf(": not so: %s\n", tally->texts[property]);
 }
 
+/* Checks a property of a subject, where several subjects share the tally. */
+static inline void tally_check_of(struct tally *tally, const void *subject, int property,
+                                  bool holds)
+{
+    tally->self = subject;
+    tally_check(tally, property, holds);
+}
+
 /* One line of TAP for each property that is not in the set left_out (bit p: property p). A property
  * that was never checked fails. */
 static inline void tally_report_but(const struct tally *tally, const char *name, uint64_t left_out)

@@ -3,6 +3,7 @@
 
 #include "backend/common/common.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <stdio.h>
 
@@ -71,7 +72,7 @@ static bool can_overwrite(const void *build, int layer, int input)
 
     return vbs_graph_overwrites(l, input) &&
            s->inputs[layer][input].canonical == s->tensors[layer].canonical &&
-           od_same_shape(&l->views[input], &l->shape);
+           vbs_shape_equal(&l->views[input], &l->shape);
 }
 
 static void swap_inputs(void *build, int layer, int first)

@@ -212,6 +212,14 @@ enum vbs_status cli_set_profile(struct cli *cli, const struct vbs_profile *profi
     return cli_set_weights(cli, &task->weights, &task->problem);
 }
 
+enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const char *word,
+                              struct cli_task *task, struct vbs_profile **profile, int64_t *id)
+{
+    VBS_TRY(cli_read_task(cli, values, task));
+    VBS_TRY(cli_load_profile(cli, word, profile, id));
+    return cli_set_profile(cli, *profile, task);
+}
+
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent)
 {
     char bytes[24];

@@ -92,6 +92,12 @@ enum vbs_status cli_read_task(struct cli *cli, const char *const *values,
 enum vbs_status cli_set_profile(struct cli *cli, const struct vbs_profile *profile,
                                 struct cli_task *task) VBS_MUST_CHECK;
 
+/* Reads the task, then the profile that word names, as cli_load_profile, and completes the task
+ * with it. *profile is to be freed, also where this fails; it is null before. */
+enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const char *word,
+                              struct cli_task *task, struct vbs_profile **profile,
+                              int64_t *id) VBS_MUST_CHECK;
+
 /* Prints the line that says how large weights outside the budget are; nothing where there are none,
  * or they are inside. indent: before it. */
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);

@@ -85,10 +85,7 @@ static void describe(const void *self)
 
 static void check(const struct contender *contender, enum property property, bool holds)
 {
-    struct tally *tally = &contender->subject->report->tally;
-
-    tally->self = contender;
-    tally_check(tally, (int)property, holds);
+    tally_check_of(&contender->subject->report->tally, contender, (int)property, holds);
 }
 
 static struct report empty_report(void)

@@ -67,10 +67,7 @@ static void describe(const void *self)
 
 static void check(struct subject *subject, enum property property, bool holds)
 {
-    struct tally *tally = &subject->report->tally;
-
-    tally->self = subject;
-    tally_check(tally, (int)property, holds);
+    tally_check_of(&subject->report->tally, subject, (int)property, holds);
 }
 
 static struct report empty_report(void)

@@ -6,16 +6,7 @@
 #include "backend/onednn/kernels/layout.h"
 
 #include "base/fail.h"
-
-bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b)
-{
-    if (a->n_dims != b->n_dims)
-        return false;
-    for (int i = 0; i < a->n_dims; i++)
-        if (a->dim[i] != b->dim[i])
-            return false;
-    return true;
-}
+#include "model/network/network.h"
 
 /* Whether the operator has a kernel that reads and writes blocks. */
 static bool works_on_blocks(const struct vbs_layer *l)
@@ -56,7 +47,7 @@ static bool reads_blocks(const struct vbs_network *network, const struct vbs_lay
 
     if (reads_whole(l))
         return true;
-    return works_on_blocks(l) && od_same_shape(own, &l->views[input]) &&
+    return works_on_blocks(l) && vbs_shape_equal(own, &l->views[input]) &&
            own->n_dims == l->shape.n_dims;
 }
 
@@ -118,7 +109,7 @@ enum vbs_status od_inputs_init(struct od_build *b)
     for (int i = 0; i < l->n_inputs && status == VBS_OK; i++) {
         const struct od_tensor *own = &s->tensors[l->inputs[i]];
 
-        if (reads_whole(l) || od_same_shape(&own->shape, &l->views[i]))
+        if (reads_whole(l) || vbs_shape_equal(&own->shape, &l->views[i]))
             inputs[i] = *own;
         else
             status = od_tensor_init(b, &l->views[i], OD_PLAIN, &inputs[i]);

@@ -45,8 +45,6 @@ int64_t od_stored_index(const struct od_session *session, const struct od_tensor
 
 /* ---- canonical.c ---- */
 
-bool od_same_shape(const struct vbs_shape *a, const struct vbs_shape *b);
-
 /* The canonical layout of every tensor, layouts[0 .. n_layers]. */
 enum vbs_status od_canonical_layouts(struct od_build *b, enum od_layout *layouts) VBS_MUST_CHECK;
 

@@ -7,6 +7,7 @@
 
 #include "backend/onednn/kernels/kernels.h"
 #include "base/fail.h"
+#include "model/network/network.h"
 
 #include <math.h>
 
@@ -31,7 +32,7 @@ static struct od_side side(const struct od_build *b, bool constant, int input)
 
     for (int i = 0; i < out->n_dims; i++)
         made.shape.dim[i] = i < missing ? 1 : shape->dim[i - missing];
-    made.full = od_same_shape(&made.shape, out);
+    made.full = vbs_shape_equal(&made.shape, out);
     return made;
 }
 
