@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include "base/fail.h"
 

@@ -2,6 +2,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include <jansson.h>
 #include <ctype.h>

@@ -1,5 +1,6 @@
 #include "base/fail.h"
 #include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
-#include "base/parse.h"
-#include "cli/run/run.h"
-#include "cli/common/common.h"
-
 #include "base/fail.h"
+#include "base/parse.h"
+#include "cli/common/common.h"
+#include "cli/run/run.h"
 
 #include <errno.h>
 #include <stdlib.h>

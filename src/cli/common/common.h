@@ -4,17 +4,11 @@
  *   cli.h       the frame of all commands: their table, options, errors, notes, profiles by word
  *   commands.h  running a command by its words
  *   data.h      files that come with the program
- *   flow.h      lines no wider than the terminal
  *   help.h      the help that describes commands
- *   json.h      results as JSON
  *   measuring.h measuring a network into the store
  *   number.h    numbers as people read and type them
  *   pin.h       threads bound to cores
- *   provenance.h where the times of a result come from
- *   rows.h      the printed accounting of mmCNN
- *   schedule.h  a schedule as people read it
  *   solving.h   options of planners, and infeasible answers
- *   table.h     aligned tables
  */
 #ifndef VBS_CLI_COMMON_COMMON_H
 #define VBS_CLI_COMMON_COMMON_H
@@ -22,16 +16,10 @@
 #include "cli/common/cli.h"
 #include "cli/common/commands.h"
 #include "cli/common/data.h"
-#include "cli/common/flow.h"
 #include "cli/common/help.h"
-#include "cli/common/json.h"
 #include "cli/common/measuring.h"
 #include "cli/common/number.h"
 #include "cli/common/pin.h"
-#include "cli/common/provenance.h"
-#include "cli/common/rows.h"
-#include "cli/common/schedule.h"
 #include "cli/common/solving.h"
-#include "cli/common/table.h"
 
 #endif

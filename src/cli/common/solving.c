@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "cli/common/number.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,31 +217,6 @@ enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const 
     VBS_TRY(cli_read_task(cli, values, task));
     VBS_TRY(cli_load_profile(cli, word, profile, id));
     return cli_set_profile(cli, *profile, task);
-}
-
-void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent)
-{
-    char bytes[24];
-
-    if (weights == VBS_WEIGHTS_EXCLUDED && weight_bytes > 0)
-        printf("%sweights outside the budget: %s; --weights included counts them\n", indent,
-               vbs_format_bytes(weight_bytes, bytes, sizeof bytes));
-}
-
-void cli_print_link(const struct vbs_link *copy)
-{
-    char bytes[24];
-
-    if (!(copy->bytes_per_us > 0)) {
-        printf(", no copies");
-        return;
-    }
-    printf(", copies at %s/s",
-           vbs_format_bytes((int64_t)fmin(1e6 * copy->bytes_per_us, 1e18), bytes, sizeof bytes));
-    if (!copy->source || strcmp(copy->source, "given") == 0)
-        return;
-    printf(" from ");
-    cli_print_name(copy->source);
 }
 
 /* ---- Infeasible answers ---- */

@@ -98,13 +98,6 @@ enum vbs_status cli_load_task(struct cli *cli, const char *const *values, const 
                               struct cli_task *task, struct vbs_profile **profile,
                               int64_t *id) VBS_MUST_CHECK;
 
-/* Prints the line that says how large weights outside the budget are; nothing where there are none,
- * or they are inside. indent: before it. */
-void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
-
-/* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
-void cli_print_link(const struct vbs_link *copy);
-
 /* The options of solvers that the command knows into *options, which is {0}; VBS_USAGE, also where
  * planner has no use for one. */
 enum vbs_status cli_read_solver_options(struct cli *cli, const char *const *values,

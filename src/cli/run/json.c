@@ -1,7 +1,7 @@
 /* What came out of a run, as JSON: format "vbslab-run-1". */
 #include "cli/run/run.h"
 
-#include "cli/common/common.h"
+#include "cli/print/print.h"
 
 #include <math.h>
 #include <stdio.h>

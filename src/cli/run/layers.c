@@ -1,6 +1,8 @@
 /* Where the time of a run goes, layer by layer, beside the plan. */
 #include "cli/run/run.h"
 
+#include "cli/print/print.h"
+
 #include <stdlib.h>
 
 struct run_layer_time *run_layer_times(const struct run_job *job)

@@ -2,7 +2,7 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
-#include "cli/common/common.h"
+#include "cli/print/print.h"
 #include "simple/replan.h"
 
 #include <stdlib.h>

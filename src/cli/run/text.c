@@ -2,10 +2,8 @@
 #include "cli/run/run.h"
 
 #include "base/fail.h"
-
+#include "cli/print/print.h"
 #include "vbslab/npy.h"
-
-#include "cli/common/common.h"
 
 #include <math.h>
 #include <stdio.h>

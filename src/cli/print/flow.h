@@ -1,8 +1,8 @@
 /* Lines of text that are no wider than the terminal. */
-#ifndef VBS_CLI_COMMON_FLOW_H
-#define VBS_CLI_COMMON_FLOW_H
+#ifndef VBS_CLI_PRINT_FLOW_H
+#define VBS_CLI_PRINT_FLOW_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 /*
  * Between these two calls what is printed to standard output is gathered where that is a terminal;

@@ -1,8 +1,8 @@
 /* Aligned tables on standard output. */
-#ifndef VBS_CLI_COMMON_TABLE_H
-#define VBS_CLI_COMMON_TABLE_H
+#ifndef VBS_CLI_PRINT_TABLE_H
+#define VBS_CLI_PRINT_TABLE_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* Results as JSON on standard output. */
-#ifndef VBS_CLI_COMMON_JSON_H
-#define VBS_CLI_COMMON_JSON_H
+#ifndef VBS_CLI_PRINT_JSON_H
+#define VBS_CLI_PRINT_JSON_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 #include <jansson.h>
 

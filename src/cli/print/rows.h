@@ -1,8 +1,8 @@
 /* `plan MODEL --planner mmcnn --rows`: the printed accounting of mmCNN, line by line. */
-#ifndef VBS_CLI_COMMON_ROWS_H
-#define VBS_CLI_COMMON_ROWS_H
+#ifndef VBS_CLI_PRINT_ROWS_H
+#define VBS_CLI_PRINT_ROWS_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 /* An option of plan, for an initializer: a switch. */
 #define CLI_OPTION_ROWS                                                                            \

@@ -1,8 +1,8 @@
 /* A schedule as people read it, and the profile that it was planned from. */
-#ifndef VBS_CLI_COMMON_SCHEDULE_H
-#define VBS_CLI_COMMON_SCHEDULE_H
+#ifndef VBS_CLI_PRINT_SCHEDULE_H
+#define VBS_CLI_PRINT_SCHEDULE_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 
 /* Prints what a schedule predicts, where its times come from and what it does with each layer, to
  * standard output. */

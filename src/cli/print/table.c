@@ -1,4 +1,4 @@
-#include "cli/common/table.h"
+#include "cli/print/table.h"
 
 #include "base/fail.h"
 #include "base/grow.h"

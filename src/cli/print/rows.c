@@ -1,4 +1,4 @@
-#include "cli/common/rows.h"
+#include "cli/print/rows.h"
 
 #include "base/fail.h"
 

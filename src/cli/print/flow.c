@@ -1,4 +1,4 @@
-#include "cli/common/flow.h"
+#include "cli/print/flow.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "cli/common/provenance.h"
+#include "cli/print/provenance.h"
 
 #include "base/text.h"
-#include "cli/common/flow.h"
+#include "cli/print/flow.h"
 #include "vbslab/backend.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Where the times of a result come from. */
-#ifndef VBS_CLI_COMMON_PROVENANCE_H
-#define VBS_CLI_COMMON_PROVENANCE_H
+#ifndef VBS_CLI_PRINT_PROVENANCE_H
+#define VBS_CLI_PRINT_PROVENANCE_H
 
-#include "cli/common/cli.h"
+#include "cli/common/common.h"
 #include "vbslab/profile.h"
 
 #include <jansson.h>

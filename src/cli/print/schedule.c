@@ -1,12 +1,11 @@
-#include "cli/common/schedule.h"
+#include "cli/print/schedule.h"
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "cli/common/flow.h"
-#include "cli/common/number.h"
-#include "cli/common/provenance.h"
-#include "cli/common/solving.h"
-#include "cli/common/table.h"
+#include "cli/print/flow.h"
+#include "cli/print/provenance.h"
+#include "cli/print/table.h"
+#include "cli/print/weights.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,23 @@
+/*
+ * What commands print on standard output, by topic:
+ *
+ *   flow.h       lines no wider than the terminal
+ *   json.h       results as JSON
+ *   provenance.h where the times of a result come from
+ *   rows.h       the printed accounting of mmCNN
+ *   schedule.h   a schedule as people read it
+ *   table.h      aligned tables
+ *   weights.h    weights and their copies
+ */
+#ifndef VBS_CLI_PRINT_PRINT_H
+#define VBS_CLI_PRINT_PRINT_H
+
+#include "cli/print/flow.h"
+#include "cli/print/json.h"
+#include "cli/print/provenance.h"
+#include "cli/print/rows.h"
+#include "cli/print/schedule.h"
+#include "cli/print/table.h"
+#include "cli/print/weights.h"
+
+#endif

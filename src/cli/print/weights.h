@@ -1,0 +1,14 @@
+/* Weights and their copies in lines of text. */
+#ifndef VBS_CLI_PRINT_WEIGHTS_H
+#define VBS_CLI_PRINT_WEIGHTS_H
+
+#include "cli/common/common.h"
+
+/* Prints the line that says how large weights outside the budget are; nothing where there are none,
+ * or they are inside. indent: before it. */
+void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
+
+/* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
+void cli_print_link(const struct vbs_link *copy);
+
+#endif
