@@ -1,5 +1,6 @@
 /*
- * Finding a profile by a name: that of its model, of which the best profile is chosen, or a tag.
+ * Finding a profile by a name. A name is a tag, or the name of a model, of which the best profile
+ * is chosen.
  */
 #include "store/rows.h"
 
@@ -14,7 +15,7 @@
 
 /* ---- models ---- */
 
-/* Suggests the name of a model that does have a complete profile. */
+/* Fails with the most similar name of a model that has a complete profile. */
 static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *store,
                                      const char *model, int64_t unfinished)
 {
@@ -52,7 +53,8 @@ static enum vbs_status fail_no_model(struct vbs_ctx *ctx, struct vbs_store *stor
     return status;
 }
 
-/* The day and hour of measuring, as it can be compared: not known, it is before all others. */
+/* Gives the day and hour of measuring in a form that can be compared; an unknown date is before all
+ * others. */
 static const char *comparable_date(const char *date)
 {
     static const char FORM[] = "dddd-dd-dd";
@@ -65,11 +67,12 @@ static const char *comparable_date(const char *date)
 
 struct choosing {
     struct vbs_store_choice best;
-    struct vbs_arena arenas[2]; /* of the best and of the next; they take turns */
+    struct vbs_arena arenas[2]; /* of the best profile and of the next one; the two are swapped */
     const char *best_date;
 };
 
-/* Rows come in the order of completion, so that of equals the later one is taken. */
+/* Rows come in the order in which profiles were completed. Of equally good profiles the later one
+ * is taken. */
 static enum vbs_status consider(struct vbs_ctx *ctx, struct choosing *choosing, sqlite3_stmt *stmt,
                                 const struct vbs_store_preference *preference)
 {
@@ -145,7 +148,7 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
 
 /* ---- tags ---- */
 
-/* A tag can be told from an id, a file and an option. */
+/* Checks that a tag cannot be taken for an id, a file or an option. */
 static enum vbs_status check_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag)
 {
     static const char *const FILES[] = {".csv", ".net", ".onnx"};

@@ -1,9 +1,10 @@
 /*
- * Opening a store: whose file it is, of which version, and bringing it to this one.
+ * Opening a store: checking whose file it is and of which version, and migrating it to the current
+ * version.
  *
  * A file is ours when its application_id says so, and becomes ours when it is empty. Nothing is
- * written before that is known. Every step tolerates that other processes do the same at the same
- * moment: the version is read again inside the transaction that changes it.
+ * written before the owner is known. Every step tolerates that other processes do the same at the
+ * same moment: the version is read again inside the transaction that changes it.
  */
 #include "store/rows.h"
 #include "store/schema.h"
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The script that brings a store from version to version + 1, or null. */
+/* Finds the script that migrates a store from version to version + 1; null where there is none. */
 static const struct vbs_embedded *script_after(int version)
 {
     char name[32] = "schema";
@@ -41,7 +42,7 @@ static int newest_version(void)
     return version;
 }
 
-/* Version of the store, 0 for an empty file. Must be called in a transaction. */
+/* Reads the version of the store, which is 0 for an empty file. Must be called in a transaction. */
 static enum vbs_status read_version(struct vbs_ctx *ctx, struct vbs_store *store, int *version)
 {
     int64_t id, number, n_tables;
@@ -75,9 +76,9 @@ static enum vbs_status inspect(struct vbs_ctx *ctx, struct vbs_store *store, int
     return vbs_sql_end(ctx, store, read_version(ctx, store, version));
 }
 
-#define VERSION_WITH_HASHES 4 /* before, complete profiles have none */
+#define VERSION_WITH_HASHES 4 /* complete profiles of older versions have no content hash */
 
-/* Runs the scripts that the store still lacks, all or none. */
+/* Runs all scripts that the store lacks, in one transaction. */
 static enum vbs_status migrate(struct vbs_ctx *ctx, struct vbs_store *store)
 {
     enum vbs_status status;
@@ -111,8 +112,8 @@ done:
 }
 
 /*
- * Write-ahead logging, where the file system can do it. A commit then needs no disk flush to be
- * safe from a crash of the process; without the log it does.
+ * Chooses write-ahead logging where the file system supports it. With the log, a commit is safe
+ * from a crash of the process without a flush to the disk; without the log it needs one.
  */
 static enum vbs_status choose_journal(struct vbs_ctx *ctx, struct vbs_store *store)
 {
@@ -135,7 +136,7 @@ static enum vbs_status choose_journal(struct vbs_ctx *ctx, struct vbs_store *sto
                        logged ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", "");
 }
 
-/* Makes the folders that path lies in. */
+/* Makes the folders in which path lies. */
 static enum vbs_status make_folders(struct vbs_ctx *ctx, const char *path)
 {
     enum vbs_status status = VBS_OK;
@@ -158,7 +159,7 @@ static enum vbs_status make_folders(struct vbs_ctx *ctx, const char *path)
     return status;
 }
 
-/* A folder that is not there is most likely a mistake in the path. */
+/* Refuses a folder that does not exist, which is most likely a mistake in the path. */
 static enum vbs_status check_folder(struct vbs_ctx *ctx, const struct vbs_store *store,
                                     const char *path)
 {
@@ -177,8 +178,8 @@ static enum vbs_status check_folder(struct vbs_ctx *ctx, const struct vbs_store 
     return status;
 }
 
-/* Fails with what forbids to write path or beside it, which SQLite does not say; VBS_OK when
- * nothing does. */
+/* Fails with the reason why path, or a file beside it, cannot be written, because SQLite does not
+ * report it; VBS_OK when both can. */
 static enum vbs_status check_access(struct vbs_ctx *ctx, const struct vbs_store *store,
                                     const char *path)
 {
@@ -213,7 +214,7 @@ static enum vbs_status open_for_writing(struct vbs_ctx *ctx, struct vbs_store *s
 
     if ((status = check_folder(ctx, store, path)))
         return status;
-    /* SQLite would open it to read, and leave files beside it. */
+    /* SQLite would open such a file for reading only, and leave files beside it. */
     if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
         return check_access(ctx, store, path);
     status = vbs_sql_open(ctx, store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
@@ -231,7 +232,7 @@ static enum vbs_status open_for_writing(struct vbs_ctx *ctx, struct vbs_store *s
     return status;
 }
 
-/* path as a URI of SQLite: "file:" and every byte that might mean something as %XX. */
+/* Writes path as a URI of SQLite: "file:", with every byte that could have a meaning as %XX. */
 static enum vbs_status immutable_uri(struct vbs_ctx *ctx, const char *path, struct vbs_text *uri)
 {
     vbs_text_add(uri, "file:");
@@ -247,7 +248,7 @@ static enum vbs_status immutable_uri(struct vbs_ctx *ctx, const char *path, stru
     return uri->failed ? vbs_no_memory(ctx) : VBS_OK;
 }
 
-/* Bytes of the log beside the store, -1 when there is none. */
+/* Gives the bytes of the log beside the store, or -1 when there is none. */
 static enum vbs_status measure_log(struct vbs_ctx *ctx, const char *path, int64_t *bytes)
 {
     struct vbs_text log = {0};
@@ -263,7 +264,7 @@ static enum vbs_status measure_log(struct vbs_ctx *ctx, const char *path, int64_
     return VBS_OK;
 }
 
-/* A log that was not merged into the store yet: without it the store would be read as it was. */
+/* Refuses a store whose log was not merged yet: without the log an old state would be read. */
 static enum vbs_status check_no_log(struct vbs_ctx *ctx, const struct vbs_store *store,
                                     const char *path)
 {
@@ -279,9 +280,9 @@ static enum vbs_status check_no_log(struct vbs_ctx *ctx, const struct vbs_store 
 }
 
 /*
- * To read a store with a write-ahead log, SQLite must make files beside it. Where that is not
- * possible (a read-only medium or folder) and no log is left, the file alone says all: it is then
- * read as one that nobody changes.
+ * Opens a store that cannot be changed. To read a store with a write-ahead log, SQLite must make
+ * files beside it. Where this is not possible (a read-only medium or folder) and no log is left,
+ * the file alone has the whole state and is read as a file that nobody changes.
  */
 static enum vbs_status open_immutable(struct vbs_ctx *ctx, struct vbs_store *store,
                                       const char *path, int *version)
@@ -306,9 +307,10 @@ done:
 }
 
 /*
- * A reader that may write leaves no files of SQLite behind; it is kept from writing rows all the
- * same. One that may not would leave them, as its own, to an owner who then could not write to
- * them. So it makes none: where there is no log, nobody has the store open.
+ * Opens a store for a process that only reads. A process with permission to write opens it for
+ * writing, so that SQLite removes its files at the end; "query_only" keeps it from writing rows. A
+ * process without permission would leave files of its own beside the store, to which the store's
+ * owner could then not write. So it makes none: where there is no log, nobody has the store open.
  */
 static enum vbs_status open_file_for_reading(struct vbs_ctx *ctx, struct vbs_store *store,
                                              const char *path, int *version)
@@ -330,7 +332,7 @@ static enum vbs_status open_file_for_reading(struct vbs_ctx *ctx, struct vbs_sto
     return status == VBS_OK ? inspect(ctx, store, version) : status;
 }
 
-/* What an earlier version wrote is brought to this one before it is read. */
+/* Migrates a store that an earlier version wrote before it is read. */
 static enum vbs_status bring_up(struct vbs_ctx *ctx, struct vbs_store *store, const char *path,
                                 int version)
 {
@@ -384,8 +386,8 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
              length < sizeof opened->shown ? "" : "...",
              length < sizeof opened->shown ? path : path + length - 120);
     opened->wait_ms = VBS_STORE_WAIT_MS;
-    /* SQLite gives names such as ":memory:" and "file:..." a meaning; a path with a slash has none.
-     */
+    /* SQLite gives a meaning to names such as ":memory:" and "file:...", but not to a path with a
+     * slash. */
     vbs_text_addf(&plain, "%s%s", path[0] == '/' ? "" : "./", path);
     if (plain.failed)
         status = vbs_no_memory(ctx);
@@ -398,7 +400,7 @@ enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_s
                                         : open_for_writing(ctx, opened, plain.data);
     vbs_text_clear(&plain);
     if (status != VBS_OK) {
-        /* A file that is refused keeps its log, too, as it is. */
+        /* A file that is refused stays as it is, with its log. */
         if (opened->db)
             sqlite3_db_config(opened->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         vbs_store_close(opened);

@@ -1,7 +1,7 @@
 /*
  * An owner is written as "BOOT SPACE PID START": the kernel's id of this boot, its name for the
  * process id namespace, the process id there, and when the process started in ticks since boot. A
- * process id alone may belong to another process by now; with its start it does not.
+ * process id alone may belong to another process by now; together with the start it is unique.
  *
  * The processes of another namespace (another container) cannot be seen from here. Such an owner
  * counts as alive while it has stored something within the last ten minutes.
@@ -24,7 +24,7 @@ struct owner {
     unsigned long long start; /* 0: unknown */
 };
 
-/* The first word of a small file, or "-". */
+/* Reads the first word of a small file, or "-". */
 static void read_word(const char *path, char *word, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -40,7 +40,7 @@ static void read_word(const char *path, char *word, size_t size)
         snprintf(word, size, "-");
 }
 
-/* State letter and start of a process; false when /proc does not show it. */
+/* Reads the state letter and the start of a process; false when /proc does not show them. */
 static bool read_process(int pid, char *state, unsigned long long *start)
 {
     char path[40], text[1024], *after_name;
@@ -54,10 +54,10 @@ static bool read_process(int pid, char *state, unsigned long long *start)
     length = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[length] = '\0';
-    after_name = strrchr(text, ')'); /* the name may hold anything, parentheses too */
+    after_name = strrchr(text, ')'); /* the name of the process may contain parentheses */
     if (!after_name)
         return false;
-    /* Fields 3 and 22 of proc(5). */
+    /* These are fields 3 and 22 of proc(5). */
     return sscanf(after_name + 1,
                   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
                   "%llu",

@@ -7,10 +7,11 @@
 
 #define VBS_OWNER_SIZE 160
 
-/* This process, as text. */
+/* Writes the owner that stands for this process. */
 void vbs_owner_self(char owner[VBS_OWNER_SIZE]);
 
-/* Whether the process that wrote owner may still run; it last said so touched_s ago. */
+/* Gives whether the process that wrote owner may still run. touched_s: the seconds since it last
+ * stored something. */
 bool vbs_owner_is_alive(const char *owner, int64_t touched_s);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Samples on their way into the store. They gather in memory and are committed together. Each
- * commit first renews the profile's `touched` as its owner, and so notices when another process
- * took the profile over.
+ * Samples of a measurement, held in memory and committed together. Each commit first renews
+ * `touched` of the profile as its owner, and so notices when another process has taken the profile
+ * over.
  *
- * What writes many rows commits them in slices, so that other processes that write do not wait for
- * long, and a network of any size can be interrupted.
+ * Many rows are committed in slices, so that other processes that write do not wait for long, and
+ * that the measurement of a network of any size can be interrupted.
  */
 #include "store/run.h"
 
@@ -27,7 +27,8 @@ enum vbs_status vbs_run_renew(struct vbs_ctx *ctx, struct vbs_store_run *run)
                     (long long)run->id);
 }
 
-/* How many samples the kernel or copy of sample has in the store. */
+/* Gives the place of the count of committed samples of the kernel or copy that sample belongs
+ * to. */
 static int *n_committed(struct vbs_store_run *run, const struct vbs_run_pending *sample)
 {
     return sample->copied ? &run->copies[sample->index].n_samples : &run->n_samples[sample->index];
@@ -116,8 +117,8 @@ enum vbs_status vbs_run_add(struct vbs_ctx *ctx, struct vbs_store_run *run,
 
 /* ---- long work ---- */
 
-/* A process that waits for the lock looks every few milliseconds: without a pause it would hardly
- * ever find it free. */
+/* Pauses between two transactions: a process that waits for the lock looks every few milliseconds,
+ * and would hardly ever find it free without a pause. */
 static void let_others_write(void)
 {
     struct timespec pause = {.tv_nsec = 2000000};

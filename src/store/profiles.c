@@ -1,5 +1,5 @@
 /*
- * Whole profiles: list, load, save, delete.
+ * Whole profiles: listing, loading, saving and deleting them.
  */
 #include "store/owner.h"
 #include "store/rows.h"
@@ -12,7 +12,7 @@
 
 /* ---- list ---- */
 
-/* Hidden behind the public struct, which comes first. */
+/* The memory behind a list. The public struct comes first. */
 struct list_body {
     struct vbs_store_list list;
     struct vbs_arena arena; /* texts */
@@ -178,7 +178,7 @@ static enum vbs_status insert_all(struct vbs_ctx *ctx, struct vbs_store *store,
     return status == VBS_OK ? vbs_rows_complete(ctx, store, *id, hash) : status;
 }
 
-/* One of the same content may be there. */
+/* Inserts the profile, unless a profile with the same content is in the store. */
 static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store *store,
                                       const struct vbs_profile *profile, const char *hash,
                                       int64_t *id)
@@ -203,7 +203,7 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
 
 /* ---- delete ---- */
 
-/* Whether a process that still runs measures the profile. */
+/* Gives whether a process that still runs measures the profile. */
 static enum vbs_status read_measured(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      bool *measured)
 {

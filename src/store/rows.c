@@ -135,7 +135,7 @@ struct reading {
     struct vbs_store *store;
     int64_t id;
     struct vbs_profile_builder *builder;
-    struct vbs_arena arena; /* texts and inputs until the builder has copied them */
+    struct vbs_arena arena; /* texts and inputs, until the builder has copied them */
 };
 
 static enum vbs_status open_query(struct reading *reading, const char *sql, sqlite3_stmt **stmt)
@@ -255,7 +255,7 @@ static enum vbs_status read_kernel(struct reading *reading, sqlite3_stmt *stmt)
     struct vbs_profile_row row = {0};
     int column = 4;
 
-    /* weight_bytes that are not known are null and read as 0: those of the layer. */
+    /* An unknown weight_bytes is null, is read as 0, and then becomes that of the layer. */
 #define READ(name, member, type) row.member = VBS_READ_NUMBER(stmt, column++, row.member);
     VBS_KERNEL_COLUMNS(READ)
     VBS_TIME_COLUMNS(READ)
@@ -329,7 +329,7 @@ static enum vbs_status add_hash(struct vbs_ctx *ctx, struct vbs_store *store, in
     store->rc = SQLITE_OK;
     status = vbs_rows_read(ctx, store, id, &profile);
     if (status == VBS_STORE && store->rc == SQLITE_OK)
-        return VBS_OK; /* the rows make no profile; whoever loads it is told */
+        return VBS_OK; /* the rows make no valid profile; whoever loads it gets the error */
     if (status != VBS_OK)
         return status;
     vbs_profile_hash(profile, hash);

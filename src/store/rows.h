@@ -4,7 +4,7 @@
 
 #include "store/sql.h"
 
-/* Who measures a profile into the store, and what. */
+/* The process that measures a profile into the store, and what it measures. */
 struct vbs_run_key {
     uint64_t network_hash;
     uint64_t kernels_hash;
@@ -21,7 +21,7 @@ struct vbs_run_key {
     X(weight_bytes, weight_bytes, i)                                                               \
     X(in_place, in_place, i)                                                                       \
     X(channels, channels, i)
-/* What is known of a row before it is measured, and what measuring says. */
+/* The members of a row that are known before it is measured, and then those that are measured. */
 #define VBS_KERNEL_COLUMNS(X)                                                                      \
     X(ws_bytes, ws_bytes, i)                                                                       \
     X(weight_bytes, weight_bytes, i)                                                               \
@@ -34,7 +34,8 @@ struct vbs_run_key {
     X(high_us, high_us, d)                                                                         \
     X(n_runs, n_runs, i)
 
-/* Parts of statements: names and marks to follow another one, and types. */
+/* Fragments of statements: names of columns and placeholders, each after a comma, and letters of
+ * types. */
 #define VBS_COLUMN_NAME(column, member, type) ", " #column
 #define VBS_COLUMN_MARK(column, member, type) ", ?"
 #define VBS_COLUMN_TYPE(column, member, type) #type
@@ -47,7 +48,7 @@ struct vbs_run_key {
 #define VBS_TIME_NAMES                        VBS_TIME_COLUMNS(VBS_COLUMN_NAME)
 #define VBS_TIME_MARKS                        VBS_TIME_COLUMNS(VBS_COLUMN_MARK)
 #define VBS_TIME_TYPES                        VBS_TIME_COLUMNS(VBS_COLUMN_TYPE)
-/* A value of number to bind, and reading it back. */
+/* Converts a number to a value for vbs_sql_bind, and a column back to a number. */
 #define VBS_BIND(type, number) VBS_BIND_##type(number)
 #define VBS_BIND_i(number)     ((int64_t)(number))
 #define VBS_BIND_d(number)     ((double)(number))
@@ -60,54 +61,56 @@ struct vbs_run_key {
         double: sqlite3_column_double(stmt, column))
 /* clang-format on */
 
-/* A 64-bit hash as SQLite's signed integer. */
+/* Gives a 64-bit hash as a signed integer of SQLite. */
 int64_t vbs_rows_hash(uint64_t hash);
 
-/* Each is part of a write transaction of the caller. */
+/* Each of the following functions is part of a write transaction of the caller. */
 
-/* key: null for a profile that was measured elsewhere. */
+/* Inserts a profile without its layers and rows. key: null for a profile that was measured
+ * elsewhere. */
 enum vbs_status vbs_rows_insert_profile(struct vbs_ctx *ctx, struct vbs_store *store,
                                         const struct vbs_provenance *provenance,
                                         const struct vbs_run_key *key, int64_t *id) VBS_MUST_CHECK;
 
-/* layers[1..n_layers] with their inputs. */
+/* Inserts layers[1..n_layers] with their inputs. */
 enum vbs_status vbs_rows_insert_layers(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        int n_layers,
                                        const struct vbs_profile_layer *layers) VBS_MUST_CHECK;
 
-/* In copies.c: all copies of a profile. */
+/* Inserts all copies of a profile (copies.c). */
 enum vbs_status vbs_rows_insert_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        const struct vbs_profile *profile) VBS_MUST_CHECK;
 
-/* Whether the profile is complete; VBS_NOT_FOUND. */
+/* Gives whether the profile is complete. VBS_NOT_FOUND. */
 enum vbs_status vbs_rows_state(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                bool *complete) VBS_MUST_CHECK;
 
-/* Id of the profile whose content has this hash; 0: none. */
+/* Gives the id of the profile whose content has this hash; 0: there is none. */
 enum vbs_status vbs_rows_find_hash(struct vbs_ctx *ctx, struct vbs_store *store, const char *hash,
                                    int64_t *id) VBS_MUST_CHECK;
 
-/* Sets the profile, whose content has that hash, complete, the last of all; it has no owner then
- * and cannot be changed. Where another profile has the hash, this one stays without. */
+/* Marks the profile, whose content has this hash, as complete, and as the last of all profiles. It
+ * then has no owner and cannot be changed. Where another profile has the hash already, this profile
+ * is left without a hash. */
 enum vbs_status vbs_rows_complete(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                   const char *hash) VBS_MUST_CHECK;
 
-/* Gives every complete profile that has no content hash its own. Profiles that cannot be read, and
- * those whose content another one has already, stay without. */
+/* Computes the content hash of every complete profile that has none. Profiles that cannot be read,
+ * and profiles whose content another profile has already, are left without a hash. */
 enum vbs_status vbs_rows_add_hashes(struct vbs_ctx *ctx, struct vbs_store *store) VBS_MUST_CHECK;
 
-/* Part of any transaction: the profile that the rows say, checked as one that is built. A kernel
- * without a time is VBS_STORE. */
+/* Reads a profile, and checks it like one that is built. Part of any transaction. VBS_STORE: also
+ * where a kernel has no time. */
 enum vbs_status vbs_rows_read(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               struct vbs_profile **profile) VBS_MUST_CHECK;
 
-/* In copies.c, part of any transaction: the profile's copies into builder. VBS_FORMAT where one has
- * no time. */
+/* Reads the profile's copies into builder (copies.c). Part of any transaction. VBS_FORMAT: a copy
+ * has no time. */
 enum vbs_status vbs_rows_read_copies(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                      struct vbs_profile_builder *builder) VBS_MUST_CHECK;
 
-/* The profile's own texts and threads, copied into arena. columns: index of the first in stmt,
- * which selects VBS_ROWS_PROVENANCE. */
+/* Copies the profile's own texts and threads into arena. columns: the index of the first of them in
+ * stmt, which selects VBS_ROWS_PROVENANCE. */
 enum vbs_status vbs_rows_provenance(struct vbs_ctx *ctx, struct vbs_arena *arena,
                                     sqlite3_stmt *stmt, int column,
                                     struct vbs_provenance *provenance) VBS_MUST_CHECK;

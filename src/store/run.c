@@ -1,5 +1,6 @@
 /*
- * A measurement under way: what it is given, and the profile that its samples make in the end.
+ * A measurement under way: the calls that receive its samples, and the profile that is made of them
+ * in the end.
  */
 #include "store/run.h"
 
@@ -17,7 +18,7 @@ static enum vbs_status sink_stored(struct vbs_ctx *ctx, void *self, int kernel,
 {
     struct vbs_store_run *run = self;
 
-    (void)ctx; /* all was read at the beginning */
+    (void)ctx; /* all samples were read at the beginning */
     *n_times = (int)(run->first[kernel + 1] - run->first[kernel]);
     *times_us = *n_times ? run->times_us + run->first[kernel] : NULL;
     return VBS_OK;
@@ -85,7 +86,7 @@ static enum vbs_status summarise_kernel(struct vbs_ctx *ctx, struct vbs_store_ru
 
 struct summarising {
     sqlite3_stmt *samples, *update;
-    double *times_us; /* of the kernel that has most */
+    double *times_us; /* of the kernel that has the most samples */
 };
 
 static enum vbs_status summarise_slice(struct vbs_ctx *ctx, struct vbs_store_run *run, void *self,
@@ -141,7 +142,8 @@ static enum vbs_status write_rest(struct vbs_ctx *ctx, struct vbs_store_run *run
                        "tti", date, notes, run->id);
 }
 
-/* What is complete can never be changed, so it is read back as a profile before. */
+/* Reads the profile back before it is completed, because a complete profile can never be
+ * changed. */
 static enum vbs_status read_back(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                  char hash[VBS_PROFILE_HASH_SIZE])
 {
@@ -222,11 +224,11 @@ void vbs_run_discard(struct vbs_store_run *run)
     free(run);
 }
 
-#define MOST_DELETED                                                                               \
-    20000 /* kernels: to delete more takes longer than who interrupts will wait                    \
-           */
+/* Kernels: to delete more would take longer than people wait for an interrupted program to end. */
+#define MOST_DELETED 20000
 
-/* Gives up the ownership; without a single sample there is nothing to go on with. */
+/* Gives up the ownership. A profile without a single sample is deleted, because there is nothing to
+ * resume. */
 static enum vbs_status release(struct vbs_store_run *run)
 {
     enum vbs_status status;
@@ -254,7 +256,7 @@ void vbs_store_run_free(struct vbs_store_run *run)
         return;
     if (!run->over)
         status = vbs_run_commit(NULL, run);
-    /* Where this fails the owner is seen to be gone once the process has ended. */
+    /* Where this fails, other processes see that the owner is gone once this process has ended. */
     if (!run->over && status == VBS_OK)
         status = release(run);
     (void)status;

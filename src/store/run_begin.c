@@ -1,7 +1,7 @@
 /*
- * Beginning a measurement: a profile that an earlier process left unfinished, or a new one. Which
- * of the two is decided and written in one transaction. The kernels follow in slices: a process
- * that is killed between them leaves fewer, and the next one adds the rest.
+ * Beginning a measurement. A profile that an earlier process left unfinished is resumed, or a new
+ * one is begun; the choice is made and written in one transaction. The kernels follow in slices:
+ * where a process is killed between two slices, the next process adds the other kernels.
  */
 #include "store/run.h"
 
@@ -69,7 +69,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-/* The session's provenance, begun now. */
+/* Gives the provenance of the session, with the current date. */
 static struct vbs_provenance provenance_now(const struct vbs_session *session,
                                             char date[VBS_DATE_SIZE])
 {
@@ -84,7 +84,7 @@ static struct vbs_provenance provenance_now(const struct vbs_session *session,
     return now;
 }
 
-/* What the session says of a row before its times are taken. */
+/* Gives the members of a row that the session knows before its times are measured. */
 static struct vbs_profile_row row_of(const struct vbs_kernel *kernel)
 {
     return (struct vbs_profile_row){.ws_bytes = kernel->ws_bytes,
@@ -93,7 +93,8 @@ static struct vbs_profile_row row_of(const struct vbs_kernel *kernel)
                                     .n_slices = kernel->row_slices};
 }
 
-/* Whether the session will make a profile, all but its times; before hours are spent on it. */
+/* Checks, before hours are spent on measuring, that the session will make a valid profile, all but
+ * its times. */
 static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_session *session)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -121,7 +122,7 @@ static enum vbs_status check_session(struct vbs_ctx *ctx, const struct vbs_sessi
 
 /* ---- an earlier profile ---- */
 
-/* The oldest unfinished profile with the same key that nobody measures; 0: none. */
+/* Finds the oldest unfinished profile with the same key that no process measures; 0: none. */
 static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                        const struct vbs_provenance *provenance,
                                        const struct vbs_run_key *key, int64_t *id)
@@ -162,7 +163,7 @@ static enum vbs_status find_unfinished(struct vbs_ctx *ctx, struct vbs_store_run
     return status;
 }
 
-/* Rows of (kernel, round, time) into the arrays; there are n_times. */
+/* Copies n_times rows (kernel, round, time) of a statement into the arrays. */
 static enum vbs_status copy_samples(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                     sqlite3_stmt *stmt, size_t n_times)
 {
@@ -228,7 +229,7 @@ static enum vbs_status read_earlier(struct vbs_ctx *ctx, struct vbs_store_run *r
 /* ---- kernels ---- */
 
 struct kernels {
-    int n_stored; /* the first of the session's, which an earlier process wrote */
+    int n_stored; /* kernels that an earlier process wrote, the first ones of the session */
     sqlite3_stmt *insert, *update;
 };
 
@@ -257,8 +258,8 @@ static enum vbs_status read_kernel_ids(struct vbs_ctx *ctx, struct vbs_store_run
     return status;
 }
 
-/* A stored kernel gets what hash_session leaves out, because earlier versions of the store did not
- * have it: such a run goes on with what the session says now. */
+/* Writes a kernel. A kernel that an earlier version of the store wrote gets the members that it did
+ * not have then and that hash_session leaves out, from the session. */
 static enum vbs_status write_kernel(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                     const struct kernels *kernels, int i)
 {
@@ -329,7 +330,7 @@ done:
 
 /* ---- beginning ---- */
 
-/* A stored layer gets what hash_session leaves out, such as its channels. */
+/* Gives the stored layers the members that hash_session leaves out, such as channels. */
 static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
 {
     const struct vbs_session *session = run->session;
@@ -346,7 +347,7 @@ static enum vbs_status take_over(struct vbs_ctx *ctx, struct vbs_store_run *run)
     return VBS_OK;
 }
 
-/* *earlier: whether the profile is one of an earlier process. */
+/* Finds the profile to resume, or inserts a new one; *earlier tells which. */
 static enum vbs_status find_or_insert(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                       uint64_t network_hash, bool *earlier)
 {

@@ -1,6 +1,6 @@
 /*
- * Copies of a measurement under way: their samples go the way of those of kernels (run.c), but what
- * is copied is only known once it is measured.
+ * Copies of a measurement under way. Their samples are stored as those of kernels are (run.c), but
+ * which copies there are is known only once they are measured.
  */
 #include "store/run.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- what there is ---- */
 
-/* Index of a copy, or -1. */
+/* Gives the index of a copy, or -1 where there is none. */
 static int find(const struct vbs_store_run *run, const char *source, int64_t bytes)
 {
     for (int i = 0; i < run->n_copies; i++)
@@ -24,7 +24,7 @@ static int find(const struct vbs_store_run *run, const char *source, int64_t byt
     return -1;
 }
 
-/* Appends a copy; source is copied. */
+/* Appends a copy, with a copy of the text source. */
 static enum vbs_status append(struct vbs_ctx *ctx, struct vbs_store_run *run,
                               const struct vbs_run_copy *copy)
 {
@@ -67,7 +67,8 @@ static enum vbs_status insert(struct vbs_ctx *ctx, struct vbs_store_run *run,
     return status == VBS_OK ? append(ctx, run, copy) : status;
 }
 
-/* Its row is written at once, alone, so that samples that are held back have where to go. */
+/* Inserts the row of a copy, in a transaction of its own, so that the samples that are held back
+ * have a row to refer to. */
 static enum vbs_status make(struct vbs_ctx *ctx, struct vbs_store_run *run, const char *source,
                             int64_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * The samples of a complete profile, one row of it after the other. The rows that a reader asks for
- * are few, so they are looked up by the index of kernels instead of being read whole.
+ * The samples of a complete profile, one row of the profile after the other. A reader needs few
+ * rows, so they are looked up by the index of kernels instead of being read as a whole.
  */
 #include "store/sql.h"
 
@@ -19,7 +19,7 @@ struct vbs_store_samples {
     int64_t capacity;
 };
 
-/* Makes time_us the sample after the n that were read before. */
+/* Appends time_us to the n samples that were read before. */
 static enum vbs_status append_time(struct vbs_ctx *ctx, struct vbs_store_samples *samples, int n,
                                    double time_us)
 {
@@ -45,7 +45,7 @@ static enum vbs_status read_times(struct vbs_ctx *ctx, void *self, int layer, in
         if (status == VBS_OK && row)
             status = append_time(ctx, samples, n++, sqlite3_column_double(stmt, 0));
     }
-    sqlite3_reset(stmt); /* lets go of the store */
+    sqlite3_reset(stmt); /* ends the read transaction */
     if (status != VBS_OK)
         return status;
     *times_us = samples->times_us;

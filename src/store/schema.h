@@ -4,7 +4,8 @@
 
 #include "base/embedded.h"
 
-/* "schema" makes version 1 of a store, "migration-N" brings version N - 1 to N; in any order. */
+/* "schema" makes version 1 of a store, and "migration-N" migrates version N - 1 to N. The order of
+ * the list has no meaning. */
 extern const struct vbs_embedded vbs_schema[];
 
 #endif

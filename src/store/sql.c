@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 4000 /* of SQLite's machine, between two looks at whether to end */
+#define INSTRUCTIONS 4000 /* of SQLite's virtual machine between two calls of is_cancelled */
 
 /* ---- failures ---- */
 
-/* SQLite's own words, unless they belong to another failure. */
+/* Gives SQLite's message for rc; its general one where the last message belongs to another
+ * failure. */
 static const char *words(const struct vbs_store *store, int rc)
 {
     if (store->db && sqlite3_extended_errcode(store->db) == rc)
@@ -21,7 +22,8 @@ static const char *words(const struct vbs_store *store, int rc)
     return sqlite3_errstr(rc);
 }
 
-/* SQLite does not keep the system's reason when a commit fails; errno was 0 before the step. */
+/* Gives the system's reason for a failure of a commit, which SQLite does not keep. errno was 0
+ * before the step. */
 static const char *system_reason(const struct vbs_store *store, int rc)
 {
     int last = errno, error = store->db ? sqlite3_system_errno(store->db) : 0;
@@ -87,7 +89,8 @@ static int64_t waited_ms(const struct timespec *start)
     return (int64_t)(now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
 }
 
-/* Longer from time to time, and not the same in every process, so that they do not meet again. */
+/* Pauses before a lock is tried again. Pauses grow, and differ between processes, so that two
+ * processes do not collide again and again. */
 static void pause_before_retry(int count)
 {
     long us = count < 6 ? 500L << count : 20000L + (getpid() * 37L + count * 1009L) % 15000L;
@@ -108,7 +111,8 @@ static int wait_for_lock(void *self, int count)
     return 1;
 }
 
-/* SQLite asks every few thousand instructions of a statement; what it is told is whether to end. */
+/* SQLite calls this every few thousand instructions of a statement; a result other than 0 ends the
+ * statement. */
 static int is_cancelled(void *self)
 {
     const struct vbs_store *store = self;
@@ -257,7 +261,7 @@ enum vbs_status vbs_sql_script(struct vbs_ctx *ctx, struct vbs_store *store, con
         store->ctx = NULL;
         if (rc != SQLITE_OK)
             return vbs_sql_fail(ctx, store, rc);
-        if (!stmt) /* blanks and comments at the end */
+        if (!stmt) /* blanks and comments at the end of the script */
             break;
         status = vbs_sql_finish(ctx, store, stmt);
         sqlite3_finalize(stmt);
@@ -285,7 +289,8 @@ int vbs_sql_int(sqlite3_stmt *stmt, int column)
 
 /* ---- transactions ---- */
 
-/* A commit or rollback that failed leaves its transaction open; nothing of it is wanted. */
+/* Rolls back any open transaction. A commit or rollback that failed leaves its transaction open,
+ * and nothing of it is to be kept. */
 static void roll_back(struct vbs_store *store)
 {
     sqlite3_stmt *stmt;
@@ -298,7 +303,8 @@ static void roll_back(struct vbs_store *store)
     sqlite3_finalize(stmt);
 }
 
-/* SQLite goes on writing to a file that has lost its name, and everything would seem well. */
+/* Fails where the store's file has lost its name: SQLite would go on writing to it without an
+ * error, and the data would be lost. */
 static enum vbs_status check_place(struct vbs_ctx *ctx, struct vbs_store *store)
 {
     int moved = 0;
@@ -330,7 +336,7 @@ enum vbs_status vbs_sql_begin_read(struct vbs_ctx *ctx, struct vbs_store *store)
     roll_back(store);
     if ((status = vbs_sql_run(ctx, store, "BEGIN", "")))
         return status;
-    /* Only the first read takes hold of the state of the store. */
+    /* Only the first read fixes the state of the store that the transaction sees. */
     status = vbs_sql_insist(ctx, store, "SELECT count(*) FROM sqlite_schema");
     if (status != VBS_OK)
         roll_back(store);
@@ -364,8 +370,8 @@ enum vbs_status vbs_sql_open(struct vbs_ctx *ctx, struct vbs_store *store, const
         rc = sqlite3_busy_handler(store->db, wait_for_lock, store);
     if (rc == SQLITE_OK)
         sqlite3_progress_handler(store->db, INSTRUCTIONS, is_cancelled, store);
-    /* A file from elsewhere may define views and triggers of any kind: they run without access to
-     * functions that do more than compute. */
+    /* A file from elsewhere may define views and triggers of any kind, so they must not call
+     * functions that have side effects. */
     if (rc == SQLITE_OK)
         rc = sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &was);
     if (rc == SQLITE_OK)

@@ -18,7 +18,8 @@ static const attribute *find_attribute(const struct vbs_onnx_import *im, const c
     return NULL;
 }
 
-/* The first mistake is kept: what a handler makes of it fails too. */
+/* Reports an attribute of a wrong type. The first mistake is kept, and the import of the node fails
+ * with it later. */
 static void wrong(struct vbs_onnx_import *im, const char *name, const char *want)
 {
     if (im->bad == VBS_OK)
@@ -37,7 +38,7 @@ int64_t vbs_onnx_int(struct vbs_onnx_import *im, const char *name, int64_t missi
 
     if (a && a->has_i)
         return a->i;
-    if (a && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT) /* 0 need not be written */
+    if (a && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT) /* a 0 may be left out */
         wrong(im, name, "whole number");
     return a ? 0 : missing;
 }

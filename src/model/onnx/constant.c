@@ -68,7 +68,7 @@ enum vbs_status vbs_onnx_constant_new(struct vbs_onnx_import *im, int type,
     return VBS_OK;
 }
 
-/* The next position in row-major order, and where it is stored. */
+/* Advances to the next position in row-major order, and *at to where its element is stored. */
 static void advance(const struct vbs_shape *shape, const int64_t *stride, int64_t *position,
                     int64_t *at)
 {
@@ -81,7 +81,7 @@ static void advance(const struct vbs_shape *shape, const int64_t *stride, int64_
     }
 }
 
-/* Elements between the first that is stored and the last that c needs, both included. */
+/* Counts the elements from the first stored one to the last one that c uses, both included. */
 static int64_t stored_span(const struct vbs_onnx_constant *c)
 {
     int64_t span = 1;
@@ -91,7 +91,7 @@ static int64_t stored_span(const struct vbs_onnx_constant *c)
     return span;
 }
 
-/* The stored elements of c, as they are; free() them. */
+/* Reads the stored elements of c without converting them; the caller frees them with free(). */
 static enum vbs_status read_stored(struct vbs_onnx_import *im, const struct vbs_onnx_constant *c,
                                    char **stored)
 {
@@ -179,7 +179,7 @@ enum vbs_status vbs_onnx_constant_compute(struct vbs_onnx_import *im, struct vbs
     return VBS_OK;
 }
 
-/* The numbers of a view of those at from. */
+/* Copies the numbers of a view out of the numbers at from. */
 static enum vbs_status view_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *view,
                                     const struct vbs_onnx_number *from, const int64_t *stride,
                                     int64_t offset)
@@ -220,7 +220,8 @@ enum vbs_status vbs_onnx_constant_view(struct vbs_onnx_import *im, struct vbs_on
     return VBS_OK;
 }
 
-/* Strides of c's elements in another shape of as many; false where no strides give them. */
+/* Computes the strides of c's elements in another shape of as many elements; false where no strides
+ * describe it. */
 static bool reshape_strides(const struct vbs_onnx_constant *c, const struct vbs_shape *shape,
                             int64_t *stride)
 {
@@ -316,7 +317,7 @@ enum vbs_status vbs_onnx_constant_transpose(struct vbs_onnx_import *im, struct v
 
 /* ---- what layers take ---- */
 
-/* Numbers as floats that live as long as the network. */
+/* Copies the numbers of a constant, as floats, into memory that lives as long as the network. */
 static enum vbs_status keep_numbers(struct vbs_onnx_import *im, const struct vbs_onnx_constant *c,
                                     struct vbs_values *values)
 {

@@ -30,10 +30,10 @@ static void *take_memory_of_source(void *self, size_t size)
 
 static void leave_to_source(void *self, void *bytes)
 {
-    (void)self, (void)bytes; /* lives as long as the source */
+    (void)self, (void)bytes; /* the arena lives as long as the source */
 }
 
-/* The tensor that a blob was cut out of; null: it is not there. */
+/* Gives the tensor out of which a blob was cut, or null where the file has no such tensor. */
 static const Onnx__TensorProto *tensor_of(const struct vbs_onnx_file *file,
                                           const struct vbs_onnx_blob *blob)
 {
@@ -62,7 +62,7 @@ static int compare_stored(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Finds the tensors of the blobs. */
+/* Finds the tensor of each blob, and sorts the blobs by the addresses of their tensors. */
 static enum vbs_status place_blobs(struct vbs_ctx *ctx, const struct vbs_onnx_skeleton *skeleton,
                                    struct vbs_onnx_file *file)
 {
@@ -130,7 +130,7 @@ static enum vbs_status wrong_bytes(struct vbs_ctx *ctx, int64_t got, int64_t wan
                     (long long)got, (long long)want);
 }
 
-/* Bytes of c's elements as they are stored. */
+/* Gives the number of bytes that c's elements take as they are stored. */
 static int64_t stored_bytes(const struct vbs_onnx_constant *c)
 {
     return vbs_shape_elements(&c->shape) * vbs_element_bytes(c->values.element);
@@ -150,7 +150,7 @@ static enum vbs_status take_blob(struct vbs_ctx *ctx, const struct vbs_onnx_file
     return VBS_OK;
 }
 
-/* n elements at memory. */
+/* Takes n elements from memory. */
 static enum vbs_status take_memory(struct vbs_ctx *ctx, enum vbs_element element, size_t n,
                                    const void *memory, struct vbs_onnx_constant *c)
 {
@@ -163,7 +163,7 @@ static enum vbs_status take_memory(struct vbs_ctx *ctx, enum vbs_element element
     return VBS_OK;
 }
 
-/* 16-bit floats that stand in words of 32. */
+/* Takes 16-bit floats, each of which stands in a word of 32 bits. */
 static enum vbs_status take_halves(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                    const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
 {
@@ -176,7 +176,7 @@ static enum vbs_status take_halves(struct vbs_ctx *ctx, const struct vbs_onnx_fi
     return take_memory(ctx, c->values.element, tensor->n_int32_data, halves, c);
 }
 
-/* From the field that tensor's type is stored in, when that is not raw_data. */
+/* Takes the elements from the field for the tensor's type; for tensors without raw_data. */
 static enum vbs_status take_typed(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                   const Onnx__TensorProto *tensor, struct vbs_onnx_constant *c)
 {
@@ -220,7 +220,8 @@ static bool is_inside(const char *location)
     return true;
 }
 
-/* location beside the file. */
+/* Makes the path of a file of external data from its location, which is relative to the model
+ * file. */
 static enum vbs_status external_path(struct vbs_ctx *ctx, const struct vbs_onnx_file *file,
                                      const char *location, char *path)
 {
@@ -239,7 +240,7 @@ static enum vbs_status external_path(struct vbs_ctx *ctx, const struct vbs_onnx_
     return VBS_OK;
 }
 
-/* The folder of path, with its slash, in folder; "./" where path has none. */
+/* Copies the folder of path, with its slash, into folder: "./" where path has no folder. */
 static void folder_of(const char *path, char folder[MAX_PATH])
 {
     const char *slash = strrchr(path, '/');
@@ -251,7 +252,7 @@ static void folder_of(const char *path, char folder[MAX_PATH])
         snprintf(folder, MAX_PATH, "%.*s", (int)length, path);
 }
 
-/* Whether the file at real, which has no symbolic links in it, is in folder or below. */
+/* Gives whether the file at real, which has no symbolic links in it, is in folder or below. */
 static bool lies_in(const char *real, const char *folder)
 {
     char clean[PATH_MAX];
@@ -260,7 +261,7 @@ static bool lies_in(const char *real, const char *folder)
     if (!realpath(folder, clean))
         return false;
     length = strlen(clean);
-    while (length > 0 && clean[length - 1] == '/') /* the root */
+    while (length > 0 && clean[length - 1] == '/') /* the root folder */
         length--;
     return strncmp(real, clean, length) == 0 && real[length] == '/';
 }
@@ -293,7 +294,8 @@ static enum vbs_status follow_links(struct vbs_ctx *ctx, const struct vbs_onnx_f
     return VBS_OK;
 }
 
-/* A whole number in text, or missing where it is not given. */
+/* Gives the whole number that the text of an entry holds, or missing where the file has no such
+ * entry. */
 static enum vbs_status entry_number(struct vbs_ctx *ctx, const Onnx__TensorProto *tensor,
                                     const char *key, int64_t missing, int64_t *number)
 {
@@ -353,7 +355,8 @@ static enum vbs_status take_shape(struct vbs_ctx *ctx, const Onnx__TensorProto *
     return vbs_onnx_bounded(shape) ? VBS_OK : vbs_fail(ctx, VBS_FORMAT, "more than 2^36 elements");
 }
 
-/* Where the array of a tensor stands in the file, or null: the tensor itself has it. */
+/* Finds where the array of a tensor stands in the file; null where the tensor itself contains
+ * it. */
 static const struct vbs_onnx_blob *find_blob(const struct vbs_onnx_file *file,
                                              const Onnx__TensorProto *tensor)
 {

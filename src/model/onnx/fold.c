@@ -1,4 +1,4 @@
-/* What is computed while a graph is read: small constants, most of them shapes. */
+/* Constants that are computed while a graph is read. They are small; most of them are shapes. */
 #include "model/onnx/operators.h"
 
 #include "base/fail.h"
@@ -99,7 +99,7 @@ static long double pair(int op, bool whole, long double a, long double b)
         return a != 0 || b != 0;
     case VBS_FOLD_XOR:
         return (a != 0) != (b != 0);
-    case VBS_FOLD_MOD: /* the sign is the divisor's */
+    case VBS_FOLD_MOD: /* the result has the sign of the divisor */
         return b == 0 ? 0 : a - b * floorl(a / b);
     default:
         return NAN;
@@ -111,7 +111,7 @@ static bool is_truth(int op)
     return op >= VBS_FOLD_EQUAL && op <= VBS_FOLD_XOR;
 }
 
-/* The numbers of input index, repeated to shape. */
+/* Gives the numbers of input index, repeated to fill shape. */
 static enum vbs_status expanded(struct vbs_onnx_import *im, int index,
                                 const struct vbs_shape *shape, const number **numbers)
 {
@@ -122,7 +122,7 @@ static enum vbs_status expanded(struct vbs_onnx_import *im, int index,
     return vbs_onnx_numbers(im, view, numbers);
 }
 
-/* The shape that all inputs broadcast to; *type: of the last one. */
+/* Finds the shape to which all inputs broadcast, and the type of the last input. */
 static enum vbs_status common_shape(struct vbs_onnx_import *im, struct vbs_shape *shape, int *type)
 {
     *shape = (struct vbs_shape){.n_dims = 0};
@@ -136,7 +136,7 @@ static enum vbs_status common_shape(struct vbs_onnx_import *im, struct vbs_shape
     return VBS_OK;
 }
 
-/* Inputs from left to right: two, or any number for sums and the like. */
+/* Combines the inputs from left to right: two, or any number for Sum and its like. */
 VBS_ONNX_HANDLER(fold_pair)
 {
     int type = FLOAT, op = operator->op;
@@ -204,7 +204,7 @@ VBS_ONNX_HANDLER(fold_cast)
     if (!vbs_onnx_element(to, &element))
         return vbs_fail(im->ctx, VBS_UNSUPPORTED, "casts to element type %s",
                         vbs_onnx_type_name(to));
-    if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats anyway */
+    if (!vbs_onnx_is_whole(to) && !input->computed) { /* values are read as floats in any case */
         made = vbs_arena_alloc(im->arena, 1, sizeof *made);
         if (!made)
             return vbs_no_memory(im->ctx);

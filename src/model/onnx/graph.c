@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_UNKNOWN 32 /* operators that are told apart when they are not supported */
+#define MAX_UNKNOWN 32 /* kinds of unsupported operators that are counted apart */
 
 struct builder {
     struct vbs_ctx *ctx;
@@ -17,7 +17,7 @@ struct builder {
     const Onnx__GraphProto *proto;
     const struct vbs_onnx_reading *reading;
     void *names;         /* tsearch tree of struct vbs_onnx_value */
-    unsigned char *mark; /* of nodes */
+    unsigned char *mark; /* [nodes of the file] */
 };
 
 enum { UNSEEN, NEEDED, OPEN, DONE };
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b)
 
 static void keep_in_arena(void *value)
 {
-    (void)value; /* lives in the arena */
+    (void)value; /* the value lives in the arena */
 }
 
 static const char *text_of(const char *text)
@@ -60,7 +60,7 @@ static int find_tensor(const struct builder *b, const char *name)
     return found ? (int)(*found - b->graph->values) : -1;
 }
 
-/* A new value; *made is false when one of that name is there. */
+/* Adds a value; *made is false when there is one of that name already. */
 static enum vbs_status add_value(struct builder *b, const char *name, struct vbs_onnx_value **value,
                                  bool *made)
 {
@@ -103,7 +103,7 @@ static enum vbs_status bind(struct builder *b, const char *path, struct vbs_onnx
     return VBS_OK;
 }
 
-/* Inputs of the graph; files of IR version 3 list initialisers among them. */
+/* Adds the inputs of the graph. Files of IR version 3 list initialisers among them. */
 static enum vbs_status add_inputs(struct builder *b)
 {
     const struct vbs_onnx_binding *bindings = b->reading->bindings;
@@ -134,7 +134,7 @@ static enum vbs_status add_inputs(struct builder *b)
 
 /* ---- nodes ---- */
 
-/* "n12" and the like: less telling than the name of an output. */
+/* True for names such as "n12", which tell people less than the name of an output does. */
 static bool is_number(const char *name)
 {
     name += *name && strspn(name + 1, "0123456789") > 0;
@@ -162,7 +162,7 @@ static int compare_operator(const void *name, const void *operator)
     return strcmp(name, ((const struct vbs_onnx_operator *)operator)->name);
 }
 
-/* Null where it is none of those that are known. */
+/* Finds the operator of a node; null where it is unknown. */
 static const struct vbs_onnx_operator *find_operator(const struct builder *b,
                                                      const Onnx__NodeProto *node)
 {
@@ -281,7 +281,7 @@ static int producer_of(const struct builder *b, int value)
     return value < 0 ? -1 : b->graph->values[value].producer;
 }
 
-/* Marks what the outputs need; list has room for all nodes. */
+/* Marks the nodes on which the outputs depend; list has room for all nodes. */
 static void mark_needed(struct builder *b, int *list)
 {
     const struct vbs_onnx_graph *graph = b->graph;
@@ -314,7 +314,7 @@ struct visit {
     int node, input;
 };
 
-/* Appends node to order behind all that it reads. */
+/* Appends the needed nodes that first reads, directly or through others, and then first itself. */
 static enum vbs_status visit_nodes(struct builder *b, int first, struct visit *stack, int *order,
                                    int *n)
 {
@@ -346,7 +346,7 @@ static enum vbs_status visit_nodes(struct builder *b, int first, struct visit *s
     return VBS_OK;
 }
 
-/* Keeps the needed nodes, in the file's order as far as that can be. */
+/* Keeps only the needed nodes, in the file's order as far as their dependencies allow. */
 static enum vbs_status sort(struct builder *b)
 {
     struct vbs_onnx_graph *graph = b->graph;
@@ -368,7 +368,7 @@ static enum vbs_status sort(struct builder *b)
     return VBS_OK;
 }
 
-/* Producers and readers of values, by the nodes that are left. */
+/* Finds the producer and the readers of each value among the nodes that are left. */
 static void count_uses(struct vbs_onnx_graph *graph)
 {
     for (int v = 0; v < graph->n_values; v++)
@@ -420,7 +420,7 @@ static bool same_operator(const struct vbs_onnx_node *a, const struct vbs_onnx_n
            strcmp(text_of(a->proto->domain), text_of(b->proto->domain)) == 0;
 }
 
-/* Operators that are not supported: the first node of each, and how many. */
+/* An operator that is not supported: the first node that has it, and the number of such nodes. */
 struct unknown {
     const struct vbs_onnx_node *first[MAX_UNKNOWN];
     int count[MAX_UNKNOWN];
@@ -485,7 +485,7 @@ static enum vbs_status check_operators(struct vbs_ctx *ctx, const struct vbs_onn
     return unknown.n ? fail_unknown(ctx, &unknown) : VBS_OK;
 }
 
-/* The one input that something reads. */
+/* Chooses the network's input: the only input of the graph that a node or an output reads. */
 static enum vbs_status choose_input(struct vbs_ctx *ctx, struct vbs_onnx_graph *graph)
 {
     int n = 0, second = 0;
@@ -510,8 +510,8 @@ static enum vbs_status choose_input(struct vbs_ctx *ctx, struct vbs_onnx_graph *
     return VBS_OK;
 }
 
-/* What operators mean is known up to this version; 22 to 24 added element types to those that are
- * claimed. */
+/* The newest version whose operators the importer knows. Versions 22 to 24 only added element types
+ * to the operators that it imports. */
 #define NEWEST_OPSET 24
 
 static enum vbs_status find_opset(struct vbs_ctx *ctx, const Onnx__ModelProto *model,

@@ -8,7 +8,8 @@
 
 /* ---- Concat ---- */
 
-/* constant where it lies in a tensor of shape, from begin on along axis, and 0 elsewhere. */
+/* Gives a constant of the given shape that has the values of constant from position begin of axis
+ * on, and 0 elsewhere. */
 static enum vbs_status place_constant(struct vbs_onnx_import *im,
                                       struct vbs_onnx_constant *constant, int axis, int64_t begin,
                                       const struct vbs_shape *shape, struct vbs_onnx_number *all)
@@ -27,13 +28,13 @@ static enum vbs_status place_constant(struct vbs_onnx_import *im,
     return VBS_OK;
 }
 
-/* What a Concat joins: states in shapes of one rank. */
+/* The inputs of a Concat, in shapes of one rank. */
 struct parts {
     int n;
     struct vbs_onnx_state *part;
     int64_t *begin; /* along the axis */
     int axis;
-    struct vbs_shape shape; /* of all */
+    struct vbs_shape shape; /* of the output */
     int n_tensors;
 };
 
@@ -95,8 +96,8 @@ static enum vbs_status read_parts(struct vbs_onnx_import *im, struct parts *p)
     return VBS_OK;
 }
 
-/* Tensors only, of all parts from first on up to the next constant: as they are where that is the
- * same for all, else as the file sees them. */
+/* Joins n neighbouring parts, all of them tensors. The tensors are read in their own shapes where
+ * the axis has the same place in all of them, else in the shapes of the file. */
 static enum vbs_status join_tensors(struct vbs_onnx_import *im, const struct parts *p, int first,
                                     int n, struct vbs_onnx_state *joined)
 {
@@ -126,7 +127,7 @@ static enum vbs_status join_tensors(struct vbs_onnx_import *im, const struct par
     return vbs_onnx_tensor_new(im, draft, &joined->tensor);
 }
 
-/* state with zeros along axis: its first element is number begin of size. */
+/* Pads state with zeros along axis to the given size; its first element gets position begin. */
 static enum vbs_status pad_along(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  int axis, int64_t begin, int64_t size,
                                  struct vbs_onnx_state *padded)
@@ -141,8 +142,8 @@ static enum vbs_status pad_along(struct vbs_onnx_import *im, const struct vbs_on
                           &padded->tensor);
 }
 
-/* With constants among the parts: runs of tensors in a frame of zeros each, and a constant that has
- * zeros where they are. */
+/* Joins parts of which some are constants: each run of tensors is padded with zeros to the whole
+ * size, and a constant with zeros in the tensors' places is added. */
 static enum vbs_status join_mixed(struct vbs_onnx_import *im, const struct parts *p,
                                   struct vbs_onnx_state *result)
 {
@@ -195,7 +196,7 @@ VBS_ONNX_HANDLER(concat)
 
 /* ---- Pad ---- */
 
-/* Positions before and behind by dimension of the file. */
+/* The positions that a Pad adds before and behind, by dimension of the file. */
 struct pads {
     int64_t before[VBS_MAX_DIMS + 1], behind[VBS_MAX_DIMS + 1];
 };
@@ -283,7 +284,7 @@ VBS_ONNX_HANDLER(pad)
 
 /* ---- Expand, Tile ---- */
 
-/* state's tensor, read as view, repeated to target. */
+/* Repeats the tensor of state, read in the shape view, to fill target. */
 static enum vbs_status expand_to(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                  const struct vbs_shape *view, const struct vbs_shape *target,
                                  struct vbs_onnx_tensor **tensor)
@@ -351,7 +352,7 @@ VBS_ONNX_HANDLER(expand)
     if (state->tensor)
         return expand_tensor(im, state, values, n, batch_first);
     VBS_TRY(vbs_onnx_constant_shape(im, values, n, batch_first, &shape));
-    /* both ways: where the constant is larger, it stays so */
+    /* broadcasting goes both ways: a dimension of the constant that is larger is kept */
     more = shape.n_dims - state->constant->shape.n_dims;
     for (int d = 0; d < state->constant->shape.n_dims && more >= 0; d++)
         if (shape.dim[d + more] == 1 && !(batch_first && d + more == 0))

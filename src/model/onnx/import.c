@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_DEPTH    8   /* of drafts that wait for others */
-#define LONGEST_BASE 200 /* bytes of a name before what is added to it */
+#define MAX_DEPTH    8   /* of drafts that read other drafts */
+#define LONGEST_BASE 200 /* bytes of a name before a suffix is added to it */
 
 /* ---- inputs and outputs ---- */
 
@@ -268,7 +268,8 @@ struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, en
 
 /* ---- names ---- */
 
-/* text as a name of a layer: valid UTF-8 that does no harm to a terminal, and not too long. */
+/* Makes the name of a layer from text: valid UTF-8 that does no harm to a terminal, and not too
+ * long. */
 static void clean_name(const char *text, char name[VBS_MAX_NAME], size_t limit)
 {
     size_t at = 0;
@@ -290,7 +291,7 @@ static void clean_name(const char *text, char name[VBS_MAX_NAME], size_t limit)
     name[at] = '\0';
 }
 
-/* A name for draft that no layer has yet. */
+/* Makes a name for draft that no layer has yet. */
 static void unique_name(const struct vbs_onnx_import *im, const struct vbs_onnx_draft *draft,
                         char name[VBS_MAX_NAME])
 {
@@ -304,7 +305,8 @@ static void unique_name(const struct vbs_onnx_import *im, const struct vbs_onnx_
         snprintf(name, VBS_MAX_NAME, "%.*s%s%s", LONGEST_BASE, base, base[0] ? "." : "",
                  vbs_op_word(draft->node.op));
     strcpy(base, name);
-    /* numbers of layers so far: most names that were made so have smaller ones */
+    /* Suffixes begin at the number of layers so far: most suffixes that were given before are
+     * smaller. */
     for (; vbs_builder_find(im->builder, name) >= 0; n++)
         snprintf(name, VBS_MAX_NAME, "%.230s.%d", base, vbs_builder_count(im->builder) + n);
 }
@@ -313,7 +315,8 @@ static void unique_name(const struct vbs_onnx_import *im, const struct vbs_onnx_
 
 static enum vbs_status add_draft(struct vbs_onnx_import *im, struct vbs_onnx_tensor *tensor);
 
-/* The operator that input index of draft is; a copy where an input before it is the same. */
+/* Adds the operator that is input index of draft. Where an earlier input is the same operator, a
+ * copy of it is added instead. */
 static enum vbs_status add_input(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft,
                                  int index, int *inputs)
 {
@@ -379,7 +382,7 @@ static bool is_among(const char *word, const char *const *words)
     return false;
 }
 
-/* Whether reader may absorb an operator of this draft. */
+/* Gives whether reader may absorb an operator such as this draft. */
 static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
 {
     static const char *const ADD[] = {"Add", NULL}, *const CONV[] = {"Conv", NULL};
@@ -418,7 +421,7 @@ static bool may_absorb(const struct vbs_onnx_draft *draft, const char *reader)
     }
 }
 
-/* Adds what the node has made, but for what its only reader may absorb. */
+/* Adds the layers that the node has made, except those that their only reader may absorb. */
 static enum vbs_status settle(struct vbs_onnx_import *im)
 {
     const struct vbs_onnx_graph *graph = im->graph;

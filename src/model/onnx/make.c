@@ -1,4 +1,4 @@
-/* Constants that nodes make: of attributes, of shapes, of ranges. */
+/* Constants that nodes make from attributes, from shapes and from ranges. */
 #include "model/onnx/operators.h"
 
 #include "base/fail.h"
@@ -12,7 +12,7 @@
 typedef struct vbs_onnx_number number;
 typedef struct vbs_onnx_constant constant;
 
-/* Numbers of the attributes value_ints, value_floats and so on. */
+/* Makes a constant of the numbers in attribute value_ints, value_floats or their scalar forms. */
 static enum vbs_status listed_constant(struct vbs_onnx_import *im)
 {
     int n_ints, n_reals;
@@ -161,7 +161,7 @@ VBS_ONNX_HANDLER(fold_range)
 
 /* ---- shapes of values ---- */
 
-/* The dimensions of input 0 in the file, and whether the first is the open batch. */
+/* Gives the dimensions of input 0 in the file; *batch tells whether the first is the open batch. */
 static void dims_of(const struct vbs_onnx_import *im, int64_t *dims, bool *batch, int *n)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);

@@ -7,7 +7,8 @@
 
 /* ---- constant matrices ---- */
 
-/* x times a matrix [K, N] of weights, or (transposed) [N, K]: each row of x's last dimension. */
+/* Multiplies each row of x's last dimension by a matrix of weights: [K, N], or [N, K] where it is
+ * transposed. */
 static enum vbs_status fully_connect(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                      struct vbs_onnx_constant *matrix, bool transposed,
                                      double factor, struct vbs_onnx_state *result)
@@ -41,7 +42,7 @@ static enum vbs_status fully_connect(struct vbs_onnx_import *im, const struct vb
 
 /* ---- any matrices ---- */
 
-/* The output's shape of a times b, both of two dimensions or more. */
+/* Computes the output's shape of a times b, both of which have two dimensions or more. */
 static enum vbs_status matrix_shape(struct vbs_onnx_import *im, const struct vbs_shape *a,
                                     const struct vbs_shape *b, struct vbs_shape *shape)
 {
@@ -60,7 +61,7 @@ static enum vbs_status matrix_shape(struct vbs_onnx_import *im, const struct vbs
     return status;
 }
 
-/* a times b; one of them may be a constant, aligned. Both have two dimensions or more. */
+/* Multiplies a by b. One of them may be a constant, aligned. Both have two dimensions or more. */
 static enum vbs_status multiply(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
                                 const struct vbs_onnx_state *b, struct vbs_onnx_state *result)
 {
@@ -88,7 +89,8 @@ static enum vbs_status multiply(struct vbs_onnx_import *im, const struct vbs_onn
     return status == VBS_OK ? vbs_onnx_tensor_new(im, draft, &result->tensor) : status;
 }
 
-/* state as a matrix: a vector gets a dimension of 1 in front, or (behind) at its end. */
+/* Makes state a matrix: a vector gets a dimension of 1 in front, or, where behind is set, at its
+ * end. */
 static enum vbs_status as_matrix(struct vbs_onnx_import *im, struct vbs_onnx_state *state,
                                  bool behind, bool *vector)
 {
@@ -106,7 +108,8 @@ static enum vbs_status as_matrix(struct vbs_onnx_import *im, struct vbs_onnx_sta
     return VBS_OK;
 }
 
-/* A constant matrix behind dimensions of 1 only, which therefore works on every row. */
+/* True for a constant matrix with only dimensions of 1 before its last two: it works on every
+ * row. */
 static bool is_plain_matrix(const struct vbs_onnx_constant *constant)
 {
     for (int d = 0; d + 2 < constant->shape.n_dims; d++)
@@ -125,7 +128,7 @@ static enum vbs_status times_matrix(struct vbs_onnx_import *im, const struct vbs
     return fully_connect(im, a, b, false, 0, result);
 }
 
-/* Takes away the dimensions that vectors were given. */
+/* Removes from the output's shape the dimensions that vectors were given. */
 static void drop_dims(bool a_vector, bool b_vector, struct vbs_shape *shape)
 {
     int n = shape->n_dims;
@@ -157,7 +160,7 @@ VBS_ONNX_HANDLER(matmul)
         return vbs_onnx_mixes(im);
     if (im->batch &&
         ((a.tensor && a.shape.n_dims < (b.tensor ? 2 : 1)) || (!a.tensor && b.shape.n_dims < 2)))
-        return vbs_onnx_mixes(im); /* rows of the file are samples */
+        return vbs_onnx_mixes(im); /* the rows of the file are samples */
     VBS_TRY(as_matrix(im, &b, true, &b_vector));
     if (simple) {
         VBS_TRY(times_matrix(im, &a, b.constant, &result));
@@ -172,7 +175,7 @@ VBS_ONNX_HANDLER(matmul)
 
 /* ---- Gemm ---- */
 
-/* alpha A B, where both are as they are to be multiplied. */
+/* Computes A B times alpha, where A and B are already transposed as needed. */
 static enum vbs_status gemm_product(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
                                     const struct vbs_onnx_state *b, bool b_transposed, double alpha,
                                     struct vbs_onnx_state *result)
@@ -192,7 +195,7 @@ static enum vbs_status gemm_product(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_linear(im, &product, alpha, 0, result);
 }
 
-/* beta C added to product. */
+/* Adds beta times C to product. */
 static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onnx_state *product,
                                 double beta, struct vbs_onnx_state *result)
 {
@@ -204,7 +207,7 @@ static enum vbs_status gemm_add(struct vbs_onnx_import *im, const struct vbs_onn
     *result = *product;
     if (!c || beta == 0)
         return VBS_OK;
-    if (draft && c->constant) { /* one bias for every row, perhaps the same for all channels */
+    if (draft && c->constant) { /* where C is one row, or one number, it is the bias of every row */
         struct vbs_shape row = {1, {draft->node.attributes.weighted.out_channels}};
         struct vbs_onnx_constant *bias = c->constant;
         int64_t n = vbs_shape_elements(&bias->shape);
@@ -260,7 +263,7 @@ VBS_ONNX_HANDLER(gemm)
 
 /* ---- Softmax ---- */
 
-/* The dimension of shape that holds all of its n elements, or -1. */
+/* Gives the dimension of shape that holds all of its n elements, or -1 where there is none. */
 static int only_dim(const struct vbs_shape *shape, int64_t n)
 {
     for (int d = 0; d < shape->n_dims; d++)
@@ -269,7 +272,8 @@ static int only_dim(const struct vbs_shape *shape, int64_t n)
     return -1;
 }
 
-/* Softmax along one dimension. A vector is read as its tensor is, perhaps channels of one pixel. */
+/* Applies Softmax along one dimension. A vector is read in the shape of its tensor, which may be
+ * that of the channels of one pixel. */
 static enum vbs_status along(struct vbs_onnx_import *im, enum vbs_op op,
                              const struct vbs_onnx_state *x, int axis)
 {
@@ -282,7 +286,7 @@ static enum vbs_status along(struct vbs_onnx_import *im, enum vbs_op op,
     return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
-/* Before version 13: over all dimensions from axis on. */
+/* Applies Softmax over all dimensions from axis on, as it was defined before version 13. */
 static enum vbs_status from_axis(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, int axis)
 {

@@ -7,7 +7,7 @@
 
 /* ---- Transpose ---- */
 
-/* Whether dimensions that are not 1 keep their order. */
+/* Gives whether perm leaves the dimensions other than 1 in their order. */
 static bool keeps_order(const struct vbs_shape *shape, const int *perm)
 {
     int last = -1;
@@ -22,8 +22,8 @@ static bool keeps_order(const struct vbs_shape *shape, const int *perm)
     return true;
 }
 
-/* A swap of two dimensions into which the channels of the tensor have been divided: the groups of a
- * channel shuffle; else 0. */
+/* Recognises a channel shuffle: the channels of the tensor are divided into two dimensions, which
+ * are swapped. Gives the number of groups, or 0 where perm is none. */
 static int64_t shuffled_groups(const struct vbs_onnx_state *state, const int *perm)
 {
     const struct vbs_shape *own = &state->tensor->shape, *seen = &state->shape;
@@ -37,7 +37,8 @@ static int64_t shuffled_groups(const struct vbs_onnx_state *state, const int *pe
     return seen->dim[0];
 }
 
-/* Dimensions in front that only the file has, and that perm leaves there. */
+/* Counts the leading dimensions that only the file's shape has and that perm leaves in their
+ * place. */
 static int spare_dims(const struct vbs_onnx_state *state, const int *perm)
 {
     const struct vbs_shape *own = &state->tensor->shape;
@@ -90,7 +91,7 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
     return VBS_OK;
 }
 
-/* perm of the file, of rank dimensions; VBS_FORMAT when it is none. */
+/* Reads the attribute perm for rank dimensions; VBS_FORMAT when it is no permutation of them. */
 static enum vbs_status read_perm(struct vbs_onnx_import *im, int rank, int *perm)
 {
     int n;
@@ -135,7 +136,8 @@ VBS_ONNX_HANDLER(transpose)
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
-/* DepthToSpace (DCR and CRD) and SpaceToDepth: channels divided, moved and joined. */
+/* DepthToSpace (DCR and CRD) and SpaceToDepth divide channels, move their dimensions and join them
+ * again. */
 VBS_ONNX_HANDLER(space_depth)
 {
     static const char *const MODES[] = {"DCR", "CRD", NULL};
@@ -176,7 +178,7 @@ VBS_ONNX_HANDLER(space_depth)
 
 /* ---- Slice ---- */
 
-/* What is cut out of each dimension of a value. */
+/* The range that a Slice takes of each dimension of a value. */
 struct cut {
     int64_t begin[VBS_MAX_DIMS], step[VBS_MAX_DIMS], count[VBS_MAX_DIMS];
 };
@@ -211,7 +213,7 @@ static enum vbs_status cut_constant(struct vbs_onnx_import *im, struct vbs_onnx_
     return status;
 }
 
-/* What cut takes of what before, which waits to be added, has cut out of its input. */
+/* Combines two slices into one: cut, and before, the draft that made the input of cut. */
 static struct cut cut_of_cut(const struct vbs_onnx_draft *before, const struct cut *cut)
 {
     const union vbs_attributes *a = &before->node.attributes;
@@ -281,7 +283,7 @@ static int64_t limit(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* start, end and step of ONNX in a dimension of dim elements. */
+/* Normalises start, end and step of an ONNX Slice in a dimension of dim elements. */
 static void cut_range(int64_t dim, int64_t start, int64_t end, int64_t step, int d, struct cut *cut)
 {
     int64_t length;
@@ -307,7 +309,7 @@ static void cut_range(int64_t dim, int64_t start, int64_t end, int64_t step, int
     cut->count[d] = length;
 }
 
-/* starts, ends, axes and steps of a Slice node. */
+/* The starts, ends, axes and steps of a Slice node. */
 struct ranges {
     int64_t start[VBS_MAX_DIMS + 1], end[VBS_MAX_DIMS + 1], axis[VBS_MAX_DIMS + 1],
         step[VBS_MAX_DIMS + 1];
@@ -335,7 +337,7 @@ static enum vbs_status read_ranges(struct vbs_onnx_import *im, struct ranges *r)
     return VBS_OK;
 }
 
-/* Whether the range is all samples, whose number is open. */
+/* Gives whether a range covers all samples, whose number is not known. */
 static bool is_all(const struct vbs_onnx_import *im, const struct ranges *r, int i)
 {
     return r->start[i] == 0 && r->step[i] == 1 &&
@@ -380,7 +382,7 @@ VBS_ONNX_HANDLER(slice)
 
 /* ---- Split ---- */
 
-/* Sizes of the outputs of a Split of dim elements. */
+/* Reads the sizes of the outputs of a Split of dim elements. */
 static enum vbs_status split_sizes(struct vbs_onnx_import *im, int64_t dim, int64_t *sizes)
 {
     int n = im->node->n_outputs, given_sizes = 0;
@@ -442,7 +444,8 @@ VBS_ONNX_HANDLER(split)
 
 /* ---- Gather ---- */
 
-/* indices counted from the front, checked; *even: they go up or down by the same step. */
+/* Reads and checks indices and counts them from the front; *even tells whether they rise or fall by
+ * the same step. */
 static enum vbs_status read_indices(struct vbs_onnx_import *im, struct vbs_onnx_constant *indices,
                                     int64_t dim, const struct vbs_onnx_number **numbers,
                                     int64_t *first, int64_t *step)

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* 'epsilon' as attributes keep it, where 0 stands for the usual one. */
+/* Reads 'epsilon'. A 0 becomes a tiny number, because 0 stands for the default in struct
+ * vbs_node. */
 static double read_epsilon(struct vbs_onnx_import *im)
 {
     double epsilon = vbs_onnx_real(im, "epsilon", VBS_BATCHNORM_EPSILON);
@@ -21,7 +22,7 @@ static enum vbs_status check_epsilon(struct vbs_onnx_import *im, double epsilon)
     return vbs_fail(im->ctx, VBS_FORMAT, "attribute 'epsilon' is %g", epsilon);
 }
 
-/* A draft that reads input 0 as [C, D, H, W]. */
+/* Makes a draft that reads input 0 as [C, D, H, W]. */
 static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
                                      struct vbs_onnx_draft **draft)
 {
@@ -41,7 +42,7 @@ static enum vbs_status channel_draft(struct vbs_onnx_import *im, enum vbs_op op,
     return VBS_OK;
 }
 
-/* The output of draft in the shape of input 0. */
+/* Gives the output of draft the shape of input 0. */
 static enum vbs_status give_alike(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     struct vbs_onnx_tensor *tensor;
@@ -106,7 +107,8 @@ VBS_ONNX_HANDLER(instance_norm)
     return give_alike(im, draft);
 }
 
-/* Input index, one value for each group or channel, as one for each channel. */
+/* Reads input index, which has one value for each group or channel, as one value for each
+ * channel. */
 static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64_t groups,
                                     int64_t channels, const struct vbs_values **values)
 {
@@ -121,7 +123,8 @@ static enum vbs_status group_values(struct vbs_onnx_import *im, int index, int64
     return vbs_onnx_weights(im, constant, 0, values);
 }
 
-/* Each group of channels as one channel of an InstanceNorm; scale and shift by channel behind. */
+/* A GroupNorm becomes an InstanceNorm whose channels are the groups, and a scale and shift by
+ * channel behind it. */
 VBS_ONNX_HANDLER(group_norm)
 {
     int64_t groups = vbs_onnx_int(im, "num_groups", 0), channels;
@@ -153,7 +156,7 @@ VBS_ONNX_HANDLER(group_norm)
 
 /* ---- means and deviations ---- */
 
-/* x minus its mean over axes, and the mean. */
+/* Computes x minus its mean over axes, and the mean itself. */
 static enum vbs_status centre(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                               unsigned axes, struct vbs_onnx_state *mean,
                               struct vbs_onnx_state *centred)
@@ -162,7 +165,7 @@ static enum vbs_status centre(struct vbs_onnx_import *im, const struct vbs_onnx_
     return vbs_onnx_combine(im, VBS_OP_SUB, x, mean, centred);
 }
 
-/* sqrt(mean of x^2 over axes + inside) + outside. */
+/* Computes sqrt(mean of x^2 over axes + inside) + outside. */
 static enum vbs_status deviation(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                  unsigned axes, double inside, double outside,
                                  struct vbs_onnx_state *result)
@@ -202,7 +205,7 @@ VBS_ONNX_HANDLER(mean_variance_norm)
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
-/* Outputs 1 and 2: the mean and 1 / deviation of every row. */
+/* Makes outputs 1 and 2: the mean and 1 / deviation of every row. */
 static enum vbs_status give_moments(struct vbs_onnx_import *im, const struct vbs_onnx_state *x,
                                     int axis, double epsilon)
 {
@@ -223,7 +226,7 @@ static enum vbs_status give_moments(struct vbs_onnx_import *im, const struct vbs
     return vbs_onnx_give(im, 2, inverse, &spread.shape);
 }
 
-/* Input index, one value for each element of a row. */
+/* Reads input index, which has one value for each element of a row. */
 static enum vbs_status row_values(struct vbs_onnx_import *im, int index,
                                   const struct vbs_shape *row, const struct vbs_values **values)
 {

@@ -12,7 +12,7 @@
 
 #define LONGEST_SOURCE 100 /* characters of the path in messages */
 
-/* What loading a file goes through. */
+/* The state of loading a file. */
 struct loader {
     struct vbs_ctx *ctx;
     const char *path;
@@ -26,7 +26,7 @@ struct loader {
     int64_t n_numbers;
 };
 
-/* Copies text with what is no harmless character as _. */
+/* Copies text; each character that could harm a terminal becomes _. */
 static void copy_clean(const char *text, size_t length, char *to, size_t size)
 {
     char whole[1024], shown[VBS_UTF8_SHOWN];
@@ -76,7 +76,7 @@ static enum vbs_status check_input_type(struct vbs_ctx *ctx, const struct vbs_on
     return VBS_OK;
 }
 
-/* Dimensions that the file gives its input. */
+/* Reads the dimensions that the file gives the network's input. */
 static enum vbs_status read_dims(struct loader *l)
 {
     const struct vbs_onnx_value *input = &l->graph.values[l->graph.input];
@@ -105,7 +105,7 @@ static enum vbs_status read_dims(struct loader *l)
     return VBS_OK;
 }
 
-/* Puts the override over the file's dimensions: with or without the first. */
+/* Replaces the file's dimensions by the override, which has all of them or all but the first. */
 static enum vbs_status override_dims(struct loader *l, bool *batch)
 {
     const struct vbs_shape *o = l->override;
@@ -129,7 +129,7 @@ static enum vbs_status override_dims(struct loader *l, bool *batch)
     return VBS_OK;
 }
 
-/* The input's shape in batch mode or not. */
+/* Makes the shape of the network's input, in batch mode or not. */
 static enum vbs_status input_shape(const struct loader *l, bool batch, struct vbs_shape *shape)
 {
     const char *name = l->graph.values[l->graph.input].name;
@@ -151,7 +151,7 @@ static enum vbs_status input_shape(const struct loader *l, bool batch, struct vb
 
 /* ---- outputs ---- */
 
-/* A copy of what is read inside the network or is its input, so that it can be an output. */
+/* Copies a tensor that the network reads, or its input, so that it can be an output. */
 static enum vbs_status copy_output(struct vbs_onnx_import *im, const char *name,
                                    struct vbs_onnx_tensor **tensor)
 {
@@ -244,7 +244,7 @@ static enum vbs_status import(struct loader *l, bool batch, struct vbs_onnx_impo
     return status;
 }
 
-/* Makes the network of what has been imported. */
+/* Makes the network of the operators that have been imported. */
 static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *im,
                                       struct vbs_network **network)
 {
@@ -258,7 +258,8 @@ static enum vbs_status finish_network(struct loader *l, struct vbs_onnx_import *
     return status == VBS_OK ? vbs_builder_finish(l->ctx, im->builder, network, &line) : status;
 }
 
-/* One way after the other: with a batch, if that can be, then whole. */
+/* Imports the graph with a batch, where batch is true and this succeeds, else as a whole
+ * network. */
 static enum vbs_status attempt(struct loader *l, bool batch, struct vbs_network **network)
 {
     struct vbs_onnx_import im = {.builder = NULL};
@@ -315,7 +316,7 @@ static enum vbs_status load_graph(struct loader *l, const struct vbs_onnx_bindin
     return attempt(l, batch && l->rank > 1, network);
 }
 
-/* Puts the file before what went wrong. */
+/* Puts the path of the file before the reason of a failure. */
 static enum vbs_status within_file(struct vbs_ctx *ctx, enum vbs_status status, const char *path)
 {
     size_t length = strlen(path);
@@ -358,7 +359,7 @@ enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struc
     status = load_once(ctx, path, input, bindings, n_bindings, network);
     if (!input || (status != VBS_FORMAT && status != VBS_UNSUPPORTED))
         return status;
-    /* the caller's mistake when the file is sound without */
+    /* where the file can be loaded without the override, the mistake is the caller's */
     sound = load_once(NULL, path, NULL, bindings, n_bindings, &plain);
     if (sound == VBS_NO_MEMORY)
         return vbs_no_memory(ctx);

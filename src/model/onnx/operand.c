@@ -1,4 +1,4 @@
-/* Constants that meet tensors: as attributes, as weights of a layer, as operands. */
+/* Constants that meet tensors become attributes, weights of a layer, or operands. */
 #include "base/fail.h"
 #include "model/onnx/operators.h"
 #include "model/network/network.h"
@@ -100,7 +100,7 @@ enum vbs_status vbs_onnx_linear(struct vbs_onnx_import *im, const struct vbs_onn
 
 /* ---- one number ---- */
 
-/* attributes: null for an operator that has none. */
+/* Applies an operator with one input; attributes is null for an operator that has none. */
 static enum vbs_status apply_one(struct vbs_onnx_import *im, enum vbs_op op,
                                  const union vbs_attributes *attributes,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_state *result)
@@ -129,7 +129,7 @@ static enum vbs_status keep_operand(struct vbs_onnx_import *im, enum vbs_op op,
     return vbs_onnx_tensor_new(im, draft, &result->tensor);
 }
 
-/* x op value, or value op x. */
+/* Computes x op value, or value op x where swapped. */
 static enum vbs_status with_number(struct vbs_onnx_import *im, enum vbs_op op,
                                    const struct vbs_onnx_state *x, double value, bool swapped,
                                    struct vbs_onnx_state *result)
@@ -176,7 +176,7 @@ static enum vbs_status with_number(struct vbs_onnx_import *im, enum vbs_op op,
 
 /* ---- one number for each channel ---- */
 
-/* The dimension of shape that comes first of those that are not 1, or -1. */
+/* Gives the first dimension of shape that is not 1, or -1 where all are 1. */
 static int first_wide(const struct vbs_shape *shape)
 {
     for (int d = 0; d < shape->n_dims; d++)
@@ -185,7 +185,8 @@ static int first_wide(const struct vbs_shape *shape)
     return -1;
 }
 
-/* Whether constant has one value for each position of dimension d of shape, and no others. */
+/* Gives whether constant has one value for each position of dimension d of shape and varies along
+ * no other dimension. */
 static bool is_along(const struct vbs_onnx_constant *constant, const struct vbs_shape *shape, int d)
 {
     int at = d - shape->n_dims + constant->shape.n_dims;
@@ -194,7 +195,7 @@ static bool is_along(const struct vbs_onnx_constant *constant, const struct vbs_
            vbs_shape_elements(&constant->shape) == shape->dim[d];
 }
 
-/* Adds constant as the bias of a draft that waits for one; null where there is none. */
+/* Finds the draft that made x where it lacks a bias and constant can be that bias; else null. */
 static struct vbs_onnx_draft *unbiased(const struct vbs_onnx_state *x,
                                        const struct vbs_onnx_constant *constant)
 {
@@ -235,7 +236,7 @@ static enum vbs_status add_bias(struct vbs_onnx_import *im, const struct vbs_onn
     return vbs_onnx_tensor_new(im, biased, tensor);
 }
 
-/* 1 / constant. */
+/* Computes 1 / constant. */
 static enum vbs_status inverse(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                struct vbs_onnx_constant **inverted)
 {
@@ -250,7 +251,8 @@ static enum vbs_status inverse(struct vbs_onnx_import *im, struct vbs_onnx_const
     return vbs_onnx_constant_new(im, constant->type, &constant->shape, y, inverted);
 }
 
-/* gamma x + beta by channel; one of them is constant, times factor. */
+/* Makes x op constant a scale layer, gamma x + beta by channel, in which the constant is beta of a
+ * sum or difference and gamma of a product or quotient. */
 static enum vbs_status scale(struct vbs_onnx_import *im, enum vbs_op op,
                              const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
                              bool swapped, struct vbs_onnx_state *result)

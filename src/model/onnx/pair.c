@@ -1,4 +1,4 @@
-/* Operators on pairs of values, and those that work value by value. */
+/* Operators on pairs of values, and operators that work value by value. */
 #include "base/fail.h"
 #include "model/onnx/operators.h"
 #include "model/network/network.h"
@@ -14,7 +14,8 @@ static bool is_near(double value, double want)
     return fabs(value - want) <= 1e-3 * fabs(want);
 }
 
-/* What tensor is a multiple of, where that has not been added yet; *factor. */
+/* Gives the tensor of which tensor is a multiple, and the factor, where the multiplication is still
+ * a draft; else tensor itself and 1. */
 static struct vbs_onnx_tensor *multiple_of(struct vbs_onnx_tensor *tensor, double *factor)
 {
     const struct vbs_onnx_draft *linear = vbs_onnx_pending(tensor, VBS_OP_LINEAR);
@@ -26,7 +27,7 @@ static struct vbs_onnx_tensor *multiple_of(struct vbs_onnx_tensor *tensor, doubl
     return linear->inputs[0];
 }
 
-/* The input of tensor, when it is op and has not been added yet; else null. */
+/* Gives the input of tensor where its operator is op and it is still a draft; else null. */
 static struct vbs_onnx_tensor *input_of(const struct vbs_onnx_tensor *tensor, enum vbs_op op,
                                         const union vbs_attributes **attributes)
 {
@@ -38,7 +39,8 @@ static struct vbs_onnx_tensor *input_of(const struct vbs_onnx_tensor *tensor, en
     return draft->inputs[0];
 }
 
-/* What x times gate is factor times of; VBS_N_OPS where it is nothing known. */
+/* Recognises x times gate as an operator on x, times *factor; VBS_N_OPS where the product is
+ * none. */
 static enum vbs_op gated(const struct vbs_onnx_tensor *x, const struct vbs_onnx_tensor *gate,
                          double *factor)
 {
@@ -53,14 +55,14 @@ static enum vbs_op gated(const struct vbs_onnx_tensor *x, const struct vbs_onnx_
         return VBS_OP_HARD_SWISH;
     if (input_of(input_of(gate, VBS_OP_TANH, &a), VBS_OP_SOFTPLUS, &a) == x)
         return VBS_OP_MISH;
-    /* clip(x + 3, 0, 6) */
+    /* The gate of hard swish is clip(x + 3, 0, 6) / 6. */
     inner = input_of(gate, VBS_OP_CLIP, &a);
     if (inner && a->clip.low == 0 && a->clip.high == 6 && input_of(inner, VBS_OP_LINEAR, &b) == x &&
         b->linear.factor == 1 && b->linear.shift == 3) {
         *factor = 6;
         return VBS_OP_HARD_SWISH;
     }
-    /* c (1 + erf(x / sqrt(2))) */
+    /* The gate of GELU is c (1 + erf(x / sqrt(2))), with *factor = 2 c. */
     inner = input_of(gate, VBS_OP_LINEAR, &a);
     inner = inner && a->linear.factor == a->linear.shift ? input_of(inner, VBS_OP_ERF, &b) : NULL;
     if (inner && input_of(inner, VBS_OP_LINEAR, &b) == x && b->linear.shift == 0 &&
@@ -107,7 +109,7 @@ enum vbs_status vbs_onnx_gate(struct vbs_onnx_import *im, const struct vbs_onnx_
 
 /* ---- pairs ---- */
 
-/* x op x. */
+/* Computes x op x. */
 static enum vbs_status with_itself(struct vbs_onnx_import *im, enum vbs_op op,
                                    const struct vbs_onnx_state *x, bool *found,
                                    struct vbs_onnx_state *result)
@@ -176,7 +178,8 @@ enum vbs_status vbs_onnx_combine(struct vbs_onnx_import *im, enum vbs_op op,
     return vbs_onnx_operand(im, op, x, constant, swapped, result);
 }
 
-/* Before version 7 the second operand stands at 'axis' of the first, or at its end. */
+/* Aligns the second operand of versions before 7: it stands at 'axis' of the first, or at its
+ * end. */
 static enum vbs_status old_axis(struct vbs_onnx_import *im, const struct vbs_onnx_state *a,
                                 struct vbs_onnx_state *b)
 {
@@ -217,7 +220,8 @@ VBS_ONNX_HANDLER(pair)
     return vbs_onnx_give(im, 0, result.tensor, &result.shape);
 }
 
-/* Sum, Mean, Max and Min of any number of inputs: from the first tensor on. */
+/* Sum, Mean, Max and Min take any number of inputs and combine them one by one, the first tensor
+ * first. */
 VBS_ONNX_HANDLER(sum)
 {
     bool mean = strcmp(operator->name, "Mean") == 0;
@@ -272,7 +276,7 @@ VBS_ONNX_HANDLER(prelu)
 
 /* ---- value by value ---- */
 
-/* An attribute that must be finite. */
+/* Reads an attribute that must be finite. */
 static enum vbs_status read_finite(struct vbs_onnx_import *im, const char *name, double missing,
                                    double *value)
 {
@@ -330,7 +334,8 @@ VBS_ONNX_HANDLER(unary)
     return vbs_onnx_give(im, 0, tensor, &x->shape);
 }
 
-/* A bound of Clip: from input index or an attribute; *given where there is one. */
+/* Reads a bound of Clip from input index or from an attribute; *given tells whether there is
+ * one. */
 static enum vbs_status read_bound(struct vbs_onnx_import *im, const char *name, int index,
                                   double missing, double *bound)
 {

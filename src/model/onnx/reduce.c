@@ -51,7 +51,8 @@ void vbs_onnx_reduced_shapes(const struct vbs_shape *shape, unsigned axes, bool 
     *given = keep ? *kept : shorter;
 }
 
-/* The pool that takes the mean or largest value of all but the channels of x, or VBS_N_OPS. */
+/* Gives the pool that takes the mean or the largest value of all dimensions of x but the channels,
+ * or VBS_N_OPS where there is none. */
 static enum vbs_op as_pool(enum vbs_op op, const struct vbs_shape *own, unsigned axes)
 {
     if (own->n_dims < 3 || own->n_dims > 1 + VBS_MAX_SPATIAL || axes != (1u << own->n_dims) - 2)

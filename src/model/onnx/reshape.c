@@ -1,10 +1,11 @@
-/* Operators that leave no layer: the same elements in another shape. */
+/* Operators that make no layer, because they give the same elements another shape. */
 #include "base/fail.h"
 #include "model/onnx/operators.h"
 
 #include <string.h>
 
-/* Gives output 0 the elements of input 0 in shape: the file's of a constant, else a tensor's. */
+/* Makes output 0 of the elements of input 0, in shape: of the file for a constant, else of a
+ * tensor. */
 static enum vbs_status give_reshaped(struct vbs_onnx_import *im, const struct vbs_shape *shape)
 {
     const struct vbs_onnx_state *state = vbs_onnx_in(im, 0);
@@ -17,7 +18,7 @@ static enum vbs_status give_reshaped(struct vbs_onnx_import *im, const struct vb
     return VBS_OK;
 }
 
-/* Input 0 and what the file knows of its shape. */
+/* Gives input 0 and the shape that the file knows of it. */
 static enum vbs_status shape_in(struct vbs_onnx_import *im, const struct vbs_shape **shape,
                                 bool *batch)
 {
@@ -56,14 +57,15 @@ enum vbs_status vbs_onnx_list(struct vbs_onnx_import *im, const char *name, int 
 
 /* ---- Reshape ---- */
 
-/* Whether value as dimension 0 of a tensor in batch mode stands for its samples. */
+/* Gives whether value, as dimension 0 of a tensor in batch mode, stands for its samples. */
 static bool is_batch(const struct vbs_onnx_import *im, int64_t value, bool open, bool keeps_zero)
 {
     return open || value == -1 || (value == 0 && !keeps_zero) ||
            (im->n_samples > 0 && value == im->n_samples);
 }
 
-/* values as dimensions of what has from's elements. */
+/* Makes a shape of values, in which -1 and 0 stand for dimensions that follow from the shape
+ * from. */
 static enum vbs_status resolve_shape(struct vbs_onnx_import *im, const struct vbs_shape *from,
                                      const int64_t *values, int n, bool keeps_zero,
                                      struct vbs_shape *shape)
@@ -122,7 +124,7 @@ VBS_ONNX_HANDLER(reshape)
         return vbs_onnx_mixes(im);
     if (status == VBS_OK)
         status = resolve_shape(im, from, values + batch, n - batch, keeps_zero, &shape);
-    if (status == VBS_FORMAT && batch) /* perhaps the rest belongs to dimension 0 */
+    if (status == VBS_FORMAT && batch) /* the other dimensions may include some of dimension 0 */
         im->mixed = true;
     return status == VBS_OK ? give_reshaped(im, &shape) : status;
 }
@@ -155,7 +157,7 @@ VBS_ONNX_HANDLER(flatten)
 
 /* ---- Squeeze, Unsqueeze ---- */
 
-/* The dimensions that axes name among rank, as bits; VBS_FORMAT. */
+/* Gives the dimensions that axes name among rank ones, as bits. VBS_FORMAT. */
 static enum vbs_status axis_bits(struct vbs_onnx_import *im, const int64_t *axes, int n, int rank,
                                  unsigned *bits)
 {
@@ -240,7 +242,8 @@ VBS_ONNX_HANDLER(identity)
     return VBS_OK;
 }
 
-/* Of the versions before 7 those that say that they train are refused, as their scaling differs. */
+/* A Dropout of a version before 7 that says that it trains is refused, because its scaling
+ * differs. */
 VBS_ONNX_HANDLER(dropout)
 {
     bool trains = im->graph->opset < 7 && vbs_onnx_int(im, "is_test", 0) == 0;

@@ -4,18 +4,18 @@
 
 #include <math.h>
 
-/* What a node asks for, by dimension of the file. */
+/* The parameters of a Resize node, by dimension of the file. */
 struct request {
     int rank;
-    bool sized; /* sizes are given, else scales */
+    bool sized; /* the node gives sizes instead of scales */
     double scale[VBS_MAX_DIMS + 1];
     int64_t size[VBS_MAX_DIMS + 1];
     bool open; /* size[0] is the number of samples */
     int n_axes;
-    int64_t axis[VBS_MAX_DIMS + 1]; /* that the lists are for */
+    int64_t axis[VBS_MAX_DIMS + 1]; /* the axes that the lists of the node are for */
 };
 
-/* A list of numbers from input index; *n 0 where it is left out or empty. */
+/* Reads a list of numbers from input index; *n is 0 where the input is left out or empty. */
 static enum vbs_status read_reals(struct vbs_onnx_import *im, int index, int most, double *values,
                                   int *n)
 {
@@ -74,7 +74,7 @@ static enum vbs_status read_sizes(struct vbs_onnx_import *im, int index, struct 
     return VBS_OK;
 }
 
-/* Scales as an attribute (Upsample before 9) or an input. */
+/* Reads the scales from an attribute (Upsample before 9) or an input. */
 static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct request *r)
 {
     double values[VBS_MAX_DIMS + 1];
@@ -95,7 +95,8 @@ static enum vbs_status read_scales(struct vbs_onnx_import *im, int index, struct
     return VBS_OK;
 }
 
-/* One scale for all axes, so that sizes are kept within or without. */
+/* Replaces the scales by one for all axes, such that no size is above (not_larger) or below
+ * (not_smaller) the one that was asked for. */
 static enum vbs_status keep_ratio(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                   struct request *r)
 {
@@ -145,7 +146,8 @@ static enum vbs_status read_request(struct vbs_onnx_import *im, const struct vbs
     return keep_ratio(im, state, r);
 }
 
-/* Dimension d of the file, of in elements, in the attributes; the output's size in *out. */
+/* Sets dimension d of the file, of in elements, in the attributes, and gives the output's size in
+ * *out. */
 static enum vbs_status set_dim(struct vbs_onnx_import *im, const struct request *r, int d,
                                int64_t in, union vbs_attributes *a, int at)
 {
@@ -188,7 +190,8 @@ static enum vbs_status read_roi(struct vbs_onnx_import *im, const struct request
     return VBS_OK;
 }
 
-/* How values are taken; what older versions do stands for what later ones can choose. */
+/* Reads the modes of interpolation. Older versions of the operator correspond to one choice
+ * each. */
 static enum vbs_status read_modes(struct vbs_onnx_import *im, bool upsample,
                                   union vbs_attributes *a)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Types of TensorProto. */
+/* The element types of TensorProto. */
 static const struct {
     const char *name;
     bool known, whole;

@@ -6,7 +6,8 @@
 
 /* ---- windows ---- */
 
-/* One value of a list of n for each spatial dimension; missing where it is not given. */
+/* Reads a list of n values, one for each spatial dimension, all of them missing where the attribute
+ * is not given. */
 static enum vbs_status read_spread(struct vbs_onnx_import *im, const char *name, int n,
                                    int64_t missing, int64_t *values)
 {
@@ -66,7 +67,8 @@ static void set_pads(struct vbs_window *a, int d, int64_t total, bool more_high)
     a->pad_high[d] = total - a->pad_low[d];
 }
 
-/* Pads so that windows of stride s have a place at every s-th element of the input. */
+/* Sets the pads of auto_pad SAME, so that a window of stride s is placed at every s-th element of
+ * the input. */
 static enum vbs_status pad_alike(struct vbs_onnx_import *im, const struct vbs_shape *view,
                                  struct vbs_window *a)
 {
@@ -83,7 +85,8 @@ static enum vbs_status pad_alike(struct vbs_onnx_import *im, const struct vbs_sh
     return mode < 0 ? im->bad : VBS_OK;
 }
 
-/* Sizes of the kernel from the weights' shape; 'kernel_shape', where it is given, must agree. */
+/* Reads the sizes of the kernel from the weights' shape, with which 'kernel_shape', where it is
+ * given, must agree. */
 static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_shape *weights,
                                    struct vbs_window *a)
 {
@@ -100,7 +103,7 @@ static enum vbs_status read_kernel(struct vbs_onnx_import *im, const struct vbs_
 
 /* ---- Conv ---- */
 
-/* A Pad of zeros that has not been added yet becomes part of the windows' padding. */
+/* Makes a Pad of zeros that is still a draft part of the windows' padding. */
 static void absorb_pad(const struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     const struct vbs_onnx_draft *pad = vbs_onnx_pending(draft->inputs[0], VBS_OP_PAD);
@@ -127,7 +130,7 @@ static void absorb_pad(const struct vbs_onnx_import *im, struct vbs_onnx_draft *
     draft->inputs[0] = pad->inputs[0];
 }
 
-/* Input 0 as [C, D, H, W], constant weights of as many dimensions and one more, and the bias. */
+/* Reads input 0 as [C, D, H, W], constant weights of one dimension more, and the bias. */
 static enum vbs_status read_conv(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state **x,
                                  struct vbs_onnx_constant **weights, struct vbs_onnx_draft **draft)
@@ -195,7 +198,7 @@ VBS_ONNX_HANDLER(conv)
 
 /* ---- ConvTranspose ---- */
 
-/* Pads so that dimension d becomes out elements. */
+/* Sets the pads so that dimension d has out elements. */
 static void pad_to(union vbs_attributes *a, int d, int64_t in, int64_t out, bool more_high)
 {
     struct vbs_window *window = &a->weighted.window;
@@ -258,7 +261,7 @@ VBS_ONNX_HANDLER(conv_transpose)
 
 /* ---- pools ---- */
 
-/* Whether windows that round up reach beyond the padding that was given. */
+/* Gives whether windows that round up reach beyond the padding that was given. */
 static bool overhangs(const struct vbs_window *a, const struct vbs_shape *view)
 {
     for (int d = 0; d < view->n_dims - 1; d++) {
@@ -270,7 +273,8 @@ static bool overhangs(const struct vbs_window *a, const struct vbs_shape *view)
     return false;
 }
 
-/* Zeros that a mean counts become elements, where its windows count no others outside. */
+/* Where a mean counts the zeros of its padding and its windows reach beyond the padding, makes the
+ * zeros elements with a Pad, because the windows count no zeros further outside. */
 static enum vbs_status pad_mean(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft)
 {
     union vbs_attributes zeros = {.pad = {.mode = VBS_PAD_CONSTANT}};
@@ -340,7 +344,7 @@ VBS_ONNX_HANDLER(pool)
     return give_pool(im, draft);
 }
 
-/* Over more dimensions than pools have: as a reduction. */
+/* Pools over all of more dimensions than pools have, as a reduction. */
 static enum vbs_status reduce_all(struct vbs_onnx_import *im, enum vbs_op op)
 {
     const struct vbs_onnx_state *x;

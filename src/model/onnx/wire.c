@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW       65536
-#define LENGTH_BYTES 5 /* a length is written in that many bytes, before it is known */
+#define WINDOW 65536
+#define LENGTH_BYTES                                                                               \
+    5 /* a length is written in that many bytes, since it is not known when they                   \
+         are written */
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
-/* Messages of onnx.proto that an importer looks into. */
+/* The messages of onnx.proto that the walk goes into. */
 enum message {
     MODEL,
     OPSET,
@@ -28,7 +30,7 @@ enum message {
     N_MESSAGES
 };
 
-/* What happens to a field; those that are not listed are left out. */
+/* What the walk does with a field. It leaves out fields that are not listed. */
 enum field_action {
     LEAVE,
     COPY,   /* a number, or a string */
@@ -41,8 +43,8 @@ enum field_action {
 struct field {
     int number;
     enum field_action action;
-    enum message message; /* that it is, for ENTER */
-    const char *name;     /* of what is refused */
+    enum message message; /* the type of the message, for ENTER */
+    const char *name;     /* the name of a field that is refused */
     bool once;            /* a second one would be merged with the first */
 };
 
@@ -114,8 +116,9 @@ struct walk {
     struct vbs_onnx_skeleton *out;
     int64_t capacity, blobs_capacity;
     int n_fields;
-    /* The TensorProto that is walked, as a blob names it. */
-    int n_initializers, n_nodes, n_attributes; /* walked so far; of the node */
+    /* The place of the walk as blobs record it: how many initialisers and nodes there were, and how
+     * many attributes of the node. */
+    int n_initializers, n_nodes, n_attributes;
     bool is_initializer;
 };
 
@@ -124,7 +127,7 @@ static enum vbs_status broken(struct walk *w, const char *what)
     return vbs_fail(w->ctx, VBS_FORMAT, "byte %lld: %s", (long long)w->at, what);
 }
 
-/* The byte at w->at, which lies before end, and one further. */
+/* Reads the byte at w->at, which lies before end, and advances. */
 static enum vbs_status next_byte(struct walk *w, int64_t end, unsigned *byte)
 {
     if (w->at >= end)
@@ -171,7 +174,7 @@ static void put_varint(struct walk *w, uint64_t value)
     w->out->data[w->out->length++] = (unsigned char)value;
 }
 
-/* The key of a field that is copied, with room for n bytes behind it. */
+/* Writes the key of a field that is copied, and makes room for n bytes behind it. */
 static enum vbs_status put_key(struct walk *w, int number, int wire, size_t n)
 {
     if (++w->n_fields > VBS_ONNX_MAX_FIELDS)
@@ -181,7 +184,7 @@ static enum vbs_status put_key(struct walk *w, int number, int wire, size_t n)
     return VBS_OK;
 }
 
-/* The next n bytes, which are there. */
+/* Copies the next n bytes, which the file is known to have. */
 static enum vbs_status take_bytes(struct walk *w, int64_t n, unsigned char *to)
 {
     int64_t from = w->at - w->window_at;
@@ -206,7 +209,7 @@ static bool same_tensor(const struct vbs_onnx_blob *a, const struct vbs_onnx_blo
     return a->initializer == b->initializer && a->node == b->node && a->attribute == b->attribute;
 }
 
-/* Notes where the blob is, and goes past it. */
+/* Records the place of a blob and skips it. */
 static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
 {
     struct vbs_onnx_skeleton *out = w->out;
@@ -228,7 +231,7 @@ static enum vbs_status leave_blob(struct walk *w, int number, int64_t length)
     return VBS_OK;
 }
 
-/* Counts what lies in the message that is within. */
+/* Counts a message that was entered inside the message within. */
 static void count_message(struct walk *w, enum message within, enum message entered)
 {
     if (within == GRAPH && entered == NODE) {
@@ -290,7 +293,7 @@ static enum vbs_status walk_bytes(struct walk *w, enum message within, const str
     }
 }
 
-/* A number that stands alone; in n bytes, or (0) a varint. */
+/* Copies a single number, of n bytes or, where n is 0, a varint. */
 static enum vbs_status walk_number(struct walk *w, const struct field *field, int wire, int n,
                                    int64_t end)
 {
@@ -353,8 +356,8 @@ static enum vbs_status walk_field(struct walk *w, enum message message, int64_t 
     }
 }
 
-/* As deep as messages of onnx.proto lie within each other where no graph is within a graph: those
- * of attributes are left out. */
+/* Walks a message. The recursion is no deeper than the nesting of the messages above, because
+ * graphs inside attributes are left out. */
 static enum vbs_status walk_message(struct walk *w, enum message message, int64_t end)
 {
     unsigned seen = 0;

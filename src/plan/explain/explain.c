@@ -1,9 +1,9 @@
 /*
- * Certificates of infeasible budgets: what binds, and the least budget if one thing were different.
+ * Infeasibility reports: which step binds, and the least budget if one thing were different.
  *
- * Each "if" is solved for real, on a copy of the profile with that difference. What fits a budget
- * does not depend on times as long as no latency is bounded, and with all times 0 a curve has one
- * point only, so that these solves take a fraction of the first one.
+ * Each "if" is solved exactly, on a copy of the profile with this difference. As long as no latency
+ * is bounded, whether a schedule fits a budget does not depend on times. With all times 0 a curve
+ * has one point only, so that these solves take a fraction of the first one.
  */
 #include "plan/explain/internal.h"
 
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The least budget with which planner solves problem: of a long network from the bracket, where
- * that is exact, without a solve. */
+/* Computes the least budget with which planner solves problem. For a long network the planner's
+ * bracket gives it without a solve, where its two ends meet. */
 static enum vbs_status least_bytes(struct vbs_ctx *ctx, const struct vbs_planner *planner,
                                    const struct vbs_problem *problem,
                                    const struct vbs_solver_options *options, int64_t *bytes)
@@ -48,16 +48,16 @@ clear_task:
     return status;
 }
 
-/* What the planner's answer is compared with, and the profile that tells it soonest. */
+/* A problem for which the least budgets of changed copies, and of other planners, are computed. */
 struct changed_problem {
     const struct vbs_opened_planner *opened;
-    struct vbs_problem
-        problem; /* the opened one, on a profile without times where none is bounded */
+    struct vbs_problem problem; /* the opened one; on a profile without times where no latency is
+                                   bounded, because its solves are faster */
     int64_t least_bytes;
 };
 
-/* The least budget of the same planner for a changed problem, or -1 where that is no less or would
- * take long to find. */
+/* Computes the least budget of the same planner for a changed problem, or -1 where it is no smaller
+ * or would take long to find. */
 static enum vbs_status ask_same(struct vbs_ctx *ctx, const struct changed_problem *change,
                                 const struct vbs_problem *changed, int64_t *bytes)
 {
@@ -86,8 +86,9 @@ static enum vbs_status ask_without_ws(struct vbs_ctx *ctx, const struct changed_
     return status;
 }
 
-/* Of planners that need as little, the last of the table, which plans the fastest; or dp-vbs in the
- * place of its tables. */
+/* Finds the planner with the smallest least budget. Of several the last in the table is reported,
+ * which plans the fastest; but where the opened planner is dp-vbs with tables, dp-vbs with exact
+ * curves. */
 static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct changed_problem *change,
                                   struct vbs_infeasibility *infeasibility)
 {
@@ -112,7 +113,7 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct changed_prob
     return VBS_OK;
 }
 
-/* What is different without a bound of the latency is solved without times. */
+/* Computes the least budget without a bound of the latency, for which no times are needed. */
 static enum vbs_status ask_without_latency(struct vbs_ctx *ctx,
                                            const struct changed_problem *change, int64_t *bytes)
 {
@@ -146,7 +147,7 @@ static enum vbs_status ask_all(struct vbs_ctx *ctx, const struct changed_problem
     return ask_others(ctx, change, infeasibility);
 }
 
-/* What the plan at the least budget is made of where it takes most. */
+/* Fills the largest step of the plan at the least budget, and its parts. */
 static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     struct vbs_infeasibility *infeasibility)
 {
@@ -167,8 +168,8 @@ static enum vbs_status find_largest(struct vbs_ctx *ctx, const struct vbs_opened
     return VBS_OK;
 }
 
-/* Any plan in the least budget will do, so that a planner that searches long for a fast one is
- * asked for one without times. */
+/* Finds the largest step without times: any plan in the least budget has one, and a planner that
+ * searches long for a fast plan ends at once when all times are 0. */
 static enum vbs_status find_untimed(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     struct vbs_infeasibility *infeasibility)
 {
@@ -203,7 +204,7 @@ static enum vbs_status find_binding(struct vbs_ctx *ctx, const struct vbs_opened
 
     if (opened->planner->searches_long && opened->task->problem.latency_us == 0)
         status = find_untimed(ctx, opened, infeasibility);
-    if (status == VBS_INFEASIBLE) /* of the untimed search: it was cut short */
+    if (status == VBS_INFEASIBLE) /* the untimed search was cut short */
         status = find_largest(ctx, opened, infeasibility);
     return status;
 }
@@ -247,7 +248,7 @@ enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner
     return VBS_OK;
 }
 
-/* No budget helps: the latency is too short for the planner. */
+/* Fails because no budget is feasible: the latency is too short for the planner. */
 static enum vbs_status refuse_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened)
 {
     return vbs_fail(ctx, VBS_INFEASIBLE,
@@ -257,7 +258,8 @@ static enum vbs_status refuse_latency(struct vbs_ctx *ctx, const struct vbs_open
                     opened->task->request > 1 ? " or a smaller request" : "");
 }
 
-/* More memory let the planner take larger batches, and these take too long. */
+/* Fails because in this budget, though it is above the least one, the planner takes larger batches,
+ * which take too long. */
 static enum vbs_status refuse_more(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                    const char *have, const char *need)
 {

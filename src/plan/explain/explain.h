@@ -15,11 +15,11 @@ struct vbs_opened_planner {
 };
 
 /* Fails with VBS_INFEASIBLE and a detail that names the least budget and the layer with the largest
- * step there; or with another error of planning. It takes as long as a plan. */
+ * step there, or with another error of planning. Takes as long as a plan. */
 enum vbs_status vbs_explain_refusal(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     int64_t memory_bytes) VBS_MUST_CHECK;
 
-/* vbs_solver_explain. */
+/* Does the work of vbs_solver_explain. */
 enum vbs_status vbs_explain(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                             struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 

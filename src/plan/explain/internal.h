@@ -8,7 +8,7 @@
 enum vbs_status vbs_explain_latency(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                     struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
-/* The data of a profile that are 0 in its copy. */
+/* The data of a profile that are set to 0 in its copy. */
 struct vbs_without {
     int ws_of_layer; /* the workspaces of this layer; 0: of no layer */
     bool times;      /* all times: feasibility in a budget does not depend on them */
@@ -19,9 +19,9 @@ enum vbs_status vbs_profile_without(struct vbs_ctx *ctx, const struct vbs_profil
                                     const struct vbs_without *without,
                                     struct vbs_profile **copy) VBS_MUST_CHECK;
 
-/* Whether an explanation runs planner in the place of that of opened: not optimal, which searches
- * long, and no planner where it would take long (VBS_EXPLAIN_EFFORT). timed: on a profile with both
- * times and bytes. */
+/* Gives whether a report also runs planner, beside the opened one. It runs neither the optimal
+ * planner, which searches long, nor planners that transfer weights, nor any where it would take
+ * long (VBS_EXPLAIN_EFFORT). timed: the run is on a profile with both times and bytes. */
 bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_planner *planner,
                       bool timed);
 

@@ -1,10 +1,10 @@
 /*
- * The least latency that a planner can keep, whatever the memory.
+ * The least latency that a planner can keep in any memory.
  *
- * Memory is left out of account by a copy of the profile in which nothing takes any: curves then
- * have one point, and a solve takes a fraction of the first one. What a planner can keep lies
- * between what the lattice allows at all and what its plan takes when nothing is bounded; in
- * between it is searched for by halves, each of which is a solve.
+ * A copy of the profile in which nothing takes memory serves for this: its curves have one point,
+ * and a solve takes a fraction of the first one. The least latency lies between the least of all
+ * paths through the lattice and the latency of the planner's plan when nothing is bounded. Between
+ * the two it is found by bisection, in which each step is a solve.
  */
 #include "plan/explain/internal.h"
 
@@ -34,10 +34,11 @@ static void add_layer(const struct vbs_task *task, int layer, int64_t *layer_tic
         chunk_ticks[c] += layer_ticks[c];
 }
 
-/* The least longest chunk of any division of 1..request samples into chunks, in place. */
+/* Replaces chunk_ticks[c] by the least longest chunk of all divisions of c samples into chunks, for
+ * c = 1..request. */
 static void divide(const struct vbs_task *task, int64_t *chunk_ticks)
 {
-    for (int c = 1; c <= task->request; c++) /* chunk_ticks[c]: the last chunk is all c */
+    for (int c = 1; c <= task->request; c++) /* the last chunk begins as all c samples */
         for (int last = 1; last < c; last++) {
             int64_t before = chunk_ticks[c - last], longest = chunk_ticks[last];
 
@@ -47,8 +48,8 @@ static void divide(const struct vbs_task *task, int64_t *chunk_ticks)
         }
 }
 
-/* The least latency of any path through the lattice in unlimited memory, where each layer goes
- * through a chunk in its own best batches. O(layers x request x batches + request^2). */
+/* Computes the least latency of any path through the lattice in unlimited memory, where each layer
+ * brings a chunk through in its own best batches. O(layers x request x batches + request^2). */
 static enum vbs_status least_of_lattice(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                         double *latency_us)
 {
@@ -77,7 +78,7 @@ clean_up:
     return status;
 }
 
-/* The latency of a plan, or of the quickest to answer of several. */
+/* Lowers *latency_us to the latency of the plan for a budget. */
 static enum vbs_status walk_budget(struct vbs_ctx *ctx, const struct vbs_opened_planner *opened,
                                    int64_t memory_bytes, double *latency_us)
 {
@@ -113,14 +114,15 @@ static enum vbs_status walk_all_budgets(struct vbs_ctx *ctx,
     return status;
 }
 
-/* Who is asked, and for what. */
+/* A planner, and the problem for which its latency is computed. */
 struct inquiry {
     const struct vbs_planner *planner;
     struct vbs_solver_options options;
     struct vbs_problem problem;
 };
 
-/* Lowers *latency_us to that of a plan, if there is one. */
+/* Lowers *latency_us to the latency of the inquiry's plan at its least budget, or to the lowest of
+ * its plans at all breakpoints. */
 static enum vbs_status inquire(struct vbs_ctx *ctx, const struct inquiry *inquiry, bool all_budgets,
                                double *latency_us)
 {
@@ -144,7 +146,7 @@ static enum vbs_status inquire(struct vbs_ctx *ctx, const struct inquiry *inquir
     return status;
 }
 
-/* Between low_us, which cannot be kept, and *high_us, which can. */
+/* Bisects between low_us, which cannot be kept, and *high_us, which can. */
 static enum vbs_status halve(struct vbs_ctx *ctx, struct inquiry *inquiry, double low_us,
                              double *high_us)
 {
@@ -163,9 +165,9 @@ static enum vbs_status halve(struct vbs_ctx *ctx, struct inquiry *inquiry, doubl
     return VBS_OK;
 }
 
-/* Lowers *latency_us to the least that the planner can keep, if that is less. The profile takes no
- * memory. First what the lattice allows is tried, then whether anything less than *latency_us can
- * be kept. */
+/* Lowers *latency_us to the least latency that the planner can keep, if it is smaller. The profile
+ * takes no memory. The bound from the lattice is tried first, then whether anything below
+ * *latency_us can be kept. */
 static enum vbs_status search(struct vbs_ctx *ctx, struct inquiry *inquiry, double *latency_us)
 {
     double low_us, found_us = HUGE_VAL;
@@ -194,8 +196,8 @@ struct both {
     struct vbs_problem real, bare;
 };
 
-/* Likewise on any profile. More memory makes greedy-vbs take larger batches, which may answer
- * later: there every budget counts. */
+/* Does the same on any profile. With more memory greedy-vbs takes larger batches and may have a
+ * longer latency, so that for it the plans at all breakpoints count. */
 static enum vbs_status find_least(struct vbs_ctx *ctx, const struct both *both,
                                   const struct vbs_planner *planner,
                                   const struct vbs_solver_options *options, enum vbs_io io,
@@ -213,7 +215,8 @@ static enum vbs_status find_least(struct vbs_ctx *ctx, const struct both *both,
     return search(ctx, &inquiry, latency_us);
 }
 
-/* Of planners that answer as soon, the last of the table: it plans the fastest. */
+/* Finds the planner with the least latency; of several the last in the table, which plans the
+ * fastest. */
 static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
                                   const struct vbs_opened_planner *opened,
                                   struct vbs_infeasibility *infeasibility)
@@ -238,7 +241,7 @@ static enum vbs_status ask_others(struct vbs_ctx *ctx, const struct both *both,
     return VBS_OK;
 }
 
-/* Where io is resident. */
+/* Computes the least latency with external io, where io is resident. */
 static enum vbs_status ask_external(struct vbs_ctx *ctx, const struct both *both,
                                     const struct vbs_opened_planner *opened,
                                     struct vbs_infeasibility *infeasibility)

@@ -1,6 +1,5 @@
 /*
- * What the files of this sub-room share: profiles that do without something, and which planners are
- * asked.
+ * Profiles without some of their data, and the choice of the planners that a report compares.
  */
 #include "plan/explain/internal.h"
 
@@ -16,7 +15,7 @@ bool vbs_explain_asks(const struct vbs_opened_planner *opened, const struct vbs_
            effort <= (timed ? VBS_EXPLAIN_EFFORT / 40 : VBS_EXPLAIN_EFFORT);
 }
 
-/* A profile, and what its copy does without. */
+/* A profile, and the data that its copy lacks. */
 struct reduction {
     const struct vbs_profile *profile;
     const struct vbs_without *without;

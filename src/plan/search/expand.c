@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What is fixed while the steps of one state are listed. */
+/* The data that stay the same while the steps of one state are listed. */
 struct expansion {
     const struct vbs_lattice *lattice;
     const uint16_t *from;
@@ -14,7 +14,7 @@ struct expansion {
     void *self;
 };
 
-/* The steps of one layer, whose next sample is first. */
+/* Lists the steps of one layer, whose next sample is first. */
 static enum vbs_status expand_layer(const struct expansion *at, int layer, int first)
 {
     const struct vbs_lattice *lattice = at->lattice;
@@ -67,7 +67,8 @@ enum vbs_status vbs_lattice_expand(
         for (int m = ideals->first_move[from[s]]; m < ideals->first_move[from[s] + 1]; m++) {
             int layer = ideals->moves[m].layer;
 
-            /* Samples keep their order: the layer must have done the sample before. */
+            /* A step is possible only where the layer has done the sample before, because samples
+             * keep their order. */
             if (s > 0 && !vbs_order_ideal_has(ideals, from[s - 1], layer))
                 continue;
             VBS_TRY(expand_layer(&at, layer, s));

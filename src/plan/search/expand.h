@@ -1,5 +1,6 @@
 /*
- * The steps out of a state of the lattice within a budget, for the network or a projection of it.
+ * The steps out of a state of the lattice within a budget, for the network or for a projection of
+ * it.
  */
 #ifndef VBS_PLAN_SEARCH_EXPAND_H
 #define VBS_PLAN_SEARCH_EXPAND_H

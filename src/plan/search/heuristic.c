@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* maps[d][i]: the ideal of database d to which ideal i of the lattice is projected. */
+/* Adds database number d, and fills maps[d][i]: the ideal of database d to which ideal i of the
+ * lattice is projected. */
 static enum vbs_status add_database(struct vbs_ctx *ctx, struct vbs_heuristic *heuristic,
                                     const struct vbs_pattern_database *database)
 {
@@ -86,7 +87,7 @@ int64_t vbs_heuristic_database_ticks(const struct vbs_heuristic *heuristic, int 
     return index >= 0 ? database->search.togo[index] : VBS_NEVER_TICKS;
 }
 
-/* Samples that layer has done in a state: those in front. */
+/* Counts the samples that layer has done in a state: the first ones of the request. */
 static int samples_done(const struct vbs_heuristic *heuristic, int layer, const uint16_t *state)
 {
     int done = 0;

@@ -10,7 +10,7 @@
 
 struct vbs_pattern_database;
 
-/* The databases are of the same problem and budget as the lattice. */
+/* All databases are of the same problem and budget as the lattice. */
 struct vbs_heuristic {
     const struct vbs_lattice *lattice;
     int64_t *const *layer_to_go; /* [n_layers] as vbs_task_to_go gives them */
@@ -31,11 +31,11 @@ enum vbs_status vbs_heuristic_init(struct vbs_ctx *ctx, struct vbs_heuristic *he
                                    int n_databases) VBS_MUST_CHECK;
 void vbs_heuristic_clear(struct vbs_heuristic *heuristic);
 
-/* The least ticks that the layers of one database still take from state. */
+/* Gives the least ticks that the layers of one database still take from state. */
 int64_t vbs_heuristic_database_ticks(const struct vbs_heuristic *heuristic, int which,
                                      const uint16_t *state);
 
-/* A lower bound of the ticks that all layers of the lattice still take from state, at most
+/* Gives a lower bound of the ticks that all layers of the lattice still take from state, at most
  * VBS_NEVER_TICKS. */
 int64_t vbs_heuristic_ticks(const struct vbs_heuristic *heuristic, const uint16_t *state);
 

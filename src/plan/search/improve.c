@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define FIRST_WINDOW 8   /* steps */
-#define LAST_WINDOW  256 /* likewise */
+#define LAST_WINDOW  256 /* steps */
 
-/* A schedule as a path: the state before each step, and behind the last. */
+/* A schedule as a path: the state before each step, and the one after the last. */
 struct path {
     struct vbs_ctx *ctx;
     const struct vbs_lattice *lattice;
@@ -28,7 +28,7 @@ static uint16_t *state_at(const struct path *path, int64_t step)
     return path->states + (size_t)step * (size_t)path->lattice->task->request;
 }
 
-/* The edge of a step among those out of a state. */
+/* A search for the edge of a step among those out of a state. */
 struct edge_search {
     const struct vbs_step *step;
     uint16_t *to;
@@ -47,7 +47,7 @@ static enum vbs_status look_for(void *self, const struct vbs_edge *edge)
     return VBS_OK;
 }
 
-/* Recomputes states and ticks from a step on. */
+/* Recomputes states and ticks from step number from on. */
 static enum vbs_status follow(struct path *path, int64_t from)
 {
     size_t r = (size_t)path->lattice->task->request;
@@ -87,7 +87,7 @@ static enum vbs_status make_room(struct path *path)
     return VBS_OK;
 }
 
-/* Puts the steps of window in the place of the steps from..to-1. */
+/* Replaces the steps from..to-1 by those of window. */
 static enum vbs_status replace(struct path *path, int64_t from, int64_t to,
                                const struct vbs_step_list *window)
 {
@@ -119,7 +119,7 @@ static int samples_done(const struct path *path, const uint16_t *state, int laye
     return done;
 }
 
-/* The least times of all layers up to a state. */
+/* Fills the least times of all layers from each of their states to goal. */
 static void aim_at(struct path *path, const uint16_t *goal)
 {
     const struct vbs_task *task = path->lattice->task;
@@ -129,7 +129,7 @@ static void aim_at(struct path *path, const uint16_t *goal)
                        path->to_go[k - 1]);
 }
 
-/* Looks for a shorter way between the states before the steps from and to. */
+/* Looks for a shorter path between the states before the steps from and to. */
 static enum vbs_status improve_window(struct path *path, int64_t from, int64_t to,
                                       enum vbs_found *found)
 {
@@ -158,7 +158,7 @@ static enum vbs_status improve_window(struct path *path, int64_t from, int64_t t
     return status;
 }
 
-/* Where a pass begins: at the first step, or up to half a window before it. */
+/* Gives the first step of a pass: 0, or a step up to half a window before it. */
 static int64_t first_window(const struct path *path, int length)
 {
     uint64_t seed = path->lattice->task->options.seed;
@@ -167,7 +167,8 @@ static int64_t first_window(const struct path *path, int length)
     return -(int64_t)((seed >> 33) % (uint64_t)(length / 2));
 }
 
-/* One pass over the path in overlapping windows. *lost counts those that were too large. */
+/* Improves the path in overlapping windows from its first step to its last. *lost counts the
+ * windows whose search was too large. */
 static enum vbs_status pass(struct path *path, int length, bool *improved, int *lost, int *tried)
 {
     enum vbs_status status = VBS_OK;

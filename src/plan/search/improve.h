@@ -9,13 +9,13 @@
 
 struct vbs_improve_limits {
     int max_states; /* of one window */
-    double until;   /* of vbs_search_now */
+    double until;   /* a moment of vbs_search_now */
 };
 
 /* steps is a whole schedule in the lattice of all ideals. Algorithms are neither read nor set: each
- * step counts with the fastest algorithm that fits. *improved tells whether steps was replaced. A
- * window begins with a few steps and grows as long as larger windows lead to better schedules and
- * their searches stay within max_states. VBS_NO_MEMORY, VBS_INTERRUPTED. */
+ * step takes the time of the fastest algorithm that fits. *improved tells whether steps was
+ * replaced. A window begins with a few steps and grows as long as larger windows lead to better
+ * schedules and their searches stay within max_states. VBS_NO_MEMORY, VBS_INTERRUPTED. */
 enum vbs_status vbs_improve(struct vbs_ctx *ctx, const struct vbs_lattice *lattice,
                             const uint64_t *all_layers, const struct vbs_improve_limits *limits,
                             struct vbs_step_list *steps, bool *improved) VBS_MUST_CHECK;

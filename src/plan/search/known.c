@@ -38,7 +38,8 @@ static struct vbs_known look_up(const struct vbs_chunk *chunk, int64_t memory_by
     return known;
 }
 
-/* Begins with what is known, or with a cutting that is better. */
+/* Begins a proof with the best schedule known for the budget, or with a better one of the
+ * guillotine cuttings. */
 static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                    int64_t memory_bytes, const struct vbs_known *known,
                                    struct vbs_proof *proof)
@@ -59,7 +60,7 @@ static enum vbs_status start_proof(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
     return vbs_step_list_copy(ctx, known->steps->steps, known->steps->n_steps, &proof->steps);
 }
 
-/* Keeps what a proof found; takes its steps. */
+/* Appends the result of a proof to the facts, and takes over its steps. */
 static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, int64_t memory_bytes,
                                 double limit, struct vbs_proof *proof)
 {
@@ -79,8 +80,6 @@ static enum vbs_status add_fact(struct vbs_ctx *ctx, struct vbs_chunk *chunk, in
     return VBS_OK;
 }
 
-/* What is known of a budget after a search of at most limit; schedules of below_ticks and more do
- * not count. Valid until the next call. */
 enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  const struct vbs_order_ideals *ideals, int64_t memory_bytes,
                                  double limit, int64_t below_ticks, struct vbs_known *known)
@@ -92,7 +91,8 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
     enum vbs_status status;
 
     *known = look_up(chunk, memory_bytes);
-    /* A search that had much less time does not count: find_least is short. */
+    /* The search is repeated where an earlier one had less than half of this limit, as those of
+     * vbs_chunk_find_least have. */
     if ((known->searched > 0 && 2 * known->searched > limit) ||
         known->bound_ticks >= known->best_ticks)
         return VBS_OK;
@@ -100,8 +100,7 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
     if (status == VBS_OK)
         status = vbs_prove(ctx, &chunk->task, ideals, memory_bytes, &limits, &proof);
     if (status == VBS_INTERRUPTED && proof.best_ticks < VBS_NEVER_TICKS && chunk->task.clock) {
-        chunk->task.clock->interrupted =
-            true; /* what was found so far is a schedule all the same */
+        chunk->task.clock->interrupted = true; /* the best schedule so far is still valid */
         status = VBS_OK;
     }
     if (status == VBS_OK)
@@ -144,7 +143,6 @@ enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *
     return status;
 }
 
-/* Lowers least_bytes of a chunk below that of its cuttings while there is a schedule. */
 enum vbs_status vbs_chunk_find_least(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                      const struct vbs_order_ideals *ideals, double limit)
 {

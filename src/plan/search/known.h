@@ -16,7 +16,8 @@ struct vbs_fact {
     struct vbs_step_list steps;
 };
 
-/* The best of all facts for a budget. steps belongs to a fact; null: there is none. */
+/* The best bound and schedule of all facts for a budget. steps belongs to a fact; null: there is
+ * none. */
 struct vbs_known {
     int64_t best_ticks, bound_ticks;
     const struct vbs_step_list *steps;
@@ -44,8 +45,8 @@ enum vbs_status vbs_chunk_search(struct vbs_ctx *ctx, struct vbs_chunk *chunk,
                                  double limit, int64_t below_ticks,
                                  struct vbs_known *known) VBS_MUST_CHECK;
 
-/* The least budget, at most high, at which each layer by itself has a schedule. No schedule of the
- * task fits a smaller budget. O(log high x layers x request x batches). */
+/* Computes the least budget, at most high, at which each layer by itself has a schedule. No
+ * schedule of the task fits a smaller budget. O(log high x layers x request x batches). */
 enum vbs_status vbs_least_by_layers(struct vbs_ctx *ctx, const struct vbs_task *task, int64_t high,
                                     int64_t *least_bytes) VBS_MUST_CHECK;
 

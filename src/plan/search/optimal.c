@@ -3,12 +3,12 @@
  *
  * It starts from the best guillotine cutting without regard to the structure of the network
  * (guillotine.c), improves it and proves a bound (prove.h) until both meet or the time limit is
- * reached; then the best schedule is given with the bound, and its gap is proven. What was found
- * for one budget serves the others: a schedule for every budget that it fits, a bound for every
- * smaller one.
+ * reached. Then it gives the best schedule with the bound, so that its gap is proven. Results for
+ * one budget also serve others: a schedule serves every budget that it fits, and a bound every
+ * smaller budget.
  *
- * With a latency and external io a schedule is a sequence of chunks between which nothing is alive,
- * so that chunks of 1..r samples are searched one by one and the best sequence put together.
+ * With a latency and external io a schedule is a sequence of chunks between which no sample is
+ * live. So chunks of 1..r samples are searched one by one, and the best sequence is put together.
  */
 #include "plan/search/search.h"
 #include "plan/search/clock.h"
@@ -30,13 +30,13 @@ struct optimal {
     struct vbs_order_ideals ideals;
     bool listed;
     bool in_chunks;
-    struct vbs_task whole; /* the task without its latency; shares its arena */
+    struct vbs_task whole; /* the task without its latency, in the same arena */
     int n_chunks;
     struct vbs_chunk *chunks; /* [n_chunks] chunks of 1..n_chunks samples; or one, the request */
     int64_t least_bytes;
     struct vbs_search_clock clock;
-    double limit; /* of a plan, in the clock of the search */
-    double spent; /* of the first plan's limit, by what came before it */
+    double limit; /* of one plan, in the clock of the search */
+    double spent; /* time of the first plan's limit that was used before it */
 };
 
 static const struct vbs_order_ideals *ideals_of(const struct optimal *optimal)
@@ -50,8 +50,8 @@ static void start_clock(struct optimal *optimal, double limit)
     optimal->clock.until = optimal->clock.from + limit;
 }
 
-/* Cuttings without regard to the structure cost the square of the layers: where that would take
- * more than a few seconds the structure is kept. */
+/* Gives whether cuttings disregard the structure. Their time grows with the square of the layers;
+ * where it would be more than a few seconds, the structure is kept. */
 static bool cuts_freely(const struct vbs_task *task)
 {
     double n = task->n_layers, r = task->request;
@@ -79,7 +79,7 @@ static enum vbs_status cut_order(struct vbs_ctx *ctx, const struct optimal *opti
     return status;
 }
 
-/* What dp-vbs+ has beside its cuttings, where they keep the structure as its do. */
+/* Offers the monotone schedules that dp-vbs+ considers beside its cuttings. */
 static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal *optimal,
                                       struct vbs_pareto_set *pareto)
 {
@@ -88,13 +88,13 @@ static enum vbs_status offer_monotone(struct vbs_ctx *ctx, const struct optimal 
     return VBS_OK;
 }
 
-/* Cuttings may have been given up. */
+/* Gives whether the time for cuttings is over, so that some may have been given up. */
 static bool is_late(const struct optimal *optimal)
 {
     return optimal->whole.cut_until_s > 0 && vbs_clock_s() > optimal->whole.cut_until_s;
 }
 
-/* The guillotine cuttings of all chunks. Long ones may take half of the time limit. */
+/* Computes the guillotine cuttings of all chunks. Long ones may take half of the time limit. */
 static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     struct vbs_pareto_set *pareto = calloc((size_t)optimal->n_chunks, sizeof *pareto);
@@ -117,7 +117,7 @@ static enum vbs_status cut(struct vbs_ctx *ctx, struct optimal *optimal)
     return status;
 }
 
-/* The task of a chunk: the same network and ticks, fewer samples, no latency. */
+/* Makes the task of a chunk: the same network and ticks, fewer samples, and no latency. */
 static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search_clock *clock,
                                   int request)
 {
@@ -128,12 +128,13 @@ static struct vbs_task chunk_task(const struct vbs_task *task, struct vbs_search
     chunk.latency_ticks = INT64_MAX;
     chunk.options.most_bytes = 0;
     chunk.clock = clock;
-    while (chunk.profile->batches[chunk.n_batches - 1] > request) /* ends: batches[0] is 1 */
+    while (chunk.profile->batches[chunk.n_batches - 1] > request) /* ends, since batches[0] is 1 */
         chunk.n_batches--;
     return chunk;
 }
 
-/* One struct vbs_chunk for the request; or, where the latency is bounded, one for each size. */
+/* Makes one struct vbs_chunk for the request, or, where the latency is bounded, one for each
+ * size. */
 static enum vbs_status open_chunks(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     const struct vbs_task *task = optimal->task;
@@ -169,14 +170,15 @@ static void optimal_close(void *self)
     free(optimal);
 }
 
-/* The best sequence of chunks. */
+/* The best sequences of chunks for 1..request samples. */
 struct sequence {
     int64_t *best_ticks, *bound_ticks;  /* [request + 1] */
-    int *first;                         /* [request + 1] first chunk of the best; 0: none */
+    int *first;                         /* [request + 1] size of the first chunk of the best; 0:
+                                           there is none */
     const struct vbs_step_list **steps; /* [request + 1] of a chunk of that size */
 };
 
-/* Searches chunks of all sizes; those that must take longer than the latency are out. */
+/* Searches chunks of all sizes except those that certainly take longer than the latency. */
 static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
                                    int64_t memory_bytes, struct sequence *sequence)
 {
@@ -215,7 +217,8 @@ static enum vbs_status find_chunks(struct vbs_ctx *ctx, struct optimal *optimal,
 static enum vbs_status emit_chunks(struct vbs_ctx *ctx, const struct sequence *sequence, int b,
                                    struct vbs_step_list *steps)
 {
-    /* Both terms of a sum may be sums themselves: the first is the smaller problem. */
+    /* Either term of a sum may be a sum itself: the loop walks down the second, and the recursion
+     * the first, which is smaller. */
     while (b > 0) {
         int first = sequence->first[b];
 
@@ -295,8 +298,8 @@ static enum vbs_status optimal_plan(struct vbs_ctx *ctx, void *self, int64_t mem
 }
 
 /*
- * From the largest budget down: a schedule serves every budget that it fits, and the next smaller
- * budget is a byte less than that. Appends those at which some schedule begins to fit.
+ * Lists the budgets at which some schedule begins to fit, from the largest down: a schedule serves
+ * every budget that it fits, so that the next budget is one byte less than its peak.
  */
 static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int64_t from_bytes,
                                int64_t **bytes, int *n)
@@ -335,7 +338,7 @@ static enum vbs_status descend(struct vbs_ctx *ctx, struct optimal *optimal, int
     return VBS_OK;
 }
 
-/* No budget above this changes anything. */
+/* Gives a budget that no schedule exceeds. */
 static int64_t enough_bytes(const struct vbs_task *task)
 {
     int64_t bytes = 0, ws = 0;
@@ -362,8 +365,8 @@ static enum vbs_status optimal_thresholds(struct vbs_ctx *ctx, const void *self,
     return descend(ctx, optimal, enough_bytes(optimal->task), bytes, n);
 }
 
-/* Of chunks of any size: scratch need not grow with the batch, so that a larger one may need less.
- */
+/* Gives the least budget of any chunk. A larger chunk may need less, because workspace need not
+ * grow with the batch. */
 static int64_t least_of_chunks(const struct optimal *optimal)
 {
     int64_t least = INT64_MAX;
@@ -374,8 +377,8 @@ static int64_t least_of_chunks(const struct optimal *optimal)
     return least;
 }
 
-/* Narrows the least budget with a schedule in time down from a feasible one: plans get no slower
- * with memory. */
+/* Bisects for the least budget with a schedule within the latency, from a feasible one down: with
+ * more memory plans get no slower. */
 static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     int64_t low = least_of_chunks(optimal) - 1;
@@ -399,7 +402,8 @@ static enum vbs_status bisect_least(struct vbs_ctx *ctx, struct optimal *optimal
     return VBS_OK;
 }
 
-/* All its plans together take at most a fifth of the time limit of one. */
+/* Finds the least budget. All plans that it makes take at most a fifth of the time limit of one
+ * plan. */
 static enum vbs_status find_least_in_time(struct vbs_ctx *ctx, struct optimal *optimal)
 {
     double limit = optimal->limit;

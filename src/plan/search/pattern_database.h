@@ -1,9 +1,9 @@
 /*
  * Pattern databases: lower bounds of the remaining time. A pattern is a set of layers. Its database
- * has, for every state of the projection onto these layers, the least time that they still take.
- * In the projection the steps of all other layers take no time, and no memory but the least that
- * samples keep alive between the layers of the pattern. The bounds of disjoint patterns may be
- * added (Culberson and Schaeffer, "Pattern databases", 1998).
+ * has, for every state of the projection onto these layers, the least time that they still take. In
+ * the projection the steps of all other layers take no time. The only memory that they take is the
+ * least that samples keep alive between the layers of the pattern. The bounds of disjoint patterns
+ * may be added (Culberson and Schaeffer, "Pattern databases", 1998).
  */
 #ifndef VBS_PLAN_SEARCH_PATTERN_DATABASE_H
 #define VBS_PLAN_SEARCH_PATTERN_DATABASE_H
@@ -36,7 +36,7 @@ enum vbs_status vbs_pattern_database_build(struct vbs_ctx *ctx,
                                            enum vbs_found *found) VBS_MUST_CHECK;
 void vbs_pattern_database_clear(struct vbs_pattern_database *database);
 
-/* Bytes that the database holds. */
+/* Gives the bytes that the database takes. */
 size_t vbs_pattern_database_bytes(const struct vbs_pattern_database *database);
 
 #endif

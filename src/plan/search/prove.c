@@ -38,7 +38,7 @@
 #define N_SEEDS       12
 
 struct group {
-    struct vbs_pattern_database database; /* {0}: one layer, alone */
+    struct vbs_pattern_database database; /* {0} for a single layer */
     uint64_t *layers;
     int64_t start_ticks;
 };
@@ -52,7 +52,7 @@ struct prover {
     int64_t **layer_to_go;
     uint64_t *all_layers;
     int n_groups;
-    struct group *groups; /* [n_layers] at first */
+    struct group *groups; /* [n_layers], of which n_groups are left */
     float *hindrance;     /* [n_layers][n_layers] by group: ticks of two together less those of each
                              alone */
     unsigned char *failed;               /* [n_layers][n_layers] by group: 1: postponed */
@@ -75,15 +75,16 @@ static bool is_over(const struct prover *at)
            vbs_search_now(task) > at->limits->until;
 }
 
-/* Schedules that take as many ticks or more do not count. */
+/* Gives the ticks at and above which schedules do not count. */
 static int64_t ceiling(const struct prover *at)
 {
     return at->proof->best_ticks < at->limits->below_ticks ? at->proof->best_ticks
                                                            : at->limits->below_ticks;
 }
 
-/* Searches leave out what reaches the ceiling, so that nothing is proven beyond it: a smaller
- * budget may have its optimum just there. */
+/* Raises the lower bound to ticks, but not above the ceiling: searches leave out schedules that
+ * reach the ceiling, so that they prove nothing beyond it, and the optimum of a smaller budget may
+ * lie exactly there. */
 static void raise_bound(struct prover *at, int64_t ticks)
 {
     if (ticks > ceiling(at))
@@ -101,8 +102,8 @@ static int64_t groups_ticks(const struct prover *at)
     return ticks < VBS_NEVER_TICKS ? ticks : VBS_NEVER_TICKS;
 }
 
-/* Sets the fastest algorithm that fits for every step, and takes the steps over when they are
- * better than those known. */
+/* Sets the fastest algorithm that fits for every step, and makes the steps the best schedule when
+ * they are better than it. */
 static enum vbs_status take_steps(struct prover *at, struct vbs_step_list *steps)
 {
     const struct vbs_task *task = at->lattice.task;
@@ -138,7 +139,7 @@ static void note_bytes(struct prover *at, size_t bytes)
         at->proof->peak_bytes = bytes;
 }
 
-/* Copies the pattern databases of all groups into one array; returns their number. */
+/* Copies the pattern databases of all groups into one array, and returns their number. */
 static int gather_databases(struct prover *at)
 {
     int n = 0;
@@ -180,7 +181,8 @@ static enum vbs_status improve_best(struct prover *at)
     return improve(at, best->steps, best->n_steps, share_of_time(at, IMPROVE_SHARE));
 }
 
-/* The best schedules of smaller budgets are others in kind, and one of them may end lower. */
+/* Improves the best schedules of smaller budgets too: they differ in kind, and one of them may end
+ * lower. */
 static enum vbs_status improve_seeds(struct prover *at)
 {
     const struct vbs_pareto_set *seeds = at->limits->seeds;
@@ -195,7 +197,7 @@ static enum vbs_status improve_seeds(struct prover *at)
     return VBS_OK;
 }
 
-/* Sweeps through all layers; takes over the schedule that it finds. */
+/* Searches the lattice of all layers, and takes over the schedule that it finds. */
 static enum vbs_status search_lattice(struct prover *at, const struct vbs_search_limits *limits,
                                       enum vbs_found *found, int64_t *start_ticks)
 {
@@ -220,7 +222,7 @@ static enum vbs_status search_lattice(struct prover *at, const struct vbs_search
     return status;
 }
 
-/* The exact search. */
+/* Runs the exact search. */
 static enum vbs_status search_all(struct prover *at)
 {
     const struct vbs_search_limits limits = {
@@ -234,7 +236,7 @@ static enum vbs_status search_all(struct prover *at)
     return VBS_OK;
 }
 
-/* A beam around the best schedule known, if there is one. */
+/* Runs a beam search around the best schedule known, if there is one. */
 static enum vbs_status search_beam(struct prover *at)
 {
     struct vbs_step_list steps = {0};
@@ -270,9 +272,9 @@ static void join_layers(const struct prover *at, uint64_t *to, const uint64_t *f
         to[w] |= from[w];
 }
 
-/* Finds out what a pair of groups takes together; *together is VBS_NEVER_TICKS when the proof is
- * complete by that, -1 when the search was postponed. The database is kept where keep is not null.
- */
+/* Computes the least time of a pair of groups together. *together is VBS_NEVER_TICKS when this
+ * completes the proof, and -1 when the search was postponed. The database is given in keep where it
+ * is not null. */
 static enum vbs_status search_pair(struct prover *at, int g, int h,
                                    struct vbs_pattern_database *keep, int64_t *together)
 {
@@ -312,7 +314,7 @@ static enum vbs_status search_pair(struct prover *at, int g, int h,
     return VBS_OK;
 }
 
-/* A layer and how much time its batches and algorithms can make. */
+/* A layer, and how far its time depends on its batches and algorithms. */
 struct weight {
     int layer;
     int64_t ticks;
@@ -327,7 +329,7 @@ static int by_weight(const void *a, const void *b)
     return x->layer - y->layer;
 }
 
-/* Layers whose time depends most on memory first. */
+/* Sorts the layers by how far their time depends on memory, the most dependent first. */
 static void weigh(const struct prover *at, struct weight *weights)
 {
     const struct vbs_task *task = at->lattice.task;
@@ -341,7 +343,7 @@ static void weigh(const struct prover *at, struct weight *weights)
     qsort(weights, (size_t)task->n_layers, sizeof *weights, by_weight);
 }
 
-/* Fills hindrance for pairs of layers while its share of the time lasts. Groups are still single
+/* Fills hindrance for pairs of layers until its share of the time is over. Groups are still single
  * layers: group k - 1 is layer k. */
 static enum vbs_status find_hindrance(struct prover *at)
 {
@@ -370,7 +372,8 @@ done:
     return status;
 }
 
-/* The two groups that hinder each other most, of those not put off; false: none. */
+/* Chooses the two groups that hinder each other most, of those not postponed; false: there are
+ * none. */
 static bool choose_pair(const struct prover *at, int *g, int *h)
 {
     int n = at->lattice.task->n_layers;
@@ -464,7 +467,8 @@ static enum vbs_status prover_init(struct prover *at)
     return VBS_OK;
 }
 
-/* Rounds, each larger than the one before: better schedules, better bounds, the exact search. */
+/* Works in rounds, each with larger limits than the one before: better schedules, better bounds,
+ * and the exact search. */
 static enum vbs_status run_rounds(struct prover *at)
 {
     size_t n = (size_t)at->lattice.task->n_layers;
@@ -512,7 +516,7 @@ static void prover_clear(struct prover *at)
     vbs_arena_clear(&at->arena);
 }
 
-/* Each layer alone. */
+/* Takes the bound of each layer by itself. */
 static enum vbs_status prove_plainly(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      int64_t memory_bytes, struct vbs_proof *proof)
 {

@@ -14,11 +14,11 @@ struct vbs_proof {
     size_t peak_bytes; /* of the search */
 };
 
-/* Where the search ends. */
+/* The limits at which a proof ends. */
 struct vbs_prove_limits {
     int first_states;    /* limit of each search of the first round; 0: the default, which suits few
                             layers */
-    double until;        /* of vbs_search_now */
+    double until;        /* a moment of vbs_search_now */
     int64_t below_ticks; /* schedules that take as long or longer do not count */
     /* Schedules for this and smaller budgets from which the search may start; null: none. */
     const struct vbs_pareto_set *seeds;

@@ -12,19 +12,19 @@ struct state_search {
     const struct vbs_heuristic *heuristic;
     struct vbs_state_search *search;
     const struct vbs_search_limits *limits;
-    const uint16_t *goal; /* null: all done */
+    const uint16_t *goal; /* null: all samples done */
     int capacity;
     int64_t *estimate;    /* [capacity] ticks to the goal by the heuristic */
-    int32_t *next;        /* [capacity] of the same progress */
+    int32_t *next;        /* [capacity] the next state of the same progress */
     int32_t *by_progress; /* [last_progress + 1] first state, -1: none; the start has progress 0 */
     int last_progress;
-    int64_t *database_ticks; /* [n_databases] of the state at hand */
+    int64_t *database_ticks; /* [n_databases] of the state that is expanded */
     uint16_t *scratch;       /* [2 * request] */
-    int from, progress;      /* of the state at hand */
+    int from, progress;      /* of the state that is expanded */
     int64_t best;
 };
 
-/* Arrays beside the states grow with them. */
+/* Grows the arrays beside the states with them. */
 static enum vbs_status keep_up(struct state_search *at)
 {
     struct vbs_state_search *search = at->search;
@@ -49,8 +49,8 @@ static enum vbs_status keep_up(struct state_search *at)
     return VBS_OK;
 }
 
-/* The estimate of the heuristic after an edge: only the bound of the database, or of the layer,
- * that the step belongs to changes. */
+/* Gives the heuristic's estimate after an edge. Only the bound of the database, or of the layer, to
+ * which the step belongs changes. */
 static int64_t estimate_behind(const struct state_search *at, const struct vbs_edge *edge)
 {
     int which = at->heuristic->database_of[edge->layer];
@@ -83,7 +83,8 @@ static enum vbs_status add_state(struct state_search *at, const uint16_t *ideals
     return VBS_OK;
 }
 
-/* True when the goal has done what the edge does. */
+/* Gives whether the state after an edge is not beyond the goal: the goal includes what the edge
+ * does. */
 static bool is_before_goal(const struct state_search *at, const struct vbs_edge *edge)
 {
     int last = edge->first + edge->batch - 1;
@@ -92,7 +93,7 @@ static bool is_before_goal(const struct state_search *at, const struct vbs_edge 
            vbs_order_ideal_has(at->heuristic->lattice->ideals, at->goal[last], edge->layer);
 }
 
-/* Forward: togo holds the least ticks from the start so far. */
+/* Forward pass: adds the state after an edge. togo holds the least ticks from the start so far. */
 static enum vbs_status reach(void *self, const struct vbs_edge *edge)
 {
     struct state_search *at = self;
@@ -104,7 +105,8 @@ static enum vbs_status reach(void *self, const struct vbs_edge *edge)
     return add_state(at, edge->to, ticks, estimate, at->progress + edge->batch);
 }
 
-/* Backward: togo of the states behind is final. */
+/* Backward pass: improves the best time to the goal over an edge. togo of the states behind is
+ * final. */
 static enum vbs_status look_back(void *self, const struct vbs_edge *edge)
 {
     struct state_search *at = self;
@@ -130,9 +132,9 @@ static enum vbs_status expand(struct state_search *at, int index, bool forward)
     return vbs_lattice_expand(at->heuristic->lattice, from, to, forward ? reach : look_back, at);
 }
 
-/* A state and the time that a schedule through it takes at least. */
+/* A state and the least time that a schedule through it can take. */
 struct promise {
-    int64_t ticks; /* -1: to be kept */
+    int64_t ticks; /* -1: the state is to be kept */
     int state;
 };
 
@@ -154,7 +156,7 @@ static int64_t promise_of(const struct state_search *at, int state)
     return at->search->togo[state] + at->estimate[state];
 }
 
-/* Leaves beam_width states of a progress, those that are kept and those that promise most. */
+/* Leaves beam_width states of a progress: those to be kept, and those with the least times. */
 static enum vbs_status narrow(struct state_search *at, int progress)
 {
     struct promise *promises;
@@ -190,7 +192,7 @@ static bool is_late(const struct state_search *at)
     return vbs_search_now(task) > at->limits->until;
 }
 
-/* *done is false when the limits are reached. */
+/* Expands all states in the order of their progress. *done is false when a limit is reached. */
 static enum vbs_status search_forward(struct state_search *at, bool *done)
 {
     int turn = 0;
@@ -213,7 +215,7 @@ static enum vbs_status search_forward(struct state_search *at, bool *done)
     return VBS_OK;
 }
 
-/* The same on the way back. */
+/* Computes the least time to the goal of all states, in the opposite order. */
 static enum vbs_status search_backward(struct state_search *at, bool *done)
 {
     enum vbs_status status = VBS_OK;
@@ -237,7 +239,7 @@ static enum vbs_status search_backward(struct state_search *at, bool *done)
     return VBS_OK;
 }
 
-/* Layers done, summed over the samples of a state; null: the state in which all are done. */
+/* Sums the layers done over the samples of a state; null: of the state in which all are done. */
 static int progress_of(const struct vbs_lattice *lattice, const uint16_t *state)
 {
     int progress = 0;
@@ -329,7 +331,7 @@ void vbs_search_clear(struct vbs_state_search *search)
     *search = (struct vbs_state_search){0};
 }
 
-/* The step to take from a state: the first that lies on a best path. */
+/* A search for the step to take from a state: the first that lies on a best path. */
 struct descent {
     const struct vbs_state_search *search;
     int64_t togo;

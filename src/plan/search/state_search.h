@@ -16,15 +16,16 @@
 
 struct vbs_state_search {
     struct vbs_states states; /* the start is state 0 */
-    int64_t *togo;       /* [states.n] ticks to the goal; VBS_NEVER_TICKS: not below the limit */
-    int64_t start_ticks; /* of the start; a lower bound where no path was found */
-    int goal;            /* state */
+    int64_t *togo;            /* [states.n] ticks to the goal; VBS_NEVER_TICKS: the limit is reached
+                                 before */
+    int64_t start_ticks;      /* ticks of the start; a lower bound where no path was found */
+    int goal;                 /* index of the goal */
 };
 
 struct vbs_search_limits {
-    int64_t below_ticks; /* paths that take as many or more are pruned */
+    int64_t below_ticks; /* paths that take as many ticks or more are pruned */
     int max_states;      /* with more, the search ends as VBS_FOUND_OUT */
-    double until;        /* of vbs_search_now */
+    double until;        /* a moment of vbs_search_now */
     /*
      * Beam search: of the states with the same progress only beam_width are expanded, first those
      * in kept and then those with the least bounds; 0: all. The result is then a schedule without
@@ -38,7 +39,7 @@ struct vbs_search_limits {
 enum vbs_found {
     VBS_FOUND,
     VBS_FOUND_NONE, /* no path takes less than below_ticks (in the beam) */
-    VBS_FOUND_OUT,  /* the states or the time ran out: nothing is known */
+    VBS_FOUND_OUT,  /* the states or the time ran out: nothing is proven */
 };
 
 /* Searches from start to goal in the lattice of the heuristic; null: no sample begun, all samples
@@ -56,7 +57,7 @@ enum vbs_status vbs_search_emit(struct vbs_ctx *ctx, const struct vbs_lattice *l
                                 const struct vbs_state_search *search,
                                 struct vbs_step_list *steps) VBS_MUST_CHECK;
 
-/* Bytes that a search holds. */
+/* Gives the bytes that a search takes. */
 size_t vbs_search_bytes(const struct vbs_state_search *search);
 
 #endif

@@ -38,7 +38,7 @@ static size_t hash_of(const struct vbs_states *states, const uint64_t *key)
     return (hash ^ hash >> 32) & (2 * (size_t)states->capacity - 1);
 }
 
-/* The slot of key, or the free one where it belongs. */
+/* Finds the slot of key, or the free one where key belongs. */
 static int32_t *find_slot(const struct vbs_states *states, const uint64_t *key)
 {
     size_t mask = 2 * (size_t)states->capacity - 1, slot = hash_of(states, key);
@@ -72,7 +72,7 @@ static enum vbs_status grow(struct vbs_ctx *ctx, struct vbs_states *states)
     return VBS_OK;
 }
 
-/* The words of a state; the bits behind its last ideal stay 0. */
+/* Packs the ideals of a state into words; the bits behind its last ideal are 0. */
 static const uint64_t *fill_probe(const struct vbs_states *states, const uint16_t *ideals)
 {
     memcpy(states->probe, ideals, (size_t)states->n_samples * sizeof *ideals);

@@ -24,11 +24,12 @@ enum vbs_status vbs_states_init(struct vbs_ctx *ctx, struct vbs_states *states,
                                 int n_samples) VBS_MUST_CHECK;
 void vbs_states_clear(struct vbs_states *states);
 
-/* Index of the state, or -1. */
+/* Gives the index of the state, or -1. */
 int vbs_states_find(const struct vbs_states *states, const uint16_t *ideals);
 
-/* The same, and adds the state when it is not in the set: then *index is the former n. The set
- * grows when n has reached capacity; the arrays of its users must then get the new capacity too. */
+/* Finds the state, or adds it where it is not in the set; *index is then the former n. The set
+ * grows when n has reached capacity; its users must then enlarge their arrays to the new
+ * capacity. */
 enum vbs_status vbs_states_add(struct vbs_ctx *ctx, struct vbs_states *states,
                                const uint16_t *ideals, int *index) VBS_MUST_CHECK;
 
@@ -37,7 +38,7 @@ static inline const uint16_t *vbs_states_at(const struct vbs_states *states, int
     return (const uint16_t *)(states->keys + (size_t)index * (size_t)states->n_words);
 }
 
-/* Bytes that the set holds. */
+/* Gives the bytes that the set takes. */
 size_t vbs_states_bytes(const struct vbs_states *states);
 
 #endif
