@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define HUGE_PAGE ((int64_t)1 << 21)
-#define ALIGNMENT 64    /* of the base where the end is flush */
-#define CHUNK     16384 /* pages asked for at once */
+#define ALIGNMENT 64    /* of the base of an arena that ends at the upper guard page */
+#define CHUNK     16384 /* pages whose residence is looked up in one call */
 
 static int64_t round_up(int64_t bytes, int64_t unit)
 {

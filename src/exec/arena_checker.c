@@ -9,7 +9,8 @@
 
 #define PATTERN UINT64_C(0x7f8bad017f8bad01) /* two signalling NaNs */
 #define WORD    ((int64_t)sizeof(uint64_t))
-/* Bytes looked at in a whole run: some seconds. Of more, only every so many steps. */
+/* The bytes that may be looked at in a whole run, which takes some seconds. Where looking after
+ * every step would be more, the checker looks only after every so many steps. */
 #define MOST_BYTES ((int64_t)1 << 36)
 
 enum { ARRIVES = 1, LEAVES = 2 };
@@ -17,15 +18,18 @@ enum { ARRIVES = 1, LEAVES = 2 };
 struct vbs_exec_checker {
     const struct vbs_exec_arena *arena;
     int n_rects;
-    struct vbs_place_rect *rects; /* offsets are of the arena */
-    bool *is_resident;            /* [n_rects] there before the run */
-    int *births, *deaths;         /* rects by their first slot, by the slot behind their last */
-    int n_born, n_dead;           /* so far */
-    unsigned char *alive;         /* [page_bytes] of the arena's pages: 1: alive */
+    struct vbs_place_rect *rects; /* offsets are in the arena */
+    bool *is_resident;            /* [n_rects] the rect is in memory before the run */
+    int *births, *deaths;         /* rects by their first slot; rects by the slot behind their
+                                     last */
+    int n_born, n_dead;           /* rects that were born, and that died, so far */
+    unsigned char *alive;         /* [page_bytes] for each byte of the arena's pages, how many
+                                     rects live there */
     unsigned char *relocations;   /* [n_rects] ARRIVES, LEAVES */
-    int n_left, *left;            /* [n_rects] those that have just left for another place */
-    int64_t origin;               /* of the arena in its pages */
-    int64_t every, looked;        /* steps between looks; the last step known to be clean */
+    int n_left, *left;            /* [n_rects] rects that have just left for another address */
+    int64_t origin;               /* offset of the arena in its pages */
+    int64_t every, looked;        /* steps between two looks; the last step after which the arena
+                                     was clean */
 };
 
 /* ---- bytes ---- */
@@ -48,7 +52,8 @@ static void fill_range(char *from, int64_t bytes)
         *from = (char)pattern_at(from);
 }
 
-/* The first dead byte of from..to - 1 of the pages that is not as it was filled; -1: none. */
+/* Finds the first byte of from..to - 1 of the pages in which nothing lives and which is not as it
+ * was filled; -1: there is none. */
 static int64_t find_touched(const struct vbs_exec_checker *checker, int64_t from, int64_t to)
 {
     const char *low = checker->arena->low;
@@ -97,7 +102,8 @@ static bool sort_rects(struct vbs_exec_checker *checker)
     for (int pass = 0; pass < 2; pass++) {
         int *sorted = pass ? checker->deaths : checker->births;
 
-        for (int i = 0; i < checker->n_rects; i++) /* in a slot those that arrive are born first */
+        for (int i = 0; i < checker->n_rects; i++) /* in one slot, rects that arrive are born
+                                                      first */
             order[i] = (struct order){pass ? checker->rects[i].upper
                                            : 2 * checker->rects[i].lower +
                                                  !(checker->relocations[i] & ARRIVES),
@@ -110,7 +116,7 @@ static bool sort_rects(struct vbs_exec_checker *checker)
     return true;
 }
 
-/* The rects of an item in one of its relocations; returns how many there are. */
+/* Appends the rects of an item in one of its relocations; returns their number. */
 static int add_relocation(struct vbs_exec_checker *checker, const struct vbs_exec_fit *fit,
                           int relocation, int n)
 {
@@ -138,7 +144,7 @@ static int add_relocation(struct vbs_exec_checker *checker, const struct vbs_exe
     return n - first;
 }
 
-/* How many rects there are with what is in several relocations counted in each. */
+/* Counts the rects; one that lives in several relocations counts in each of them. */
 static size_t count_rects(const struct vbs_exec_fit *fit)
 {
     size_t n = 0;
@@ -167,7 +173,7 @@ enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_
     checker->relocations = calloc(n, sizeof *checker->relocations);
     checker->left = malloc(n * sizeof *checker->left);
     checker->alive = malloc((size_t)arena->page_bytes + 1);
-    if (checker->alive) /* its pages belong to the base, not to a run */
+    if (checker->alive) /* its pages are touched now and count for the base */
         memset(checker->alive, 1, (size_t)arena->page_bytes + 1);
     checker->origin = arena->base - arena->low;
     checker->every = n_steps / (MOST_BYTES / (arena->page_bytes + 1) + 1) + 1;
@@ -250,7 +256,7 @@ static enum vbs_status begin_lifetime(struct vbs_ctx *ctx, struct vbs_exec_check
 
     if (checker->is_resident[index])
         return VBS_OK;
-    if (arrives(checker, index)) { /* where others may be about to leave */
+    if (arrives(checker, index)) { /* other rects there may be about to leave */
         for (int64_t i = 0; i < rect->size; i++)
             alive[i]++;
         return VBS_OK;
@@ -267,7 +273,7 @@ static enum vbs_status begin_lifetime(struct vbs_ctx *ctx, struct vbs_exec_check
     return VBS_OK;
 }
 
-/* Fills what is dead of a range of the arena. */
+/* Fills the bytes of a range of the arena in which nothing lives. */
 static void fill_dead(struct vbs_exec_checker *checker, int64_t offset, int64_t bytes)
 {
     char *at = checker->arena->base + offset;
@@ -288,7 +294,7 @@ static void end_lifetime(struct vbs_exec_checker *checker, int index)
 
     for (int64_t i = 0; i < rect->size; i++)
         alive[i]--;
-    if (checker->relocations[index] & LEAVES) /* is still to be copied */
+    if (checker->relocations[index] & LEAVES) /* it is still to be copied */
         checker->left[checker->n_left++] = index;
     else
         fill_range(checker->arena->base + rect->offset, rect->size);

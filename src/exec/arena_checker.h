@@ -21,7 +21,7 @@ enum vbs_status vbs_exec_checker_new(struct vbs_ctx *ctx, const struct vbs_exec_
                                      struct vbs_exec_checker **checker) VBS_MUST_CHECK;
 void vbs_exec_checker_free(struct vbs_exec_checker *checker);
 
-/* Is called before a run: fills the whole arena but for resident weights. */
+/* Is called before a run. Fills the whole arena except resident weights. */
 void vbs_exec_checker_start(struct vbs_exec_checker *checker);
 
 /* Is called when a slot (groups.h) begins: memory of buffers that died is filled, and memory of

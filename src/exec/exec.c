@@ -1,4 +1,5 @@
-/* Making executors: checks, session, offsets, arena, weight file, program. */
+/* Making executors: from checks over the session, the offsets, the arena and the weight file to the
+ * program. */
 #include "vbslab/exec.h"
 
 #include "base/fail.h"
@@ -11,7 +12,7 @@
 
 #define PLACE_S 10
 
-/* An executor in the making. */
+/* The state of making an executor. */
 struct opening {
     struct vbs_ctx *ctx;
     const struct vbs_network *network;
@@ -67,7 +68,7 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 /* ---- the session ---- */
 
-/* 0, or what the profile says otherwise of a layer. */
+/* Gives the property in which a layer of the profile differs from that of the session, or null. */
 static const char *find_difference(const struct vbs_profile_layer *a,
                                    const struct vbs_profile_layer *b, bool with_weights)
 {
@@ -85,7 +86,8 @@ static const char *find_difference(const struct vbs_profile_layer *a,
     return with_weights && a->channels != b->channels ? "channels" : NULL;
 }
 
-/* The network's input has whatever name. */
+/* Checks the session's layers against the profile's. The name of the network's input does not
+ * count. */
 static enum vbs_status check_layers(struct opening *o)
 {
     const struct vbs_session *session = o->exec->session;
@@ -118,7 +120,7 @@ static enum vbs_status check_layers(struct opening *o)
     return VBS_OK;
 }
 
-/* How many bytes the session packs of each layer and format; those of slices are added up. */
+/* Finds the bytes that the session packs for each layer and format, over all slices. */
 static enum vbs_status measure_packed(struct opening *o)
 {
     struct vbs_exec_checked *checked = &o->checked;
@@ -127,7 +129,7 @@ static enum vbs_status measure_packed(struct opening *o)
         int *kernels, n;
 
         VBS_TRY(vbs_exec_packers(o->ctx, checked, m, &kernels, &n));
-        if (n > 0) /* else it is loaded, but never read */
+        if (n > 0) /* else the weights are loaded but never read */
             checked->packed[m].packed_bytes = 0;
         for (int i = 0; i < n; i++)
             checked->packed[m].packed_bytes += o->exec->session->kernels[kernels[i]].packed_bytes;
@@ -209,7 +211,8 @@ static enum vbs_status place_buffers(struct opening *o)
         fit_options_of(&o->options, o->schedule, o->options.direct);
     enum vbs_status status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
 
-    if (status == VBS_INFEASIBLE && o->options.direct) { /* copied twice, but there */
+    if (status == VBS_INFEASIBLE && o->options.direct) { /* without direct reads, weights are
+                                                            copied twice, but need less alignment */
         vbs_exec_fit_clear(&o->fit);
         fit_options = fit_options_of(&o->options, o->schedule, false);
         status = vbs_exec_fit(o->ctx, &o->fit, &o->checked, &fit_options);
@@ -253,7 +256,8 @@ static enum vbs_status count_values(struct opening *o)
     return VBS_OK;
 }
 
-/* What copying inputs and outputs needs is made here, not in a run. */
+/* Calls the copies of inputs and outputs once, with no values, so that memory which the session
+ * needs for them is allocated now and not during a run. */
 static enum vbs_status prepare_ends(struct opening *o)
 {
     const struct vbs_exec *exec = o->exec;

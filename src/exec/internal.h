@@ -14,16 +14,17 @@ struct vbs_exec {
     struct vbs_exec_loader loader;
     struct vbs_exec_program program;
     struct vbs_exec_checker *checker; /* null: no debug checks */
-    struct vbs_exec_stream *stream;   /* null: nothing is loaded during runs */
+    struct vbs_exec_stream *stream;   /* null: runs load nothing */
     struct vbs_exec_step *trace;      /* [n_steps], or null */
-    bool *is_load;                    /* [n_steps]: times are the copy thread's; with trace */
-    bool has_residents;               /* resident weights are in place */
+    bool *is_load;                    /* [n_steps] the step's times are the copy thread's; null
+                                         without trace */
+    bool has_residents;               /* resident weights are in the arena */
     int64_t input_values;             /* of a sample */
-    int64_t *output_values;           /* [n_outputs] likewise */
+    int64_t *output_values;           /* [n_outputs] values of a sample */
     float *seeded_input;
 };
 
-/* Brings resident weights to where runs expect them. */
+/* Loads the resident weights to the addresses at which runs expect them. */
 enum vbs_status vbs_exec_load_residents(struct vbs_ctx *ctx, struct vbs_exec *exec) VBS_MUST_CHECK;
 
 #endif

@@ -14,9 +14,9 @@ struct programming {
     const struct vbs_profile_layer *layers;
     const struct vbs_network *network;
     const struct vbs_exec_arena *arena;
-    bool *divides; /* [n_layers + 1] some step runs a slice of it */
-    int move;      /* the next of groups */
-    int waited;    /* loads that steps so far have waited for */
+    bool *divides; /* [n_layers + 1] some step runs a slice of the layer */
+    int move;      /* index of the next move */
+    int waited;    /* loads for which earlier steps have waited */
     bool failed;   /* memory is out */
 };
 
@@ -38,13 +38,13 @@ static void add_copy(struct programming *p, enum vbs_exec_op_kind kind, void *to
 
 /* ---- where things are ---- */
 
-/* Of an item's offset 0 when a step runs. */
+/* Gives the address of an item's offset 0 when step s runs. */
 static char *item_address(const struct programming *p, int64_t s, int item)
 {
     return p->arena->base + vbs_exec_layout_find(&p->fit->layout, item, s)->base;
 }
 
-/* Where a step finds a sample of a tensor with a line. */
+/* Gives the address of a sample of a tensor with a line in step s. */
 static char *sample_address(const struct programming *p, int64_t s, int tensor, int sample)
 {
     const struct vbs_exec_groups *groups = &p->fit->groups;
@@ -59,7 +59,7 @@ static const struct vbs_exec_block_step *block_step(const struct programming *p,
     return &p->fit->blocks.steps[s];
 }
 
-/* Of the weights that a step reads or loads, when step s runs. */
+/* Gives the address of the weights that a step reads or loads, when step s runs. */
 static char *weights_address(const struct programming *p, int64_t s,
                              const struct vbs_exec_block_step *step)
 {
@@ -72,7 +72,7 @@ static char *weights_address(const struct programming *p, int64_t s,
 
 /* ---- steps ---- */
 
-/* Waits for loads; nothing where they have been waited for already. */
+/* Adds a wait for loads, unless an earlier step has waited for them. */
 static void add_wait(struct programming *p, enum vbs_exec_op_kind kind, int n_loads)
 {
     if (n_loads <= p->waited)
@@ -99,7 +99,8 @@ static void add_input(struct programming *p, int first, int n, void *to)
     add_op(p, &(struct vbs_exec_op){.kind = VBS_DO_READ_INPUT, .input = {first, n, to}});
 }
 
-/* Samples go to every output of the network that they are of. */
+/* Adds operations that write samples of a layer to every output of the network that this layer
+ * is. */
 static void add_output(struct programming *p, int layer, int first, int n, const void *from)
 {
     for (int i = 0; i < p->out->n_outputs; i++)
@@ -108,7 +109,7 @@ static void add_output(struct programming *p, int layer, int first, int n, const
                                             .output = {i, first, n, from}});
 }
 
-/* Where a step writes. */
+/* Gives the address to which a step writes. */
 static char *output_address(const struct programming *p, int64_t s)
 {
     const struct vbs_step *step = &p->checked->schedule->steps[s];
@@ -122,8 +123,8 @@ static char *output_address(const struct programming *p, int64_t s)
     return sample_address(p, s, p->layers[step->layer].inputs[0], first);
 }
 
-/* Sets the step's sources; fetches what waits outside, and brings the input of a layer in place
- * to its output. */
+/* Sets the step's sources. Adds operations that read the network's input from outside the arena,
+ * and that copy the input of a layer in place to its output. */
 static void add_sources(struct programming *p, int64_t s, char *to)
 {
     const struct vbs_step *step = &p->checked->schedule->steps[s];
@@ -219,7 +220,8 @@ static void add_compute(struct programming *p, int64_t s)
 
 /* ---- before and after ---- */
 
-/* Calls for runs of samples side by side, of a tensor that is there as a whole at step s. */
+/* Adds operations for all samples of a tensor that is in the arena as a whole at step s, one for
+ * each run of samples side by side. */
 static void add_all(struct programming *p, int64_t s, int tensor)
 {
     const struct vbs_exec_groups *groups = &p->fit->groups;
@@ -241,8 +243,8 @@ static bool is_listed_before(const struct vbs_exec_program *out, int i)
     return false;
 }
 
-/* What is resident is all there at the end. A tensor that layers read too has left by then, or was
- * overwritten: it is taken when it is made. */
+/* Adds the outputs that are in the arena as a whole at the end. An output that other layers read
+ * has been freed or overwritten by then, so it is written by the step that computes it. */
 static void add_after(struct programming *p)
 {
     for (int i = 0; i < p->out->n_outputs; i++)
@@ -258,7 +260,7 @@ static void add_resident_reader_outputs(struct programming *p, int64_t s)
         add_output(p, step->layer, p->checked->steps[s].first, step->batch, output_address(p, s));
 }
 
-/* Outputs that waited outside for all their slices. */
+/* Adds the outputs that were kept outside the arena until all their slices were computed. */
 static void add_outside(struct programming *p)
 {
     for (int i = 0; i < p->out->n_outside; i++)
@@ -268,7 +270,8 @@ static void add_outside(struct programming *p)
 
 /* ---- loads ---- */
 
-/* Whether groups move before a step, which loads before it have to wait for. */
+/* Gives whether buffers are relocated before a step; loads that begin before it have to wait for
+ * this. */
 static bool has_moves(const struct programming *p, int64_t step)
 {
     const struct vbs_exec_op *ops = p->out->ops;
@@ -312,7 +315,8 @@ static void list_loads(struct programming *p, const struct vbs_exec_file *file, 
 
 /* ---- the whole ---- */
 
-/* Layers by their names: a backend that does without some numbers them anew. */
+/* Finds the layers of the outputs by their names, because a backend that leaves some layers out has
+ * other numbers. */
 static enum vbs_status find_outputs(struct programming *p)
 {
     const struct vbs_network *network = p->network;

@@ -10,15 +10,15 @@
 #include "exec/weights/weights.h"
 
 enum vbs_exec_op_kind {
-    VBS_DO_WAIT_TO_EVICT,    /* waits until loads have ended whose weights are evicted */
-    VBS_DO_WAIT_TO_RELOCATE, /* waits until loads have ended whose weights are relocated */
+    VBS_DO_WAIT_TO_EVICT,    /* waits for loads of weights that are evicted */
+    VBS_DO_WAIT_TO_RELOCATE, /* waits for loads of weights that are relocated */
     VBS_DO_RELOCATE,         /* copies a buffer to the address where the step expects it */
-    VBS_DO_WAIT_TO_COMPUTE,  /* waits until loads have ended whose weights the step reads */
+    VBS_DO_WAIT_TO_COMPUTE,  /* waits for loads of weights that the step reads */
     VBS_DO_READ_INPUT,       /* converts samples of the network's input into the arena */
     VBS_DO_COPY_IN_PLACE,    /* copies the input of a layer in place to its output */
-    VBS_DO_RESTORE,          /* fetches what other slices wrote, from outside the arena */
+    VBS_DO_RESTORE,          /* reads the results of earlier slices back from outside the arena */
     VBS_DO_COMPUTE,          /* runs a kernel */
-    VBS_DO_SAVE,             /* stores the output outside the arena until other slices run */
+    VBS_DO_SAVE,             /* stores the output outside the arena until the other slices run */
     VBS_DO_WRITE_OUTPUT,     /* converts samples of an output of the network out of the arena */
     VBS_N_OP_KINDS
 };
@@ -27,7 +27,7 @@ struct vbs_exec_op {
     uint8_t kind; /* enum vbs_exec_op_kind, which decides which member of the union is used */
     union {
         struct {
-            int n_loads; /* the first so many loads that are not resident must have ended */
+            int n_loads; /* the number of loads, resident ones not counted, that must have ended */
         } wait;
         struct { /* relocate, copy in place, restore, save */
             void *to;
@@ -65,12 +65,12 @@ struct vbs_exec_outside {
 struct vbs_exec_program {
     int64_t n_ops, max_ops;
     struct vbs_exec_op *ops;
-    int *begin; /* [n_steps + 4]: ops before the run, of step i at 1 + i, of the end, after the run;
-                   last, how many there are */
+    int *begin; /* [n_steps + 4]: first ops: of those before the run, of step i at 1 + i, of the
+                   end, and of those after the run; the last entry is the number of ops */
     const void **sources;
     int n_sources;
     int n_loads;
-    struct vbs_exec_load *loads; /* streamed ones, in their order */
+    struct vbs_exec_load *loads; /* streamed loads, in their order */
     int n_residents;
     struct vbs_exec_load *residents;
     int n_outside;
@@ -82,8 +82,8 @@ struct vbs_exec_program {
 
 /*
  * Makes the program of a run. *program must be {0} before, and is to be cleared after success and
- * failure. marks: there is an arena checker, which must be told of a load before it begins, so that
- * loads also wait until the computing thread has come to their position in the list.
+ * failure. marks: there is an arena checker, which must be told of a load before it begins. Loads
+ * then also wait until the computing thread has come to their position in the list.
  * VBS_UNSUPPORTED: an output of the network that no layer of the profile makes.
  */
 enum vbs_status vbs_exec_program_make(struct vbs_ctx *ctx, struct vbs_exec_program *program,

@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A run under way. */
+/* The state of a run. */
 struct running {
     struct vbs_ctx *ctx;
     struct vbs_exec *exec;
     const float *input;
     float *const *outputs;
-    double start_s, last_s; /* of the run; the end of the last op */
+    double start_s, last_s; /* start of the run; end of the last op */
     double taken_us[VBS_N_OP_KINDS];
 };
 
-/* Takes the time since the last op for this one. */
+/* Counts the time since the last op for an op of this kind. */
 static void stop_watch(struct running *r, enum vbs_exec_op_kind kind)
 {
     double now_s = vbs_clock_s();
@@ -86,7 +86,7 @@ static enum vbs_status run_op(struct running *r, const struct vbs_exec_op *op)
     case VBS_DO_WAIT_TO_COMPUTE:
         status = vbs_exec_stream_wait(r->ctx, r->exec->stream, op->wait.n_loads);
         break;
-    case VBS_DO_RELOCATE: /* to where it may overlap itself */
+    case VBS_DO_RELOCATE: /* source and destination may overlap */
     case VBS_DO_COPY_IN_PLACE:
     case VBS_DO_RESTORE:
     case VBS_DO_SAVE:
@@ -117,7 +117,7 @@ static enum vbs_status reach(struct running *r, int64_t slot, bool has_moved)
     return checker ? vbs_exec_checker_reach(r->ctx, checker, slot, has_moved) : VBS_OK;
 }
 
-/* Ops from..to - 1, none of a step. */
+/* Runs ops from..to - 1, which belong to no step. */
 static enum vbs_status run_others(struct running *r, int from, int to)
 {
     for (int i = from; i < to; i++)
@@ -125,7 +125,8 @@ static enum vbs_status run_others(struct running *r, int from, int to)
     return VBS_OK;
 }
 
-/* The ops from *at on that move groups; what they leave behind is dead when all have moved. */
+/* Runs the ops from *at on that relocate groups. The memory that they leave becomes free when all
+ * have moved. */
 static enum vbs_status run_moves(struct running *r, int *at, int end)
 {
     const struct vbs_exec_op *ops = r->exec->program.ops;
@@ -145,7 +146,7 @@ static enum vbs_status run_moves(struct running *r, int *at, int end)
     return status;
 }
 
-/* Ops of one kind from *at on. */
+/* Runs the ops of one kind from *at on. */
 static enum vbs_status run_kind(struct running *r, enum vbs_exec_op_kind kind, int *at, int end)
 {
     enum vbs_status status = VBS_OK;
@@ -155,7 +156,8 @@ static enum vbs_status run_kind(struct running *r, enum vbs_exec_op_kind kind, i
     return status;
 }
 
-/* What comes before the step's own time: evicts, relocations, and waiting for its weights. */
+/* Runs the ops that come before the time of the step itself: evicts, relocations, and the wait for
+ * its weights. */
 static enum vbs_status prepare_step(struct running *r, int64_t s, int *at, int end)
 {
     int first;
@@ -244,7 +246,7 @@ static enum vbs_status begin_run(struct running *r)
 
     if (!exec->has_residents)
         VBS_TRY(vbs_exec_load_residents(r->ctx, exec));
-    exec->has_residents = false; /* until the run has ended well */
+    exec->has_residents = false; /* until the run has succeeded */
     if (exec->trace)
         memset(exec->trace, 0, (size_t)exec->n_steps * sizeof *exec->trace);
     if (exec->checker)
@@ -252,7 +254,7 @@ static enum vbs_status begin_run(struct running *r)
     return reach(r, 0, true);
 }
 
-/* The clock runs from the first step's start to the last one's end. */
+/* Runs the steps. The clock runs from the start of the first step to the end of the last. */
 static enum vbs_status run_timed(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
@@ -289,7 +291,8 @@ static void fill_report(const struct running *r, double io_us, struct vbs_exec_r
         us[VBS_DO_WAIT_TO_COMPUTE] + us[VBS_DO_WAIT_TO_EVICT] + us[VBS_DO_WAIT_TO_RELOCATE];
     report->io_us = io_us + us[VBS_DO_READ_INPUT] + us[VBS_DO_WRITE_OUTPUT] + us[VBS_DO_RESTORE] +
                     us[VBS_DO_SAVE];
-    if (exec->arena.session && !exec->trace) /* its host only writes lists */
+    if (exec->arena.session && !exec->trace) /* the host only enqueues the work of the device, so
+                                                that its clock tells nothing */
         report->compute_us = report->waited_us = report->io_us = NAN;
     report->n_steps = exec->n_steps;
     report->steps = exec->trace;
@@ -301,7 +304,7 @@ static void fill_report(const struct running *r, double io_us, struct vbs_exec_r
     }
 }
 
-/* Values of the input where none is given. */
+/* Makes values of the input where the caller gives none. */
 static enum vbs_status seed_input(struct running *r)
 {
     struct vbs_exec *exec = r->exec;
@@ -317,7 +320,7 @@ static enum vbs_status seed_input(struct running *r)
     return VBS_OK;
 }
 
-/* Memory of the process; of a device, what anybody has of it now. */
+/* Gives the memory of the process; on a device, the memory that all processes use there now. */
 static int64_t used_bytes(const struct vbs_exec *exec, enum vbs_exec_resident which)
 {
     struct vbs_session *session = exec->arena.session;

@@ -98,7 +98,7 @@ static void close_pair(struct place_bounds *bounds, struct bounds_pair *pair)
     pair->place = bounds->n_open;
 }
 
-/* Between offsets and the distance of one pair, both ways. */
+/* Propagates between the offsets of a pair and the distance of the pair, in both directions. */
 static bool propagate_pair(struct place_bounds *bounds, struct bounds_pair *pair)
 {
     int64_t low = bounds->least[pair->i] - bounds->most[pair->j];
@@ -123,8 +123,8 @@ static bool propagate_pair(struct place_bounds *bounds, struct bounds_pair *pair
            raise_least(bounds, pair->j, bounds->least[pair->i] - high);
 }
 
-/* Whether a section's rectangles have room: any of them between the least begin and the most end
- * that they have. */
+/* Gives whether a section has room for its rectangles: any of them must fit between the least of
+ * their begins and the most of their ends. */
 static bool check_section(struct place_bounds *bounds, int section)
 {
     const struct place_member *members = &bounds->sections.members[bounds->sections.first[section]];
@@ -180,7 +180,8 @@ static bool propagate_item(struct place_bounds *bounds, int item)
     return true;
 }
 
-/* Pairs until nothing changes, then the sections concerned: they are dearer, and move nothing. */
+/* Propagates pairs until nothing changes, and then checks the sections concerned. They come last
+ * because they cost more and change no bound. */
 static bool propagate_all(struct place_bounds *bounds)
 {
     while (bounds->n_queue > 0) {
@@ -231,7 +232,8 @@ static int n_holes_of(const struct place_search *search, int64_t arc, int64_t en
     return n;
 }
 
-/* Counts the pairs, or writes them where there is room: arcs to an earlier item come first. */
+/* Counts the pairs, or writes them where there is room for them. Arcs to an earlier item come
+ * first. */
 static void add_pairs(struct place_bounds *bounds)
 {
     const struct place_search *search = bounds->search;

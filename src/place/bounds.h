@@ -44,12 +44,12 @@ struct place_bounds {
     int64_t *least, *most;      /* [n] */
     double *blame;              /* [n], failures of sections */
     int *open, n_open;          /* pairs with a hole inside their interval */
-    bool no_memory;             /* changing failed */
+    bool no_memory;             /* a change failed for want of memory */
 
-    int *queue, n_queue, first_queue; /* items that moved */
+    int *queue, n_queue, first_queue; /* items whose bounds changed */
     bool *queued;                     /* [n] */
-    int *to_check, n_to_check;        /* sections with items that moved */
-    bool *changed;                    /* [sections], is in to_check */
+    int *to_check, n_to_check;        /* sections with items whose bounds changed */
+    bool *changed;                    /* [sections], the section is in to_check */
     int64_t *begins, *ends;           /* [most members of a section] */
     int *sorted;                      /* likewise */
     struct bounds_change *changes;    /* [max_changes] */
@@ -57,7 +57,8 @@ struct place_bounds {
     int64_t max_changes;
 };
 
-/* Bounds of a component, to be reset before use; null when memory is out. */
+/* Makes the bounds of a component, which must be reset before they are used; null when memory is
+ * out. */
 struct place_bounds *vbs_bounds_new(struct place_search *search,
                                     const struct place_component *component);
 void vbs_bounds_free(struct place_bounds *bounds);
@@ -77,10 +78,10 @@ void vbs_bounds_undo(struct place_bounds *bounds, struct bounds_mark mark);
 bool vbs_bounds_decide(struct place_bounds *bounds, struct bounds_pair *pair,
                        const struct place_arc *hole, bool above);
 
-/* The first hole inside the pair's interval, or null. */
+/* Gives the first hole inside the pair's interval, or null. */
 const struct place_arc *vbs_bounds_hole(const struct bounds_pair *pair);
 
-/* Whether propagation or deciding failed for want of time or memory. */
+/* Gives whether propagation or deciding failed for want of time or memory. */
 static inline bool vbs_bounds_gave_up(const struct place_bounds *bounds)
 {
     return bounds->search->over || bounds->no_memory;

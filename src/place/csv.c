@@ -1,8 +1,8 @@
 /*
- * Placement problems as CSV of MiniMalloc: see place.h. The text is untrusted.
+ * Placement problems as CSV of MiniMalloc (see place.h). The text is untrusted.
  *
- * A row becomes an item: one rectangle, or, with gaps, a stack of what lies between them and of
- * the windows that live on inside them.
+ * A row becomes an item: one rectangle, or, where it has gaps, several: one between each two gaps,
+ * and one for the window that lives on inside each gap.
  */
 #include "place/csv.h"
 
@@ -39,9 +39,9 @@ static const char *const NAMES[] = {
         NULL};
 
 struct vbs_place_csv {
-    char *text; /* that fields point into */
+    char *text; /* the fields point into it */
     int n_columns;
-    int at[N_COLUMNS]; /* in the file, or -1 */
+    int at[N_COLUMNS]; /* index of the column in the file, or -1 */
     char **fields;     /* [n_columns * (1 + rows)], the header first */
     size_t n_fields;
     int64_t max_fields;
@@ -55,7 +55,7 @@ struct vbs_place_csv {
     struct vbs_place_problem problem;
 };
 
-/* Steps [lower, upper) in which only the bytes [from, to) live. */
+/* Steps [lower, upper) in which only the bytes [from, to) of a buffer live. */
 struct gap {
     int64_t lower, upper, from, to;
 };
@@ -134,7 +134,8 @@ static enum vbs_status read_header(struct place_reader *reader)
 
 /* ---- values ---- */
 
-/* Digits at *text, which it passes; false without any or above INT64_MAX. */
+/* Reads digits at *text, and moves *text behind them; false without any digits, or above
+ * INT64_MAX. */
 static bool read_digits(const char **text, int64_t *value)
 {
     const char *start = *text;
@@ -146,7 +147,7 @@ static bool read_digits(const char **text, int64_t *value)
     return fits && *text > start;
 }
 
-/* "" where there is no such column. */
+/* Gives a field of the current row; "" where the file has no such column. */
 static const char *field(const struct place_reader *reader, enum column column)
 {
     int at = reader->csv->at[column];
@@ -168,7 +169,7 @@ static enum vbs_status read_whole(struct place_reader *reader, enum column colum
     return VBS_OK;
 }
 
-/* "A-B" or "A-B@L:U" at *text, which it passes. */
+/* Reads "A-B" or "A-B@L:U" at *text, and moves *text behind it. */
 static bool read_gap(const char **text, struct gap *gap)
 {
     *gap = (struct gap){0};
@@ -214,7 +215,7 @@ static enum vbs_status read_gaps(struct place_reader *reader, int64_t lower, int
     return VBS_OK;
 }
 
-/* All of the buffer between gaps, their windows inside. */
+/* Adds the rectangles of a row: the whole buffer between gaps, and its windows in them. */
 static enum vbs_status add_rects(struct place_reader *reader, int64_t lower, int64_t upper,
                                  int64_t size)
 {
@@ -326,7 +327,8 @@ static enum vbs_status read_rows(struct place_reader *reader)
     return status == VBS_OK ? make_problem(reader) : status;
 }
 
-/* Takes text, whatever comes of it; text[length] is 0. */
+/* Parses text, which it changes; text[length] is 0. Takes ownership of text, also where it
+ * fails. */
 static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, char *text, size_t length,
                              struct vbs_place_csv **csv)
 {

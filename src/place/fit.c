@@ -1,10 +1,10 @@
 /*
- * Orders: items one after the other, each as low as it fits among those before it.
+ * Placing items one after the other in an order, each as low as it fits among those before it.
  *
- * Some order gives the best placement of plain items (by ascending offset), so the question is
- * which. A few fixed ones come first: large, long-lived, large times long. Then repair, which is
- * "squeaky wheel" optimization (Joslin and Clements, 1999): what ended above the target gets more
- * weight and is placed earlier next time, until nothing does or there is no progress.
+ * Some order (by ascending offset) gives the best placement of plain items, so the search is for an
+ * order. Six fixed orders come first (ORDERS). Then comes repair, which is "squeaky wheel"
+ * optimization (Joslin and Clements, 1999): items that ended above the target get more weight and
+ * are placed earlier in the next pass, until none ends above it or there is no progress.
  */
 #include "place/internal.h"
 
@@ -32,7 +32,7 @@ struct fit {
     int n_placed;
     bool *placed;         /* [n] */
     int64_t *offsets;     /* [n] */
-    int64_t *heights;     /* [n + 1], of the first items of placed_order together */
+    int64_t *heights;     /* [n + 1], heights of the first items of placed_order */
     struct span *blocked; /* [most arcs of an item] */
     struct vbs_arena arena;
 };
@@ -60,7 +60,7 @@ static enum vbs_status start_fit(struct fit *fit, struct place_search *search,
     return vbs_no_memory(search->ctx);
 }
 
-/* Shell's, by low: lists are short. */
+/* Sorts spans by their low ends. Shellsort is enough, because the lists are short. */
 static void sort_spans(struct span *spans, int64_t n)
 {
     static const int64_t GAPS[] = {29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1};
@@ -76,7 +76,7 @@ static void sort_spans(struct span *spans, int64_t n)
         }
 }
 
-/* Where an item can not begin, for those placed; sorted. */
+/* Lists the spans of offsets at which an item would overlap the items placed so far; sorted. */
 static int64_t find_blocked(struct fit *fit, int item)
 {
     const struct place_search *search = fit->search;
@@ -96,7 +96,7 @@ static int64_t find_blocked(struct fit *fit, int item)
     return n;
 }
 
-/* The lowest offset at which the item fits. */
+/* Gives the lowest offset at which the item fits. */
 static int64_t lowest_offset(const struct fit *fit, const struct place_item *item, int64_t n)
 {
     int64_t at = 0;
@@ -107,7 +107,8 @@ static int64_t lowest_offset(const struct fit *fit, const struct place_item *ite
     return at;
 }
 
-/* Where it fits most tightly below the target, or the lowest. */
+/* Gives the offset at which the item fits most tightly below the target, or else the lowest
+ * offset. */
 static int64_t tightest_offset(const struct fit *fit, const struct place_item *item, int64_t n,
                                int64_t target)
 {
@@ -126,7 +127,7 @@ static int64_t tightest_offset(const struct fit *fit, const struct place_item *i
     return best >= 0 ? best : lowest_offset(fit, item, n);
 }
 
-/* Where an item goes, beside those placed. */
+/* Chooses the offset of an item among those placed so far. */
 static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
 {
     const struct place_item *item = &fit->search->items[fit->component->first + i];
@@ -139,8 +140,8 @@ static int64_t choose_offset(struct fit *fit, int i, int64_t target, bool tight)
                  : lowest_offset(fit, item, n_blocked);
 }
 
-/* Places the items in the order of ranks; those that lead as in the order before stay. False when
- * a limit ended it, which those that must be placed ignore. */
+/* Places the items in the order of ranks. Leading items that are the same as in the order before
+ * stay. False when a limit ended the pass; where must is set, limits are ignored. */
 static bool place_all(struct fit *fit, int64_t target, bool tight, bool must)
 {
     struct place_search *search = fit->search;
@@ -203,7 +204,7 @@ static double by_start(const struct place_search *search, int i)
     return -(double)search->items[i].lower;
 }
 
-/* Bytes of all that it shares a step with. */
+/* Sums the bytes of all items that share a step with this one. */
 static double by_crowd(const struct place_search *search, int i)
 {
     double sum = 0;
@@ -219,7 +220,8 @@ static weight_of *const ORDERS[] = {by_area, by_size, by_box, by_crowd, by_life,
 
 #define N_ORDERS ((int)(sizeof ORDERS / sizeof ORDERS[0]))
 
-/* Fixed items come first, whatever their weight. noise: 0, or how far weights vary. */
+/* Sorts the items by weight. Fixed items come first, whatever their weight. noise: how far weights
+ * vary, or 0. */
 static void set_order(struct fit *fit, weight_of *weight, double noise)
 {
     const struct place_search *search = fit->search;
@@ -258,7 +260,7 @@ enum vbs_status vbs_place_greedy(struct place_search *search, struct place_compo
 
 /* ---- repair ---- */
 
-/* More weight for what ends above the target; weights are about places in the order. */
+/* Gives items that end above the target more weight, in units of one place in the order. */
 static void blame(struct fit *fit, int64_t target)
 {
     const struct place_item *items = &fit->search->items[fit->component->first];
@@ -274,7 +276,7 @@ static void blame(struct fit *fit, int64_t target)
     qsort(fit->ranks, (size_t)fit->component->n, sizeof *fit->ranks, by_weight);
 }
 
-/* From one order until the target, a limit or no more progress. */
+/* Repairs one order until the target is reached, a limit ends it or there is no more progress. */
 static void repair_once(struct fit *fit, int64_t target, int64_t last_step)
 {
     struct place_component *component = fit->component;

@@ -1,12 +1,12 @@
 /*
  * The types and functions that the files of the offset allocation share. Internal to the room.
  *
- * A problem is first rewritten for the searches: bytes in units of their greatest common
- * divisor, steps as places in the list of all steps at which something begins or ends, items that
- * take no bytes left out, the others in the order of their begin. Two items that share a step
- * forbid each other's distances: offset(i) - offset(j) must not lie inside certain open intervals,
- * one or more for each such pair (several where rigid groups can reach into each other). The
- * searches know nothing else of rectangles but the sums of sections.
+ * A problem is first rewritten for the searches: bytes in units of their greatest common divisor,
+ * steps as places in the list of all steps at which something begins or ends, without items that
+ * take no bytes, the other items in the order of their begin. Two items that share a step forbid
+ * each other's distances: offset(i) - offset(j) must not lie inside certain open intervals, one or
+ * more for each such pair (several where rigid groups can reach into each other). All else that the
+ * searches know of rectangles is the sums of sections.
  */
 #ifndef VBS_PLACE_INTERNAL_H
 #define VBS_PLACE_INTERNAL_H
@@ -23,14 +23,14 @@ struct place_arc {
 };
 
 struct place_item {
-    int origin;       /* in the problem */
-    int lower, upper; /* of all its rectangles; places in the list of steps */
+    int origin;       /* index in the problem */
+    int lower, upper; /* of all its rectangles: indices in the list of steps */
     int first_rect, n_rects;
     int64_t height; /* end of its highest rectangle */
-    int64_t align;  /* 1 or more */
+    int64_t align;  /* at least 1 */
     int64_t fixed;  /* offset, or -1 */
-    double life;    /* from its first step to its last, as the problem counts */
-    double area;    /* sum of its rectangles */
+    double life;    /* steps from its begin to its end, as the problem counts them */
+    double area;    /* sum over its rectangles */
 };
 
 /* A rectangle of an item; the rectangles of an item keep the order of the problem. */
@@ -44,18 +44,18 @@ struct place_component {
     int first, n; /* items [first, first + n) */
     int64_t load;
     int64_t low;    /* no placement of the component is lower */
-    int64_t height; /* of offsets, the best so far */
+    int64_t height; /* of the best offsets so far */
     int64_t greedy_height;
-    enum vbs_place_method method; /* that found offsets */
+    enum vbs_place_method method; /* the method that found the offsets */
     int64_t *offsets;             /* [n] */
-    unsigned n_tries;             /* searches so far: they begin differently */
+    unsigned n_tries;             /* searches so far, each of which begins differently */
     struct place_orient *orient;
     struct place_stack *stack;
 };
 
 struct place_search {
     struct vbs_ctx *ctx;
-    struct vbs_arena arena; /* what lives as long as this */
+    struct vbs_arena arena; /* memory that lives as long as the search */
     int64_t unit;           /* bytes */
     int n_items, n_rects, n_components;
     struct place_item *items;
@@ -67,28 +67,28 @@ struct place_search {
     /* The limits. */
     double start_s, end_s;
     int64_t n_steps, step_limit;
-    int64_t next_look; /* n_steps at which the clock is read */
+    int64_t next_look; /* the value of n_steps at which the clock is read next */
     struct vbs_progress progress;
-    double report_s; /* when it is told next */
+    double report_s; /* time of the next report of progress */
     bool over;       /* a limit is reached, or the caller asked to stop */
     uint64_t random;
 };
 
 enum place_answer {
-    PLACE_UNKNOWN, /* within the steps given */
-    PLACE_FOUND,   /* component->offsets is no higher than the target now */
+    PLACE_UNKNOWN, /* nothing was decided within the steps given */
+    PLACE_FOUND,   /* component->offsets is now no higher than the target */
     PLACE_REFUTED, /* there is no placement that low */
 };
 
 /* ---- prepare.c, pairs.c ---- */
 
 /* Checks the problem and fills *search, which is {0} but for ctx; VBS_USAGE, VBS_UNSUPPORTED,
- * VBS_NO_MEMORY, VBS_INTERRUPTED. To be cleared in any case. */
+ * VBS_NO_MEMORY, VBS_INTERRUPTED. Clear it after success and failure. */
 enum vbs_status vbs_place_prepare(struct place_search *search,
                                   const struct vbs_place_problem *problem) VBS_MUST_CHECK;
 void vbs_place_clear(struct place_search *search);
 
-/* Fills the arcs, from items and rectangles. */
+/* Fills the arcs from items and rectangles. */
 enum vbs_status vbs_place_pairs(struct place_search *search) VBS_MUST_CHECK;
 
 /* The name of an item of the problem in messages; text has PLACE_NAME bytes. */
@@ -98,7 +98,7 @@ const char *vbs_place_name(const struct vbs_place_problem *problem, int64_t item
 /* ---- sections.c ---- */
 
 struct place_member {
-    int item; /* of the component */
+    int item; /* index in the component */
     int64_t offset, size;
 };
 
@@ -106,25 +106,26 @@ struct place_member {
  * some section lives. */
 struct place_sections {
     int n;
-    int64_t *first; /* [n + 1], of members */
+    int64_t *first; /* [n + 1], ranges of members */
     struct place_member *members;
-    int *lower, *upper; /* [items of the component]: it lives in none but sections [lower, upper) */
+    int *lower, *upper; /* [items of the component]: the item lives only in sections [lower,
+                           upper) */
 };
 
-/* VBS_NO_MEMORY. Lives in arena. */
+/* Finds the sections of a component, in arena. VBS_NO_MEMORY. */
 enum vbs_status vbs_place_sections(const struct place_search *search,
                                    const struct place_component *component, struct vbs_arena *arena,
                                    struct place_sections *sections) VBS_MUST_CHECK;
 
 /* ---- limits.c ---- */
 
-/* The clock starts now. */
+/* Sets the limits; the clock starts now. */
 void vbs_place_set_limits(struct place_search *search, const struct vbs_place_options *options);
 
 /* Counts steps; false once a limit is reached. */
 bool vbs_place_step(struct place_search *search, int64_t n_steps);
 
-/* A number below n, which is above 0. */
+/* Gives a random number below n, which is above 0. */
 uint64_t vbs_place_random(struct place_search *search, uint64_t n);
 
 /* Records offsets as the best of the component. They end at height at most, which is lower than the
@@ -139,11 +140,13 @@ static inline int64_t vbs_place_align(int64_t offset, int64_t align)
 
 /* ---- fit.c: orders, each item as low as it fits ---- */
 
-/* The best of the fixed orders into the component; the first is tried whatever the limits. */
+/* Fills the component with the best placement of the fixed orders. The first of these is computed
+ * whatever the limits are. */
 enum vbs_status vbs_place_greedy(struct place_search *search, struct place_component *component,
                                  int64_t target) VBS_MUST_CHECK;
 
-/* Squeaky wheel: what ends above the target moves to the front of the order. */
+/* Repairs orders ("squeaky wheel"): items that end above the target move to the front of the
+ * order. */
 enum vbs_status vbs_place_repair(struct place_search *search, struct place_component *component,
                                  int64_t target, int64_t n_steps,
                                  enum place_answer *answer) VBS_MUST_CHECK;
@@ -164,7 +167,7 @@ bool vbs_place_orient_suits(const struct place_search *search,
 enum vbs_status vbs_place_orient(struct place_search *search, struct place_component *component,
                                  int64_t target, int64_t n_steps,
                                  enum place_answer *answer) VBS_MUST_CHECK;
-/* From the best placement, much of which stays; never refutes. */
+/* Searches near the best placement, most of which is kept; never refutes a height. */
 enum vbs_status vbs_place_relax(struct place_search *search, struct place_component *component,
                                 int64_t target, int64_t n_steps,
                                 enum place_answer *answer) VBS_MUST_CHECK;

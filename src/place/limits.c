@@ -1,5 +1,5 @@
-/* What all searches of the offset allocation use: the limits of time and steps, random numbers, and
- * the best allocation of a component so far. */
+/* Functions that all searches of the offset allocation use: limits of time and steps, random
+ * numbers, and the best allocation of a component so far. */
 #include "place/internal.h"
 
 #include "base/clock.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOK_STEPS 2000 /* between looks at the clock */
-#define REPORT_S   0.1  /* between reports of progress */
+#define LOOK_STEPS 2000 /* steps between looks at the clock */
+#define REPORT_S   0.1  /* seconds between reports of progress */
 
 static void report(struct place_search *search, double now_s)
 {
@@ -40,7 +40,7 @@ bool vbs_place_step(struct place_search *search, int64_t n_steps)
     return !search->over;
 }
 
-/* splitmix64 (Steele, Lea, Flood, 2014). */
+/* This is splitmix64 (Steele, Lea, Flood, 2014). */
 uint64_t vbs_place_random(struct place_search *search, uint64_t n)
 {
     uint64_t value = search->random += 0x9e3779b97f4a7c15u;

@@ -24,9 +24,9 @@
 
 #define MAX_ITEMS   ((int)1 << 15)
 #define MAX_ARCS    ((int64_t)1 << 21)
-#define FIRST_FAILS 64  /* until the search begins anew */
-#define MORE_FAILS  1.3 /* times as many the next time */
-#define RELAX_FAILS 30  /* for one set of free items */
+#define FIRST_FAILS 64  /* failures until the search begins anew for the first time */
+#define MORE_FAILS  1.3 /* factor of that number for each next time */
+#define RELAX_FAILS 30  /* failures allowed for one set of free items */
 #define LEAST_FREE  10
 #define LEAST_SHARE 0.001
 
@@ -45,11 +45,11 @@ struct place_orient {
     int n_decisions;
     unsigned n_runs;
 
-    /* Of relaxing. */
+    /* These members serve relaxing. */
     bool *free;    /* [n] */
     int *freed;    /* [n], the free ones */
-    double n_free; /* how many next time */
-    double share;  /* how much of the way to the target next time */
+    double n_free; /* the number of items freed next time */
+    double share;  /* the share of the way to the target that is tried next time */
 };
 
 bool vbs_place_orient_suits(const struct place_search *search,
@@ -109,7 +109,7 @@ static bool in_hole(const struct bounds_pair *pair, int64_t distance)
     return false;
 }
 
-/* The less, the sooner a pair is to be decided. */
+/* Gives a score: the lower, the sooner the pair is to be decided. */
 static double score_of(const struct place_bounds *bounds, const struct bounds_pair *pair)
 {
     const struct place_arc *hole = vbs_bounds_hole(pair);
@@ -120,7 +120,7 @@ static double score_of(const struct place_bounds *bounds, const struct bounds_pa
            (pair->weight + bounds->blame[pair->i] + bounds->blame[pair->j]);
 }
 
-/* The pair to decide next; -1: the least offsets are a placement. */
+/* Chooses the pair to decide next; -1: the least offsets are a placement. */
 static int choose_pair(struct place_bounds *bounds)
 {
     double best_score = HUGE_VAL;
@@ -163,8 +163,8 @@ static bool decide(struct place_orient *orient, int chosen)
            vbs_bounds_propagate(orient->bounds);
 }
 
-/* Takes back decisions up to one whose other side can be had; that follows from those before, and
- * is no decision any more. False: there is none. */
+/* Takes back decisions up to one whose other side is possible. This other side follows from the
+ * decisions before it, and is no decision any more. False: there is none. */
 static bool turn_back(struct place_orient *orient)
 {
     struct place_bounds *bounds = orient->bounds;
@@ -180,7 +180,7 @@ static bool turn_back(struct place_orient *orient)
     return false;
 }
 
-/* The least offsets, which no hole forbids, become the best of the component. */
+/* Makes the least offsets, which leave no distance in a hole, the best of the component. */
 static void record_offsets(struct place_orient *orient)
 {
     const struct place_bounds *bounds = orient->bounds;
@@ -192,8 +192,8 @@ static void record_offsets(struct place_orient *orient)
     vbs_place_record(orient->component, bounds->least, height, VBS_PLACE_SEARCH);
 }
 
-/* Searches until n_fails decisions have failed or last_step is reached; then all decisions are
- * taken back. */
+/* Searches until n_fails decisions have failed or last_step is reached, and then takes all
+ * decisions back. */
 static enum place_answer search_until(struct place_orient *orient, double n_fails,
                                       int64_t last_step)
 {
@@ -251,7 +251,8 @@ static void set_free(struct place_orient *orient, int item, int *n)
     orient->freed[(*n)++] = item;
 }
 
-/* Frees what ends above goal, and from there on those that share steps, up to n_free more. */
+/* Frees the items that end above goal, and then up to n_free items that share steps with free
+ * ones. */
 static void choose_free(struct place_orient *orient, int64_t goal)
 {
     const struct place_bounds *bounds = orient->bounds;
@@ -277,7 +278,7 @@ static void choose_free(struct place_orient *orient, int64_t goal)
     }
 }
 
-/* Pairs that are not free keep their sides of all holes. */
+/* Fixes the distances of pairs that are not both free on their present sides of all holes. */
 static void keep_sides(struct place_orient *orient)
 {
     struct place_bounds *bounds = orient->bounds;
@@ -299,7 +300,7 @@ static void keep_sides(struct place_orient *orient)
     vbs_place_step(orient->search, 1 + bounds->n_pairs / 64);
 }
 
-/* One set of free items; how it went decides the next. */
+/* Relaxes one set of free items. The result determines the size of the next set. */
 static void relax_once(struct place_orient *orient, int64_t target, int64_t last_step)
 {
     struct place_component *component = orient->component;

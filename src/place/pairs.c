@@ -1,9 +1,9 @@
 /*
- * Which items share a step, and what distances that forbids them.
+ * Which items share a step, and which distances their rectangles forbid.
  *
- * A sweep over the rectangles in the order of their begin, beside those that live: O(n log n +
- * pairs). Each pair of rectangles forbids one open interval of offset(i) - offset(j); those of a
- * pair of items are joined where they overlap. What remains are few, mostly one.
+ * A sweep visits the rectangles in the order of their begin, beside those that live: O(n log n +
+ * pairs). Each pair of rectangles forbids one open interval of offset(i) - offset(j). Intervals of
+ * one pair of items are joined where they overlap; few remain, mostly one.
  */
 #include "place/internal.h"
 
@@ -13,10 +13,11 @@
 
 struct sweep {
     struct place_search *search;
-    const int *order;   /* rectangles by begin */
-    const int *item_of; /* of each rectangle */
+    const int *order;   /* rectangles, by begin */
+    const int *item_of; /* [rectangles] item of each */
     int *live;          /* rectangles */
-    int64_t *first;     /* [n_items + 1] of pairs, owned by the later item; then their ends */
+    int64_t *first;     /* [n_items + 1] begin of the pairs that each item owns, as the later
+                           one; then their end */
     struct place_arc *pairs;
     int64_t n_pairs;
 };
@@ -34,7 +35,7 @@ static int by_lower(const void *a, const void *b)
     return (x->rect > y->rect) - (x->rect < y->rect);
 }
 
-/* The later of two items owns their pair. */
+/* Adds the pair of two rectangles. The later one of their items owns it. */
 static void add_pair(struct sweep *sweep, int rect, int other)
 {
     const struct place_rect *x = &sweep->search->rects[rect];
@@ -124,7 +125,7 @@ static int by_other(const void *a, const void *b)
     return (x->low > y->low) - (x->low < y->low);
 }
 
-/* Sorts pairs and joins those of the same items that overlap; returns how many remain. */
+/* Sorts the pairs and joins intervals of the same items that overlap; returns how many remain. */
 static int64_t join(struct place_arc *pairs, int64_t n)
 {
     int64_t kept = 0;
@@ -141,7 +142,7 @@ static int64_t join(struct place_arc *pairs, int64_t n)
     return kept;
 }
 
-/* Pairs become arcs of both their items. ends: where those of each item end, from first on. */
+/* Makes arcs of both items of each pair. ends: where the pairs of each item end, from first on. */
 static enum vbs_status make_arcs(struct place_search *search, const struct place_arc *pairs,
                                  const int64_t *first, const int64_t *ends, int64_t *next)
 {

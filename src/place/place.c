@@ -1,11 +1,11 @@
 /*
- * Offset allocation: what is tried, in which order, until when.
+ * Offset allocation: which searches are tried, in which order and for how long.
  *
- * Every component (items that share steps) is placed by fixed orders first. Then, in rounds of
- * twice the steps each, the searches are asked for a height: first for the lowest that is not
- * refuted (or the capacity), then by bisection between that and the best, then for one unit below
- * the best. Refuted heights raise the bound, found ones lower the best; where both meet, the
- * component is done.
+ * Every component (items that share steps) is placed by fixed orders first. Then come rounds, each
+ * with twice the steps of the one before. In a round the searches try one height after the other:
+ * first the lowest that is not refuted (or the capacity), then by bisection between this one and
+ * the best, then one unit below the best. Refuted heights raise the bound, and placements that are
+ * found lower the best; where both meet, the component is done.
  */
 #include "place/internal.h"
 
@@ -15,11 +15,13 @@
 
 #include <stdlib.h>
 
-#define FIRST_STEPS  4000 /* of each search in the first round, */
-#define FIRST_PASSES 4    /* and as many steps as so many passes over the component take */
-#define STACK_SHARE  4    /* as many steps as others: where it suits it is the best by far */
-#define MAX_UNKNOWN  4    /* heights of a round that may remain open */
-#define NEAR_BITS    11   /* bisection ends at this fraction of the load */
+#define FIRST_STEPS  4000 /* steps of each search in the first round, */
+#define FIRST_PASSES 4    /* plus the steps of so many passes over the component */
+#define STACK_SHARE                                                                                \
+    4                  /* factor of the steps of the search from the bottom up: where it           \
+                          suits, it is the best by far */
+#define MAX_UNKNOWN 4  /* heights of a round that may remain undecided */
+#define NEAR_BITS   11 /* bisection ends at the load / 2^NEAR_BITS */
 
 /* ---- searching ---- */
 
@@ -27,7 +29,7 @@ typedef enum vbs_status search_function(struct place_search *search,
                                         struct place_component *component, int64_t target,
                                         int64_t n_steps, enum place_answer *answer);
 
-/* The searches that suit a component, the most promising first; returns how many. */
+/* Lists the searches that suit a component, the most promising first; returns their number. */
 static int searches_for(const struct place_search *search, const struct place_component *component,
                         search_function *searches[4])
 {
@@ -46,7 +48,8 @@ static int searches_for(const struct place_search *search, const struct place_co
     return n;
 }
 
-/* Asks the searches in turn for a placement no higher than target, which is below the best. */
+/* Runs the searches in turn until one decides whether there is a placement no higher than target,
+ * which is below the best. */
 static enum vbs_status ask(struct place_search *search, struct place_component *component,
                            int64_t target, int64_t n_steps, enum place_answer *answer)
 {
@@ -69,14 +72,16 @@ static int64_t higher(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* One round for a component that is to become as low as aim if it can: bisection, in which heights
- * that are not found count as too low for now, and refuted ones for good. */
+/* Runs one round for a component, whose height is to reach aim if possible. In the bisection,
+ * heights at which no placement is found count as too low for this round, and refuted ones for
+ * good. */
 static enum vbs_status improve(struct place_search *search, struct place_component *component,
                                int64_t aim, int64_t n_steps, bool lowest)
 {
-    int64_t hope = higher(aim, component->low); /* the lowest height that is not given up */
+    int64_t hope = higher(aim, component->low); /* the lowest height that is not given up in this
+                                                   round */
     int64_t near = component->load >> NEAR_BITS, target = hope;
-    bool aims = !lowest && aim >= component->low; /* what is above counts little */
+    bool aims = !lowest && aim >= component->low; /* heights above aim are of little use */
     enum vbs_status status = VBS_OK;
 
     for (int unknown = 0; unknown < MAX_UNKNOWN && status == VBS_OK && !search->over;) {
@@ -102,7 +107,7 @@ static enum vbs_status improve(struct place_search *search, struct place_compone
     return status;
 }
 
-/* Below the bound of another component nothing is won. */
+/* Gives the highest of the components' bounds: the whole cannot become lower. */
 static int64_t highest_low(const struct place_search *search)
 {
     int64_t low = 0;
@@ -122,8 +127,8 @@ static int64_t steps_of_passes(const struct place_search *search,
     return FIRST_STEPS + FIRST_PASSES * (component->n + arcs / 8);
 }
 
-/* Until no component need be lower. decides: nothing is sought that is lower than now and above the
- * capacity. */
+/* Searches until no component needs to be lower. decides: only whether a placement fits the
+ * capacity is searched for, and no height between the capacity and the present one. */
 static enum vbs_status search_all(struct place_search *search, int64_t capacity, bool lowest,
                                   bool decides)
 {
@@ -180,7 +185,7 @@ static void write_offsets(const struct place_search *search,
     }
 }
 
-/* Where the highest item of all ends so far. */
+/* Gives the height of the whole so far. */
 static int64_t height_of(const struct place_search *search)
 {
     int64_t height = 0;
@@ -243,7 +248,7 @@ static enum vbs_status judge_result(struct vbs_ctx *ctx, const struct vbs_place_
                     (long long)result->height_bytes);
 }
 
-/* The searches of all components too. */
+/* Frees the search, including that of all components. */
 static void clear(struct place_search *search)
 {
     for (int p = 0; p < search->n_components; p++) {

@@ -1,5 +1,5 @@
 /*
- * Placement problems from outside: checked, and put into the form that the searches need.
+ * Checks placement problems from outside, and rewrites them for the searches.
  */
 #include "place/internal.h"
 
@@ -35,7 +35,7 @@ static bool is_power_of_two(int64_t value)
     return value > 0 && (value & (value - 1)) == 0;
 }
 
-/* What is wrong with a rectangle by itself; null: nothing. */
+/* Gives the fault of a rectangle by itself, or null. */
 static const char *rect_fault(const struct vbs_place_rect *rect)
 {
     if (rect->lower >= rect->upper)
@@ -54,7 +54,7 @@ static int by_lower(const void *a, const void *b)
     return (x->lower > y->lower) - (x->lower < y->lower);
 }
 
-/* Rectangles of one stack must not overlap, or its load would be counted twice. */
+/* Gives whether rectangles of one item overlap, whose bytes would then be counted twice. */
 static bool overlaps_itself(const struct vbs_place_rect *rects, int64_t n,
                             struct vbs_place_rect *sorted)
 {
@@ -148,8 +148,9 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Pushed down as far as they go, all items lie at sums of sizes, rounded up to alignments: at
- * multiples of what divides all of these. */
+/* Gives the unit of all offsets. In a placement whose items are pushed down as far as they go, all
+ * offsets are sums of sizes, rounded up to alignments, and so multiples of their greatest common
+ * divisor. */
 static int64_t unit_of(const struct vbs_place_problem *problem)
 {
     int64_t unit = 0;
@@ -179,7 +180,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All steps at which a rectangle begins or ends. */
+/* The steps at which a rectangle begins or ends. */
 struct steps {
     int64_t *at;
     int n;
@@ -222,7 +223,7 @@ static int place_of_step(const struct steps *steps, int64_t step)
     return low;
 }
 
-/* One item with its rectangles, behind those that are there; nothing when it takes no bytes. */
+/* Appends an item with its rectangles, unless it takes no bytes. */
 static void add_item(struct place_search *search, const struct vbs_place_problem *problem,
                      const struct steps *steps, int64_t index)
 {
@@ -307,8 +308,8 @@ static enum vbs_status cut_parts(struct place_search *search)
     return VBS_OK;
 }
 
-/* Of every component: the largest sum of what lives at one step, and what follows from it at once.
- */
+/* Computes for every component its load, the largest sum of living bytes at one step, and the
+ * bounds that follow from it. */
 static enum vbs_status find_loads(struct place_search *search, const struct steps *steps)
 {
     int64_t *change = vbs_arena_alloc(&search->arena, (size_t)steps->n + 1, sizeof *change);

@@ -1,4 +1,4 @@
-/* Rows and fields of CSV, as RFC 4180 has them. */
+/* Rows and fields of CSV, as RFC 4180 defines them. */
 #include "place/csv.h"
 
 #include "base/fail.h"
@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_SOURCE 120 /* of a long path, so that the reason has room */
+#define SHOWN_SOURCE                                                                               \
+    120 /* characters of a long path in messages, so that there is space for the                   \
+           reason */
 
 enum vbs_status vbs_place_scan_fail(const struct place_scan *scan, const char *format, ...)
 {
@@ -24,7 +26,7 @@ enum vbs_status vbs_place_scan_fail(const struct place_scan *scan, const char *f
                     scan->row_line, text);
 }
 
-/* Ends a field at stop; at is on what separates it from what follows. */
+/* Ends a field at stop. at points to the separator behind it. */
 static enum vbs_status end_field(struct place_scan *scan, char *stop, bool *last)
 {
     char next = *scan->at;
@@ -46,7 +48,8 @@ static enum vbs_status end_field(struct place_scan *scan, char *stop, bool *last
     return VBS_OK;
 }
 
-/* at is behind the opening quote; doubled quotes become one, line ends are text. */
+/* Reads a quoted field; at is behind the opening quote. Doubled quotes become one, and ends of
+ * lines are text. */
 static enum vbs_status read_quoted(struct place_scan *scan, bool *last)
 {
     char *to = scan->at;

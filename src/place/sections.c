@@ -1,6 +1,6 @@
 /*
- * Sections: the steps at which the set of living rectangles is largest, in the sense of sets. All
- * others are components of one of these, so that sums over them are enough.
+ * Sections: the steps at which the set of living items is maximal. At every other step a subset of
+ * the items of some section lives, so that bounds of the sums in sections are enough.
  */
 #include "place/internal.h"
 
@@ -10,7 +10,7 @@ struct marks {
     int base;    /* the component's first step; the arrays count from it */
     int n_steps; /* of the component */
     bool *begins, *ends;
-    int *section; /* [n_steps + 1]: how many sections are before each step */
+    int *section; /* [n_steps + 1]: sections before the step */
 };
 
 static const struct place_rect *rects_of(const struct place_search *search,
@@ -22,7 +22,7 @@ static const struct place_rect *rects_of(const struct place_search *search,
     return &search->rects[of->first_rect];
 }
 
-/* A section lies between a begin and the next end. */
+/* Finds the sections: there is one between a begin and the next end. */
 static int find_sections(struct marks *marks)
 {
     bool begun = false;
@@ -54,7 +54,7 @@ static void mark_rects(const struct place_search *search, const struct place_com
     }
 }
 
-/* Counts members of sections, or, once there is room for them, writes them. */
+/* Counts the members of sections, or, once there is room for them, writes them. */
 static void add_members(const struct place_search *search, const struct place_component *component,
                         const struct marks *marks, struct place_sections *sections)
 {

@@ -2,17 +2,17 @@
  * Search from the bottom up, after Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
  * Hardware-Accelerated Machine Learning", ASPLOS 2023.
  *
- * Pushed down as far as they go, items in the order of their offsets (and of a rank among equals)
- * each lie as low as those before them allow. So a search that places items in that order, each at
- * its least offset, misses nothing. It gives up where a section can not hold what it still has to;
- * there the next item begins no lower than the last one placed, than the highest one in the
- * section, and than the least offset of what is left in the section. It never places an item where
- * another would fit below it. Where no item that is left crosses a boundary of sections, both sides
- * are solved apart. States that failed are remembered (our addition): the same items left with the
- * same least offsets fail again.
+ * In a placement whose items are pushed down as far as they go, each item lies as low as the items
+ * before it in the order of offsets (and of a rank among equals) allow. So a search that places
+ * items in this order, each at its least offset, misses no placement. It gives up where a section
+ * has no room for the items that are left in it: the next item begins no lower than the last one
+ * placed, than the end of the highest one in the section, and than the least offset of the items
+ * left in the section. It never places an item where another would fit below it. Where no item that
+ * is left crosses a boundary of sections, both sides are solved apart. States that failed are
+ * remembered, which is not in the paper: the same items with the same least offsets fail again.
  *
- * Ranks decide what is tried first, and no rank is the best for all problems, so several are tried
- * in turns, each time with more steps.
+ * Ranks decide which item is tried first. No rank is the best for all problems, so several are
+ * tried in turns, each time with more steps.
  */
 #include "place/internal.h"
 
@@ -23,10 +23,10 @@
 #include <string.h>
 
 #define MAX_ITEMS 2048 /* the search recurs once for each item */
-#define MAX_MEMO  18   /* bits of a place in the memo */
+#define MAX_MEMO  18   /* log2 of the slots of the memo */
 #define MIN_MEMO  10
 
-/* A value before it was changed; without a place: the item that was placed. */
+/* A value before it was changed; where at is null, the item that was placed. */
 struct change {
     int64_t *at, before;
 };
@@ -47,15 +47,15 @@ struct place_stack {
     const struct place_component *component;
     struct vbs_arena arena;
     struct place_sections sections;
-    int64_t *most;       /* [n], the largest sum of a section of the item */
+    int64_t *most;       /* [n], the largest sum of a section in which the item lives */
     int *rank;           /* [n] */
     struct keyed *keyed; /* [n], by rank */
     bool *placed;        /* [n] */
-    int64_t *offsets;    /* [n], of those placed */
-    int64_t *least;      /* [n], least offsets of those left */
-    int64_t *floor;      /* [sections], where the next item can begin at least */
-    int64_t *total;      /* [sections], sizes of those left */
-    int *crossing;       /* [sections], those left that live in this and the next section */
+    int64_t *offsets;    /* [n], of placed items */
+    int64_t *least;      /* [n], least offsets of the items left */
+    int64_t *floor;      /* [sections], the least offset of the next item */
+    int64_t *total;      /* [sections], bytes of the items left */
+    int *crossing;       /* [sections], items left that live in this and the next section */
     bool *touched;       /* [sections] */
     int memo_bits;
     uint64_t *memo; /* [1 << memo_bits], hashes of states that failed */
@@ -65,7 +65,7 @@ struct place_stack {
     struct change *changes;
     size_t n_changes;
     int64_t max_changes;
-    int *lists; /* items of the problems under way */
+    int *lists; /* items of the jobs under way */
     size_t n_lists;
     int64_t max_lists;
     struct choice *choices;
@@ -76,7 +76,7 @@ struct place_stack {
 
 /* Items to place, in sections [lower, upper). */
 struct job {
-    size_t first; /* in lists */
+    size_t first; /* index in lists */
     int n, lower, upper;
 };
 
@@ -94,7 +94,8 @@ bool vbs_place_stack_suits(const struct place_search *search,
 
 /* ---- arrays that grow ---- */
 
-/* True when `needed` items fit; else memory is out, which the search as a whole reports. */
+/* Gives whether `needed` items fit, after growing the array; else memory is out, which the whole
+ * search reports at its end. */
 static bool grow(struct place_stack *stack, void *array, int64_t *capacity, size_t needed,
                  size_t item_size)
 {
@@ -149,8 +150,8 @@ static void undo(struct place_stack *stack, size_t n_changes)
 
 /* ---- an offset for one item ---- */
 
-/* Raises least offsets above top; marks the sections of what was raised. False: one does not fit
- * any more. */
+/* Raises the least offsets of the items that share a step with item i above top, and marks the
+ * sections in which they live. False: one of them does not fit any more. */
 static bool raise_others(struct place_stack *stack, int i, int64_t top)
 {
     const struct place_search *search = stack->search;
@@ -171,7 +172,8 @@ static bool raise_others(struct place_stack *stack, int i, int64_t top)
     return true;
 }
 
-/* No section's floor is below the least offset of what is left there. */
+/* Raises the floor of a section to the least offset of the items left there. False: the section
+ * cannot hold them any more. */
 static bool raise_floor(struct place_stack *stack, int s)
 {
     const struct place_sections *sections = &stack->sections;
@@ -188,7 +190,8 @@ static bool raise_floor(struct place_stack *stack, int s)
     return least + stack->total[s] <= stack->target && set(stack, &stack->floor[s], least);
 }
 
-/* Places an item at its least offset. False: then some section, item or memory is exhausted. */
+/* Places an item at its least offset. False: a section or another item has no room any more, or
+ * memory is out. */
 static bool put(struct place_stack *stack, const struct job *job, int i)
 {
     int64_t offset = stack->least[i], top = offset + height_of(stack, i);
@@ -225,15 +228,15 @@ static uint64_t mix(uint64_t value)
     return value ^ (value >> 31);
 }
 
-/* Whether an item can come next, behind one of that offset and rank; else only once it is raised.
- */
+/* Gives whether an item may come next, behind one of that offset and rank. If not, it may only once
+ * its least offset is raised. */
 static bool is_open(const struct place_stack *stack, int i, int64_t offset, int rank)
 {
     return stack->least[i] > offset || (stack->least[i] == offset && stack->rank[i] >= rank);
 }
 
-/* Of all that decides how a job ends. Where two hashes are equal, the states are taken for the
- * same; they are not in one of 2^46 looks at the memo. */
+/* Hashes all data that decide how a job ends. States with the same hash are taken for equal; in one
+ * of 2^46 looks at the memo they are not. */
 static uint64_t hash_of(const struct place_stack *stack, const struct job *job, int64_t offset,
                         int rank)
 {
@@ -257,8 +260,8 @@ static int by_offset(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Lists the items that may come next, best first. An item below which another one would fit is left
- * out. */
+/* Lists the items that may come next, the best first. An item below which another one would fit is
+ * left out. */
 static bool list_choices(struct place_stack *stack, const struct job *job, int64_t offset, int rank)
 {
     const int *items = stack->lists + job->first;
@@ -281,7 +284,7 @@ static bool list_choices(struct place_stack *stack, const struct job *job, int64
 static enum place_answer solve(struct place_stack *stack, const struct job *job, int64_t offset,
                                int rank);
 
-/* Solves what is left of a job, in pieces that share no section. */
+/* Solves the rest of a job, in pieces that share no section. */
 static enum place_answer solve_pieces(struct place_stack *stack, const struct job *job,
                                       int64_t offset, int rank)
 {
@@ -326,7 +329,7 @@ static enum place_answer try_choice(struct place_stack *stack, const struct job 
     return answer;
 }
 
-/* On PLACE_FOUND all items of the job are placed, else as before. */
+/* Solves a job. On PLACE_FOUND all its items are placed; else nothing has changed. */
 static enum place_answer solve(struct place_stack *stack, const struct job *job, int64_t offset,
                                int rank)
 {
@@ -384,7 +387,7 @@ static int by_keys(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-/* noise: how far the keys vary, or 0. */
+/* Sets the ranks. noise: how far the keys vary, or 0. */
 static void set_ranks(struct place_stack *stack, const char *keys, double noise)
 {
     int n = stack->component->n;
@@ -467,7 +470,7 @@ void vbs_place_stack_free(struct place_stack *stack)
     free(stack);
 }
 
-/* The offsets that were found become the best of the component. */
+/* Makes the offsets that were found the best of the component. */
 static void record_offsets(struct place_stack *stack, struct place_component *component)
 {
     int64_t height = 0;
@@ -478,7 +481,7 @@ static void record_offsets(struct place_stack *stack, struct place_component *co
     vbs_place_record(component, stack->offsets, height, VBS_PLACE_SEARCH);
 }
 
-/* Searches with the ranks as they are set, from no item placed. */
+/* Searches with the present ranks, beginning with no item placed. */
 static enum place_answer search_ranked(struct place_stack *stack, struct place_component *component)
 {
     struct job job = {.n = component->n, .upper = stack->sections.n};
@@ -497,7 +500,7 @@ static enum place_answer search_ranked(struct place_stack *stack, struct place_c
     return answer;
 }
 
-/* Steps of searching for one ranking: enough to place all items twice. */
+/* Gives the steps for one ranking: enough to place all items twice. */
 static int64_t least_steps(const struct place_component *component)
 {
     return 2 * component->n * (2 + component->n / 8);
@@ -520,7 +523,7 @@ enum vbs_status vbs_place_stack(struct place_search *search, struct place_compon
          r++) {
         unsigned ranking = stack->n_rankings++ % (2 * N_RANKS);
 
-        /* All rankings without noise, then all with some. */
+        /* All rankings come first without noise, then with some. */
         set_ranks(stack, RANKS[ranking % N_RANKS], ranking < N_RANKS ? 0 : 0.5);
         stack->last_step = search->n_steps + each;
         *answer = search_ranked(stack, component);

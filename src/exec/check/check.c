@@ -14,7 +14,8 @@ struct checking {
     int64_t n_visits;
 };
 
-/* floor(whole * some / all) for 0 <= some <= all: no product exceeds whole, or all squared. */
+/* Computes floor(whole * some / all) for 0 <= some <= all. No intermediate product exceeds whole,
+ * or all squared. */
 static int64_t portion(int64_t whole, int64_t some, int64_t all)
 {
     return whole / all * some + whole % all * some / all;
@@ -123,7 +124,7 @@ static enum vbs_status note_transfer(struct vbs_ctx *ctx, struct checking *c,
     return vbs_exec_find_packed(ctx, &c->tables, step->layer, step->format, &noted->packed);
 }
 
-/* struct vbs_replay_observer. */
+/* Is the observer of the replay (struct vbs_replay_observer). */
 static enum vbs_status note_step(struct vbs_ctx *ctx, void *self,
                                  const struct vbs_replay_event *event)
 {

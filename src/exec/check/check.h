@@ -3,7 +3,7 @@
  * weights it needs. Internal to the room; the header of this folder for all others.
  *
  * The replay judges the schedule and tells the progress, the bytes and both clocks of every step
- * (vbslab/replay.h); here these are written down for the executor.
+ * (vbslab/replay.h); the check writes them down for the executor.
  */
 #ifndef VBS_EXEC_CHECK_CHECK_H
 #define VBS_EXEC_CHECK_CHECK_H
@@ -24,11 +24,11 @@ struct vbs_exec_packed {
     int layer, format;
     int channels;         /* as in struct vbs_profile_layer */
     int64_t bytes;        /* by the profile: budgets count these */
-    int64_t packed_bytes; /* as the session packs them: loads copy these. Equal to bytes until a
+    int64_t packed_bytes; /* as the session packs them, which loads copy. Equal to bytes until a
                              session is open */
 };
 
-/* A kernel that some step runs. */
+/* A kernel that is run by some step. */
 struct vbs_exec_kernel {
     struct vbs_requested_kernel requested; /* slice and n_slices 0: the whole layer */
     int packed;       /* its packed weights; -1: none, or they are not inside the budget */
@@ -39,8 +39,9 @@ struct vbs_exec_checked_step {
     int kernel;              /* compute: its number; else -1 */
     int packed;              /* of the weights that are read, loaded or evicted; -1: none */
     int first;               /* compute: the first sample */
-    int waits;               /* so many loads that are not resident must have ended before the step,
-                                by what it reads or evicts; such a load itself: it and those before */
+    int waits;               /* the number of loads, resident ones not counted, that must have
+                                ended before the step because of what it reads or evicts; for
+                                such a load itself: it and the loads before it */
     bool again;              /* compute: other slices have written some of these samples before */
     double start_us, end_us; /* as struct vbs_replay_step */
 };
@@ -59,7 +60,7 @@ struct vbs_exec_checked {
                         all samples of the first input that it reads: output and input can be one */
     int n_residents; /* resident loads, with which the schedule begins */
     int64_t live_bytes; /* the peak by the replay */
-    double compute_us;  /* of all compute steps */
+    double compute_us;  /* sum of all compute steps */
     struct vbs_arena arena;
 };
 
@@ -72,14 +73,14 @@ enum vbs_status vbs_exec_check(struct vbs_ctx *ctx, struct vbs_exec_checked *che
                                const struct vbs_schedule *schedule) VBS_MUST_CHECK;
 void vbs_exec_checked_clear(struct vbs_exec_checked *checked);
 
-/* The bytes [from, to) of packed weights that a slice takes: by the profile's count, and by the
- * session's. */
+/* A range [from, to) of bytes of packed weights that a slice takes, as the profile counts them, and
+ * the same range as the session packs them. */
 struct vbs_exec_range {
     int64_t from, to;
     int64_t packed_from, packed_to;
 };
 
-/* The range of bytes of slice number slice of n_slices; n_slices 0 or 1: of the whole. */
+/* Gives the range of slice number slice of n_slices; where n_slices is 0 or 1, the whole. */
 struct vbs_exec_range vbs_exec_slice_range(const struct vbs_exec_packed *packed, int slice,
                                            int n_slices);
 

@@ -95,7 +95,7 @@ static bool same_kernel(const struct vbs_requested_kernel *a, const struct vbs_r
            a->n_slices == b->n_slices && strcmp(a->algorithm, b->algorithm) == 0;
 }
 
-/* The bucket that requested is in, or belongs in. */
+/* Finds the bucket in which requested is, or in which it belongs. */
 static int *find_bucket(const struct vbs_exec_tables *tables,
                         const struct vbs_requested_kernel *requested)
 {
@@ -108,7 +108,7 @@ static int *find_bucket(const struct vbs_exec_tables *tables,
     return &tables->buckets[at];
 }
 
-/* Makes space for one kernel more, in a table that is at most half full. */
+/* Makes space for one more kernel. The table is at most half full. */
 static bool grow_kernels(struct vbs_exec_tables *tables)
 {
     struct vbs_exec_checked *checked = tables->checked;

@@ -4,7 +4,7 @@
 
 #include "exec/check/check.h"
 
-/* Finds kernels and packed weights by what steps say; they are added when they are first met. */
+/* Finds kernels and packed weights by the data of steps, and adds those that are new. */
 struct vbs_exec_tables {
     struct vbs_exec_checked *checked;
     int n_formats;
@@ -18,12 +18,13 @@ enum vbs_status vbs_exec_tables_init(struct vbs_ctx *ctx, struct vbs_exec_tables
                                      struct vbs_exec_checked *checked) VBS_MUST_CHECK;
 void vbs_exec_tables_clear(struct vbs_exec_tables *tables);
 
-/* The kernel of a compute step, which runs row; its packed weights too. VBS_NO_MEMORY. */
+/* Gives the kernel of a compute step, which runs row; its packed weights are added too.
+ * VBS_NO_MEMORY. */
 enum vbs_status vbs_exec_find_kernel(struct vbs_ctx *ctx, struct vbs_exec_tables *tables,
                                      const struct vbs_step *step, const struct vbs_profile_row *row,
                                      int *kernel) VBS_MUST_CHECK;
 
-/* The weights of a layer packed in a format that the layer has. VBS_NO_MEMORY. */
+/* Gives the weights of a layer packed in a format that the layer has. VBS_NO_MEMORY. */
 enum vbs_status vbs_exec_find_packed(struct vbs_ctx *ctx, struct vbs_exec_tables *tables, int layer,
                                      int format, int *packed) VBS_MUST_CHECK;
 

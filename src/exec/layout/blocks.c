@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPERAND_ALIGNMENT 64 /* struct vbs_operands */
+#define OPERAND_ALIGNMENT 64 /* of the weights in struct vbs_operands */
 #define MAX_LOOKS         ((int64_t)1 << 28)
 
-/* Bytes of packed weights that one load brought and no evict has taken away so far. */
+/* A run of bytes of packed weights that one load brought and that no evict has freed so far. */
 struct loaded_run {
     struct vbs_exec_range range;
     int load;
-    int waits; /* loads that are not resident which have ended when the bytes are there */
+    int waits; /* the number of loads, resident ones not counted, that have ended once the bytes
+                  are there */
     bool is_resident;
     int64_t birth;
 };
 
-/* Which bytes of one layer's packed weights are in the arena: runs apart from each other,
+/* The bytes of one layer's packed weights that are in the arena: runs apart from each other,
  * ascending. */
 struct loaded_runs {
     int n;
@@ -34,9 +35,10 @@ struct blocking {
     const int *begins; /* of loads, or null */
     struct vbs_exec_blocks *out;
     struct loaded_runs *packed; /* [n_packed] */
-    int *parent;                /* [n_loads]: loads whose blocks belong together */
+    int *parent;                /* [n_loads] of a forest whose trees are loads with linked blocks */
     int *packed_of;             /* [n_loads] */
-    int64_t *anchor; /* [n_loads] of roots: the first byte that a step reads; -1: none does */
+    int64_t *anchor; /* [n_loads] of roots: the first byte that a step reads; -1: no step reads
+                        any */
     int64_t n_looks;
 };
 
@@ -51,7 +53,8 @@ static int find_root(const struct blocking *p, int load)
     return load;
 }
 
-/* The older root stays, so that paths are halved but the first anchor is kept. */
+/* Joins the trees of two loads. The root of the earlier load stays the root, so that the first
+ * anchor is kept; paths are halved when they are walked. */
 static void join(struct blocking *p, int a, int b)
 {
     int low = find_root(p, a), high = find_root(p, b);
@@ -77,7 +80,7 @@ static enum vbs_status refuse_many(struct blocking *p)
                     "the schedule cuts weights into too many blocks to be executed");
 }
 
-/* The first run that ends above byte. */
+/* Finds the first run that ends above byte. */
 static int find_run(const struct loaded_runs *loaded, int64_t byte)
 {
     int low = 0, high = loaded->n;
@@ -104,7 +107,7 @@ static enum vbs_status insert(struct blocking *p, struct loaded_runs *loaded, in
     return VBS_OK;
 }
 
-/* Writes down that the bytes of range were there until slot death. */
+/* Appends a block: the bytes of range, which were in memory until slot death. */
 static enum vbs_status end_block(struct blocking *p, const struct loaded_run *run,
                                  const struct vbs_exec_range *range, int64_t death)
 {
@@ -154,7 +157,7 @@ static enum vbs_status load_block(struct blocking *p, int64_t i, int number)
     return insert(p, loaded, find_run(loaded, run.range.from), &run);
 }
 
-/* Takes what range and the run have in common from the run. *next: where to go on. */
+/* Removes the bytes of range from a run; *next is the place of the next run to look at. */
 static enum vbs_status cut_run(struct blocking *p, struct loaded_runs *loaded, int place,
                                const struct vbs_exec_range *range, int64_t death, int *next)
 {
@@ -202,7 +205,8 @@ static enum vbs_status evict(struct blocking *p, int64_t i)
     return VBS_OK;
 }
 
-/* Joins the blocks that hold the weights of step i to load number with; -1: to each other. */
+/* Joins the blocks that hold the weights of step i to load number with; where with is -1, to each
+ * other. */
 static void join_range(struct blocking *p, int64_t i, int with)
 {
     const struct loaded_runs *loaded = &p->packed[p->checked->steps[i].packed];
@@ -228,7 +232,8 @@ static void read_weights(struct blocking *p, int64_t i)
         p->anchor[root] = p->out->steps[i].at;
 }
 
-/* Weights that were resident are back, at the end, at the addresses at which they were. */
+/* Joins the blocks of resident weights that are back in memory at the end, because they must lie
+ * where they lay at the beginning. */
 static void return_residents(struct blocking *p)
 {
     for (int i = 0; i < p->checked->n_residents; i++)
@@ -280,7 +285,8 @@ static int compare_residents(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* Residents side by side that leave together are one item: there may be thousands. */
+/* Joins residents that lie side by side and are evicted together into one item, because there may
+ * be thousands of them. */
 static enum vbs_status join_residents(struct blocking *p)
 {
     struct vbs_exec_blocks *out = p->out;
@@ -303,7 +309,7 @@ static enum vbs_status join_residents(struct blocking *p)
     return VBS_OK;
 }
 
-/* Numbers the roots. */
+/* Numbers the items, which are the roots. */
 static enum vbs_status number_items(struct blocking *p)
 {
     struct vbs_exec_blocks *out = p->out;
@@ -312,7 +318,7 @@ static enum vbs_status number_items(struct blocking *p)
     out->items = vbs_arena_alloc(&out->arena, (size_t)out->n_loads, sizeof *out->items);
     if (!out->item_of || !out->items)
         return vbs_no_memory(p->ctx);
-    for (int i = 0; i < out->n_loads; i++) { /* roots are the least of theirs */
+    for (int i = 0; i < out->n_loads; i++) { /* a root is the smallest number of its tree */
         int root = find_root(p, i);
 
         if (root == i) {
@@ -350,7 +356,8 @@ static enum vbs_status sort_blocks(struct blocking *p)
     return VBS_OK;
 }
 
-/* anchor: the first byte that a step reads, -1: none; low: the lowest byte of all. */
+/* Sets the origin of an item. anchor: the first byte that a step reads, -1: there is none; low: the
+ * lowest byte of all. */
 static void set_origin(struct vbs_exec_block_item *item, int64_t anchor, int64_t low,
                        int64_t alignment)
 {

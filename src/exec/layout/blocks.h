@@ -12,22 +12,25 @@
 
 #include "exec/check/check.h"
 
-/* Bytes from..to - 1 of packed weights, in the arena through slots birth..death - 1 (groups.h). */
+/* Bytes from..to - 1 of packed weights, which are in the arena in slots birth..death - 1
+ * (groups.h). */
 struct vbs_exec_block {
-    int load;         /* number of the load that brought them */
+    int load;         /* number of the load that brings them */
     int packed;       /* of vbs_exec_checked */
     bool is_resident; /* in memory before the run begins */
-    int waits; /* so many loads that are not resident have ended once the bytes are in memory */
+    int waits; /* the number of loads, resident ones not counted, that have ended once the bytes
+                  are in memory */
     int64_t birth, death;
     int64_t from, to;
 };
 
 struct vbs_exec_block_step {
-    int load;   /* a load: its number; a compute step: of some load that it reads; -1: none */
+    int load;   /* of a load: its number; of a compute step: one of the loads that it reads; -1:
+                   none */
     int64_t at; /* the first byte of the packed weights that it reads or brings */
 };
 
-/* Blocks whose distances are fixed. */
+/* Blocks whose distances from each other are fixed. */
 struct vbs_exec_block_item {
     int64_t origin; /* byte of the packed weights at the item's offset 0; may be negative */
     int64_t alignment;
@@ -46,10 +49,10 @@ struct vbs_exec_blocks {
 };
 
 /*
- * Start with {0}; clear it whatever comes out. begins: the steps before which loads begin
- * (delay.h); null: as they stand in the list. A block that is read lies so that its first byte is a
- * multiple of 64, and the distance of all blocks to their bytes in the packed weights is a multiple
- * of alignment (64, 4096) where both are possible. VBS_USAGE: too many blocks.
+ * Start with {0}; clear it after success and failure. begins: the steps before which loads begin
+ * (delay.h); null: their places in the list of steps. A block that is read lies so that its first
+ * byte is a multiple of 64, and the distance of all blocks to their bytes in the packed weights is
+ * a multiple of alignment (64, 4096) where both are possible. VBS_USAGE: too many blocks.
  */
 enum vbs_status vbs_exec_blocks_init(struct vbs_ctx *ctx, struct vbs_exec_blocks *blocks,
                                      const struct vbs_exec_checked *checked, const int *begins,

@@ -29,7 +29,7 @@ static int64_t alignment_of(int64_t bytes)
     return alignment == 0 || alignment > ALIGNMENT ? ALIGNMENT : alignment;
 }
 
-/* Begins an item; its rects follow. */
+/* Begins an item, to which the following rects belong. */
 static enum vbs_status add_item(struct making *m, int64_t alignment)
 {
     struct vbs_exec_buffers *out = m->out;
@@ -61,7 +61,7 @@ static enum vbs_status add_rect(struct making *m, int64_t birth, int64_t death, 
 
 /* ---- groups ---- */
 
-/* Places that live equally long, side by side, are one rect. */
+/* Adds a group. Neighbouring places with the same lifetime are one rect. */
 static enum vbs_status add_group(struct making *m, int group)
 {
     const struct vbs_exec_group *at = &m->groups->groups[group];
@@ -114,7 +114,8 @@ bool vbs_exec_output_leaves(const struct vbs_exec_groups *groups, int layer)
            !(groups->checked->shares[layer] && groups->line_of[l->inputs[0]] >= 0);
 }
 
-/* A layer in place on what waits outside finds it where its output belongs. */
+/* Gives whether a layer reads a copy of the network's input, which is outside the arena. A layer in
+ * place finds it where its output belongs, and needs no buffer for it. */
 static bool fetches_input(const struct vbs_exec_groups *groups, int layer)
 {
     const struct vbs_profile_layer *l = &groups->checked->profile->layers[layer];
@@ -125,7 +126,7 @@ static bool fetches_input(const struct vbs_exec_groups *groups, int layer)
     return reads && groups->line_of[0] < 0 && !(l->in_place && l->inputs[0] == 0);
 }
 
-/* A buffer for step s alone; *item: which. */
+/* Adds a buffer that lives only in step s; *item is its number. */
 static enum vbs_status add_own(struct making *m, int64_t s, int64_t alignment, int64_t bytes,
                                int *item)
 {

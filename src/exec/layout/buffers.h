@@ -27,14 +27,15 @@ struct vbs_exec_buffers {
     int64_t max_items, max_rects;
     struct vbs_place_item *items; /* [max_items] */
     struct vbs_place_rect *rects; /* [max_rects] */
-    int first_block_item;         /* the items before are those of groups */
+    int first_block_item;         /* the items before it are groups */
     struct vbs_exec_own *own;     /* [n_steps] */
-    int first_block_rect;         /* from here on one for each of vbs_exec_blocks */
+    int first_block_rect;         /* from here on there is one rect for each block of
+                                     vbs_exec_blocks */
     int n_block_rects;
 };
 
-/* Start with {0}, and clear the struct whatever comes out. It may be made again for other blocks.
- * Items 0..n_groups - 1 are the groups in their order. Linear in groups, steps and blocks.
+/* Start with {0}, and clear the struct after success and failure. It may be made again for other
+ * blocks. Items 0..n_groups - 1 are the groups in their order. Linear in groups, steps and blocks.
  * VBS_USAGE: there are too many buffers. */
 enum vbs_status vbs_exec_buffers_make(struct vbs_ctx *ctx, struct vbs_exec_buffers *buffers,
                                       const struct vbs_exec_groups *groups,

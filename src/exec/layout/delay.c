@@ -12,11 +12,11 @@ struct delaying {
     int n_computes;
     int *step_of;     /* [n_computes] */
     double *end_us;   /* [n_computes] of compute steps */
-    double *load_us;  /* [n_loads] how long it takes; residents: 0 */
-    double *ready_us; /* [n_loads] when it has ended */
-    double *due_us;   /* [n_loads] when it must have ended at the latest */
+    double *load_us;  /* [n_loads] duration; residents: 0 */
+    double *ready_us; /* [n_loads] end */
+    double *due_us;   /* [n_loads] the latest end */
     int *due_step;    /* [n_loads] the first step of the list that reads or evicts it */
-    int *loads;       /* [n_streamed] their numbers, by their order */
+    int *loads;       /* [n_streamed] numbers of the loads, in their order */
 };
 
 static bool begin_delaying(struct delaying *d)
@@ -46,8 +46,9 @@ static void clear(struct delaying *d)
     free(d->loads);
 }
 
-/* When each load ends and is due, by the replay's clocks. A step waits for all loads up to the last
- * one that it needs, which takes no longer: they come one after the other. */
+/* Finds the end of each load, and the time at which it is due, by the replay's clocks. A step waits
+ * for all loads up to the last one that it needs. This takes no longer, because loads come one
+ * after the other. */
 static void find_dues(struct delaying *d)
 {
     const struct vbs_schedule *schedule = d->checked->schedule;
@@ -71,7 +72,8 @@ static void find_dues(struct delaying *d)
         if (noted->waits > 0) {
             int load = d->loads[noted->waits - 1];
 
-            if (d->due_step[load] > i) { /* what is evicted must have been there for a step */
+            if (d->due_step[load] > i) { /* evicted weights must have been in memory for at least
+                                            one step */
                 d->due_step[load] = (int)i - (step->op == VBS_STEP_EVICT);
                 d->due_us[load] = fmax(noted->start_us, d->ready_us[load]);
             }
@@ -83,7 +85,7 @@ static void find_dues(struct delaying *d)
     }
 }
 
-/* The step behind the last compute step that has ended by time_us. */
+/* Gives the step behind the last compute step that has ended by time_us. */
 static int step_behind(const struct delaying *d, double time_us)
 {
     int low = 0, high = d->n_computes;
@@ -99,7 +101,8 @@ static int step_behind(const struct delaying *d, double time_us)
     return low > 0 ? d->step_of[low - 1] + 1 : 0;
 }
 
-/* Backwards: each load is due when it is needed, and before the next one has to begin. */
+/* Sets the step before which each load begins, from the last load to the first. A load is due when
+ * it is needed, and before the next load has to begin. */
 static void set_begins(struct delaying *d, double slack, int *begins)
 {
     double next_us = HUGE_VAL;

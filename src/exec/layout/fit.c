@@ -18,26 +18,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_S     0.5 /* of a search without moves */
+#define SHORT_S     0.5 /* limit of a search without moves */
 #define SHORT_STEPS 1000000
-#define MORE_SHARE  0.2   /* of the limit of time: for fewer moves, once there is a layout */
-#define FEW_MOVED   0.002 /* of the schedule's time: not worth another search */
-#define MOST_MOVED  0.1   /* likewise: too much */
-#define COPY_SPEED  5000  /* bytes moved in a microsecond */
-#define NEARLY      4096  /* what alignment takes is no more than this fraction of the load */
+#define MORE_SHARE                                                                                 \
+    0.2 /* share of the time limit that is spent on fewer moves once there is a                    \
+           layout */
+#define FEW_MOVED                                                                                  \
+    0.002 /* share of the schedule's time: moving less is not worth another                        \
+             search */
+#define MOST_MOVED                                                                                 \
+    0.1                 /* share of the schedule's time: moving more makes a layout count as       \
+                           none */
+#define COPY_SPEED 5000 /* bytes moved per microsecond */
+#define NEARLY     4096 /* alignment costs at most load / NEARLY bytes */
 
 /*
- * What is tried, in this order, until an allocation fits and moves little. The cheap and certain
- * come first: loads exactly as the schedule says and nothing that moves; then loads that begin as
- * late as their deadlines allow, with a generous slack for slow copies before a tight one; then
- * windows of a middle size, which place most problems, before small ones, which move more, and
- * large ones, which search longer. The numbers were found on the schedules of experiments/.
+ * The strategies, which are tried in this order until an allocation fits and moves few bytes. Cheap
+ * and certain ones come first: loads exactly as the schedule says, and no moves. Then come loads
+ * that begin as late as their deadlines allow, with a generous slack for slow copies before a tight
+ * one. Windows of a middle size, which place most problems, come before small ones, which move
+ * more, and large ones, which search longer. The numbers were found on the schedules of
+ * experiments/.
  */
 static const struct strategy {
     double slack; /* loads begin later, so that copies may take so many times as long as by the
                      schedule (delay.h); 0: as the schedule says */
     int window;   /* of windowed repacking (repack.h); 0: one allocation for all steps, no moves */
-    bool again;   /* also for the heights that a refusal names */
+    bool again;   /* also tried for the heights that a refusal names */
 } STRATEGIES[] = {
     {0, 0, false},     /* the schedule as it is */
     {8, 0, false},     /* loads later, by deadlines that hold for copies eight times as slow */
@@ -51,7 +58,7 @@ static const struct strategy {
     {1.25, 12, false}, /* the same at the last moment */
     {0, 200, false},   /* long windows, for schedules of many small buffers */
     {3, 200, false},   /* the same with later loads */
-    {1.25, 200, false}, {0, 24, false}, /* sizes between, for what is left of the time */
+    {1.25, 200, false}, {0, 24, false}, /* other sizes, for the time that is left */
     {0, 6, false},
 };
 #define N_STRATEGIES ((int)(sizeof STRATEGIES / sizeof STRATEGIES[0]))
@@ -61,19 +68,19 @@ struct fitting {
     struct vbs_exec_fit *fit;
     const struct vbs_exec_fit_options *options;
     double start_s;
-    int64_t *load; /* [n_slots] what lives */
+    int64_t *load; /* [n_slots] living bytes */
     int64_t n_slots;
-    int64_t peak_bytes;  /* of that */
-    int64_t least_bytes; /* the lowest of all layouts; -1: none so far */
+    int64_t peak_bytes;  /* the largest of load */
+    int64_t least_bytes; /* the lowest height of all layouts; -1: there is none so far */
     bool has_buffers;
-    double slack; /* of the loads now */
+    double slack; /* of the loads in the current buffers */
     /* The layout within the memory that moves the fewest bytes so far. */
     bool has_best;
     struct vbs_exec_layout best;
     double best_slack;
     int64_t best_moved;
-    int64_t few_bytes;  /* fewer are not worth a search */
-    int64_t most_bytes; /* more are dearer than a schedule for less memory */
+    int64_t few_bytes;  /* moving fewer is not worth a search */
+    int64_t most_bytes; /* moving more is dearer than a schedule for less memory */
 };
 
 static double left_s(const struct fitting *f)
@@ -101,7 +108,7 @@ bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer)
 
 /* ---- one attempt ---- */
 
-/* What lives in each slot, by the buffers. */
+/* Sums the bytes of the buffers that live in each slot. */
 static void sum_load(struct fitting *f)
 {
     const struct vbs_exec_buffers *buffers = &f->fit->buffers;
@@ -121,7 +128,7 @@ static void sum_load(struct fitting *f)
     }
 }
 
-/* Without moves, as low as is found in a short time. */
+/* Places the buffers without moves, as low as a short search can. */
 static enum vbs_status place_buffers(struct fitting *f)
 {
     double limit_s = f->options->limit_s / 4 < SHORT_S ? f->options->limit_s / 4 : SHORT_S;
@@ -148,7 +155,7 @@ static enum vbs_status place_buffers(struct fitting *f)
     return status == VBS_OK ? vbs_exec_layout_finish(f->ctx, &f->fit->layout, buffers) : status;
 }
 
-/* With moves. */
+/* Places the buffers with moves. */
 static enum vbs_status repack(struct fitting *f, int window, int64_t target_bytes)
 {
     const struct vbs_exec_repack_options options = {
@@ -163,7 +170,7 @@ static enum vbs_status repack(struct fitting *f, int window, int64_t target_byte
     return vbs_exec_repack(f->ctx, &options, &f->fit->layout);
 }
 
-/* Slices of weights as loads with this slack bring them. */
+/* Makes the blocks of weights for loads that begin with this slack. */
 static enum vbs_status delay(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
@@ -197,7 +204,7 @@ static void judge_attempt(struct fitting *f)
     f->best_moved = moved;
 }
 
-/* The buffers with loads of this slack, unless they are those of now. */
+/* Makes the buffers for loads with this slack, unless these are the current ones. */
 static enum vbs_status make_buffers(struct fitting *f, double slack)
 {
     struct vbs_exec_fit *fit = f->fit;
@@ -223,13 +230,14 @@ static enum vbs_status try_strategy(struct fitting *f, const struct strategy *st
     status = strategy->window > 0 ? repack(f, strategy->window, target_bytes) : place_buffers(f);
     if (status == VBS_OK)
         judge_attempt(f);
-    /* Of no use, too much at once, or time is over. */
+    /* A strategy that finds nothing, needs too much at once, or runs out of time is no failure. */
     return status == VBS_INFEASIBLE || status == VBS_UNSUPPORTED ? VBS_OK : status;
 }
 
 /* ---- the whole ---- */
 
-/* Nothing is left to be won, or not in the time that it is worth. */
+/* Gives whether to end: no better layout is possible, or finding one would take more time than it
+ * is worth. */
 static bool is_done(const struct fitting *f, int64_t target_bytes)
 {
     int64_t load = f->fit->placement.load_bytes;
@@ -238,16 +246,17 @@ static bool is_done(const struct fitting *f, int64_t target_bytes)
         return f->best_moved <= f->few_bytes || left_s(f) < f->options->limit_s * (1 - MORE_SHARE);
     if (f->least_bytes < 0)
         return false;
-    if (target_bytes > f->options->bytes) /* only to name a height */
+    if (target_bytes > f->options->bytes) /* the search only serves to name a height */
         return f->least_bytes <= target_bytes;
     return f->least_bytes - load <= load / NEARLY && f->options->bytes < f->least_bytes;
 }
 
-/* Whether a strategy is tried. Those without moves are, whatever the time: they end soon, and on a
- * busy machine one of them may take the time of all. */
+/* Gives whether a strategy is tried. Strategies without moves always are for the first height: they
+ * end soon, and on a busy machine one of them may take all of the time. */
 static bool suits(const struct fitting *f, const struct strategy *strategy, bool is_first_height)
 {
-    double kept_s = is_first_height ? f->options->limit_s / 2 : 0; /* for other heights */
+    double kept_s = is_first_height ? f->options->limit_s / 2 : 0; /* time kept for the other
+                                                                      heights */
 
     if (strategy->slack > 0 && f->fit->blocks.n_streamed == 0)
         return false;
@@ -256,7 +265,7 @@ static bool suits(const struct fitting *f, const struct strategy *strategy, bool
     return left_s(f) > kept_s && (is_first_height || strategy->again);
 }
 
-/* All strategies with one height in mind. */
+/* Tries all strategies for one height. */
 static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bool is_first_height)
 {
     for (int i = 0; i < N_STRATEGIES && !is_done(f, target_bytes); i++) {
@@ -269,10 +278,12 @@ static enum vbs_status search_within(struct fitting *f, int64_t target_bytes, bo
     return VBS_OK;
 }
 
-/* Within the memory; where that is not found, for the refusal, as low as it can be. */
+/* Searches within the memory. Where nothing is found, searches for a low height, which the refusal
+ * names. */
 static enum vbs_status search(struct fitting *f)
 {
-    static const double HEIGHTS[] = {1, 1.1, 1.05, 1.2}; /* times what lives; the surest first */
+    static const double HEIGHTS[] = {1, 1.1, 1.05, 1.2}; /* factors of the load; the most likely
+                                                            first */
     enum vbs_status status;
 
     VBS_TRY(make_buffers(f, 0));
@@ -311,7 +322,7 @@ static enum vbs_status refuse(const struct fitting *f)
                     vbs_format_exact(f->least_bytes, best, sizeof best));
 }
 
-/* Moves at cuts, and of inputs of layers in place; loads that begin later. */
+/* Counts moves at cuts, copies of inputs of layers in place, and loads that begin later. */
 static void count_moves(struct vbs_exec_fit *fit)
 {
     const struct vbs_exec_checked *checked = fit->checked;

@@ -1,4 +1,4 @@
-/* Finding lines, lifetimes and rigid groups. */
+/* The lines of tensors, the lifetimes of their samples, and rigid groups. */
 #include "exec/layout/groups.h"
 
 #include "base/arith.h"
@@ -13,7 +13,7 @@ static bool stays(const struct vbs_exec_checked *checked, int tensor)
     return tensor > 0 && checked->is_read[tensor];
 }
 
-/* The tensor whose line k writes onto; k: it has its own. */
+/* Gives the tensor onto whose line layer k writes; k where it has its own line. */
 static int base_tensor(const struct vbs_exec_groups *groups, int k)
 {
     int input;
@@ -88,7 +88,8 @@ static void write_samples(struct vbs_exec_groups *groups, int64_t s)
     if (line < 0)
         return;
     for (int i = first; i < first + step->batch; i++)
-        if (groups->lines[line].lives[i].death == 0) /* not by another slice, or tensor, before */
+        if (groups->lines[line].lives[i].death == 0) /* neither another slice nor another tensor
+                                                        wrote the sample before */
             groups->lines[line].lives[i].birth = 2 * (int)s + 1;
     touch(&groups->lines[line], first, step->batch, is_read ? 2 * s + 2 : end);
 }
@@ -140,7 +141,7 @@ enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups
 
     *groups = (struct vbs_exec_groups){.checked = checked, .request = (int)schedule->request};
     VBS_TRY(make_lines(ctx, groups));
-    if (groups->line_of[0] >= 0) /* there from the start: their births stay 0 */
+    if (groups->line_of[0] >= 0) /* the input is there from the start: its births stay 0 */
         for (int i = 0; i < groups->request; i++)
             groups->lines[groups->line_of[0]].lives[i].death = 2;
     for (int64_t s = 0; s < schedule->n_steps; s++)

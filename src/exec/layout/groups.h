@@ -43,13 +43,13 @@ struct vbs_exec_groups {
     struct vbs_arena arena;
 };
 
-/* Start with {0}; clear it whatever comes out. Borrows checked. Linear in what steps read and
- * write, in samples. */
+/* Start with {0}; clear it after success and failure. Borrows checked. Linear in what steps read
+ * and write, in samples. */
 enum vbs_status vbs_exec_groups_init(struct vbs_ctx *ctx, struct vbs_exec_groups *groups,
                                      const struct vbs_exec_checked *checked) VBS_MUST_CHECK;
 void vbs_exec_groups_clear(struct vbs_exec_groups *groups);
 
-/* The group of a sample of a tensor with a line. */
+/* Gives the group of a sample of a tensor that has a line. */
 int vbs_exec_group_of(const struct vbs_exec_groups *groups, int tensor, int sample);
 
 #endif

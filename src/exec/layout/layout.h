@@ -15,28 +15,30 @@ struct vbs_exec_fit {
     struct vbs_exec_blocks blocks;
     struct vbs_exec_buffers buffers;
     struct vbs_exec_layout layout;
-    int *begins; /* of loads: the step before which it begins; null: no loads */
+    int *begins; /* [loads] the step before which each begins; null: there are no loads */
     struct vbs_exec_placement placement;
 };
 
 struct vbs_exec_fit_options {
     int64_t bytes;
-    int64_t block_alignment; /* 64, or more for direct loads */
+    int64_t block_alignment; /* 64, or more where loads are direct reads */
     double limit_s;
     struct vbs_progress progress;
 };
 
 /*
- * Start with {0}; clear it whatever comes out. Where nothing can be placed as the schedule says,
- * buffers move, for a tenth of the schedule's time at most, and loads begin later.
- * VBS_INFEASIBLE: fit->placement tells how much the best placement needs. VBS_USAGE: too large.
+ * Start with {0}; clear it after success and failure. Where the buffers of the schedule cannot be
+ * placed as they are, buffers move, for a tenth of the schedule's time at most, and loads begin
+ * later. VBS_INFEASIBLE: fit->placement tells the bytes that the best placement needs. VBS_USAGE:
+ * the schedule is too large.
  */
 enum vbs_status vbs_exec_fit(struct vbs_ctx *ctx, struct vbs_exec_fit *fit,
                              const struct vbs_exec_checked *checked,
                              const struct vbs_exec_fit_options *options) VBS_MUST_CHECK;
 void vbs_exec_fit_clear(struct vbs_exec_fit *fit);
 
-/* True when the layer is in place but finds its input elsewhere, so that it is copied. */
+/* Gives whether a layer is in place but has its input at another address, so that the input is
+ * copied. */
 bool vbs_exec_copies_input(const struct vbs_exec_checked *checked, int layer);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#define MAX_FRAGMENTS 256  /* that shifts are cut into, beyond one each */
-#define LEAST_RUN     4096 /* bytes for which a block is cut */
+#define MAX_FRAGMENTS 256  /* of cut shifts, beyond one for each shift */
+#define LEAST_RUN     4096 /* a block is cut only for at least so many bytes */
 
 struct fragment {
     int64_t from, to, bytes;
@@ -18,7 +18,7 @@ struct byte_span {
 };
 
 struct ordering {
-    struct fragment *fragments; /* those that have to move come first */
+    struct fragment *fragments; /* moving fragments come first */
     int n_moving, n, max;
     struct byte_span *spans; /* [2 max] */
     int64_t limit_bytes;
@@ -44,14 +44,14 @@ static void swap(struct ordering *o, int a, int b)
     o->fragments[b] = kept;
 }
 
-/* Fragment i, a moving one, has come where it is to be. */
+/* Records that fragment i, a moving one, has reached its destination. */
 static void arrive(struct ordering *o, int i)
 {
     swap(o, i, --o->n_moving);
 }
 
-/* Cuts fragment i, a moving one, so that it keeps its first bytes bytes; the rest is the last
- * moving one. False: there are too many. */
+/* Cuts fragment i, a moving one, so that it keeps its first bytes bytes, and appends the rest as
+ * the last moving fragment. False: there are too many. */
 static bool cut_shift(struct ordering *o, int i, int64_t bytes)
 {
     struct fragment rest = o->fragments[i];
@@ -67,7 +67,7 @@ static bool cut_shift(struct ordering *o, int i, int64_t bytes)
     return true;
 }
 
-/* Copies fragment i to another place. False: memory is out. */
+/* Copies fragment i to another address. False: memory is out. */
 static bool copy(struct ordering *o, int i, int64_t to)
 {
     struct fragment *fragment = &o->fragments[i];
@@ -79,9 +79,9 @@ static bool copy(struct ordering *o, int i, int64_t to)
 }
 
 /*
- * How much of a fragment can move now: of one that goes down its first bytes, of one that goes up
- * its last ones, as far as no other fragment is where they are to be. Nothing but itself is in the
- * way of what has moved then, and of that copies take care.
+ * Gives how many bytes of a fragment can move now without touching another fragment: the first
+ * bytes of one that moves down, the last bytes of one that moves up. Only the fragment itself can
+ * overlap their destination, which copies allow.
  */
 static int64_t free_run(const struct ordering *o, int i)
 {
@@ -105,7 +105,7 @@ static int64_t free_run(const struct ordering *o, int i)
 
 /* ---- moving ---- */
 
-/* Moves as much of the fragment as can. False: memory is out, or fragments are too many. */
+/* Moves run bytes of the fragment. False: memory is out, or fragments are too many. */
 static bool advance(struct ordering *o, int i, int64_t run)
 {
     bool goes_down = o->fragments[i].to < o->fragments[i].from;
@@ -128,7 +128,8 @@ static int compare(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* The largest run of bytes where no fragment is or, if also_requested, is to be. */
+/* Finds the largest run of bytes in which no fragment is or, where also_requested is set, is to
+ * be. */
 static struct byte_span find_free(const struct ordering *o, bool also_requested)
 {
     struct byte_span best = {0, 0};
@@ -155,7 +156,7 @@ static struct byte_span find_free(const struct ordering *o, bool also_requested)
     return best;
 }
 
-/* The smallest that has made no detour so far; -1: all have. */
+/* Finds the smallest fragment that has made no detour so far; -1: all have. */
 static int smallest(const struct ordering *o)
 {
     int least = -1;
@@ -167,7 +168,8 @@ static int smallest(const struct ordering *o)
     return least;
 }
 
-/* A fragment steps aside. False: it cannot, or memory is out. */
+/* Copies a fragment out of the way of the others. False: none can make a detour, or memory is
+ * out. */
 static bool detour(struct ordering *o)
 {
     int i = smallest(o);
@@ -184,7 +186,7 @@ static bool detour(struct ordering *o)
     return copy(o, i, gap.from);
 }
 
-/* False: no order is found, or memory is out. */
+/* Orders the copies. False: no order is found, or memory is out. */
 static bool order(struct ordering *o)
 {
     while (o->n_moving > 0) {

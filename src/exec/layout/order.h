@@ -15,9 +15,9 @@ struct vbs_exec_shift {
 /* A copy, whose source and destination may overlap. */
 struct vbs_exec_move {
     int64_t from, to, bytes;
-    /* vbs_exec_order leaves these to its caller: */
-    int64_t step; /* before which it is made */
-    int waits;    /* streamed loads that must have ended before */
+    int64_t step; /* the step before which it is made; set by the caller of vbs_exec_order */
+    int waits;    /* the number of streamed loads that must have ended before; set by the caller
+                     too */
 };
 
 struct vbs_exec_moves {
@@ -26,15 +26,15 @@ struct vbs_exec_moves {
     struct vbs_exec_move *moves; /* [max], from malloc; the holder of the struct frees it */
 };
 
-/* False: memory is out. */
+/* Appends a move. False: memory is out. */
 bool vbs_exec_moves_add(struct vbs_exec_moves *moves, const struct vbs_exec_move *move);
 
 /*
- * Appends copies that bring every block from where it is to where it is to be, none of them over
- * another block. Blocks are apart from each other before, and after. A block moves in fragments
- * where another one is still in the way of the rest; where all wait for each other a fragment makes
- * a detour through free bytes of 0..limit_bytes - 1. *done: false, and nothing is appended, where
- * no order is found, or only one of hundreds of copies. O(copies x shifts log shifts).
+ * Appends copies that bring every block to its destination, and none of them over another block.
+ * Blocks do not overlap, neither before nor after. A block moves in fragments where another block
+ * is still in the way of its rest. Where all wait for each other, a fragment makes a detour through
+ * free bytes of 0..limit_bytes - 1. *done is false, and nothing is appended, where no order is
+ * found, or only one of hundreds of copies. O(copies x shifts log shifts).
  */
 enum vbs_status vbs_exec_order(struct vbs_ctx *ctx, const struct vbs_exec_shift *shifts,
                                int n_shifts, int64_t limit_bytes, struct vbs_exec_moves *moves,

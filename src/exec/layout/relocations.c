@@ -38,7 +38,7 @@ static void find_height(struct vbs_exec_layout *layout, const struct vbs_exec_bu
                 layout->height_bytes = end;
         }
     }
-    for (int m = 0; m < layout->moves.n; m++) { /* detours */
+    for (int m = 0; m < layout->moves.n; m++) { /* counts detours */
         int64_t end = layout->moves.moves[m].to + layout->moves.moves[m].bytes;
 
         layout->height_bytes = end > layout->height_bytes ? end : layout->height_bytes;
@@ -78,7 +78,7 @@ const struct vbs_exec_relocation *vbs_exec_layout_find(const struct vbs_exec_lay
 {
     int low = layout->first_relocation[item], high = layout->first_relocation[item + 1];
 
-    while (low + 1 < high) { /* the relocation is low or behind, and before high */
+    while (low + 1 < high) { /* invariant: the relocation is low or behind it, and before high */
         int middle = low + (high - low) / 2;
 
         if (layout->relocations[middle].step <= step)

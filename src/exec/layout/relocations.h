@@ -9,7 +9,8 @@
 struct vbs_exec_relocation {
     int item;
     int64_t step;
-    int64_t base; /* of the item's offset 0, which need not live then; may be negative */
+    int64_t base; /* the address of the item's offset 0, which need not live then; may be
+                     negative */
 };
 
 struct vbs_exec_layout {
@@ -23,15 +24,15 @@ struct vbs_exec_layout {
     int64_t height_bytes;
 };
 
-/* Starts with {0}. False: memory is out. */
+/* Appends a relocation; *layout starts with {0}. False: memory is out. */
 bool vbs_exec_layout_add(struct vbs_exec_layout *layout, int item, int64_t step, int64_t base);
 
-/* Sorts what was added, and finds the height for buffers. VBS_NO_MEMORY. */
+/* Sorts the relocations, and finds the height for buffers. VBS_NO_MEMORY. */
 enum vbs_status vbs_exec_layout_finish(struct vbs_ctx *ctx, struct vbs_exec_layout *layout,
                                        const struct vbs_exec_buffers *buffers) VBS_MUST_CHECK;
 void vbs_exec_layout_clear(struct vbs_exec_layout *layout);
 
-/* The relocation of an item in which a step finds it. Logarithmic in its relocations. */
+/* Finds the relocation of an item that holds in a step. Logarithmic in its relocations. */
 const struct vbs_exec_relocation *vbs_exec_layout_find(const struct vbs_exec_layout *layout,
                                                        int item, int64_t step);
 

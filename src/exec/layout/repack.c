@@ -11,8 +11,8 @@
 struct repacking {
     const struct vbs_exec_repack_options *options;
     int *order; /* [n_items] by their first slot */
-    int next;   /* the next of them */
-    int window; /* of the segment to come; follows how far the last ones went */
+    int next;   /* index in order of the next item */
+    int window; /* size of the next segment, which depends on how far the last ones reached */
     struct segment segment;
 };
 
@@ -32,7 +32,7 @@ static struct item_state find_lifetime(const struct vbs_exec_buffers *buffers, i
     return state;
 }
 
-/* Resident weights, which never move: at the bottom. */
+/* Places resident weights, which never move, at the bottom. */
 static void place_residents(struct repacking *w)
 {
     int64_t at = 0;
@@ -135,7 +135,8 @@ static int compare_members(const void *left, const void *right)
     return a->item - b->item;
 }
 
-/* Those that still live at the segment's beginning come first, by what they have to copy. */
+/* Gathers the members of the segment. Those that live at its beginning come first, sorted by the
+ * bytes that a relocation would copy. */
 static void gather(struct repacking *w)
 {
     int n = 0;
@@ -167,7 +168,7 @@ static void gather(struct repacking *w)
     w->segment.problem.n_members = n;
 }
 
-/* The segment ends where least lives in it. False: it is as short as it can be. */
+/* Cuts the segment off where the fewest bytes live in it. False: it cannot be shorter. */
 static bool shorten(struct repacking *w)
 {
     int64_t best = -1;
@@ -189,7 +190,7 @@ static bool shorten(struct repacking *w)
     return true;
 }
 
-/* Everything is where the incumbent has it. */
+/* Takes over the addresses of the incumbent. */
 static enum vbs_status settle(struct repacking *w)
 {
     for (int i = 0; i < w->segment.problem.n_members; i++) {
@@ -209,7 +210,8 @@ static enum vbs_status settle(struct repacking *w)
     return VBS_OK;
 }
 
-/* The first slot of the next segment: where least lives in the second half of the horizon. */
+/* Gives the first slot of the next segment: where the fewest bytes live in the second half of the
+ * window. */
 static int64_t next_cut(const struct repacking *w)
 {
     int far = w->next + w->window, near = w->next + w->window / 2;
@@ -231,7 +233,7 @@ static int64_t next_cut(const struct repacking *w)
     return best;
 }
 
-/* As long as it is to be, or as far as it fits. */
+/* Places a segment of the size of the window, or of the part of it that fits. */
 static enum vbs_status place_segment(struct repacking *w)
 {
     enum vbs_status status;
@@ -258,7 +260,8 @@ static enum vbs_status place_segment(struct repacking *w)
     }
     if (status != VBS_OK)
         return status;
-    if (!w->segment.incumbent.exists) /* no order of moves was found, and all must move */
+    if (!w->segment.incumbent.exists) /* no order of moves was found, so that all members must
+                                         move */
         return VBS_INFEASIBLE;
     return settle(w);
 }
@@ -282,7 +285,8 @@ enum vbs_status vbs_exec_repack(struct vbs_ctx *ctx, const struct vbs_exec_repac
     for (segment->problem.from = 0; segment->problem.from < options->n_slots && status == VBS_OK;
          segment->problem.from = segment->problem.to)
         status = place_segment(&w);
-    for (int i = w.next; i < options->buffers->n_items && status == VBS_OK; i++) /* without bytes */
+    for (int i = w.next; i < options->buffers->n_items && status == VBS_OK;
+         i++) /* items without bytes */
         if (!vbs_exec_layout_add(layout, w.order[i], 0, 0))
             status = vbs_no_memory(ctx);
     if (status == VBS_OK)

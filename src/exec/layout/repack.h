@@ -9,10 +9,10 @@
 struct vbs_exec_repack_options {
     const struct vbs_exec_blocks *blocks;
     const struct vbs_exec_buffers *buffers;
-    const int64_t *load; /* [n_slots] bytes that live in each slot */
+    const int64_t *load; /* [n_slots] bytes that live in the slot */
     int64_t n_slots;
     int window;           /* a segment has at most so many buffers that are new in it */
-    int64_t target_bytes; /* the height to stay within */
+    int64_t target_bytes; /* the height that is not to be exceeded */
     double limit_s;       /* of the whole search */
 };
 
@@ -20,9 +20,9 @@ struct vbs_exec_repack_options {
  * Cuts divide time into segments, where few bytes live. The buffers of a segment are a problem of
  * offset allocation of their own. Rigid groups and weights that live across the cut stay where they
  * are if they can, else they are relocated; resident weights never are. Each segment is allocated
- * within target_bytes where a short search finds how; where it does not, the segment is cut down to
- * its first half. The shortest segments are allocated as low as the search finds, and the height
- * that one of them needs is the target of the segments after it.
+ * within target_bytes where a short search succeeds; where it does not, the segment is made
+ * shorter. The shortest segments are allocated as low as the search finds, and the height that one
+ * of them needs is the target of the segments after it.
  *
  * *layout is finished, and is to be cleared by the caller. The result is deterministic unless time
  * is over, which is VBS_INFEASIBLE.

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define STEPS     20000 /* of the search in one segment, at most */
-#define FEW_STEPS 4000  /* where it is asked whether some can stay */
-#define MAX_ASKED 24    /* such questions of a segment */
+#define FEW_STEPS 4000  /* of a search for whether members can stay */
+#define MAX_ASKED 24    /* such searches in a segment */
 
 /* ---- a segment's problem ---- */
 
@@ -24,7 +24,7 @@ static enum vbs_status add_rect(struct segment *segment, const struct vbs_place_
     return VBS_OK;
 }
 
-/* The least offset of an item's rects in the segment; -1: none lives in it. */
+/* Finds the least offset of an item's rects in the segment; -1: none lives in it. */
 static int64_t lowest_offset(const struct segment *segment, const struct vbs_place_item *item)
 {
     int64_t low = -1;
@@ -39,8 +39,8 @@ static int64_t lowest_offset(const struct segment *segment, const struct vbs_pla
     return low;
 }
 
-/* A member's item of the problem. Where what moves was is free for others: copies are made in an
- * order that allows it. */
+/* Adds the item of a member to the offset allocation of the segment. Memory that moving members
+ * leave is free for others: copies are made in an order that allows it. */
 static enum vbs_status add_member(struct segment *segment, struct member *member)
 {
     const struct vbs_place_item *whole = &segment->problem.buffers->items[member->item];
@@ -71,14 +71,16 @@ static enum vbs_status add_member(struct segment *segment, struct member *member
 
 /* ---- moves ---- */
 
-/* What is born at the cut is not there yet when others move. */
+/* Gives whether a rect lives on both sides of the cut. A rect that is born at the cut is not in
+ * memory yet when others move. */
 static bool lives_at_cut(const struct segment *segment, int64_t r)
 {
     return segment->problem.buffers->rects[r].lower < segment->problem.from &&
            segment->problem.buffers->rects[r].upper > segment->problem.from;
 }
 
-/* Blocks that live at the cut, where they were and where an allocation of the segment has them. */
+/* Lists the blocks that live at the cut, with their present addresses and their addresses in an
+ * allocation of the segment. */
 static int list_shifts(struct segment *segment)
 {
     int n = 0;
@@ -107,7 +109,8 @@ static int list_shifts(struct segment *segment)
     return n;
 }
 
-/* Loads that must have ended before what moves can: those that brought it. */
+/* Gives the number of loads that must have ended before members can move: those that bring their
+ * bytes. */
 static int find_waits(const struct segment *segment)
 {
     int waits = 0;
@@ -164,7 +167,7 @@ static enum vbs_status adopt(struct segment *segment, const struct vbs_place_res
     }
     n_moves = moves->n - n_before;
     waits = find_waits(segment);
-    for (int i = 0; i < n_moves; i++) { /* instead of those of the best so far */
+    for (int i = 0; i < n_moves; i++) { /* they replace the moves of the incumbent before */
         struct vbs_exec_move *move = &moves->moves[segment->options.n_kept_moves + i];
 
         *move = moves->moves[n_before + i];
@@ -180,8 +183,8 @@ static enum vbs_status adopt(struct segment *segment, const struct vbs_place_res
     return VBS_OK;
 }
 
-/* *fits: the segment has an allocation within the target with its members as they are now. The best
- * is kept whatever it is. VBS_INFEASIBLE: time is over. */
+/* Allocates the segment with the present roles of its members; *fits tells whether it is within the
+ * target. The allocation becomes the incumbent if it is the best. VBS_INFEASIBLE: time is over. */
 static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
 {
     const struct vbs_place_options options = {.struct_size = sizeof(struct vbs_place_options),
@@ -204,7 +207,7 @@ static enum vbs_status ask(struct segment *segment, int64_t n_steps, bool *fits)
     if (options.time_limit_s <= 0)
         return VBS_INFEASIBLE;
     status = vbs_place(segment->ctx, &problem, &options, &result);
-    /* What stays is in each other's way, or there is too much of it. */
+    /* The members that stay are in each other's way, or they take too much. */
     if (status == VBS_USAGE || status == VBS_UNSUPPORTED)
         return VBS_OK;
     if (status != VBS_OK && status != VBS_INFEASIBLE)
@@ -231,7 +234,7 @@ static void free_all(struct segment *segment)
             segment->problem.members[i].role = MOVES;
 }
 
-/* Takes members at..end - 1 that move for staying; how many there are. */
+/* Lets those of members at..end - 1 that move stay, and returns their number. */
 static int try_to_keep(struct segment *segment, int at, int end)
 {
     int n = 0;
@@ -247,7 +250,7 @@ static int try_to_keep(struct segment *segment, int at, int end)
     return n;
 }
 
-/* What need not move stays, the largest first: half of all at once, then fewer. */
+/* Lets members stay that need not move, the largest first: half of all at once, then fewer. */
 static enum vbs_status keep_some(struct segment *segment)
 {
     int n_asked = 0;
@@ -261,7 +264,8 @@ static enum vbs_status keep_some(struct segment *segment)
             if (try_to_keep(segment, at, end) == 0)
                 continue;
             if (n_asked++ == MAX_ASKED)
-                return VBS_OK; /* roles are of no use any more, the incumbent has its own */
+                return VBS_OK; /* the roles are not used any more, since the incumbent has
+                                  addresses of its own */
             status = ask(segment, FEW_STEPS, &fits);
             if (status != VBS_OK && status != VBS_INFEASIBLE)
                 return status;
@@ -276,7 +280,7 @@ static enum vbs_status keep_some(struct segment *segment)
 
 struct pushed {
     int member;
-    int64_t at; /* where what lives of it begins */
+    int64_t at; /* the address at which its living bytes begin */
 };
 
 static int compare_pushed(const void *left, const void *right)
@@ -286,7 +290,8 @@ static int compare_pushed(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Those that live at the cut and can move, by where they are; *bottom: the end of the others. */
+/* Lists the members that live at the cut and can move, by their addresses; *bottom is the end of
+ * the members that cannot. */
 static int list_pushed(const struct segment *segment, struct pushed *pushed, int64_t *bottom)
 {
     int n = 0;
@@ -308,7 +313,7 @@ static int list_pushed(const struct segment *segment, struct pushed *pushed, int
     return n;
 }
 
-/* The first n_down down as far as they go, the others up. */
+/* Pushes the first n_down members down as far as they go, and the others up. */
 static void push_members(struct segment *segment, const struct pushed *pushed, int n, int n_down,
                          int64_t bottom)
 {
@@ -329,14 +334,14 @@ static void push_members(struct segment *segment, const struct pushed *pushed, i
 
         member->role = STAYS;
         member->base = (top - member->end) / alignment * alignment;
-        if (top < member->end) /* rounded down */
+        if (top < member->end) /* division rounds down */
             member->base = -((member->end - top + alignment - 1) / alignment * alignment);
         top = member->base + member->from;
     }
 }
 
-/* Keeps the order of what lives at the cut, so that it can be brought there however little memory
- * there is, and gathers free bytes at one place. */
+/* Pushes the members apart in their present order, so that they can be moved there however little
+ * memory there is, and free bytes are gathered at one place. */
 static enum vbs_status push_all(struct segment *segment)
 {
     struct pushed *pushed = malloc((size_t)segment->problem.n_crossing * sizeof *pushed + 1);
@@ -376,7 +381,8 @@ static void find_living(const struct segment *segment, struct member *member)
     }
 }
 
-/* What nothing lives of at the cut can have any place behind it. */
+/* Gives a member its first role. A member without living bytes at the cut can have any address
+ * behind it. */
 static enum role first_role(const struct segment *segment, const struct member *member)
 {
     return segment->problem.items[member->item].moves && member->live_bytes == 0 ? MOVES : STAYS;

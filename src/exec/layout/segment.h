@@ -8,23 +8,23 @@
 /* An item, whose state lasts through all segments. */
 struct item_state {
     int64_t first, end; /* slots */
-    int64_t base;       /* where its offset 0 is now; may be negative */
+    int64_t base;       /* present address of its offset 0; may be negative */
     bool moves;         /* it can be relocated */
-    bool is_placed;     /* base was given before the first segment */
+    bool is_placed;     /* it got its address before the first segment */
 };
 
 /* How an item takes part in a segment. */
 enum role {
-    FREE,  /* it has no address so far */
-    STAYS, /* at its base */
-    MOVES  /* it leaves where it is, for any address */
+    FREE,  /* it has no address yet */
+    STAYS, /* it stays at its base */
+    MOVES  /* it may leave for any address */
 };
 
 struct member {
     int item;
     uint8_t role;       /* enum role */
     bool is_asked;      /* the search tries whether it can stay instead of moving */
-    int64_t base;       /* of a member that stays: where it is, or where it is pushed to */
+    int64_t base;       /* of a member that stays: its address, or the one to which it is pushed */
     int64_t live_bytes; /* bytes that live at the cut, which a relocation would copy */
     int64_t from, end;  /* the range of offsets that live at the cut */
     int64_t low;        /* bytes of the item below its bytes in the segment */
@@ -55,7 +55,7 @@ struct segment_incumbent {
     int64_t height_bytes, moved_bytes;
 };
 
-/* Memory that the search uses again and again. */
+/* Memory that every search of the segment uses. */
 struct segment_scratch {
     struct vbs_place_item *items;
     struct vbs_place_rect *rects;
@@ -80,10 +80,10 @@ void vbs_segment_enter(const struct segment *segment, struct member *member);
 void vbs_segment_stay(struct segment *segment);
 
 /*
- * Allocates the members. First nothing moves; where no allocation within the target is found so, it
- * tries to move all members, then fewer, and to push apart all members that live, and takes the
- * attempt that copies the fewest bytes. The incumbent stays whatever its height. VBS_INFEASIBLE:
- * time is over.
+ * Allocates the members. First no member moves. Where no allocation within the target is found in
+ * this way, it tries to move all members, then fewer, and to push apart all members that live. It
+ * takes the attempt that copies the fewest bytes. The incumbent stays whatever its height.
+ * VBS_INFEASIBLE: time is over.
  */
 enum vbs_status vbs_segment_place(struct segment *segment) VBS_MUST_CHECK;
 

@@ -7,9 +7,9 @@
  *     the packed weights of each layer and format, each from a multiple of 4096 on, in the key's
  *     order
  *
- * It is for this machine and library only. A file with another key, or one that is damaged, is
- * written anew; a file that never was one is left alone. While it is written, a file has no name
- * where the file system can do that, so that a process that is killed leaves nothing behind.
+ * The file is for this machine and library only. A file with another key, or a damaged one, is
+ * written anew; a file of another kind is left alone. While the file is written, it has no name
+ * where the file system supports this, so that a process that is killed leaves nothing behind.
  */
 
 #include "base/arith.h"
@@ -29,14 +29,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WEIGHTS_PREFIX "vbslab-weights-" /* of a file until it loses its name */
+#define WEIGHTS_PREFIX "vbslab-weights-" /* of the file's name until it is removed */
 
 static const char MAGIC[16] = "vbslab-weights-";
 #define VERSION 1
 #define HASH    UINT64_C(0xcbf29ce484222325)
 
-#define MOST_LINKS 40  /* that one path follows, as the system does */
-#define MOST_NAMES 100 /* tried for a file beside the one that it replaces */
+#define MOST_LINKS 40  /* in one path, as many as the system follows */
+#define MOST_NAMES 100 /* that are tried for a file beside the one that it replaces */
 
 struct file_header {
     char magic[16];
@@ -47,7 +47,7 @@ struct file_header {
     uint64_t reserved[2];
 };
 
-/* A file being opened or written. */
+/* The state of opening or writing a file. */
 struct filing {
     struct vbs_ctx *ctx;
     struct vbs_exec_file *file;
@@ -56,7 +56,7 @@ struct filing {
     const struct vbs_exec_file_options *options;
     char *target; /* the path with its symbolic links followed; null: no path */
     struct vbs_text key;
-    int64_t first_bytes, file_bytes; /* where the packed weights begin, and end */
+    int64_t first_bytes, file_bytes; /* beginning and end of the packed weights in the file */
     int64_t largest_bytes;           /* of the packed weights of one layer, in whole sectors */
     char *buffer;
     int64_t buffer_bytes;
@@ -107,7 +107,8 @@ static void unmap_buffer(struct filing *f)
     f->buffer = NULL;
 }
 
-/* In place of the buffer before; a mapping, so that all of it goes back to the system. */
+/* Replaces the buffer by one of these bytes. It is a mapping, so that all of it goes back to the
+ * system. */
 static enum vbs_status map_buffer(struct filing *f, int64_t bytes)
 {
     void *map;
@@ -123,7 +124,7 @@ static enum vbs_status map_buffer(struct filing *f, int64_t bytes)
 
 /* ---- reading ---- */
 
-/* 0, or errno; EIO where the file ends. */
+/* Reads bytes. Returns 0, or errno; EIO where the file ends before. */
 static int read_all(int fd, char *to, int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {
@@ -140,7 +141,7 @@ static int read_all(int fd, char *to, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* Whole sectors, of which bytes from offset on are wanted. */
+/* Reads bytes from offset on by way of bounce, in whole sectors. */
 static int read_bounced(const struct vbs_exec_file *file, char *to, int64_t bytes, int64_t offset,
                         char *bounce)
 {
@@ -209,7 +210,8 @@ static enum vbs_status hash_file(struct filing *f, int fd, uint64_t *hash, bool 
     return VBS_OK;
 }
 
-/* *suits: the file has all that is needed; *ours: it is such a file, or empty. */
+/* Judges a file: *suits tells whether it has all that is needed; *ours, whether it is a file of
+ * packed weights, or empty. */
 static enum vbs_status judge_file(struct filing *f, int fd, bool *suits, bool *ours)
 {
     struct file_header header = {{0}, 0, 0, 0, 0, {0}};
@@ -244,7 +246,7 @@ static enum vbs_status refuse_kind(struct filing *f)
                     f->options->path);
 }
 
-/* Opens the file if it suits; file->fd stays -1 where it is to be written. */
+/* Opens the file if it suits; file->fd stays -1 where the file must be written. */
 static enum vbs_status reuse(struct filing *f)
 {
     const char *path = f->options->path;
@@ -253,7 +255,7 @@ static enum vbs_status reuse(struct filing *f)
     enum vbs_status status;
     int fd;
 
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* which it may hang or do harm to open */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* opening it may hang or do harm */
         return vbs_fail(f->ctx, VBS_FORMAT, "'%s' is no regular file; give another name", path);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
@@ -269,8 +271,8 @@ static enum vbs_status reuse(struct filing *f)
     return status == VBS_OK && !ours ? refuse_kind(f) : status;
 }
 
-/* The file that a path names behind its symbolic links, which need not be there; null: memory is
- * out, or links go round. To be freed. */
+/* Gives the path of the file to which a path leads through symbolic links. The file need not exist.
+ * null: memory is out, or the links form a circle. The caller frees it. */
 static char *follow_links(const char *path)
 {
     char *at = strdup(path);
@@ -322,7 +324,7 @@ static int write_all(int fd, const char *from, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* Packed weights as their kernels read them; zeros where none does. */
+/* Packs weights as their kernels read them; weights that no kernel reads become zeros. */
 static enum vbs_status pack_weights(struct filing *f, int m)
 {
     const struct vbs_exec_packed *packed = &f->checked->packed[m];
@@ -360,7 +362,7 @@ static enum vbs_status write_packed(struct filing *f, int fd)
         report(f, (double)f->file->offsets[m] / (double)f->file_bytes, "packing weights");
         VBS_TRY(pack_weights(f, m));
         reason = write_all(fd, f->buffer, bytes, f->file->offsets[m]);
-        /* In the blocks in which it is checked. */
+        /* The hash is taken over the same blocks as when the file is checked. */
         header.packed_hash = vbs_exec_hash(header.packed_hash, f->buffer, (size_t)bytes);
     }
     memcpy(header.magic, MAGIC, sizeof MAGIC);
@@ -375,8 +377,8 @@ static enum vbs_status write_packed(struct filing *f, int fd)
     return reason ? refuse_write(f, reason) : VBS_OK;
 }
 
-/* A file without a name in the folder of the options, or where none was given and the current one
- * is of no use, in that of temporary files. */
+/* Opens a file without a name in the folder of the options. Where none was given and the current
+ * folder cannot be written, it uses the folder of temporary files. */
 static enum vbs_status open_without_path(struct filing *f, int *fd)
 {
     const char *folder = f->options->folder, *temporary = getenv("TMPDIR");
@@ -394,7 +396,7 @@ static enum vbs_status open_without_path(struct filing *f, int *fd)
     return *fd >= 0 ? VBS_OK : refuse_write(f, errno);
 }
 
-/* *name: a name beside the target, another one for each number. False: memory is out. */
+/* Makes a name beside the target for each number. False: memory is out. */
 static bool name_beside(const struct filing *f, int number, char **name)
 {
     free(*name);
@@ -405,7 +407,7 @@ static bool name_beside(const struct filing *f, int number, char **name)
     return false;
 }
 
-/* A new file beside the target. -1 and errno. */
+/* Makes a new file beside the target. Returns -1, and sets errno, on failure. */
 static int create_beside(const struct filing *f, char **name)
 {
     int fd = -1;
@@ -420,7 +422,8 @@ static int create_beside(const struct filing *f, char **name)
     return fd;
 }
 
-/* Gives a file without a name one beside the target. False and errno. */
+/* Gives a file without a name a name beside the target. Returns false, and sets errno, on
+ * failure. */
 static bool link_beside(const struct filing *f, int fd, char **name)
 {
     char self[40];
@@ -437,8 +440,8 @@ static bool link_beside(const struct filing *f, int fd, char **name)
     return false;
 }
 
-/* A new file in the target's folder, without a name where that can get one later, else with *name
- * beside the target. The system takes the mask of permissions into account. */
+/* Opens a new file in the target's folder: without a name where it can get one later, else with
+ * *name beside the target. The system applies the mask of permissions. */
 static enum vbs_status open_beside(struct filing *f, int *fd, char **name)
 {
     const char *slash = strrchr(f->target, '/');
@@ -459,7 +462,7 @@ static enum vbs_status open_beside(struct filing *f, int *fd, char **name)
     return refuse_write(f, errno);
 }
 
-/* The written file takes the target's name at once. */
+/* Renames the written file to the target's name, in one operation. */
 static enum vbs_status replace_target(struct filing *f, int fd, char **name)
 {
     char *linked = NULL;
@@ -473,7 +476,7 @@ static enum vbs_status replace_target(struct filing *f, int fd, char **name)
     if (linked)
         *name = linked;
     if (rename(*name, f->target) != 0)
-        return refuse_write(f, errno); /* who called unlinks the name */
+        return refuse_write(f, errno); /* the caller removes the name */
     free(*name);
     *name = NULL;
     return VBS_OK;
@@ -503,7 +506,7 @@ static enum vbs_status write_file(struct filing *f)
 
 /* ---- the whole ---- */
 
-/* Some file systems take O_DIRECT and refuse reads: then they go through the page cache. */
+/* Some file systems accept O_DIRECT but refuse reads; then reads go through the page cache. */
 static void try_direct(struct filing *f)
 {
     struct vbs_exec_file *file = f->file;
@@ -543,7 +546,7 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
         status = lay_out(&f, network);
     if (status != VBS_OK)
         goto done;
-    /* for a chunk of a file, or its key */
+    /* for a block of the file, or for its key */
     status = map_buffer(&f, f.first_bytes > VBS_EXEC_BOUNCE ? f.first_bytes : VBS_EXEC_BOUNCE);
     if (status != VBS_OK)
         goto done;

@@ -1,4 +1,4 @@
-/* What packed weights depend on, as a text. */
+/* The key of a file of packed weights: a text of everything on which they depend. */
 #include "exec/weights/key.h"
 
 #include "base/fail.h"
@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES 4096 /* taken at once */
+#define VALUES 4096 /* read at once */
 
-/* Eight bytes at a time, by multiplication and folding; not for secrets. */
+/* Hashes eight bytes at a time, by multiplication and folding. The hash is not meant for
+ * secrets. */
 uint64_t vbs_exec_hash(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
@@ -25,7 +26,8 @@ uint64_t vbs_exec_hash(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* The kernel that packs weights alone, or one of slices that do so together; -1: none. */
+/* Finds the kernel that packs weights alone, or the first of the slices that pack them together;
+ * -1: there is none. */
 static int find_packer(const struct vbs_exec_checked *checked, int packed)
 {
     int packer = -1;
@@ -93,7 +95,8 @@ static enum vbs_status hash_values(struct vbs_ctx *ctx, const struct vbs_network
     return VBS_OK;
 }
 
-/* BatchNorm and Scale may be folded into the weights before them. */
+/* Hashes the parameters of BatchNorm and Scale, which may be folded into the weights before
+ * them. */
 static enum vbs_status hash_fused(struct vbs_ctx *ctx, const struct vbs_network *network, int layer,
                                   uint64_t *hash)
 {

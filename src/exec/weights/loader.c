@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Reasons of the device's, beside those of files, which are numbers of errors. */
+/* Added to the reasons that the device gives, to tell them from those of files, which are values of
+ * errno. */
 #define OF_DEVICE (1 << 20)
 
 static const struct vbs_device_ops *device_of(const struct vbs_exec_loader *loader)
@@ -44,7 +45,7 @@ static int of_device(int reason)
     return reason ? OF_DEVICE + reason : 0;
 }
 
-/* At most VBS_EXEC_BOUNCE bytes, by way of a pinned buffer that is free again. */
+/* Reads at most VBS_EXEC_BOUNCE bytes by way of a pinned buffer, once the buffer is free. */
 static int read_pinned(struct vbs_exec_loader *loader, enum vbs_exec_reader who, char *to,
                        int64_t bytes, int64_t offset)
 {

@@ -14,31 +14,34 @@
 #include <time.h>
 #include <unistd.h>
 
-/* From libgomp; declared here because only gcc brings omp.h. */
+/* These functions are from libgomp. They are declared here because only gcc has omp.h. */
 extern int omp_get_num_places(void);
 extern int omp_get_place_num_procs(int place);
 extern void omp_get_place_proc_ids(int place, int *ids);
 
-#define SPINS   200                /* looks before sleeping: a microsecond or two */
-#define CHUNK   ((int64_t)1 << 20) /* what one thread reads at a time */
-#define LOOK_NS 50000000L          /* how often who waits looks at ctx->cancel */
+#define SPINS                                                                                      \
+    200                            /* looks at a value before a thread sleeps; they take a         \
+                                      microsecond or two */
+#define CHUNK   ((int64_t)1 << 20) /* bytes that a thread reads at a time */
+#define LOOK_NS 50000000L          /* time between two looks at ctx->cancel while a thread waits */
 #define NOBODY  INT64_MAX
-#define LOWEST  19 /* priority: nice */
+#define LOWEST  19 /* lowest priority, as a nice value */
 
-/* A number that only grows during a run, and one who waits for it to reach another. */
+/* A number that only grows during a run, and a thread that waits for it to reach a value. */
 struct gate {
     _Atomic int64_t value;
-    _Atomic int64_t requested; /* NOBODY: nobody sleeps */
+    _Atomic int64_t requested; /* the value that a thread waits for; NOBODY: none sleeps */
     pthread_mutex_t mutex;
     pthread_cond_t cond;
 };
 
-/* The load under way, which is read in chunks by whoever has time; guarded by loaded.mutex. */
+/* The load under way, which is read in chunks by every thread that has time; guarded by
+ * loaded.mutex. */
 struct sharing {
-    const struct vbs_exec_load *load; /* null: none */
-    int64_t at;                       /* bytes that were taken */
+    const struct vbs_exec_load *load; /* null: there is none */
+    int64_t at;                       /* bytes that threads have taken so far */
     int n_readers;
-    int reason; /* of a chunk that failed, else 0 */
+    int reason; /* the reason of a chunk that failed, else 0 */
 };
 
 struct chunk {
@@ -50,16 +53,17 @@ struct vbs_exec_stream {
     const struct vbs_exec_load *loads;
     int n_loads;
     struct vbs_exec_loader *loader;
-    bool has_events; /* of a device, which keep the order: event i: load i may begin, event
+    bool has_events; /* a device's events keep the order. Event i: load i may begin; event
                         n_loads + i: it has ended */
     int n_recorded;  /* loads whose first event the computing thread has recorded */
     struct sharing sharing;
-    struct gate run;    /* runs begun; the last one is the wish to end */
-    struct gate passed; /* half steps */
-    struct gate loaded; /* loads */
-    struct gate idle;   /* runs ended */
+    struct gate run;    /* the number of runs begun; the last one is the wish to end */
+    struct gate passed; /* the number of half steps passed */
+    struct gate loaded; /* the number of loads ended */
+    struct gate idle;   /* the number of runs ended */
     _Atomic bool stops, quits;
-    int reason; /* of a load that failed, else 0; valid once loaded says that it ended */
+    int reason; /* the reason of a load that failed, else 0; valid once loaded says that the load
+                   ended */
     double start_s;
     struct vbs_exec_step *trace;
     struct vbs_exec_streamed streamed;
@@ -87,8 +91,8 @@ static void gate_destroy(struct gate *gate)
     pthread_mutex_destroy(&gate->mutex);
 }
 
-/* Either the one who raises sees who waits, or the one who waits sees the value: both write first
- * and look then, in one order for all. */
+/* Raises the value of a gate. Both threads write first and then look, in one order for all. So
+ * either the thread that raises the value sees the one that waits, or the latter sees the value. */
 static void gate_raise(struct gate *gate, int64_t value)
 {
     atomic_store(&gate->value, value);
@@ -141,7 +145,7 @@ static bool has_chunk(const struct vbs_exec_stream *stream)
     return sharing->load && sharing->at < sharing->load->bytes && sharing->reason == 0;
 }
 
-/* False when there is none (left). */
+/* Takes the next chunk of the load; false when none is left. */
 static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
 {
     struct sharing *sharing = &stream->sharing;
@@ -162,7 +166,8 @@ static bool take_chunk(struct vbs_exec_stream *stream, struct chunk *chunk)
     return has;
 }
 
-/* Without events the copy thread waits for the device at the end of a load, who helps at once. */
+/* Reads a chunk. Without events, a computing thread waits for the device at once; the copy thread
+ * does so at the end of the load. */
 static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk,
                        enum vbs_exec_reader who)
 {
@@ -180,7 +185,7 @@ static void read_chunk(struct vbs_exec_stream *stream, const struct chunk *chunk
     pthread_mutex_unlock(&stream->loaded.mutex);
 }
 
-/* Until nobody reads; why load number index failed, or 0. */
+/* Waits until no thread reads any more. Gives the reason why load number index failed, or 0. */
 static int close_load(struct vbs_exec_stream *stream, int index)
 {
     struct sharing *sharing = &stream->sharing;
@@ -201,7 +206,8 @@ static int close_load(struct vbs_exec_stream *stream, int index)
     return reason;
 }
 
-/* What the load waits for on the device: 0, or why that failed. */
+/* Lets the device wait for the event before which the load must not begin. Returns 0, or the reason
+ * of a failure. */
 static int wait_for_event(struct vbs_exec_stream *stream, int index)
 {
     if (!stream->has_events || stream->loads[index].after == 0)
@@ -211,8 +217,8 @@ static int wait_for_event(struct vbs_exec_stream *stream, int index)
 
 /* ---- the thread ---- */
 
-/* All processors that OpenMP has places for: who creates this thread may be bound to one of them,
- * where it computes. Without places nobody is bound. */
+/* Binds the copy thread to all processors for which OpenMP has places: the thread that creates it
+ * may be bound to one of them, on which it computes. Without places no thread is bound. */
 static void spread_out(void)
 {
     cpu_set_t all;
@@ -234,9 +240,9 @@ static void spread_out(void)
         (void)sched_setaffinity(0, sizeof all, &all);
 }
 
-/* The copy thread computes where others have nothing to compute: a thread that computes and loses
- * its processor for the time of a copy makes all others wait for it. Who waits for weights copies
- * too, so that they come in any case. */
+/* Lowers the priority of the copy thread, so that it uses processors only while the others are
+ * idle: a computing thread that loses its processor for the time of a copy makes all others wait. A
+ * thread that waits for weights copies too, so that loads always go on. */
 static void step_back(void)
 {
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
@@ -262,7 +268,7 @@ static void run_loads(struct vbs_exec_stream *stream)
         }
         end_s = vbs_clock_s();
         if (stream->reason) {
-            gate_raise(&stream->loaded, NOBODY - 1); /* nobody need wait any longer */
+            gate_raise(&stream->loaded, NOBODY - 1); /* no thread needs to wait any longer */
             return;
         }
         stream->streamed.copy_us += (end_s - start_s) * 1e6;
@@ -279,7 +285,7 @@ static void *live(void *self)
     struct vbs_exec_stream *stream = self;
 
     spread_out();
-    if (!stream->loader->session) /* where the host computes */
+    if (!stream->loader->session) /* on the host, both threads need processors */
         step_back();
     for (int64_t run = 1;; run++) {
         gate_wait(&stream->run, run);
@@ -290,7 +296,7 @@ static void *live(void *self)
     }
 }
 
-/* Signals are for the other threads. */
+/* Starts the copy thread, with all signals blocked, because they are for the other threads. */
 static int start_thread(struct vbs_exec_stream *stream)
 {
     sigset_t all, before;
@@ -370,7 +376,8 @@ enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream
 {
     int reason = 0;
 
-    /* Loads begin in their order: one that may begin earlier than one before it waits for that. */
+    /* Loads begin in their order: a load that may begin earlier than one before it waits for that
+     * one. */
     for (; stream->has_events && reason == 0 && stream->n_recorded < stream->n_loads &&
            stream->loads[stream->n_recorded].after <= n_half_steps;
          stream->n_recorded++)
@@ -382,7 +389,7 @@ enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream
     return VBS_OK;
 }
 
-/* Until a load has ended or there is something to read, at most LOOK_NS. */
+/* Waits until a load has ended or there is a chunk to read, at most LOOK_NS. */
 static void wait_for_load(struct vbs_exec_stream *stream, int64_t n_loads)
 {
     struct gate *loaded = &stream->loaded;
@@ -427,7 +434,8 @@ void vbs_exec_stream_stop(struct vbs_exec_stream *stream)
     atomic_store(&stream->stops, true);
     gate_raise(&stream->passed, NOBODY - 1);
     gate_wait(&stream->idle, atomic_load(&stream->run.value));
-    if (stream->has_events) { /* what is still on its way must not reach a next run's arena */
+    if (stream->has_events) { /* copies that are still under way must not reach the arena of the
+                                 next run */
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COPIES);
         (void)vbs_exec_loader_finish(stream->loader, VBS_READER_COMPUTES);
     }

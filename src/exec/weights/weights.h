@@ -1,6 +1,6 @@
 /*
- * Weights that come from a file while a schedule runs: the file, who reads it into the arena, and
- * the copy thread. Internal to the room; the header of this folder for all others.
+ * Weights that are read from a file while a schedule runs: the file, the loader that reads it into
+ * the arena, and the copy thread. Internal to the room; the header of this folder for all others.
  */
 #ifndef VBS_EXEC_WEIGHTS_WEIGHTS_H
 #define VBS_EXEC_WEIGHTS_WEIGHTS_H
@@ -11,7 +11,7 @@
 
 /* ---- file.c: the flat file of packed weights ---- */
 
-/* Of direct reads: offsets, sizes and addresses in memory are multiples of this. */
+/* The offsets, sizes and addresses in memory of direct reads are multiples of this. */
 #define VBS_EXEC_SECTOR 4096
 
 struct vbs_exec_file {
@@ -23,16 +23,16 @@ struct vbs_exec_file {
 
 struct vbs_exec_file_options {
     const char *path;   /* null: a file without a name in folder, which vanishes with the process */
-    const char *folder; /* null: ".", and where nothing can be written there, TMPDIR or /tmp */
+    const char *folder; /* null: ".", or, where it cannot be written, TMPDIR or /tmp */
     bool direct;
     struct vbs_progress progress;
 };
 
 /*
  * Opens the file of checked's packed weights, or writes it: kernel i of session is checked's kernel
- * i. Start with {.fd = -1, .direct_fd = -1}; close it whatever comes out. A path that is a symbolic
- * link stays one: the file that it names is read and written. VBS_IO (nothing is left behind),
- * VBS_FORMAT: path is no regular file, or one of another kind; what packing says.
+ * i. Start with {.fd = -1, .direct_fd = -1}; close it after success and failure. A path that is a
+ * symbolic link stays one: the file to which it leads is read and written. VBS_IO (nothing is left
+ * behind). VBS_FORMAT: path is no regular file, or a file of another kind. Fails as packing does.
  */
 enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *file,
                                    const struct vbs_exec_checked *checked,
@@ -40,36 +40,40 @@ enum vbs_status vbs_exec_file_open(struct vbs_ctx *ctx, struct vbs_exec_file *fi
                                    const struct vbs_exec_file_options *options) VBS_MUST_CHECK;
 void vbs_exec_file_close(struct vbs_exec_file *file);
 
-/* The kernels that together pack the weights number packed of checked, one for each slice, or one
- * for the whole: *n of them, to be freed. VBS_UNSUPPORTED: no kernels pack all slices. */
+/* Lists the kernels that together pack the weights number packed of checked: one for each slice, or
+ * one for the whole. The caller frees the list of *n kernels. VBS_UNSUPPORTED: no kernels pack all
+ * slices. */
 enum vbs_status vbs_exec_packers(struct vbs_ctx *ctx, const struct vbs_exec_checked *checked,
                                  int packed, int **kernels, int *n) VBS_MUST_CHECK;
 
 /* ---- loader.c: reading from the file into the arena ---- */
 
-/* Who reads. */
+/* The thread that reads. */
 enum vbs_exec_reader { VBS_READER_COPIES, VBS_READER_COMPUTES, VBS_N_READERS };
 
 /*
- * Reads straight into place where the host can; into a device's memory by way of pinned memory, of
- * which one half is filled while the device copies the other (Shi et al., mmCNN, section 3.3).
+ * Reads straight to the address in the arena where the host can. A device's memory is filled by way
+ * of pinned memory, of which one half is filled while the device copies the other (Shi et al.,
+ * mmCNN, section 3.3).
  */
 struct vbs_exec_loader {
     const struct vbs_exec_file *file;
     struct vbs_session *session;      /* null: the host's memory */
     void *bounce[VBS_N_READERS];      /* for direct reads, VBS_EXEC_BOUNCE bytes */
-    void *pinned[VBS_DEVICE_BUFFERS]; /* likewise; the first two are the copy thread's */
-    int next_pinned;                  /* the one of these that it fills next */
+    void *pinned[VBS_DEVICE_BUFFERS]; /* for a device, VBS_EXEC_BOUNCE bytes; the first two are
+                                         the copy thread's */
+    int next_pinned;                  /* the one of these two that it fills next */
 };
 
-/* session: on whose device the arena is, or null. Borrows both. Clear it whatever comes out. */
+/* session: the session on whose device the arena is, or null. Borrows both. Clear it after success
+ * and failure. */
 enum vbs_status vbs_exec_loader_init(struct vbs_ctx *ctx, struct vbs_exec_loader *loader,
                                      const struct vbs_exec_file *file,
                                      struct vbs_session *session) VBS_MUST_CHECK;
 void vbs_exec_loader_clear(struct vbs_exec_loader *loader);
 
 /* Reads bytes from offset of the file to an address in the arena; they are there when finish has
- * returned. 0, or what refuse turns into words. */
+ * returned. Returns 0, or a reason for vbs_exec_loader_refuse. */
 int vbs_exec_loader_read(struct vbs_exec_loader *loader, enum vbs_exec_reader who, void *to,
                          int64_t bytes, int64_t offset);
 int vbs_exec_loader_finish(struct vbs_exec_loader *loader, enum vbs_exec_reader who);
@@ -89,7 +93,8 @@ enum vbs_status vbs_exec_loader_refuse(struct vbs_ctx *ctx, const struct vbs_exe
 
 struct vbs_exec_load {
     int64_t step;   /* place in the list */
-    int64_t after;  /* steps of the list that must have been passed before it begins */
+    int64_t after;  /* the number of half steps of the list that must have been passed before it
+                       begins */
     int64_t offset; /* in the file */
     int64_t bytes;
     void *to;
@@ -98,11 +103,13 @@ struct vbs_exec_load {
 struct vbs_exec_stream;
 
 /*
- * On a device the two threads only enqueue work on its streams: "passed" and "ended" then say that
- * the work is enqueued, and events of the device keep the order. waits: loads end, and steps pass,
- * when the device has done them, so that their times can be taken.
+ * On a device the two threads only enqueue work on its streams. "Passed" and "ended" then mean that
+ * the work is enqueued, and events of the device keep the order; but where waits is set, loads have
+ * ended, and steps have passed, when the device has finished them, so that their times can be
+ * taken.
  *
- * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread. */
+ * Borrows loads and loader until it is freed. VBS_NO_MEMORY, VBS_LIBRARY: no thread.
+ */
 enum vbs_status vbs_exec_stream_new(struct vbs_ctx *ctx, const struct vbs_exec_load *loads,
                                     int n_loads, struct vbs_exec_loader *loader, bool waits,
                                     struct vbs_exec_stream **stream) VBS_MUST_CHECK;
@@ -112,12 +119,13 @@ void vbs_exec_stream_free(struct vbs_exec_stream *stream);
 void vbs_exec_stream_begin(struct vbs_exec_stream *stream, double start_s,
                            struct vbs_exec_step *trace);
 
-/* Says that so many half steps of the list have been passed: 2 s + 1 when all that comes before
- * step s (from 0) has been done, 2 s + 2 when the step has. VBS_LIBRARY: the device. */
+/* Tells the stream that so many half steps of the list have been passed: 2 s + 1 when all work
+ * before step s (from 0) is done, 2 s + 2 when the step itself is. VBS_LIBRARY: the device
+ * failed. */
 enum vbs_status vbs_exec_stream_pass(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int64_t n_half_steps) VBS_MUST_CHECK;
 
-/* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device; VBS_INTERRUPTED:
+/* Waits until so many loads have ended. VBS_IO; VBS_LIBRARY: the device failed; VBS_INTERRUPTED:
  * ctx->cancel was set. */
 enum vbs_status vbs_exec_stream_wait(struct vbs_ctx *ctx, struct vbs_exec_stream *stream,
                                      int n_loads) VBS_MUST_CHECK;
@@ -130,7 +138,7 @@ struct vbs_exec_streamed {
     int64_t bytes;
 };
 
-/* What the last run copied; when it has ended. */
+/* Gives the bytes and the time of all copies of the last run, once it has ended. */
 struct vbs_exec_streamed vbs_exec_stream_streamed(const struct vbs_exec_stream *stream);
 
 #endif
