@@ -200,6 +200,10 @@ static bool check_search(const struct vbs_place_problem *problem, suits *suits_i
             good = ask(&search, component, want / search.unit, INT64_MAX / 4, &answer) == VBS_OK &&
                    answer == PLACE_FOUND && component->height * search.unit <= want;
     }
+    for (int p = 0; p < search.n_components; p++) {
+        vbs_place_orient_free(search.components[p].orient);
+        vbs_place_stack_free(search.components[p].stack);
+    }
     vbs_place_clear(&search);
     return good && refuted;
 }
