@@ -1,8 +1,7 @@
 /*
  * Algorithm 1 of mmCNN in whole numbers. A slice is the fraction maps_bytes / map_slices; quotients
- * are compared and rounded up by products of 128 bits, so that a budget at a breakpoint falls on
- * the side on which the definition has it. Maps and weights are below 2^40, numbers of slices below
- * 2^63.
+ * are compared and rounded up by products of 128 bits, so that a budget at a breakpoint is on the
+ * side that the definition gives. Maps and weights are below 2^40, numbers of slices below 2^63.
  */
 #include "base/fail.h"
 #include "vbslab/mmcnn.h"
@@ -50,7 +49,7 @@ static bool is_weighted(const struct vbs_mmcnn_row *row)
     return row->op == VBS_OP_CONV || row->op == VBS_OP_FC;
 }
 
-/* A row whose maps are divided as the limit asks and that holds nothing else. */
+/* Adds a row whose maps are divided as the limit requires, without any weights. */
 static void add_row(struct vbs_mmcnn_table *table, const char *name, enum vbs_op op, int layer,
                     int64_t maps_bytes)
 {
@@ -86,13 +85,14 @@ static void add_rows(struct vbs_mmcnn_table *table, const struct vbs_network *ne
 
 /* ---- Segments ---- */
 
-/* Whether a's slice of its maps is larger than b's. */
+/* Gives whether a's slice of its maps is larger than b's. */
 static bool larger_part(const struct vbs_mmcnn_row *a, const struct vbs_mmcnn_row *b)
 {
     return (wide)a->maps_bytes * (wide)b->map_slices > (wide)b->maps_bytes * (wide)a->map_slices;
 }
 
-/* What the limit leaves beside row's slice, times map_slices; slices are at most the limit. */
+/* Gives the bytes that the limit leaves beside row's slice, times map_slices; slices are at most
+ * the limit. */
 static wide free_scaled(const struct vbs_mmcnn_table *table, const struct vbs_mmcnn_row *row)
 {
     return (wide)table->limit_bytes * (wide)row->map_slices - (wide)row->maps_bytes;
@@ -103,7 +103,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Line (6): weights are prefetched while the head runs. */
+/* Applies line (6): weights are prefetched while the head runs. */
 static void prefetch(struct vbs_mmcnn_row *head, struct vbs_mmcnn_row *conv, int64_t weight_bytes,
                      int64_t n_slices)
 {
@@ -113,7 +113,7 @@ static void prefetch(struct vbs_mmcnn_row *head, struct vbs_mmcnn_row *conv, int
     conv->self_number = most(conv->map_slices, n_slices);
 }
 
-/* Line (9): the conv brings its own weights in, slice by slice. */
+/* Applies line (9): the conv loads its own weights, slice by slice. */
 static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_table *table,
                                    struct vbs_mmcnn_row *conv, int64_t weight_bytes)
 {
@@ -134,7 +134,7 @@ static enum vbs_status divide_self(struct vbs_ctx *ctx, const struct vbs_mmcnn_t
     return VBS_OK;
 }
 
-/* One conv segment, rows head..conv. */
+/* Plans one conv segment, rows head..conv. */
 static enum vbs_status plan_segment(struct vbs_ctx *ctx, const struct vbs_mmcnn_table *table,
                                     int head, int conv, int64_t weight_bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * The table of all planners, and what is asked of it by place or name.
+ * The table of all planners, and the functions that look them up by index or name.
  */
 #include "plan/registry.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* In the order of tables and plots: baselines first. */
+/* The order is that of tables and plots: baselines first. */
 const struct vbs_planner *const vbs_all_planners[] = {
     &vbs_planner_fbs,
     &vbs_planner_fbs_best,

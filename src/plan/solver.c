@@ -1,6 +1,6 @@
 /*
- * What a solver does: it opens a planner on a task, judges what the planner gives back, and makes
- * schedules, frontiers and refusals of it.
+ * The solver: it opens a planner on a task, checks the planner's drafts, and makes schedules,
+ * frontiers and refusals of them.
  */
 #include "base/clock.h"
 #include "base/fail.h"
@@ -18,22 +18,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORT_S 0.1 /* between two reports of a frontier */
+#define REPORT_S 0.1 /* seconds between two reports of a frontier */
 
-/* How far a frontier is: budgets before `at` have their plans. */
+/* The progress of a frontier: the budgets before `at` have their plans. */
 struct frontier_progress {
     int at, n_budgets; /* n_budgets is 0 while no frontier is made */
     double from_s, reported_s;
 };
 
 struct vbs_solver {
-    const char *name;             /* of the planner that was asked for */
+    const char *name;             /* the planner's name as the caller gave it */
     struct vbs_progress progress; /* the caller's */
     struct frontier_progress frontier;
     const struct vbs_planner *planner;
     struct vbs_task task;
     void *self;
-    char profile_hash[VBS_PROFILE_HASH_SIZE]; /* of the options; "": not given */
+    char profile_hash[VBS_PROFILE_HASH_SIZE]; /* the hash that the options give; "": none */
     const char **layer_names;                 /* in the arena of the task */
 };
 
@@ -78,7 +78,8 @@ static enum vbs_status check_weights(struct vbs_ctx *ctx, const struct vbs_plann
     return VBS_OK;
 }
 
-/* Which functions answer: those of planner, unless it plans beside weights that are resident. */
+/* Chooses the planner whose functions are called: planner, or the one that plans beside resident
+ * weights. */
 static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *planner)
 {
     const struct vbs_task *task = &solver->task;
@@ -90,7 +91,7 @@ static void choose_planner(struct vbs_solver *solver, const struct vbs_planner *
     }
 }
 
-/* True where cuttings take so long that it pays to know the budget before. */
+/* Gives whether cuttings take so long that knowing the largest budget before saves time. */
 static bool is_long(const struct vbs_task *task)
 {
     double n = task->n_layers, r = task->request;
@@ -122,9 +123,9 @@ static enum vbs_status refuse_early(struct vbs_ctx *ctx, const struct vbs_solver
                     weights);
 }
 
-/* VBS_INFEASIBLE where that is certain of the largest budget without a solve. A planner that
- * transfers weights solves short networks all the same where the bracket is not exact, because its
- * own least budget may lie inside of it. */
+/* Fails with VBS_INFEASIBLE where the largest budget is certainly infeasible, without a solve. For
+ * a planner that transfers weights, a short network is solved nevertheless where the bracket is not
+ * exact, because the planner's own least budget may lie inside of it. */
 static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *solver)
 {
     const struct vbs_task *task = &solver->task;
@@ -141,7 +142,8 @@ static enum vbs_status check_most(struct vbs_ctx *ctx, const struct vbs_solver *
     return refuse_early(ctx, solver, &bracket);
 }
 
-/* Opens the planner anew for any budget, to tell what the least one is; joint knows it. */
+/* Opens the planner again for any budget, to find the least one. joint knows its least budget
+ * already. */
 static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
     void *self;
@@ -155,7 +157,7 @@ static enum vbs_status open_for_all(struct vbs_ctx *ctx, struct vbs_solver *solv
     return VBS_OK;
 }
 
-/* Reports the progress of the whole frontier, `share` of the plan at hand being done. */
+/* Reports the progress of the whole frontier. share: the part of the current plan that is done. */
 static void report_frontier(struct vbs_solver *solver, double share)
 {
     struct frontier_progress *frontier = &solver->frontier;
@@ -169,7 +171,8 @@ static void report_frontier(struct vbs_solver *solver, double share)
                             "plans of the frontier");
 }
 
-/* Passes on what the planner reports; of a plan for a frontier, as a share of the frontier. */
+/* Passes the planner's reports on to the caller; while a frontier is made, as a share of the
+ * frontier. */
 static void relay_report(void *self, double done, double left_s, const char *text)
 {
     struct vbs_solver *solver = self;
@@ -190,7 +193,7 @@ static void relay_progress(struct vbs_solver *solver)
         *progress = (struct vbs_progress){.self = solver, .report = relay_report};
 }
 
-/* Fills in what all schedules of the solver say of the profile. */
+/* Fills in the members that describe the profile in all schedules of the solver. */
 static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *solver)
 {
     const struct vbs_profile *profile = solver->task.profile;
@@ -205,7 +208,7 @@ static enum vbs_status describe_profile(struct vbs_ctx *ctx, struct vbs_solver *
     solver->layer_names = names;
     if (options->profile_hash)
         memcpy(solver->profile_hash, options->profile_hash, VBS_PROFILE_HASH_SIZE);
-    options->profile_hash = NULL; /* the caller's text need not outlive vbs_solver_new */
+    options->profile_hash = NULL; /* the caller's text may be freed after vbs_solver_new */
     return VBS_OK;
 }
 
@@ -292,7 +295,7 @@ static bool includes_weights(const struct vbs_solver *solver)
     return solver->task.problem.weights == VBS_WEIGHTS_INCLUDED;
 }
 
-/* VBS_INFEASIBLE with weights included. */
+/* Fails with VBS_INFEASIBLE, with weights included. */
 static enum vbs_status refuse_with_weights(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                            int64_t memory_bytes)
 {
@@ -327,8 +330,9 @@ static enum vbs_status refuse(struct vbs_ctx *ctx, const struct vbs_solver *solv
     return vbs_explain_refusal(ctx, &opened, memory_bytes);
 }
 
-/* The larger of the planner's own bound, less what rounding to ticks can make, and the one for
- * every planner. A plan that meets its bound but for the last bits is proven. */
+/* Sets the bound: the larger of the planner's own bound, less the largest rounding error of ticks,
+ * and the bound for every planner. A plan whose time differs from its bound only in the last bits
+ * is proven. */
 static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *solver,
                                  int64_t memory_bytes, double proven_us,
                                  struct vbs_schedule *schedule)
@@ -346,7 +350,7 @@ static enum vbs_status set_bound(struct vbs_ctx *ctx, const struct vbs_solver *s
     return status;
 }
 
-/* Judges what the planner gave back, and makes it a schedule. */
+/* Checks the planner's draft and makes it a schedule. */
 static enum vbs_status finish(struct vbs_ctx *ctx, struct vbs_solver *solver, int64_t memory_bytes,
                               const struct vbs_draft *draft, struct vbs_schedule **schedule)
 {
@@ -408,7 +412,8 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
     struct vbs_draft draft = {0};
     enum vbs_status status = solver->planner->plan(ctx, solver->self, memory_bytes, &draft);
 
-    if (status == VBS_INFEASIBLE) { /* of an interrupted search that says nothing */
+    if (status == VBS_INFEASIBLE) { /* a search that was interrupted before it found a schedule
+                                       proves nothing */
         status = vbs_check_cancel(ctx);
         if (status == VBS_OK)
             status = open_for_all(ctx, solver);
@@ -440,7 +445,7 @@ static enum vbs_status draft_us(struct vbs_ctx *ctx, const struct vbs_solver *so
     return status;
 }
 
-/* bytes: [n] ascending, each once. */
+/* Computes the points of a frontier. bytes: [n] ascending, each once. */
 static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                     const int64_t *bytes, int n, struct vbs_frontier *frontier)
 {
@@ -463,7 +468,7 @@ static enum vbs_status trace_points(struct vbs_ctx *ctx, struct vbs_solver *solv
             time_us = HUGE_VAL;
         else if (status != VBS_OK)
             return status;
-        if (vbs_cancelled(ctx)) /* the plan may be the best so far, not the planner's own */
+        if (vbs_cancelled(ctx)) /* the plan may be the best so far of an interrupted search */
             return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted");
         if (frontier->n_points == 0 ||
             !same_time(frontier->points[frontier->n_points - 1].time_us, time_us))

@@ -1,6 +1,6 @@
 /*
- * Collecting the layers and rows of a profile. What can be judged of one layer or row alone is
- * refused here; check.c judges the whole.
+ * Collects the layers and rows of a profile. Faults of a single layer or row are refused here;
+ * check.c judges the whole.
  */
 #include "profile/builder.h"
 
@@ -62,7 +62,7 @@ enum vbs_status vbs_builder_fail(struct vbs_ctx *ctx, const struct vbs_profile_b
     return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", builder->source, line, text);
 }
 
-/* Names of layers, kinds and algorithms: text that every format can carry. */
+/* Checks the name of a layer, kind or algorithm, which every format must be able to carry. */
 static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                   int layer, const char *what, const char *name)
 {
@@ -124,7 +124,7 @@ static enum vbs_status check_layer(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
-/* Makes room for layer id; new places are not given. */
+/* Makes space for layer id; layers that are new then are not given yet. */
 static bool reserve_layers(struct vbs_profile_builder *builder, int id)
 {
     int64_t before = builder->layers_capacity;
@@ -177,7 +177,7 @@ static unsigned hash_name(const char *name)
     return hash;
 }
 
-/* Index of an algorithm, added when it is new. */
+/* Gives the index of an algorithm, which is added when it is new. */
 static enum vbs_status find_algorithm(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                       int layer, const char *name, int *index)
 {
@@ -225,7 +225,8 @@ static enum vbs_status check_time(struct vbs_ctx *ctx, const struct vbs_profile_
     return VBS_OK;
 }
 
-/* Parts that were measured take equal shares, so that nobody has to ask which. */
+/* Checks the slices of a row. Slices that were measured are equal, so that one time stands for
+ * each. */
 static enum vbs_status check_slices(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                     int layer, int batch, int n_slices)
 {

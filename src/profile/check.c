@@ -1,5 +1,5 @@
 /*
- * Judging a profile as a whole, once all its layers and rows are known.
+ * Checks of a profile as a whole, once all its layers and rows are known.
  */
 #include "profile/builder.h"
 
@@ -16,8 +16,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*first, *second);
 }
 
-/* Numbers the algorithms by name, so that the numbers do not depend on the order of the rows and
- * writing what was read gives the same file. */
+/* Numbers the algorithms by name, so that their numbers do not depend on the order of the rows, and
+ * a file that was read is written in the same way again. */
 static bool sort_algorithms(struct vbs_profile_builder *builder)
 {
     size_t count = (size_t)builder->n_algorithms;
@@ -85,7 +85,8 @@ static enum vbs_status check_repeats(struct vbs_ctx *ctx, const struct vbs_profi
     return VBS_OK;
 }
 
-/* The batches that any layer has, and 1, which all must have; owner[i] has batches[i]. */
+/* Collects the batches of any layer, and 1: every layer must have all of these. owner[i] has
+ * batches[i]. */
 static bool collect_batches(struct vbs_profile_builder *builder, int **batches, int **owner,
                             int *n_batches)
 {
@@ -128,7 +129,8 @@ static enum vbs_status fail_missing(struct vbs_ctx *ctx, const struct vbs_profil
                             layer, lacks->layer.name, batch);
 }
 
-/* Every layer has every batch. Rows are sorted, so one walk over both sees what is missing. */
+/* Checks that every layer has every batch. Rows are sorted, so one walk over both finds missing
+ * batches. */
 static enum vbs_status check_batches(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                      int **batches, int *n_batches)
 {
@@ -155,8 +157,9 @@ static enum vbs_status fail_overflow(struct vbs_ctx *ctx, const struct vbs_profi
     return vbs_builder_fail(ctx, builder, 0, "%s of all layers together exceed 2^63 bytes", what);
 }
 
-/* in_bytes of every layer against what its inputs produce. What the network's input takes follows
- * from the layers that read it; a layer may name an input twice and then reads it twice. */
+/* Compares in_bytes of every layer with the outputs of its inputs. The size of the network's
+ * input follows from the layers that read it. A layer may name an input twice, and then reads it
+ * twice. */
 static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int64_t *input_bytes)
 {
@@ -187,8 +190,9 @@ static enum vbs_status check_edges(struct vbs_ctx *ctx, const struct vbs_profile
     return VBS_OK;
 }
 
-/* Rows of a layer with the same format read the same weights. *next is the layer's first row, then
- * that of the layer after it; *bytes is what all its forms take together. */
+/* Checks that rows of a layer with the same format read weights of the same size. *next goes
+ * from the layer's first row to that of the layer after it; *bytes is the sum over the layer's
+ * formats. */
 static enum vbs_status check_forms(struct vbs_ctx *ctx, const struct vbs_profile_builder *builder,
                                    int id, size_t *next, int64_t *bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * Copies: collecting their sizes, and the link that fits them.
+ * Copies: their sizes and times, and the link that fits them.
  *
  * A copy of x bytes takes time = latency + x / rate. Its errors grow with it, so the fit is of
  * least squares of the relative errors: weights 1 / time^2. Bytes and times are divided by their
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_BYTES_PER_US 1e18 /* of a row, so that every sum of the fit is finite */
+#define MAX_BYTES_PER_US 1e18 /* of one copy, so that every sum of the fit is finite */
 
 /* ---- collecting ---- */
 
@@ -84,7 +84,7 @@ static enum vbs_status check_row(struct vbs_ctx *ctx, const struct vbs_profile_b
     return VBS_OK;
 }
 
-/* The copies of a source, added when it is new. */
+/* Gives the copies of a source, which is added when it is new. */
 static enum vbs_status find_source(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                    const char *source, struct builder_copy **copy)
 {
@@ -146,7 +146,8 @@ static bool is_rate(double bytes_per_us)
     return isfinite(bytes_per_us) && bytes_per_us > 0;
 }
 
-/* Rows with both coordinates divided by their largest, and their weights. */
+/* The sizes and times of copies, each divided by the largest, and the weights of the copies in the
+ * fit. */
 struct points {
     double bytes[VBS_MAX_COPY_ROWS], time[VBS_MAX_COPY_ROWS], weight[VBS_MAX_COPY_ROWS];
     double unit_bytes, unit_us;

@@ -1,12 +1,12 @@
 /*
- * What a session offers beside its calls where its memory is that of a device, which the host
- * cannot touch: streams and events. Internal: programs that use the library need none of it. It is
- * in the room profile because measuring copies, the lowest part that uses it, is there; the backend
- * cudnn fills the table, and exec runs schedules with it.
+ * The calls of a session beside the public ones where its memory is that of a device, which the
+ * host cannot touch: streams and events. Internal: programs that use the library do not need them.
+ * This header is in the room profile because the measurement of copies, the lowest part that uses
+ * it, is there; the backend cudnn fills the table, and exec runs schedules with it.
  *
- * A device works off two streams. The stream of computations has what enqueue and move put on it,
- * and what the session's run, write and read do, which also wait for their own end. The stream of
- * copies has what begin_copy puts on it. Each stream is worked off in order; between the two only
+ * A device works off two streams. The stream of computations has the work of enqueue and move, and
+ * that of the session's run, write and read, which also wait for their own end. The stream of
+ * copies has the work of begin_copy. Each stream is worked off in order; between the two only
  * events make an order.
  */
 #ifndef VBS_PROFILE_DEVICE_H
@@ -18,24 +18,28 @@
 #define VBS_DEVICE_BUFFERS 3
 
 struct vbs_device_ops {
-    /* As the session's run, but returns as soon as the kernel is on the stream of computations. */
+    /* Does as the session's run, but returns as soon as the kernel is on the stream of
+     * computations. */
     enum vbs_status (*enqueue)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
                                const struct vbs_operands *operands);
     /* Puts a copy of bytes within the device's memory on the stream of computations; the ranges may
      * overlap. */
     enum vbs_status (*move)(struct vbs_ctx *ctx, struct vbs_session *session, void *to,
                             const void *from, int64_t bytes);
-    /* Waits until everything on the stream of computations has ended. */
+    /* Waits until all work on the stream of computations has ended. */
     enum vbs_status (*finish)(struct vbs_ctx *ctx, struct vbs_session *session);
     /*
-     * Events 0 .. n - 1, made once. record_event lets the event stand for everything that was put
-     * on the one stream so far; what is put on the other stream after wait_event starts when that
-     * has ended. Both return 0, or a reason for explain.
+     * make_events makes events 0 .. n - 1, once. record_event makes an event stand for all work on
+     * one of the streams so far; the work that is put on the other stream after wait_event starts
+     * when that work has ended. Both return 0, or a reason for explain.
      */
     enum vbs_status (*make_events)(struct vbs_ctx *ctx, struct vbs_session *session, int n);
-    int (*record_event)(struct vbs_session *session, int event, bool computed /* or copied */);
-    int (*wait_event)(struct vbs_session *session, int event, bool computing /* or copying */);
-    /* Memory of the host from which the device can copy by itself; null: out of memory. */
+    int (*record_event)(struct vbs_session *session, int event,
+                        bool computed /* false: the stream of copies */);
+    int (*wait_event)(struct vbs_session *session, int event,
+                      bool computing /* false: the stream of copies */);
+    /* Allocates memory of the host from which the device can copy by itself; null: out of
+     * memory. */
     void *(*host_alloc)(struct vbs_session *session, int64_t bytes);
     void (*host_free)(struct vbs_session *session, void *memory);
     /*
@@ -47,9 +51,10 @@ struct vbs_device_ops {
     int (*begin_copy)(struct vbs_session *session, int number, void *to, const void *from,
                       int64_t bytes);
     int (*end_copy)(struct vbs_session *session, int number);
-    /* A reason in words. */
+    /* Gives a reason in words. */
     const char *(*explain)(int reason);
-    /* Bytes of the device's memory that all processes use together; -1: it does not say. */
+    /* Gives the bytes of the device's memory that all processes use together; -1: the device does
+     * not tell. */
     int64_t (*used)(struct vbs_session *session);
 };
 

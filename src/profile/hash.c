@@ -4,8 +4,8 @@
  * their CSV files are equal, whichever machine wrote them.
  *
  * A profile keeps its hash when a later version of vbslab adds members: where such a member is
- * empty or 0, nothing of it is hashed; else its name and its value follow behind all that was
- * hashed before, and for a member of a layer or row its layer, batch and algorithm between the two.
+ * empty or 0, nothing of it is hashed; else its name and its value follow behind all earlier data,
+ * with layer, batch and algorithm between the two for a member of a layer or row.
  */
 #include "base/sha256.h"
 #include "vbslab/profile.h"

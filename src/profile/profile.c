@@ -1,5 +1,5 @@
 /*
- * The finished profile: one body in one arena, rows found by (layer, batch) in constant time.
+ * The finished profile: one body in one arena. Rows are found by (layer, batch) in constant time.
  */
 #include "profile/builder.h"
 
@@ -64,7 +64,7 @@ const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const
     return NULL;
 }
 
-/* Cannot overflow: the sum of a profile's bytes fits (profile.h). */
+/* The sum cannot overflow: the sum of a profile's bytes fits (profile.h). */
 int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile)
 {
     int64_t bytes = 0;
@@ -111,7 +111,7 @@ void vbs_profile_free(struct vbs_profile *profile)
     free(body);
 }
 
-/* Layer 0 is the network's input. */
+/* Copies the layers; layer 0 is the network's input. */
 static bool copy_layers(struct profile_body *body, const struct vbs_profile_builder *builder,
                         int64_t input_bytes)
 {
@@ -139,7 +139,8 @@ static bool copy_layers(struct profile_body *body, const struct vbs_profile_buil
     return true;
 }
 
-/* The builder's rows are sorted, and every layer has every batch: cells follow one another. */
+/* Copies the rows. The builder's rows are sorted, and every layer has every batch, so that the
+ * cells follow one another. */
 static bool copy_rows(struct profile_body *body, const struct vbs_profile_builder *builder,
                       const int *batches, int n_batches)
 {

@@ -1,6 +1,6 @@
 /*
- * Schedules as JSON, "vbslab-schedule-1" (docs/formats.md). Written by hand so that a step takes
- * one line; read with jansson, every member checked.
+ * Schedules as JSON, "vbslab-schedule-1" (docs/formats.md). The text is written by hand, so that a
+ * step takes one line, and is read with jansson; every member is checked.
  */
 #include "vbslab/schedule.h"
 
@@ -193,8 +193,9 @@ enum vbs_status vbs_schedule_write_json(struct vbs_ctx *ctx, const struct vbs_sc
 struct schedule_reader {
     struct vbs_ctx *ctx;
     const char *source;
-    size_t step;        /* the one that is read, counted from 1; 0: none */
-    const char *object; /* the member of the schedule that is read; null: the schedule itself */
+    size_t step;        /* number of the step that is being read, from 1; 0: none */
+    const char *object; /* name of the member of the schedule that is being read; null: the
+                           schedule itself */
     struct vbs_schedule draft;
     struct vbs_step *steps;
     const char **algorithms; /* borrowed from the JSON tree */
@@ -414,7 +415,8 @@ static enum vbs_status read_numbers(struct schedule_reader *reader, const json_t
     return read_object(reader, root, "provenance", read_provenance);
 }
 
-/* The index of an algorithm's name, which is added where it is new; -1: there are too many. */
+/* Gives the index of an algorithm's name, which is added where it is new; -1: there are too
+ * many. */
 static int intern(struct schedule_reader *reader, const char *name)
 {
     int n = reader->draft.n_algorithms;
@@ -429,8 +431,8 @@ static int intern(struct schedule_reader *reader, const char *name)
     return n;
 }
 
-/* The members part and parts stand together or not at all. A step on the whole layer is read as one
- * of 0 slices, whether the file says 1 of 1 or nothing. */
+/* Reads part and parts, of which a step has both or neither. A step on the whole layer is read as
+ * one of 0 slices, whether the file says 1 of 1 or nothing. */
 static enum vbs_status read_slice(struct schedule_reader *reader, const json_t *object,
                                   struct vbs_step *step)
 {
@@ -482,7 +484,7 @@ static enum vbs_status read_transfer(struct schedule_reader *reader, const json_
     return VBS_OK;
 }
 
-/* The operation with this name, or -1. */
+/* Gives the operation with this name, or -1. */
 static int find_operation(const char *name)
 {
     for (int op = VBS_STEP_COMPUTE; op <= VBS_STEP_EVICT; op++)
@@ -501,7 +503,7 @@ static enum vbs_status read_step(struct schedule_reader *reader, const json_t *o
     if (!json_is_object(object))
         return wrong(reader, "steps", "has an element that is not an object");
     VBS_TRY(read_string(reader, object, "op", &operation));
-    /* for people: the number says which layer is meant */
+    /* names are for people; the number identifies the layer */
     VBS_TRY(read_string(reader, object, "name", &name));
     op = find_operation(operation);
     if (op < 0)
@@ -558,7 +560,7 @@ enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source,
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     enum vbs_status status;
 
-    if (!root && error.text[0] == '\0') /* jansson's way of saying so */
+    if (!root && error.text[0] == '\0') /* jansson reports it in this way */
         return vbs_no_memory(ctx);
     if (!root)
         return vbs_fail(ctx, VBS_FORMAT, "%s:%d: %s", shown, error.line, error.text);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What vbs_schedule_copy makes: the schedule first, so that its address is the whole's. */
+/* The result of vbs_schedule_copy. The schedule comes first, so that its address is that of the
+ * whole. */
 struct owned {
     struct vbs_schedule schedule;
     struct vbs_arena arena;
@@ -76,7 +77,7 @@ static int copy_algorithms(struct owned *owned, const struct vbs_schedule *draft
     return names != NULL;
 }
 
-/* A copy of text in *to, which stays null when text is. */
+/* Copies text to *to, which stays null where text is null. */
 static int copy_text(struct owned *owned, const char *text, const char **to)
 {
     *to = text ? vbs_arena_strdup(&owned->arena, text) : NULL;

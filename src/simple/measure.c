@@ -1,4 +1,4 @@
-/* Measuring into memory: samples stay in arrays, and make a profile in the end. */
+/* Measuring into memory: samples are kept in arrays, of which a profile is made in the end. */
 #include "simple/internal.h"
 
 #include "base/arena.h"
@@ -26,7 +26,7 @@ struct copy_samples {
     struct sample_array samples;
 };
 
-/* A sink in memory. */
+/* A sink that keeps samples in memory. */
 struct recorder {
     struct vbs_session *session;
     struct sample_array *kernels; /* [session->n_kernels] */
@@ -46,7 +46,7 @@ static enum vbs_status add_sample(struct vbs_ctx *ctx, struct sample_array *samp
     return VBS_OK;
 }
 
-/* Nothing is from an earlier process. */
+/* There are no samples of an earlier process. */
 static enum vbs_status stored(struct vbs_ctx *ctx, void *self, int kernel, const double **times_us,
                               int *n_times)
 {
@@ -177,7 +177,7 @@ done:
 
 /* ---- Measuring ---- */
 
-/* Copies come first, out of the time limit. */
+/* Takes the samples. Copies come first, and their time counts within the limit. */
 static enum vbs_status take_samples(struct vbs_ctx *ctx, const struct vbs_simple_options *own,
                                     struct recorder *r)
 {

@@ -1,4 +1,4 @@
-/* From a profile to a schedule, and to an executor of it. */
+/* The path from a profile to a schedule, and to an executor of it. */
 #include "simple/internal.h"
 
 #include "base/fail.h"
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* What is asked of which planner. */
+/* The inputs of planning, and the planner. */
 struct simple_planning {
     const struct vbs_planner *planner;
     struct vbs_problem problem;
@@ -107,7 +107,7 @@ struct preparing {
     struct vbs_exec *exec;
 };
 
-/* Offsets first, which need no kernels. */
+/* Finds offsets before the executor is made, because they need no kernels. */
 static enum vbs_status make_executor(struct vbs_ctx *ctx, void *self)
 {
     struct preparing *p = self;
@@ -141,7 +141,8 @@ static enum vbs_status place(struct vbs_ctx *ctx, struct preparing *p)
         vbs_format_exact(replan.placed_bytes, placed, sizeof placed));
 }
 
-/* As many as the profile was measured with, where this machine has them. */
+/* Chooses the number of threads with which the profile was measured, where this machine has as
+ * many. */
 static int choose_threads(const struct vbs_simple_options *options,
                           const struct vbs_profile *profile, const struct vbs_backend *backend)
 {

@@ -2,13 +2,13 @@
 
 #include <stdbool.h>
 
-/* The first smaller budgets are not smaller by all that was too much, but by an eighth, a quarter,
- * a half of it: another plan may lose less. */
+/* The first smaller budgets are smaller by an eighth, a quarter and a half of the excess, not by
+ * all of it, because another plan may lose fewer bytes. */
 #define MAX_REPLANS   12
 #define SMALL_REPLANS 3
 
-/* The last plan needs too much once it is placed: one of less memory, or the one of least memory.
- * False where there is none. */
+/* Makes a plan for less memory, because the last one exceeds the budget once it is placed; at the
+ * end the one of least memory. False where there is none. */
 static bool plan_less(struct vbs_ctx *ctx, struct vbs_replan *r, enum vbs_status *status)
 {
     int64_t least = vbs_solver_least_bytes(r->solver);

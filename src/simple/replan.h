@@ -9,25 +9,26 @@
 #include "vbslab/exec.h"
 #include "vbslab/plan.h"
 
-/* Seconds that a placement should search at most (struct vbs_exec_options), where there are other
- * plans to be tried. */
+/* The seconds that a placement should search at most (struct vbs_exec_options) while there are
+ * other plans to try. */
 #define VBS_REPLAN_PLACE_S 2
 
 struct vbs_replan {
     struct vbs_solver *solver;
     int64_t memory_bytes; /* of the arena */
 
-    /* The plan that is to be placed; where another one takes its place, it is freed. */
+    /* The plan that is to be placed. It is freed where another one replaces it. */
     struct vbs_schedule **schedule;
-    /* Makes of *schedule what is wanted. VBS_INFEASIBLE: it cannot be placed within memory_bytes,
-     * and *placement tells how much the best placement takes. */
+    /* Makes the placement, or the executor, of *schedule. VBS_INFEASIBLE: it cannot be placed
+     * within memory_bytes, and *placement tells the bytes of the best placement. */
     enum vbs_status (*make)(struct vbs_ctx *ctx, void *self);
     void *self;
     const struct vbs_exec_placement *placement;
 
-    /* What came out. */
+    /* The results. */
     int n_replans;        /* plans that were tried after the first one */
-    int64_t placed_bytes; /* the arena that the first plan needs; 0: make gave no placement */
+    int64_t placed_bytes; /* size of the arena that the first plan needs; 0: make gave no
+                             placement */
 };
 
 /* Calls make for *schedule, and, while it cannot be placed, for plans of less memory.

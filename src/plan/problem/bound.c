@@ -1,11 +1,11 @@
 /*
- * The lower bound: each layer runs its r samples in some batches, one after the other, and every
- * sample of the request that is not in the step keeps some tensors alive meanwhile: a sample before
- * the layer at least the least bytes of all order ideals without the layer, a sample behind it the
- * least bytes of all those with it (order_ideals.h). In the memory that is left, the least time of
- * one layer is a shortest path over its progress 0..r, and the sum over the layers bounds every
- * schedule. With resident io, where waiting inputs fill the memory, this bound is several times
- * tighter than the sum of each layer's fastest batches.
+ * The lower bound: each layer runs its r samples in some batches, one after the other. During each
+ * step, every sample outside of it keeps some tensors alive: a sample before the layer at least the
+ * least bytes of all order ideals without the layer, and a sample behind it at least those of all
+ * ideals with it (order_ideals.h). In the memory that is left, the least time of one layer is a
+ * shortest path over its progress 0..r, and the sum over the layers bounds every schedule. With
+ * resident io, where waiting inputs fill the memory, this bound is several times tighter than the
+ * sum of each layer's fastest batches.
  *
  * With weights included, two more bounds relate both clocks: stay_bound_us and late_bound_us.
  *
@@ -18,14 +18,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Microseconds of ticks, less what rounding to ticks can make; HUGE_VAL: never. */
+/* Converts ticks to microseconds, less the largest rounding error of ticks; HUGE_VAL: never. */
 static double bound_us(const struct vbs_task *task, int64_t ticks)
 {
     return ticks < VBS_NEVER_TICKS ? fmax(vbs_task_us(task, ticks - vbs_task_slack_ticks(task)), 0)
                                    : HUGE_VAL;
 }
 
-/* The bytes of all packed formats of a layer's weights together. */
+/* Sums the bytes of all packed formats of a layer's weights. */
 static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
 {
     int64_t total = 0;
@@ -44,9 +44,9 @@ static int64_t all_formats_bytes(const struct vbs_task *task, int layer)
     return total;
 }
 
-/* Of the compute steps within memory_bytes, when so many bytes of weights stay all the time: all
- * but a layer's own are there beside what its step needs. HUGE_VAL: some layer never fits. togo:
- * [request + 1]. */
+/* Bounds the time of the compute steps within memory_bytes, where stay_bytes of weights stay in
+ * memory all the time: beside a layer's step there are all of them but the layer's own. HUGE_VAL:
+ * some layer never fits. togo: [request + 1]. */
 static double compute_bound_us(const struct vbs_task *task, int64_t memory_bytes,
                                int64_t stay_bytes, int64_t *togo)
 {
@@ -67,10 +67,10 @@ static double copy_bound_us(const struct vbs_task *task, int64_t bytes)
 }
 
 /*
- * Weights included. Of the weights, some bytes are never loaded: they are there all the time, which
- * leaves that much less for everything else. All others are loaded once at least, one copy after
- * the other. The first raises the compute steps' bound, the second falls with it; the least of
- * their larger one over all numbers of bytes is where they cross.
+ * Weights included. Some bytes of the weights are never loaded. They are in memory all the time,
+ * and leave less memory for the steps. All other bytes are loaded at least once, one copy after the
+ * other. More bytes of the first kind raise the bound of the compute steps and lower that of the
+ * copies. The least of the larger of both bounds, over all numbers of bytes, is where they cross.
  */
 static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, int64_t *togo)
 {
@@ -96,14 +96,14 @@ static double stay_bound_us(const struct vbs_task *task, int64_t memory_bytes, i
     return fmin(above, below);
 }
 
-/* What is known of each layer, for the bound below. */
+/* The times and weights of the layers, for the bound below. */
 struct layer_loads {
-    int64_t *ticks;        /* [0..n] of the layer's compute steps at least */
+    int64_t *ticks;        /* [0..n] least ticks of the layer's compute steps */
     int64_t *weight_bytes; /* [0..n] in the lightest packed format */
     bool *marked;          /* [0..n] */
 };
 
-/* Marks the layers that layer depends on; their ticks together. */
+/* Marks the layers on which layer depends, and sums their ticks. */
 static int64_t mark_before(const struct vbs_task *task, struct layer_loads *loads, int layer)
 {
     int64_t total = 0;
@@ -121,7 +121,7 @@ static int64_t mark_before(const struct vbs_task *task, struct layer_loads *load
     return total;
 }
 
-/* Marks layer and the layers that depend on it; their weights together. */
+/* Marks layer and the layers that depend on it, and sums the bytes of their weights. */
 static int64_t mark_behind(const struct vbs_task *task, struct layer_loads *loads, int layer)
 {
     int64_t total = 0;
@@ -139,9 +139,9 @@ static int64_t mark_behind(const struct vbs_task *task, struct layer_loads *load
 
 /*
  * Weights included. When the layers before layer k have done the whole request, the last sample
- * still has to pass k and all layers behind it. Of their weights no more than the budget is there
- * at that moment; the rest is loaded later. This is what cannot be hidden of the large weights at
- * the end of a network. O(layers x edges).
+ * still has to pass k and all layers behind it. Of their weights no more than the budget is in
+ * memory at that moment; the rest is loaded later. This is the part of the copies of large weights
+ * at the end of a network that compute steps cannot hide. O(layers x edges).
  */
 static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
                             struct layer_loads *loads, int64_t *togo)
@@ -157,7 +157,7 @@ static double late_bound_us(const struct vbs_task *task, int64_t memory_bytes,
         int64_t ticks, behind;
 
         if (loads->weight_bytes[k] == 0)
-            continue; /* the next layer with weights says as much, and more */
+            continue; /* the bound of the next layer with weights is at least as large */
         ticks = mark_before(task, loads, k);
         behind = mark_behind(task, loads, k);
         latest = fmax(latest, bound_us(task, ticks) + copy_bound_us(task, behind - memory_bytes));

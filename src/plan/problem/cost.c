@@ -1,5 +1,5 @@
 /*
- * What steps and copies of a task cost: ticks, rows of the profile, bytes of weights.
+ * The costs of steps and copies of a task: ticks, rows of the profile, and bytes of weights.
  */
 #include "plan/problem/task.h"
 
@@ -16,7 +16,7 @@ int64_t vbs_task_ticks(const struct vbs_task *task, double time_us)
 {
     double ticks = ldexp(time_us, task->tick_shift);
 
-    /* Only waits for copies come to more than the dearest schedule. */
+    /* Only waits for copies can exceed the time of the slowest schedule, and reach 2^62 ticks. */
     return ticks < 0x1p62 ? llrint(ticks) : (int64_t)1 << 62;
 }
 

@@ -1,12 +1,13 @@
 /*
- * Floors: the least that a sample keeps alive before, during and after each layer, and the least
- * time of a layer that follows from them.
+ * Floors: the least bytes that a sample keeps alive before, during and after each layer, and the
+ * least time of a layer that follows from them.
  */
 #include "plan/problem/order_ideals.h"
 
 #include "base/fail.h"
 
-/* Without a list of order ideals: a sample may keep only the tensors that the step itself reads. */
+/* Computes the floor without a list of order ideals: then a sample may keep only the tensors that
+ * the step itself reads. */
 static struct vbs_floor plain_floor(const struct vbs_task *task, int layer)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];

@@ -28,8 +28,8 @@ void vbs_walk_clear(struct vbs_walk *walk)
     walk->progress = NULL;
 }
 
-/* Samples of tensor that all of its readers but one have done beyond that one's progress: what a
- * step of layer on batch samples is the last to read. */
+/* Counts the samples of tensor that a step of layer on batch samples is the last to read: all other
+ * readers have read them before. */
 static int64_t samples_freed(const struct vbs_walk *walk, int tensor, int layer, int batch)
 {
     const struct vbs_task *task = walk->task;
@@ -91,7 +91,7 @@ static enum vbs_status divide(struct vbs_ctx *ctx, struct vbs_walk *walk, int la
         division->n_slices = n_slices;
         division->begun = -1;
     }
-    if (division->begun < walk->progress[layer]) { /* whole steps came between */
+    if (division->begun < walk->progress[layer]) { /* steps on the whole layer came between */
         for (int p = 0; p < n_slices; p++)
             division->done[p] = walk->progress[layer];
         division->begun = walk->progress[layer];
@@ -115,7 +115,7 @@ static int scan_slices(struct vbs_division *division)
     return least;
 }
 
-/* All slices of layer have done batch further samples. */
+/* Advances the progress of layer by batch samples, which all its slices have done. */
 static void advance(struct vbs_walk *walk, int layer, int batch)
 {
     const struct vbs_task *task = walk->task;

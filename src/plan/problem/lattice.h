@@ -36,7 +36,7 @@ void vbs_walk_clear(struct vbs_walk *walk);
 /* Makes the step (layer, batch) and returns its bytes without workspace. O(inputs x readers). */
 int64_t vbs_walk_step(struct vbs_walk *walk, int layer, int batch);
 
-/* The same for a step on one slice of a layer; *bytes are its bytes without workspace.
+/* Does the same for a step on one slice of a layer; *bytes are its bytes without workspace.
  * VBS_NO_MEMORY. O(inputs x readers); O(slices) more when the last slice catches up. */
 enum vbs_status vbs_walk_slice(struct vbs_ctx *ctx, struct vbs_walk *walk,
                                const struct vbs_step *step, int64_t *bytes) VBS_MUST_CHECK;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets of layers while they are listed, found again by hashing. */
+/* The sets of layers that are listed so far, found by hashing. */
 struct listing {
     struct vbs_ctx *ctx;
     int n_words, n, capacity, limit;
@@ -31,7 +31,7 @@ static size_t slot_of(const struct listing *listing, const uint64_t *set)
     return hash & mask;
 }
 
-/* The slot of set, or the free one where it belongs. */
+/* Finds the slot of set, or the free one where set belongs. */
 static int *find_slot(const struct listing *listing, const uint64_t *set)
 {
     size_t mask = 2 * (size_t)listing->capacity - 1, bytes = (size_t)listing->n_words * sizeof *set;
@@ -64,7 +64,7 @@ static enum vbs_status grow(struct listing *listing)
     return VBS_OK;
 }
 
-/* The index of set, listed now if it was not; set may lie in the listing. */
+/* Gives the index of set, which is listed now if it was not; set may lie in the listing. */
 static enum vbs_status list_set(struct listing *listing, const uint64_t *set, int *index)
 {
     int *slot;
@@ -96,7 +96,7 @@ static bool is_enabled(const struct vbs_task *task, const uint64_t *set, int lay
     return true;
 }
 
-/* True when a reader of tensor other than layer is not in set. */
+/* Gives whether a reader of tensor other than layer is not in set. */
 static bool is_awaited(const struct vbs_task *task, const uint64_t *set, int tensor, int layer)
 {
     for (int i = 0; i < task->n_readers[tensor]; i++) {
@@ -122,7 +122,7 @@ static int64_t live_bytes(const struct vbs_task *task, const uint64_t *set)
     return bytes;
 }
 
-/* Lists every set, smaller ones first: each is reached from one with a layer less. */
+/* Lists every set, smaller ones first: each is reached from a set with one layer less. */
 static enum vbs_status list_all(const struct vbs_task *task, struct listing *listing)
 {
     uint64_t *set = calloc((size_t)listing->n_words, sizeof *set);
@@ -260,7 +260,8 @@ static void merge_move(struct vbs_move *moves, int *n_moves, const struct vbs_mo
     moves[(*n_moves)++].to = to;
 }
 
-/* Classes in the order of their first member: by their number of layers, as all are. */
+/* Gives each class a number, in the order of its first member. So classes are sorted by their
+ * number of layers, as ideals are. */
 static enum vbs_status classify(struct vbs_ctx *ctx, const struct vbs_order_ideals *all,
                                 const uint64_t *layers, struct listing *listing,
                                 struct vbs_order_ideals *projection)
@@ -306,7 +307,7 @@ static enum vbs_status merge_classes(struct vbs_ctx *ctx, const struct vbs_order
                 merge_move(moves + (size_t)c * (size_t)n_layers, &n_moves[c], &all->moves[m],
                            projection->projected[all->moves[m].to]);
     }
-    for (int c = 0; c < projection->n; c++) { /* close the gaps */
+    for (int c = 0; c < projection->n; c++) { /* closes the gaps */
         projection->first_move[c] = count;
         memmove(moves + count, moves + (size_t)c * (size_t)n_layers,
                 (size_t)n_moves[c] * sizeof *moves);

@@ -24,14 +24,16 @@
 struct vbs_move {
     int layer;
     int to;              /* ideal */
-    int64_t base_bytes;  /* live during the step for this sample, without its output */
-    int64_t place_bytes; /* of them, those that the output of an in-place layer may overwrite */
+    int64_t base_bytes;  /* bytes of this sample that are live during the step, without its
+                            output */
+    int64_t place_bytes; /* those of base_bytes that the output of an in-place layer may
+                            overwrite */
 };
 
 struct vbs_order_ideals {
     int n;               /* ascending by the number of layers done; ideal 0: none, n - 1: all */
     int n_words;         /* 64-bit words of a set of layers */
-    int64_t *live_bytes; /* [n] that one sample keeps alive */
+    int64_t *live_bytes; /* [n] bytes that one sample keeps alive */
     uint64_t *done;      /* [n][n_words] bit k - 1: layer k is done */
     int *n_done;         /* [n] layers done */
     int *first_move;     /* [n + 1] */
@@ -71,7 +73,8 @@ static inline bool vbs_order_ideal_has(const struct vbs_order_ideals *ideals, in
     return vbs_layers_have(ideals->done + (size_t)ideal * (size_t)ideals->n_words, layer);
 }
 
-/* The move that finishes layer, from an ideal; null where a layer that it reads is not done. */
+/* Gives the move out of an ideal that finishes layer; null where a layer that it reads is not
+ * done. */
 static inline const struct vbs_move *vbs_order_ideal_move(const struct vbs_order_ideals *ideals,
                                                           int ideal, int layer)
 {

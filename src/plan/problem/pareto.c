@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of plans that need at most bytes. */
+/* Counts the plans that need at most bytes. */
 static int count_at(const struct vbs_pareto_set *pareto, int64_t bytes)
 {
     int low = 0, high = pareto->n;

@@ -1,5 +1,6 @@
 /*
- * What a planner is: functions that open a task and give a schedule for each budget.
+ * A planner as the registry and the solver see it: functions that open a task and give a schedule
+ * for each budget.
  *
  * Adding a planner: one file that defines a struct vbs_planner, its declaration in the header of
  * its sub-room (such as plan/dp/dp.h), and its line in the table of registry.c.
@@ -29,33 +30,34 @@ struct vbs_planner {
     const char *summary;
     const char *source; /* the paper and its section, or "vbslab" */
     const char *cost;   /* growth of the time that planning takes, for people */
-    bool baseline;      /* others are measured against it; it is proposed to nobody */
+    bool baseline;      /* gains are measured against it, and it is never proposed */
     bool transfers;     /* loads and evicts weights itself: for weights included only */
-    /* With weights included it is compared unless other planners are named, as all that transfer
-     * are. With weights excluded all planners are. */
+    /* With weights included, comparisons without named planners have this planner, as they have all
+     * that transfer weights. With weights excluded they have all planners. */
     bool compared_beside_weights;
-    bool timed; /* how good its plans are depends on the time that it gets */
-    /* It finds some schedule quickly and a fast one slowly: explanations do not run it in the place
-     * of another planner. */
+    bool timed; /* its plans depend on the time that it gets */
+    /* It finds some schedule quickly and a fast one slowly, so that infeasibility reports do not
+     * run it in the place of another planner. */
     bool searches_long;
     bool may_slow_down; /* a larger budget may lead to a schedule that takes longer */
-    bool may_be_late;   /* a larger budget may lead to none that keeps the latency */
-    /* *self is freed by close. */
+    bool may_be_late;   /* a larger budget may lead to a schedule that exceeds the latency */
+    /* Opens a task. *self is freed by close. */
     enum vbs_status (*open)(struct vbs_ctx *ctx, const struct vbs_task *task, void **self);
     /* Fills *draft, which is {0}, for a budget; reserved_bytes <= memory_bytes. VBS_INFEASIBLE
      * (without a detail). The caller clears draft->steps, after a failure too. */
     enum vbs_status (*plan)(struct vbs_ctx *ctx, void *self, int64_t memory_bytes,
                             struct vbs_draft *draft);
-    /* The least feasible budget, INT64_MAX: none. */
+    /* Gives the least feasible budget; INT64_MAX: there is none. */
     int64_t (*least_bytes)(const void *self);
     /* Bounds the least budget, in much less time than open takes on a long network; null: open is
-     * quick. It ignores the latency, and, unless the planner transfers them, the weights. */
+     * quick. The bounds ignore the latency, and, unless the planner transfers weights, the weights
+     * too. */
     enum vbs_status (*bracket)(struct vbs_ctx *ctx, const struct vbs_task *task,
                                struct vbs_bracket *bracket);
-    /* The largest memory that the planner held so far. */
+    /* Gives the largest memory that the planner has used so far. */
     size_t (*peak_bytes)(const void *self);
-    /* Budgets at which the plan may change, in any order, some of them repeated. The caller frees
-     * *bytes. */
+    /* Lists budgets at which the plan may change, in any order, some of them repeatedly. The caller
+     * frees *bytes. */
     enum vbs_status (*thresholds)(struct vbs_ctx *ctx, const void *self, int64_t **bytes, int *n);
     void (*close)(void *self);
 };

@@ -2,9 +2,9 @@
  * plan/problem: the problem as planners see it. This header names everything that the other
  * sub-rooms of plan use of it.
  *
- *   task.h          the problem with what is computed once for all planners
+ *   task.h          the problem with data computed once for all planners
  *   steps.h         lists of steps
- *   planner.h       what a planner is
+ *   planner.h       the functions of a planner
  *   order_ideals.h  sets of layers that one sample can have finished, and its live bytes
  *   lattice.h       memory of a schedule step by step, weights left out
  *   slices.h        slices of layers and weights

@@ -13,8 +13,8 @@ static int by_bytes(const void *a, const void *b)
     return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-/* Weights included: what a step on row has of its weights beside its scratch, at least. A divisible
- * row may run channel by channel, one that was measured in slices by these. */
+/* Weights included: gives the least bytes of weights beside a step on row. A divisible row may run
+ * channel by channel; a row that was measured in slices runs slice by slice. */
 static int64_t least_weights(const struct vbs_task *task, int layer,
                              const struct vbs_profile_row *row)
 {
@@ -29,7 +29,7 @@ static int64_t least_weights(const struct vbs_task *task, int layer,
     return l->channels > 0 ? row->weight_bytes / l->channels : 0;
 }
 
-/* Appends the rows of layer at a batch; returns how many are of use. */
+/* Appends the rows of layer at a batch that can be of use; returns their number. */
 static int add_points(const struct vbs_task *task, int layer, int batch_index,
                       struct vbs_row_point *to)
 {

@@ -15,10 +15,11 @@ struct vbs_row_point {
 struct vbs_row_pareto {
     int n_batches;
     int *first;                   /* [n_layers * n_batches + 1] */
-    struct vbs_row_point *points; /* layer k at batches[i]: first[(k - 1) * n_batches + i] on */
+    struct vbs_row_point *points; /* those of layer k at batches[i] begin at first[(k - 1) *
+                                     n_batches + i] */
 };
 
-/* Ticks of the fastest row that fits into spare_bytes, or -1. */
+/* Gives the ticks of the fastest row that fits into spare_bytes, or -1. */
 static inline int64_t vbs_row_pareto_ticks(const struct vbs_row_pareto *row_pareto, int layer,
                                            int batch_index, int64_t spare_bytes)
 {

@@ -2,7 +2,7 @@
 
 #define MOST_SLICES 4096 /* steps of a planned layer on one batch */
 
-/* floor(a b / c), without overflow. */
+/* Computes floor(a b / c) without overflow. */
 static int64_t share(int64_t a, int64_t b, int64_t c)
 {
     return (int64_t)((__int128)a * b / c);
@@ -42,7 +42,7 @@ int vbs_slice_limit(const struct vbs_profile_layer *layer, int64_t weight_bytes)
 {
     int64_t c = layer->channels, limit = weight_bytes;
 
-    if (c > 0 && weight_bytes > 0) /* as many as have the channels that a byte takes */
+    if (c > 0 && weight_bytes > 0) /* a slice must have so many channels that they take a byte */
         limit = c / (c / weight_bytes + (c % weight_bytes != 0));
     return limit < 1 ? 1 : limit > MOST_SLICES ? MOST_SLICES : (int)limit;
 }
@@ -73,8 +73,8 @@ int vbs_slices_within(const struct vbs_profile_layer *layer, int64_t weight_byte
     if (weight_bytes <= free_bytes)
         return 1;
     each = weight_bytes / c;
-    more =
-        weight_bytes % c; /* so many channels of a part may have a byte more, vbs_slice_largest */
+    more = weight_bytes % c; /* the number of channels of a slice that may have a byte more
+                                (vbs_slice_largest) */
     fit = free_bytes / (each + (more != 0));
     if (fit >= more)
         fit = (free_bytes - more) / each;

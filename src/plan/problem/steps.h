@@ -6,13 +6,13 @@
 
 #include "plan/problem/task.h"
 
-/* Steps of a schedule in the making; algorithm is an index into the profile's algorithms. */
+/* Steps of a schedule that is being made; algorithm is an index into the profile's algorithms. */
 struct vbs_step_list {
     struct vbs_step *steps;
     int64_t n_steps, capacity;
 };
 
-/* VBS_NO_MEMORY, or VBS_USAGE beyond VBS_MAX_STEPS. */
+/* Appends a compute step. VBS_NO_MEMORY, or VBS_USAGE beyond VBS_MAX_STEPS. */
 enum vbs_status vbs_step_list_add(struct vbs_ctx *ctx, struct vbs_step_list *list, int layer,
                                   int batch, int algorithm) VBS_MUST_CHECK;
 /* Appends a step of any kind; errors as above. */
@@ -23,8 +23,8 @@ enum vbs_status vbs_step_list_copy(struct vbs_ctx *ctx, const struct vbs_step *s
                                    struct vbs_step_list *to) VBS_MUST_CHECK;
 void vbs_step_list_clear(struct vbs_step_list *list);
 
-/* Sum of the steps' times in their order, as schedules and replay report it with weights excluded.
- */
+/* Sums the steps' times in their order, as schedules and the replay report the sum with weights
+ * excluded. */
 double vbs_step_list_us(const struct vbs_task *task, const struct vbs_step_list *list);
 
 #endif

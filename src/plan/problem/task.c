@@ -6,13 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Each layer's inputs without repeats, in their order. */
+/* Lists each layer's inputs without repeats, in their order. */
 static enum vbs_status find_inputs(struct vbs_ctx *ctx, struct vbs_task *task)
 {
     const struct vbs_profile *profile = task->profile;
     size_t n = (size_t)task->n_layers + 1;
     int **inputs = vbs_arena_alloc(&task->arena, n, sizeof *inputs);
-    int *reader = vbs_arena_alloc(&task->arena, n, sizeof *reader); /* latest of each tensor */
+    int *reader = vbs_arena_alloc(&task->arena, n, sizeof *reader); /* the last reader found so far
+                                                                       of each tensor */
 
     task->n_inputs = vbs_arena_alloc(&task->arena, n, sizeof *task->n_inputs);
     if (!inputs || !reader || !task->n_inputs)
@@ -35,7 +36,7 @@ static enum vbs_status find_inputs(struct vbs_ctx *ctx, struct vbs_task *task)
     return VBS_OK;
 }
 
-/* The readers of each tensor; ids ascend because layers do. */
+/* Lists the readers of each tensor; ids ascend because layers do. */
 static enum vbs_status find_readers(struct vbs_ctx *ctx, struct vbs_task *task)
 {
     int n = task->n_layers;
@@ -79,7 +80,8 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_task *task)
     return VBS_OK;
 }
 
-/* The dearest schedule runs every sample alone at the dearest row of every layer. */
+/* Chooses the length of a tick. The slowest schedule runs every sample alone at the slowest row of
+ * every layer. */
 static void choose_ticks(struct vbs_task *task)
 {
     double dearest = 1;
@@ -101,8 +103,8 @@ static void choose_ticks(struct vbs_task *task)
     task->tick_shift = 61 - exponent;
 }
 
-/* Schedules whose reported time is the bound to the last bit are within it; but none that only
- * rounding to ticks brings there. */
+/* Converts the bound of the latency to ticks. Schedules whose reported time equals the bound to the
+ * last bit are within it; no schedule is that only rounding to ticks brings within it. */
 static int64_t latency_ticks(const struct vbs_task *task)
 {
     double ticks = ldexp(task->problem.latency_us, task->tick_shift);

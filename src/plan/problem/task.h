@@ -1,5 +1,5 @@
 /*
- * A task: a problem with everything that all planners need of it, computed once.
+ * A task: a problem with data that all planners need, computed once.
  */
 #ifndef VBS_PLAN_PROBLEM_TASK_H
 #define VBS_PLAN_PROBLEM_TASK_H
@@ -25,39 +25,39 @@ struct vbs_floor {
 struct vbs_search_clock {
     bool counts_nodes;
     int64_t n_nodes;
-    double from, until;              /* of the plan under way, in seconds or nodes */
-    int64_t best_ticks, bound_ticks; /* of the search under way */
-    double reported_s;               /* when progress was reported last */
-    bool interrupted;                /* a search was ended by the caller */
-    /* Where the searches are those of a frontier: when it began (0: there is none), and the share
-     * of its budgets that is done. */
+    double from, until;              /* of the current plan, in seconds or nodes */
+    int64_t best_ticks, bound_ticks; /* of the current search */
+    double reported_s;               /* time of the last report of progress */
+    bool interrupted;                /* the caller ended a search */
+    /* While a frontier is made: when it began (0: none is made), and the share of its budgets that
+     * is done. */
     double frontier_from_s, frontier_share;
 };
 
 /*
- * A problem with what every planner needs of it. Times are whole ticks, so that sums do not depend
- * on their order. A microsecond has 2^tick_shift ticks, as many as let the slowest schedule fit
- * into 62 bits.
+ * A problem with the data that every planner needs. Times are whole ticks, so that sums do not
+ * depend on their order. A microsecond has 2^tick_shift ticks, as many as let the slowest schedule
+ * fit into 62 bits.
  */
 struct vbs_task {
     struct vbs_problem problem;
     const struct vbs_profile *profile;
     int n_layers;
     int request;
-    int n_batches; /* of the profile, up to the request */
+    int n_batches; /* those of the profile, up to the request */
     int tick_shift;
     struct vbs_solver_options options; /* of the solver */
-    /* Weights included, and the planner does not transfer: the planner that plans in the memory
-     * that resident weights leave; else null. */
+    /* With weights included, for a planner that does not transfer them: the planner that plans in
+     * the memory that resident weights leave; else null. */
     const struct vbs_planner *resident;
-    struct vbs_search_clock *clock; /* null: seconds */
+    struct vbs_search_clock *clock; /* null: searches are limited by seconds */
     double cut_until_s;             /* vbs_clock_s() at which cuttings and trials end; 0: never */
     int64_t latency_ticks;          /* INT64_MAX: not bounded */
     int *last_reader;    /* [0..n] last layer that reads tensor t, 0: none, a final output */
     int *n_readers;      /* [0..n] */
     int *const *readers; /* [0..n] distinct readers, ascending */
     int *n_inputs;       /* [0..n] */
-    int *const *inputs;  /* [0..n] distinct inputs of a layer, the first of the profile's first */
+    int *const *inputs;  /* [0..n] distinct inputs of a layer, in the profile's order */
     int *batch_index;    /* [0..request] index into profile->batches, or -1 */
     struct vbs_row_pareto row_pareto;
     struct vbs_floor *floors; /* [0..n], [1..n] used */
@@ -70,39 +70,39 @@ enum vbs_status vbs_task_init(struct vbs_ctx *ctx, struct vbs_task *task,
                               const struct vbs_problem *problem) VBS_MUST_CHECK;
 void vbs_task_clear(struct vbs_task *task);
 
-/* True when the clock has reached task->cut_until_s. */
+/* Gives whether the clock has reached task->cut_until_s. */
 bool vbs_task_is_late(const struct vbs_task *task);
 
 int64_t vbs_task_ticks(const struct vbs_task *task, double time_us);
 double vbs_task_us(const struct vbs_task *task, int64_t ticks);
 
-/* The most ticks by which the sum of a whole schedule can differ from its time: half a tick for
- * each step. This is far below the last bit of the time unless some row is extremely slow. */
+/* Gives the most ticks by which the sum of a whole schedule can differ from its time: half a tick
+ * for each step. This is far below the last bit of the time unless some row is extremely slow. */
 static inline int64_t vbs_task_slack_ticks(const struct vbs_task *task)
 {
     return (int64_t)task->n_layers * task->request;
 }
 
-/* Bytes of one sample of tensor t. */
+/* Gives the bytes of one sample of tensor t. */
 static inline int64_t vbs_task_bytes(const struct vbs_task *task, int tensor)
 {
     return task->profile->layers[tensor].out_bytes;
 }
 
-/* True when samples of tensor t stay inside the budget between steps. */
+/* Gives whether samples of tensor t stay inside the budget between steps. */
 static inline int vbs_task_kept(const struct vbs_task *task, int tensor)
 {
     return task->problem.io == VBS_IO_RESIDENT || (tensor != 0 && task->last_reader[tensor] != 0);
 }
 
-/* Bytes that a step adds for its output, per sample or in all: those of the output, less those that
- * an in-place layer overwrites. */
+/* Gives the bytes that a step adds for its output, per sample or in all: those of the output, less
+ * those that an in-place layer overwrites. */
 static inline int64_t vbs_task_added(int64_t out_bytes, int64_t place_bytes)
 {
     return out_bytes > place_bytes ? out_bytes - place_bytes : 0;
 }
 
-/* True when layer reads the network's input. O(inputs of the layer). */
+/* Gives whether layer reads the network's input. O(inputs of the layer). */
 static inline bool vbs_task_reads_input(const struct vbs_task *task, int layer)
 {
     for (int i = 0; i < task->n_inputs[layer]; i++)
@@ -111,12 +111,12 @@ static inline bool vbs_task_reads_input(const struct vbs_task *task, int layer)
     return false;
 }
 
-/* The row of a step; it must exist. */
+/* Gives the row of a step, which must exist. */
 const struct vbs_profile_row *vbs_task_step_row(const struct vbs_task *task,
                                                 const struct vbs_step *step);
 
-/* The fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null when no
- * row fits or the profile has no such batch. */
+/* Gives the fastest row of layer at batch whose step fits: base_bytes + ws <= memory_bytes. Null
+ * when no row fits or the profile has no such batch. */
 const struct vbs_profile_row *vbs_task_row(const struct vbs_task *task, int layer, int batch,
                                            int64_t base_bytes, int64_t memory_bytes);
 
@@ -131,16 +131,17 @@ enum vbs_status vbs_task_floors(struct vbs_ctx *ctx, struct vbs_task *task) VBS_
 void vbs_task_to_go(const struct vbs_task *task, int layer, int64_t memory_bytes, int goal,
                     int64_t *togo);
 
-/* Bytes of the weights of one layer in the format that takes least. O(rows of the layer). */
+/* Gives the bytes of the weights of one layer in the format that takes least. O(rows of the
+ * layer). */
 int64_t vbs_task_layer_lightest_bytes(const struct vbs_task *task, int layer);
 
-/* Bytes of the weights of all layers, each in the format that takes least. O(rows). */
+/* Gives the bytes of the weights of all layers, each in the format that takes least. O(rows). */
 int64_t vbs_task_lightest_bytes(const struct vbs_task *task);
 
-/* Microseconds that a copy of bytes takes; HUGE_VAL when nothing can be copied. */
+/* Gives the microseconds that a copy of bytes takes; HUGE_VAL when nothing can be copied. */
 double vbs_task_copy_us(const struct vbs_task *task, int64_t bytes);
 
-/* vbs_bound_us of the task's problem. */
+/* Computes vbs_bound_us of the task's problem. */
 enum vbs_status vbs_task_bound_us(struct vbs_ctx *ctx, const struct vbs_task *task,
                                   int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Packed weights of a layer that are in memory. */
+/* A block of packed weights of a layer that is in memory. */
 struct loaded_block {
     int format;
     int64_t first, end;
@@ -23,7 +23,7 @@ struct loaded_layer {
     int n;
     int64_t capacity;
     struct loaded_block *blocks;
-    int64_t longest; /* of all blocks so far */
+    int64_t longest; /* the longest of all blocks so far */
 };
 
 struct clocks_walk {
@@ -31,14 +31,14 @@ struct clocks_walk {
     struct vbs_walk walk;
     struct vbs_arena arena;
     struct loaded_layer *loaded; /* [0..n] */
-    int64_t weight_bytes;        /* of all blocks in memory */
+    int64_t weight_bytes;        /* sum of all blocks in memory */
     double compute_us, copy_us;  /* the clocks */
-    int64_t chunk_ticks;         /* since the chunk began */
-    double chunk_us;             /* likewise */
+    int64_t chunk_ticks;         /* since the chunk began, in ticks */
+    double chunk_us;             /* since the chunk began, in microseconds */
 };
 
-/* Index of the first block of the format that begins at byte first or behind it, or of the next
- * format. */
+/* Gives the index of the first block of the format that begins at byte first or behind it, or else
+ * of the next format. */
 static int find_block(const struct loaded_layer *loaded, int format, int64_t first)
 {
     int low = 0, high = loaded->n;
@@ -114,7 +114,7 @@ static void evict(struct clocks_walk *line, const struct vbs_step *step)
     line->weight_bytes -= step->bytes;
 }
 
-/* When the weights that a step reads are loaded. */
+/* Gives the time at which the weights that a step reads are loaded. */
 static double ready_us(const struct clocks_walk *line, const struct vbs_step *step,
                        const struct vbs_profile_row *row)
 {
@@ -137,7 +137,8 @@ static double ready_us(const struct clocks_walk *line, const struct vbs_step *st
     return ready;
 }
 
-/* The chunk's time up to now; where steps may wait ticks cannot be added up. */
+/* Compares the chunk's time so far with the latency. Where steps may wait for loads, ticks of steps
+ * cannot be added up. */
 static void judge_latency(struct clocks_walk *line, struct vbs_timeline *timeline)
 {
     if (line->task->problem.weights == VBS_WEIGHTS_INCLUDED)

@@ -12,7 +12,7 @@
 /* The totals of a schedule by the exact accounting. */
 struct vbs_timeline {
     int64_t peak_bytes;
-    struct vbs_step peak_step; /* the first that reaches the peak */
+    struct vbs_step peak_step; /* the first step that reaches the peak */
     double time_us;            /* the end of the last step */
     int64_t latency_ticks;     /* of the chunk that takes longest (struct vbs_problem) */
     double latency_us;         /* of the same chunk, summed as reported */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * The recurrences of table.c without the dimension of memory: of each entry only its best plan
- * is kept, by time and then by memory, which is the largest need of its steps. With all times 0
- * this is the plan with the least memory; with the real ones, the fastest plan in any memory. Both
- * are exact: times add up, so that the subplans of a fastest plan are fastest themselves.
+ * The recurrences of table.c without the dimension of memory: each entry keeps only its best plan,
+ * by time and then by memory, which is the largest of its steps. With all times 0 this is the plan
+ * with the least memory; with the real ones, the fastest plan in any memory. Both are exact: times
+ * add up, so that the subplans of a fastest plan are fastest themselves.
  */
 
 struct end {
@@ -25,11 +25,11 @@ struct search {
     struct vbs_arena arena;
 };
 
-/* The recurrences of one chain at work. */
+/* The state of solving the recurrences of one chain. */
 struct ends_table {
     const struct vbs_chain *chain;
-    struct end *opt;   /* (i, j, b) at opt_at */
-    struct end *exact; /* [b] of the pair at hand */
+    struct end *opt;   /* [(i, j, b)], at the index that opt_at gives */
+    struct end *exact; /* [b] of the current pair */
     struct end *items; /* [k * (request + 1) + b] */
 };
 
@@ -41,7 +41,7 @@ static struct end together(struct end a, struct end b)
                         .steps = a.steps > b.steps ? a.steps : b.steps};
 }
 
-/* An end beside which bytes are kept. */
+/* Adds bytes that are kept beside an end. */
 static struct end beside(const struct search *search, struct end end, int64_t bytes)
 {
     end.steps += vbs_table_steps(search->task, bytes);
@@ -68,13 +68,14 @@ static struct end opt_of(const struct search *search, const struct ends_table *t
     return i > j || b == 0 ? NOTHING_TO_DO : *opt_at(search, table, i, j, b);
 }
 
-/* As the entries of the tables, an end that breaks the latency bound is none. */
+/* Gives whether an end breaks the latency bound; like an entry of the tables, it is infinite
+ * then. */
 static bool is_late(const struct search *search, const struct end *end)
 {
     return end->ticks > search->task->latency_ticks;
 }
 
-/* (3) for a layer. */
+/* Computes (3) for a layer. */
 static struct end layer_end(const struct search *search, const struct vbs_item *item, int b)
 {
     const struct vbs_task *task = search->task;
@@ -113,7 +114,7 @@ static enum vbs_status solve_item(struct search *search, const struct vbs_item *
     return VBS_OK;
 }
 
-/* (1) for the pair (i, j) and b samples. */
+/* Computes (1) for the pair (i, j) and b samples. */
 static struct end exact_end(const struct search *search, const struct ends_table *table, int i,
                             int j, int b)
 {
@@ -131,7 +132,7 @@ static struct end exact_end(const struct search *search, const struct ends_table
     return best;
 }
 
-/* (2) for the pair (i, j) and b samples. */
+/* Computes (2) for the pair (i, j) and b samples. */
 static struct end opt_end(const struct search *search, const struct ends_table *table, int i, int j,
                           int b)
 {
@@ -162,7 +163,7 @@ static enum vbs_status solve_pair(const struct search *search, const struct ends
     return VBS_OK;
 }
 
-/* *whole: [b] of the whole chain, of the search's arena. */
+/* Solves a chain. *whole: [b] of the whole chain, in the search's arena. */
 static enum vbs_status solve_chain(struct search *search, const struct vbs_chain *chain,
                                    const struct end **whole)
 {

@@ -40,8 +40,8 @@
 struct tables {
     const struct vbs_chain *chain;
     int64_t *opt, *exact;
-    uint16_t *first;          /* the b1 that gave OPT */
-    uint16_t *whole;          /* the k that gave EXACT, the paper's aux1 */
+    uint16_t *first;          /* the b1 of the least OPT */
+    uint16_t *whole;          /* the k of the least EXACT, the paper's aux1 */
     struct tables **branches; /* [item][branch], null for a layer */
 };
 
@@ -51,16 +51,16 @@ struct tables {
 struct table_work {
     struct vbs_ctx *ctx;
     const struct vbs_task *task;
-    int64_t tot;            /* in steps */
+    int64_t tot;            /* largest memory, in steps */
     const int64_t *nothing; /* [tot + 1] zeros: the row of no layers and of no samples */
-    int64_t *ticks;         /* memory of the tables of all chains, some of it in use */
+    int64_t *ticks;         /* memory of the tables of all chains */
     uint16_t *choices;
-    size_t n_taken;          /* entries */
-    struct vbs_arena arena;  /* of what is small */
-    struct vbs_arena tables; /* ticks and choices, in one block */
+    size_t n_taken;          /* entries in use */
+    struct vbs_arena arena;  /* memory of all else */
+    struct vbs_arena tables; /* memory of ticks and choices, in one block */
 };
 
-/* Where the row (i, j, b) begins; pairs are stored j by j. */
+/* Gives where the row (i, j, b) begins; pairs are stored j by j. */
 static size_t row_of(const struct table_work *work, int i, int j, int b)
 {
     size_t pair = (size_t)j * ((size_t)j + 1) / 2 + (size_t)i;
@@ -89,7 +89,7 @@ static void forbid_late(const struct table_work *work, int64_t *row)
             row[mem] = INFINITE;
 }
 
-/* (3) for a layer: of the algorithms that fit, the fastest. */
+/* Computes (3) for a layer: the fastest of the algorithms that fit. */
 static void fill_layer(const struct table_work *work, const struct vbs_item *item, int b,
                        int64_t *exact)
 {
@@ -112,7 +112,7 @@ static void fill_layer(const struct table_work *work, const struct vbs_item *ite
     }
 }
 
-/* (3) for a special layer. */
+/* Computes (3) for a special layer. */
 static void fill_special(const struct table_work *work, const struct vbs_item *item,
                          const struct tables *branches, int b, int64_t *exact)
 {
@@ -145,7 +145,7 @@ static void fill_item(const struct table_work *work, struct tables *tables, int 
     forbid_late(work, &tables->exact[row]);
 }
 
-/* (1) for i < j, at all sizes of memory. */
+/* Computes (1) for i < j, at all sizes of memory. */
 static void fill_exact(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
     size_t row = row_of(work, i, j, b);
@@ -171,7 +171,7 @@ static void fill_exact(const struct table_work *work, struct tables *tables, int
     forbid_late(work, exact);
 }
 
-/* (2), at all sizes of memory. */
+/* Computes (2), at all sizes of memory. */
 static void fill_opt(const struct table_work *work, struct tables *tables, int i, int j, int b)
 {
     const int64_t *cut = tables->chain->cut_bytes;
@@ -200,7 +200,7 @@ static void fill_opt(const struct table_work *work, struct tables *tables, int i
         forbid_late(work, opt);
 }
 
-/* The rows of layers i..j; false when the caller asked to stop. */
+/* Computes the rows of layers i..j; false when the caller asked to stop. */
 static bool fill_pair(const struct table_work *work, struct tables *tables, int i, int j)
 {
     for (int b = 1; b <= work->task->request; b++) {
@@ -325,8 +325,8 @@ struct dp {
     const struct vbs_task *task;
     struct vbs_chain chain;
     struct vbs_arena arena;
-    struct vbs_table_ends ends; /* least: with the latency, if any plan keeps it */
-    struct known *known;        /* grows with the budgets that are asked for */
+    struct vbs_table_ends ends; /* least: with the latency, if any plan keeps it; else without */
+    struct known *known;        /* grows with the budgets for which plans are made */
 };
 
 /* Adds the schedules of the whole request to a Pareto set: one for each size of memory at which the
@@ -354,7 +354,7 @@ static enum vbs_status offer_answers(const struct table_work *work, const struct
     return status;
 }
 
-/* Rows of the tables of a chain and of its branches; exact below 2^53. */
+/* Counts the rows of the tables of a chain and of its branches; exact below 2^53. */
 static double count_rows(const struct vbs_task *task, const struct vbs_chain *chain)
 {
     double n = chain->n_items, rows = n * (n + 1) / 2 * task->request;
@@ -365,7 +365,7 @@ static double count_rows(const struct vbs_task *task, const struct vbs_chain *ch
     return rows;
 }
 
-/* Refuses tables up to tot that would take too much. */
+/* Refuses tables up to tot that would take too much memory. */
 static enum vbs_status check_size(struct vbs_ctx *ctx, const struct dp *dp, int64_t tot)
 {
     const struct vbs_task *task = dp->task;
@@ -435,7 +435,7 @@ static enum vbs_status solve(struct vbs_ctx *ctx, const struct dp *dp, int64_t t
     return status;
 }
 
-/* The least memory with a schedule: under a latency bound, only the tables tell. */
+/* Finds the least memory with a schedule. Under a latency bound, only the tables give it. */
 static enum vbs_status find_least(struct vbs_ctx *ctx, struct dp *dp)
 {
     int64_t tot = dp->ends.least;

@@ -4,9 +4,10 @@
  *
  * fbs-best: of all B that fit, the one with the least time (COMP VI).
  *
- * Memory is the exact accounting, so that with resident io a chunk also carries what waits and what
- * is done. A batch whose latency exceeds the bound does not fit. O(batches x layers x chunks) to
- * open, O(steps x algorithms) a budget, times batches where a latency is given.
+ * Memory is the exact accounting, so that with resident io a chunk's steps also count the inputs
+ * that wait and the outputs that are done. A batch whose latency exceeds the bound does not fit.
+ * O(batches x layers x chunks) to open, O(steps x algorithms) a budget, times batches where a
+ * latency is given.
  */
 #include "plan/uniform/uniform.h"
 #include "plan/uniform/fixed.h"
@@ -86,7 +87,7 @@ static enum vbs_status fbs_open(struct vbs_ctx *ctx, const struct vbs_task *task
     return VBS_OK;
 }
 
-/* The first step of every chunk is that of layer 1. */
+/* Gives whether a step begins a chunk: the first step of every chunk is that of layer 1. */
 static bool begins_chunk(const struct vbs_fixed_step *step)
 {
     return step->layer == 1;
@@ -106,7 +107,7 @@ static const struct vbs_fixed *largest(const struct fbs *fbs, int64_t memory_byt
     return NULL;
 }
 
-/* Of equally fast ones the smallest batch. */
+/* Finds the fastest candidate; of equally fast ones, that with the smallest batch. */
 static const struct vbs_fixed *fastest(const struct fbs *fbs, int64_t memory_bytes)
 {
     const struct vbs_fixed *best = NULL;

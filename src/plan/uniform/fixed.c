@@ -59,7 +59,7 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
 
     for (int left = task->request; left > 0;) {
         while (profile->batches[index] > left)
-            index--; /* ends: batches[0] is 1 */
+            index--; /* ends, since batches[0] is 1 */
         VBS_TRY(visit(ctx, self, profile->batches[index]));
         left -= profile->batches[index];
     }
@@ -151,7 +151,8 @@ bool vbs_fixed_in_time(const struct vbs_task *task, const struct vbs_fixed *fixe
     return true;
 }
 
-/* A larger budget only makes steps faster, so that what is in time stays so. */
+/* A larger budget only makes steps faster, so that a candidate that keeps the latency in one budget
+ * keeps it in larger ones. */
 int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixed *fixed,
                               bool (*begins_chunk)(const struct vbs_fixed_step *step))
 {

@@ -35,9 +35,9 @@ enum vbs_status vbs_fixed_chunks(struct vbs_ctx *ctx, const struct vbs_task *tas
                                                           int chunk),
                                  void *self) VBS_MUST_CHECK;
 
-/* The sum of the times of the steps in their order, each with the fastest algorithm that fits;
- * HUGE_VAL where no algorithm of a step fits. A larger budget never leads to a larger sum: rounded
- * sums of smaller times are not larger. */
+/* Sums the times of the steps in their order, each with the fastest algorithm that fits; HUGE_VAL
+ * where no algorithm of a step fits. A larger budget never leads to a larger sum: rounded sums of
+ * smaller times are not larger. */
 double vbs_fixed_us(const struct vbs_task *task, const struct vbs_fixed *fixed,
                     int64_t memory_bytes);
 
@@ -47,18 +47,18 @@ enum vbs_status vbs_fixed_emit(struct vbs_ctx *ctx, const struct vbs_task *task,
                                const struct vbs_fixed *fixed, int64_t memory_bytes,
                                struct vbs_draft *draft) VBS_MUST_CHECK;
 
-/* True when the candidate, which must fit, keeps the latency bound; begins_chunk is true of the
+/* Gives whether the candidate, which must fit, keeps the latency bound; begins_chunk is true of the
  * first step of each chunk. */
 bool vbs_fixed_in_time(const struct vbs_task *task, const struct vbs_fixed *fixed,
                        int64_t memory_bytes,
                        bool (*begins_chunk)(const struct vbs_fixed_step *step));
 
-/* The least budget at which the candidate fits and keeps the latency bound; INT64_MAX: no budget.
- * O(steps x algorithms), 63 times where a latency binds. */
+/* Gives the least budget at which the candidate fits and keeps the latency bound; INT64_MAX: no
+ * budget. O(steps x algorithms), 63 times where a latency binds. */
 int64_t vbs_fixed_least_bytes(const struct vbs_task *task, const struct vbs_fixed *fixed,
                               bool (*begins_chunk)(const struct vbs_fixed_step *step));
 
-/* Bytes that the candidates hold. */
+/* Gives the bytes of the candidates. */
 size_t vbs_fixed_bytes(const struct vbs_fixed *candidates, int n_candidates);
 
 /* Appends every budget at which one of the candidates may change its algorithms to *bytes. */

@@ -17,18 +17,18 @@
 
 struct greedy {
     const struct vbs_task *task;
-    struct vbs_fixed *candidates; /* [layer - 1][task->n_batches]: the chunks of that layer alone */
+    struct vbs_fixed *candidates; /* [layer - 1][task->n_batches]: the chunks of the layer alone */
     int64_t least_bytes;
 };
 
-/* What layer k's step on batch samples takes beside the workspace. */
+/* The bytes of layer k's step on batch samples, without the workspace. */
 struct layer_bytes {
     int64_t whole;      /* for the whole request, whatever the batch */
     int64_t per_sample; /* per sample inside the step */
 };
 
-/* Bytes per sample of the first input whose place the output of an in-place layer takes. Places
- * that are only lent for the step (external input) cannot hold outputs that stay. */
+/* Gives the bytes per sample of the first input whose place the output of an in-place layer takes.
+ * Places that exist only for the step (of an external input) cannot hold outputs that stay. */
 static int64_t place_taken(const struct vbs_task *task, int layer)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
@@ -40,7 +40,8 @@ static int64_t place_taken(const struct vbs_task *task, int layer)
     return vbs_task_bytes(task, first);
 }
 
-/* live_whole: r samples of what is kept before the layer runs. */
+/* Computes the bytes of a layer's step. live_whole: r samples of all tensors that are kept before
+ * the layer runs. */
 static struct layer_bytes bytes_of(const struct vbs_task *task, int layer, int64_t live_whole)
 {
     const struct vbs_profile_layer *l = &task->profile->layers[layer];
@@ -71,7 +72,7 @@ static enum vbs_status add_chunk(struct vbs_ctx *ctx, void *self, int chunk)
                          at->bytes.whole + chunk * at->bytes.per_sample);
 }
 
-/* Bytes of r samples of the tensors that are finished once layer has run. */
+/* Gives the bytes of r samples of the tensors that have no reader left once layer has run. */
 static int64_t finished_bytes(const struct vbs_task *task, int layer)
 {
     int64_t bytes = 0;
@@ -156,7 +157,7 @@ static enum vbs_status greedy_plan(struct vbs_ctx *ctx, void *self, int64_t memo
     return check_latency(ctx, greedy->task, &draft->steps);
 }
 
-/* The least budget at which every layer has a batch that fits. */
+/* Finds the least budget at which every layer has a batch that fits. */
 static int64_t least_fitting(const struct greedy *greedy)
 {
     int64_t bytes = 0;
@@ -184,8 +185,8 @@ static enum vbs_status greedy_thresholds(struct vbs_ctx *ctx, const void *self, 
                                 n);
 }
 
-/* The least budget at which the plan fits and is in time. More memory can make the plan slower, so
- * every budget at which it may change is tried. */
+/* Finds the least budget at which the plan fits and keeps the latency. More memory can make the
+ * plan slower, so every budget at which it may change is tried. */
 static enum vbs_status find_least(struct vbs_ctx *ctx, struct greedy *greedy)
 {
     enum vbs_status status;

@@ -1,19 +1,20 @@
 /*
- * How little memory a schedule with transfers needs, without a search.
+ * Bounds of the least memory of a schedule with transfers, without a search.
  *
  * From below: some step of every layer has to fit, on some batch and in some row, with its
- * workspace and one slice of its weights, beside the least that the other samples of the request
- * keep (struct vbs_floor). The largest of n slices takes at least an nth of the weights. From
- * above: the request runs sample by sample, each layer in as many slices as it allows, and every
- * slice is loaded immediately before its step. This is a plan of mmcnn. Where the step that takes
- * most is the same, and its weights have equally large slices, both are equal, and the least budget
- * is known.
+ * workspace and one slice of its weights, beside the least bytes that the other samples of the
+ * request keep (struct vbs_floor). The largest of n slices takes at least an nth of the weights.
+ * From above: the request runs sample by sample, each layer in as many slices as it allows, and
+ * every slice is loaded immediately before its step. This is a plan of mmcnn. Where the largest
+ * step of both is the same, and its weights have equally large slices, both bounds are equal, and
+ * the least budget is known.
  */
 #include "plan/weights/least.h"
 
 #include "base/fail.h"
 
-/* The bytes of weights beside a step of row at least; with is_exact those of the most slices. */
+/* Gives the least bytes of weights beside a step of row; with is_exact those of the largest number
+ * of slices. */
 static int64_t slice_bytes(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                            bool is_exact)
 {
@@ -26,7 +27,7 @@ static int64_t slice_bytes(const struct vbs_profile_layer *layer, const struct v
     return (row->weight_bytes + n_slices - 1) / n_slices;
 }
 
-/* The least bytes of workspace and weights of layer at the batch of an index. */
+/* Gives the least bytes of workspace and weights of layer at batches[index]. */
 static int64_t least_row_bytes(const struct vbs_task *task, int layer, int index, bool is_exact)
 {
     int n_rows;
@@ -42,7 +43,7 @@ static int64_t least_row_bytes(const struct vbs_task *task, int layer, int index
     return least;
 }
 
-/* What no step of layer takes less than. */
+/* Gives a lower bound of the bytes of every step of layer. */
 static int64_t layer_low_bytes(const struct vbs_task *task, int layer)
 {
     const struct vbs_floor *floor = &task->floors[layer];
@@ -62,7 +63,7 @@ static int64_t layer_low_bytes(const struct vbs_task *task, int layer)
     return least;
 }
 
-/* The peak of the request sample by sample. */
+/* Computes the peak of the schedule that runs the request sample by sample. */
 static enum vbs_status find_high(struct vbs_ctx *ctx, const struct vbs_task *task,
                                  struct vbs_bracket *bracket)
 {

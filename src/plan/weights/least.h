@@ -7,8 +7,8 @@
 #include "plan/problem/problem.h"
 
 /* Bounds the least budget of all planners that offer the plans of mmcnn. The latency is ignored.
- * Where nothing can be copied nothing is known: 0 and INT64_MAX. VBS_NO_MEMORY.
- * O(rows + request x layers). */
+ * Where nothing can be copied, the bounds are 0 and INT64_MAX. VBS_NO_MEMORY. O(rows + request x
+ * layers). */
 enum vbs_status vbs_transfer_bracket(struct vbs_ctx *ctx, const struct vbs_task *task,
                                      struct vbs_bracket *bracket) VBS_MUST_CHECK;
 

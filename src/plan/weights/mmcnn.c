@@ -31,12 +31,14 @@ struct mmcnn {
     struct vbs_pareto_set *pareto;
     struct vbs_arena arena;
     struct vbs_slicing slicing;
-    int64_t *base_bytes; /* [0..n] of a step at batch 1 without scratch and weights */
-    const struct vbs_profile_row **row; /* [0..n] for the limit at hand */
-    bool *prefetched;                   /* [0..n] likewise: the first slice from the head on */
+    int64_t *base_bytes; /* [0..n] of a step at batch 1 without workspace and weights */
+    const struct vbs_profile_row **row; /* [0..n] for the current limit */
+    bool *prefetched;                   /* [0..n] for the current limit: the first slice is
+                                           loaded from the head on */
 };
 
-/* The rule for the segment head..layer, whose last layer has weights. False: it cannot be. */
+/* Applies the rule to the segment head..layer, whose last layer has weights. False: the limit is
+ * too small. */
 static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit_bytes)
 {
     const struct vbs_profile_row *row = mmcnn->row[layer];
@@ -55,7 +57,7 @@ static bool plan_segment(struct mmcnn *mmcnn, int head, int layer, int64_t limit
     mmcnn->prefetched[layer] = free_bytes > 0 && fifth_bytes <= free_bytes;
     if (mmcnn->prefetched[layer])
         n_slices = vbs_row_slices_within(l, row, free_bytes);
-    if (n_slices == 0) { /* whole channels may not go into what the bytes would */
+    if (n_slices == 0) { /* whole channels may not fit where the same number of bytes would */
         mmcnn->prefetched[layer] = false;
         n_slices =
             vbs_row_slices_within(l, row, limit_bytes - mmcnn->base_bytes[layer] - row->ws_bytes);
@@ -82,7 +84,7 @@ static bool plan_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     return true;
 }
 
-/* earliest[v]: the segment's head for the first slice of a layer that is prefetched, else the
+/* Fills earliest[v]: the segment's head for the first slice of a layer that is prefetched, else the
  * layer's own first step. */
 static void find_earliest(const struct mmcnn *mmcnn, const struct vbs_stream *stream, int *earliest)
 {
@@ -140,8 +142,8 @@ static enum vbs_status try_limit(struct mmcnn *mmcnn, int64_t limit_bytes)
     return status;
 }
 
-/* Limits at which a row of layer goes into fewer slices: beside its own step, or beside the largest
- * of its segment, segment_bytes. */
+/* Adds the limits at which a row of layer fits in fewer slices, beside its own step or beside the
+ * largest step of its segment, segment_bytes. */
 static enum vbs_status add_limits(struct mmcnn *mmcnn, int layer, int64_t segment_bytes,
                                   const struct vbs_profile_row *row, struct vbs_budget_list *limits)
 {
@@ -197,7 +199,7 @@ static enum vbs_status find_limits(struct mmcnn *mmcnn, struct vbs_budget_list *
     return status;
 }
 
-/* What each step takes at batch 1: with resident io, the most over the request. */
+/* Computes the bytes of each step at batch 1; with resident io, the most over the request. */
 static enum vbs_status find_bases(struct mmcnn *mmcnn)
 {
     const struct vbs_task *task = mmcnn->task;

@@ -33,7 +33,7 @@ void vbs_range_min_tree_clear(struct vbs_range_min_tree *tree)
     *tree = (struct vbs_range_min_tree){0};
 }
 
-/* Of the slots of node, which has from..from + width - 1, that lie in first..last. */
+/* Gives the minimum over the slots of node, from..from + width - 1, that lie in first..last. */
 static int64_t least_in(const struct vbs_range_min_tree *tree, int node, int from, int width,
                         int first, int last)
 {

@@ -10,17 +10,17 @@
 
 struct vbs_range_min_tree {
     int n, width;   /* slots; leaves, a power of two */
-    int64_t *least; /* [2 width] minimum over the slots of a node, without the takings of its
-                       ancestors */
+    int64_t *least; /* [2 width] minimum over the slots of a node, without the bytes taken from
+                       its ancestors */
     int64_t *taken; /* [2 width] bytes taken from all slots of a node */
 };
 
-/* The slots begin with bytes[0..n-1]. VBS_NO_MEMORY. O(n). */
+/* Makes a tree whose slots begin with bytes[0..n-1]. VBS_NO_MEMORY. O(n). */
 enum vbs_status vbs_range_min_tree_init(struct vbs_ctx *ctx, struct vbs_range_min_tree *tree,
                                         const int64_t *bytes, int n) VBS_MUST_CHECK;
 void vbs_range_min_tree_clear(struct vbs_range_min_tree *tree);
 
-/* The minimum of slots first..last; INT64_MAX where the range is empty. O(log n). */
+/* Gives the minimum of slots first..last; INT64_MAX where the range is empty. O(log n). */
 int64_t vbs_range_min_tree_least(const struct vbs_range_min_tree *tree, int first, int last);
 /* Subtracts bytes from each of slots first..last. O(log n). */
 void vbs_range_min_tree_subtract(struct vbs_range_min_tree *tree, int first, int last,

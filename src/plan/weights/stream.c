@@ -25,7 +25,7 @@ enum vbs_status vbs_slicing_init(struct vbs_ctx *ctx, const struct vbs_task *tas
     return slicing->n_slices ? VBS_OK : vbs_no_memory(ctx);
 }
 
-/* A stream under construction. */
+/* A stream that is being made. */
 struct stream_builder {
     struct vbs_ctx *ctx;
     const struct vbs_slicing *slicing;
@@ -46,7 +46,7 @@ static int slices_of(const struct stream_builder *builder, int layer, int format
     return n_slices > 1 ? n_slices : 1;
 }
 
-/* The blocks of a row's weights, made at their first use. */
+/* Finds the blocks of a row's weights, which are made when they are first needed. */
 static enum vbs_status find_blocks(struct stream_builder *builder, int layer,
                                    const struct vbs_profile_row *row, int *first)
 {
@@ -91,8 +91,8 @@ static enum vbs_status add_visits(struct stream_builder *builder, int slot, int 
     return VBS_OK;
 }
 
-/* The number of slices in which steps on a row run: that of its weights, or that of its measurement
- * where each slice of the measurement consists of whole blocks. */
+/* Gives the number of slices in which steps on a row run: that of its weights, or that of its
+ * measurement where each slice of the measurement consists of whole blocks. */
 static int slices_of_step(const struct stream_builder *builder, int layer,
                           const struct vbs_profile_row *row)
 {
@@ -136,7 +136,8 @@ static enum vbs_status add_run(struct stream_builder *builder, const struct vbs_
     return VBS_OK;
 }
 
-/* The end of the run of steps that begins at from: the same layer, format and number of slices. */
+/* Gives the end of the run of steps that begins at from: the same layer, format and number of
+ * slices. */
 static int64_t run_end(const struct stream_builder *builder, const struct vbs_step *steps,
                        int64_t n_steps, int64_t from, int n_slices)
 {
@@ -235,7 +236,8 @@ static enum vbs_status link_visits(struct stream_builder *builder)
     return VBS_OK;
 }
 
-/* Steps between visit v and the next of its block, across the end of the request if necessary. */
+/* Counts the steps between visit v and the next of its block, across the end of the request if
+ * necessary. */
 static int gap_length(const struct vbs_stream *stream, int v)
 {
     int from = stream->visits[v].slot, to = stream->visits[stream->visits[v].next].slot;

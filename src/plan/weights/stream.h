@@ -28,7 +28,7 @@ struct vbs_weight_block {
     double copy_us;
 };
 
-/* A step reads a block. */
+/* A visit: a step that reads a block. */
 struct vbs_visit {
     int slot; /* the step */
     int block;
@@ -46,9 +46,9 @@ struct vbs_slicing {
 struct vbs_stream {
     const struct vbs_task *task;
     struct vbs_step_list computes; /* slot by slot */
-    int64_t *step_bytes;           /* [n_slots] of a step without weights */
+    int64_t *step_bytes;           /* [n_slots] bytes of a step without weights */
     double *step_us;               /* [n_slots] */
-    double compute_us;             /* of all */
+    double compute_us;             /* sum of all steps */
     int n_blocks;
     struct vbs_weight_block *blocks;
     int n_visits;
@@ -78,8 +78,10 @@ void vbs_stream_clear(struct vbs_stream *stream);
 struct vbs_stream_rule {
     bool keeps; /* gaps are kept; else every block is evicted after each run of visits in
                    consecutive steps */
-    int64_t reserved_bytes; /* not used for keeping, so that prefetching can use them */
-    const int *earliest; /* [n_visits] slot before which the visit's load must not stand; null: 0 */
+    int64_t reserved_bytes; /* bytes that are not used for keeping, so that prefetching can use
+                               them */
+    const int *earliest;    /* [n_visits] the slot before which the visit's load must not be; null:
+                               0 for all */
 };
 
 /* Totals of the schedule. */

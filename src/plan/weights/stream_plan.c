@@ -1,5 +1,6 @@
 /*
- * The transfers of a stream within a budget: which gaps are kept, and where loads stand.
+ * Plans the transfers of a stream within a budget: which gaps are kept, and the places of the
+ * loads.
  */
 #include "plan/weights/stream.h"
 
@@ -26,7 +27,8 @@ struct loading {
     int n_slots;
     int64_t *free_bytes; /* [n_slots] bytes free during each step */
     bool *kept;          /* [n_visits] the gap after a visit */
-    int *load_slot;      /* [n_visits] where the visit's load stands; -1: it needs none */
+    int *load_slot;      /* [n_visits] slot before which the visit's load is placed; -1: it needs
+                            none */
     struct vbs_streamed *streamed;
     int n_tight;
     struct tight tight[N_TIGHT];
@@ -48,7 +50,8 @@ static void find_tight(struct loading *loading)
     }
 }
 
-/* The gap after visit v as slots: first..last, and wrapped 0..wrapped_last. */
+/* The gap after visit v as slots: first..last, and, across the end of the request,
+ * 0..wrapped_last. */
 struct slot_range {
     int first, last, wrapped_last;
 };
@@ -131,7 +134,7 @@ struct load_clocks {
     int load_slot;    /* of the latest load */
 };
 
-/* Places the load of visit v: as early as that is of use. */
+/* Places the load of visit v at the earliest slot that is of use. */
 static void place_load(struct loading *loading, struct load_clocks *clocks, int v)
 {
     const struct vbs_visit *visit = &loading->stream->visits[v];
@@ -139,7 +142,8 @@ static void place_load(struct loading *loading, struct load_clocks *clocks, int 
     int least = clocks->load_slot, slot = visit->slot;
 
     if (visit->previous < v && least <= loading->stream->visits[visit->previous].slot)
-        least = loading->stream->visits[visit->previous].slot + 1; /* until then it is there */
+        least = loading->stream->visits[visit->previous].slot + 1; /* until then the block is in
+                                                                      memory */
     if (loading->rule->earliest && loading->rule->earliest[v] > least)
         least = loading->rule->earliest[v];
     while (slot > least && clocks->ended_us[slot] > clocks->copy_us &&
@@ -193,7 +197,7 @@ static enum vbs_status emit(struct loading *loading, struct vbs_step_list *steps
     return vbs_step_list_append(loading->ctx, steps, &step);
 }
 
-/* Slices that are there from the request before: the gap over its end was kept. */
+/* Adds the resident loads: blocks for which the gap over the end of the request is kept. */
 static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_visit *visits = loading->stream->visits;
@@ -204,9 +208,8 @@ static enum vbs_status emit_residents(struct loading *loading, struct vbs_step_l
     return VBS_OK;
 }
 
-/* Before each step, evicts the blocks that are no longer kept, then adds the loads that stand
- * there.
- */
+/* Before each step, evicts the blocks that are no longer kept, and then adds the loads that are
+ * placed there. */
 static enum vbs_status emit_all(struct loading *loading, struct vbs_step_list *steps)
 {
     const struct vbs_stream *stream = loading->stream;

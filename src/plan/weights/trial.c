@@ -48,7 +48,7 @@ enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *s
     return status;
 }
 
-/* What a row's weights take in a step at least. */
+/* Gives the least bytes of a row's weights in a step. */
 static int64_t least_block(const struct vbs_profile_layer *layer, const struct vbs_profile_row *row,
                            bool divides)
 {

@@ -9,26 +9,26 @@
 #include "plan/weights/stream.h"
 
 /* Plans stream within memory_bytes and offers the schedule, from its exact peak on, unless it is
- * dominated or exceeds the latency. An infeasible budget is not an error. Errors otherwise as of
- * vbs_stream_plan. */
+ * dominated or exceeds the latency. An infeasible budget is no error. Fails otherwise as
+ * vbs_stream_plan does. */
 enum vbs_status vbs_trial_stream(struct vbs_ctx *ctx, const struct vbs_stream *stream,
                                  const struct vbs_stream_rule *rule, int64_t memory_bytes,
                                  struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
-/* Offers a schedule of the task from bytes on, unless it exceeds the latency. Errors as of
- * vbs_timeline_find and vbs_pareto_offer. */
+/* Offers a schedule of the task from bytes on, unless it exceeds the latency. Fails as
+ * vbs_timeline_find and vbs_pareto_offer do. */
 enum vbs_status vbs_trial_offer(struct vbs_ctx *ctx, int64_t bytes,
                                 const struct vbs_step_list *steps,
                                 struct vbs_pareto_set *pareto) VBS_MUST_CHECK;
 
-/* The row of layer at batch for which computing and then copying its weights takes least time,
- * among the rows that fit with the weights of one slice: base_bytes + ws + weights / slices <=
- * memory_bytes. slices is the largest number that the row allows where divides, else 1. Null when
- * no row fits. */
+/* Finds the row of layer at batch for which computing and then copying its weights takes the least
+ * time, among the rows that fit with the weights of one slice: base_bytes + ws + weights / slices
+ * <= memory_bytes. slices is the largest number that the row allows where divides, else 1. Null
+ * when no row fits. */
 const struct vbs_profile_row *vbs_trial_row(const struct vbs_task *task, int layer, int batch,
                                             int64_t base_bytes, int64_t memory_bytes, bool divides);
 
-/* The largest batch of the profile that is at most limit. */
+/* Gives the largest batch of the profile that is at most limit. */
 int vbs_trial_batch(const struct vbs_task *task, int limit);
 
 #endif

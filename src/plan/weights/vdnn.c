@@ -1,13 +1,13 @@
 /*
- * vdnn: whole layers, the weights of the next weighted layer prefetched, finished ones evicted
- * (Rhu et al., "vDNN", MICRO 2016, as MMCNN 2.3 and 4.2 use it). Every layer runs one batch, the
- * request in chunks of it and a remainder; of all batches it takes the fastest that fits. A load
- * may stand no earlier than the step of the weighted layer before it, and stands as early from
- * there on as memory allows; where nothing can be prefetched the least budget is the largest layer
- * with its weights.
+ * vdnn: weights are transferred for whole layers; those of the next weighted layer are prefetched,
+ * and those of finished layers are evicted (Rhu et al., "vDNN", MICRO 2016, as MMCNN 2.3 and 4.2
+ * use it). Every layer runs one batch, and the request runs in chunks of this batch and a
+ * remainder; of all batches the fastest that fits is taken. A load is placed no earlier than the
+ * step of the weighted layer before it, and from there on as early as memory allows. Where nothing
+ * can be prefetched, the least budget is the largest layer with its weights.
  *
  * Budgets are tried one by one: those at which some row of a layer fits, alone or beside the next
- * layer's weights, and a grid between. A budget has the best plan of all that need no more.
+ * layer's weights, and a grid between them. A budget gets the best of all plans that need no more.
  * O(budgets x batches x steps).
  */
 #include "plan/weights/weights.h"
@@ -24,8 +24,8 @@ struct vdnn {
     struct vbs_slicing whole;
 };
 
-/* The steps of chunks of batch, each with the best row that fits memory_bytes. VBS_INFEASIBLE: a
- * layer has none. */
+/* Lists the steps of chunks of batch, each with the best row that fits memory_bytes.
+ * VBS_INFEASIBLE: a layer has none. */
 static enum vbs_status list_steps(struct vdnn *vdnn, int batch, int64_t memory_bytes,
                                   struct vbs_step_list *steps)
 {
@@ -49,7 +49,7 @@ static enum vbs_status list_steps(struct vdnn *vdnn, int batch, int64_t memory_b
     return status;
 }
 
-/* earliest[v]: the step of the weighted layer before visit v. */
+/* Fills earliest[v]: the step of the weighted layer before visit v. */
 static void find_earliest(const struct vbs_stream *stream, int *earliest)
 {
     for (int v = 0, before = 0, latest = 0; v < stream->n_visits; v++) {
@@ -93,8 +93,8 @@ static enum vbs_status try_budget(struct vdnn *vdnn, int batch, int64_t memory_b
     return status == VBS_INFEASIBLE ? VBS_OK : status;
 }
 
-/* Adds the budgets at which a row of layer fits, whose step takes base_bytes without scratch and
- * weights; and with the lightest weights of the next layer. */
+/* Adds the budgets at which a row of layer fits, alone and beside the lightest weights of the next
+ * layer. base_bytes: the bytes of its step without workspace and weights. */
 static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int64_t base_bytes,
                                    int64_t next_bytes, struct vbs_budget_list *budgets)
 {
@@ -111,7 +111,8 @@ static enum vbs_status add_budgets(struct vdnn *vdnn, int layer, int batch, int6
     return VBS_OK;
 }
 
-/* The lightest weights of the weighted layer after layer, the first after the last. */
+/* Gives the lightest weights of the weighted layer after layer; after the last one, of the
+ * first. */
 static int64_t next_weights(const struct vbs_task *task, int layer)
 {
     for (int i = 1; i <= task->n_layers; i++) {
@@ -140,7 +141,7 @@ static enum vbs_status find_budgets(struct vdnn *vdnn, int batch, struct vbs_bud
         least = budgets->bytes[i] < least ? budgets->bytes[i] : least;
         most = budgets->bytes[i] > most ? budgets->bytes[i] : most;
     }
-    if (task->problem.io == VBS_IO_RESIDENT) /* outputs of the chunks before */
+    if (task->problem.io == VBS_IO_RESIDENT) /* the outputs of the chunks before */
         for (int k = 1; k <= task->n_layers; k++)
             most += task->last_reader[k] ? 0 : task->request * vbs_task_bytes(task, k);
     if (status == VBS_OK && least > 0)

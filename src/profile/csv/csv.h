@@ -1,4 +1,4 @@
-/* What the CSV reader and writer share. Internal to the room. */
+/* Declarations that the CSV reader and writer share. Internal to the room. */
 #ifndef VBS_PROFILE_CSV_CSV_H
 #define VBS_PROFILE_CSV_CSV_H
 
@@ -8,9 +8,9 @@
 
 #define CSV_MAX_BYTES ((size_t)256 << 20) /* a larger file is refused */
 
-/* X(column): first those that must be there, in the order of docs/formats.md, then those of
- * measured profiles, then those of profiles that say how weights are packed, then of those that say
- * how layers can be divided. */
+/* X(column): the required columns first, in the order of docs/formats.md, then those of measured
+ * profiles, then those of profiles with packed weight formats, then those of profiles whose layers
+ * can be divided. */
 #define CSV_COLUMNS(X)                                                                             \
     X(layer)                                                                                       \
     X(name)                                                                                        \
@@ -41,33 +41,33 @@ enum csv_column { CSV_COLUMNS(CSV_COLUMN_ENUM) CSV_N_COLUMNS };
 #define CSV_FIRST_PACKED   CSV_channels
 #define CSV_FIRST_DIVIDED  CSV_parts
 
-extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* their names; in write.c */
+extern const char *const vbs_csv_columns[CSV_N_COLUMNS]; /* names of the columns (write.c) */
 
 /* ---- scan.c: numbers and quoted texts; what is wrong is said with the builder's line ---- */
 
-/* Where a file is read: who is told, and how numbers look. */
+/* The place of a text that is scanned: the builder that gets messages, and a locale for numbers. */
 struct csv_scan {
     struct vbs_ctx *ctx;
     struct vbs_profile_builder *builder;
-    locale_t locale; /* "C" */
+    locale_t locale; /* the locale "C" */
 };
 
-/* Digits at *text, which it passes; false on overflow or without any. */
+/* Reads digits at *text, and moves *text behind them; false on overflow or without any digits. */
 bool vbs_csv_digits(const char **text, int64_t *value);
 
-/* The whole of text as a whole number within [low, high]; name says what it is. */
+/* Reads all of text as a whole number within [low, high]; name is used in messages. */
 enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, const char *text,
                               int64_t low, int64_t high, int64_t *value) VBS_MUST_CHECK;
 
-/* The whole of text as a decimal number. */
+/* Reads all of text as a decimal number. */
 enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,
                              double *value) VBS_MUST_CHECK;
 
-/* Undoes what the writer does to values in quotes, in place: text is behind the opening quote.
- * Returns what follows the closing one, or null when the text is malformed. */
+/* Undoes, in place, the escapes that the writer puts into values in quotes: text is behind the
+ * opening quote. Returns the text behind the closing quote, or null when the text is malformed. */
 char *vbs_csv_unquote(char *text);
 
-/* Adds the copy that the value of a "# copy: " line says, which it changes. */
+/* Adds the copy that a line "# copy: VALUE" describes. Changes value. */
 enum vbs_status vbs_csv_copy(const struct csv_scan *scan, char *value) VBS_MUST_CHECK;
 
 #endif

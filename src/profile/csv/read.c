@@ -1,6 +1,6 @@
 /*
  * Profiles from CSV. The text is untrusted. It is cut into fields in place (a separator becomes a
- * zero), row by row, and each row goes straight into the builder, which judges what it says.
+ * zero), row by row, and each row goes straight into the builder, which checks it.
  */
 #include "base/ctx.h"
 #include "profile/csv/csv.h"
@@ -17,13 +17,13 @@
 struct reader {
     struct csv_scan scan;
     struct vbs_ctx *ctx;
-    struct vbs_profile_builder *builder; /* its source and line serve the messages */
+    struct vbs_profile_builder *builder; /* its source and line are those of messages */
     char *at, *end;                      /* *end is 0 */
-    int line;                            /* of at */
+    int line;                            /* the number of the line that at is in */
     int n_fields;
     char *fields[MAX_FIELDS];
-    int column_at[CSV_N_COLUMNS]; /* field of each column, or -1 */
-    int n_columns;                /* of the header; 0 before it */
+    int column_at[CSV_N_COLUMNS]; /* index of each column's field, or -1 */
+    int n_columns;                /* in the header; 0 before it */
     int inputs[VBS_MAX_LAYERS];   /* of the row being read */
     struct vbs_provenance provenance;
     bool threads_given;
@@ -32,7 +32,7 @@ struct reader {
 #define FAIL(reader, ...)                                                                          \
     vbs_builder_fail((reader)->ctx, (reader)->builder, (reader)->builder->line, __VA_ARGS__)
 
-/* Ends a field at stop, where its text ends; at is on what follows it. */
+/* Ends a field at stop. at points to the separator behind it. */
 static enum vbs_status end_field(struct reader *reader, char *stop, bool *last)
 {
     char next = *reader->at;
@@ -54,7 +54,8 @@ static enum vbs_status end_field(struct reader *reader, char *stop, bool *last)
     return VBS_OK;
 }
 
-/* at is behind the opening quote; doubled quotes become one, line ends are text. */
+/* Reads a quoted field; at is behind the opening quote. Doubled quotes become one, and ends of
+ * lines are text. */
 static enum vbs_status read_quoted(struct reader *reader, bool *last)
 {
     char *to = reader->at;
@@ -130,7 +131,8 @@ static enum vbs_status set_provenance(struct reader *reader, const char *key, ch
     return VBS_OK;
 }
 
-/* A line that begins with '#': "# key: value" before the header, else of no meaning. */
+/* Reads a line that begins with '#': "# key: value" before the header, else a comment without a
+ * meaning. */
 static enum vbs_status read_comment(struct reader *reader)
 {
     char *text = reader->at + 1, *stop = text + strcspn(text, "\n"), *colon;
@@ -154,7 +156,7 @@ static enum vbs_status read_comment(struct reader *reader)
     return set_provenance(reader, text, colon + 1 + strspn(colon + 1, " \t"));
 }
 
-/* The next line that is neither empty nor a comment; *got is false at the end. */
+/* Moves to the next line that is neither empty nor a comment; *got is false at the end. */
 static enum vbs_status next_record(struct reader *reader, bool *got)
 {
     *got = false;
@@ -254,8 +256,8 @@ static enum vbs_status read_inputs(struct reader *reader, struct vbs_profile_lay
     return FAIL(reader, "inputs '%.40s' is not a list of layers such as 0 or 3;5", text);
 }
 
-/* Bytes of a batch to bytes per sample. first is the layer's, from the line where it was first
- * seen, or null when that is this one. */
+/* Reads the bytes of a batch, as bytes per sample. first: the bytes per sample that the layer had
+ * in first_line, where it was first seen; null when this is that line. */
 static enum vbs_status read_activation(struct reader *reader, enum csv_column column, int id,
                                        int batch, const int64_t *first, int first_line,
                                        int64_t *per_sample)
@@ -296,7 +298,8 @@ static const char *difference(const struct vbs_profile_layer *a, const struct vb
     return a->in_place != b->in_place ? "in_place" : NULL;
 }
 
-/* What a row says of its layer: the first row of a layer makes it, the others must agree. */
+/* Reads a row's columns of the layer. The first row of a layer makes it, and the others must
+ * agree. */
 static enum vbs_status read_layer(struct reader *reader, int id, int batch)
 {
     const struct vbs_profile_builder *builder = reader->builder;
@@ -375,7 +378,7 @@ static enum vbs_status read_all(struct reader *reader)
     return vbs_profile_builder_provenance(reader->ctx, reader->builder, &reader->provenance);
 }
 
-/* Text as such has no zero bytes; they would end fields early. */
+/* Refuses bytes that are zero: text has none, and they would end fields early. */
 static enum vbs_status check_zeros(struct reader *reader)
 {
     char *zero = memchr(reader->at, '\0', (size_t)(reader->end - reader->at));

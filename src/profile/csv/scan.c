@@ -1,4 +1,4 @@
-/* Numbers, quoted texts and copies out of a CSV file. */
+/* Scans numbers, quoted texts and copies in a CSV file. */
 #include "profile/csv/csv.h"
 
 #include "base/arith.h"
@@ -43,7 +43,8 @@ enum vbs_status vbs_csv_whole(const struct csv_scan *scan, const char *name, con
     return VBS_OK;
 }
 
-/* Only decimal forms: strtod alone would take hexadecimal, "inf" and leading blanks too. */
+/* Accepts only decimal forms: strtod alone would accept hexadecimal numbers, "inf" and leading
+ * blanks too. */
 enum vbs_status vbs_csv_time(const struct csv_scan *scan, const char *name, const char *text,
                              double *value)
 {
@@ -59,7 +60,8 @@ malformed:
     return FAIL(scan, "%s '%.40s' is not a finite decimal number", name, text);
 }
 
-/* Number behind "\x" at text, or -1; a zero would end the text. */
+/* Reads the number behind "\x" at text; -1 where there is none. A zero is refused because it would
+ * end the text. */
 static int read_escaped_byte(const char *text)
 {
     char digits[3] = {0};
@@ -98,8 +100,8 @@ char *vbs_csv_unquote(char *text)
 
 #define COPY_FIELDS 7 /* SOURCE,BYTES,TIME_US,MAD_US,LOW_US,HIGH_US,N_RUNS; or the first three */
 
-/* Cuts value into at most COPY_FIELDS + 1 fields; only the source may be in quotes. 0: malformed
- * quotes. */
+/* Cuts value into at most COPY_FIELDS + 1 fields, and returns their number; 0: malformed quotes.
+ * Only the source may be in quotes. */
 static int cut_copy(char *value, const char *fields[COPY_FIELDS + 1])
 {
     int n = 0;

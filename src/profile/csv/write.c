@@ -1,6 +1,7 @@
 /*
- * Profiles to CSV. One profile has one text: rows by layer, batch and algorithm, provenance that
- * are empty left out, statistics only where something was measured.
+ * Profiles as CSV. A profile has exactly one text: its rows are sorted by layer, batch and
+ * algorithm, empty texts of the provenance are left out, and statistics stand only in profiles with
+ * measured rows or copies.
  */
 #include "profile/csv/csv.h"
 
@@ -16,8 +17,8 @@ const char *const vbs_csv_columns[CSV_N_COLUMNS] = {
 #undef NAME
 };
 
-/* A value that a comment line cannot carry as it is: it would end the line, or blanks or a quote at
- * its ends would be read in another way. */
+/* Gives whether a comment line needs quotes around a value: the value would end the line, or blanks
+ * or a quote at its ends would be read in another way. */
 static bool needs_quotes(const char *value)
 {
     size_t length = strlen(value);
@@ -58,7 +59,7 @@ static void add_provenance(struct vbs_text *text, const char *key, const char *v
     vbs_text_add(text, "\n");
 }
 
-/* ",mad,low,high,runs" */
+/* Appends ",mad,low,high,runs". */
 static void add_statistics(struct vbs_text *text, double mad_us, double low_us, double high_us,
                            int n_runs)
 {
@@ -85,7 +86,7 @@ static void add_copy(struct vbs_text *text, const char *source, const struct vbs
     vbs_text_add(text, "\n");
 }
 
-/* Which groups of columns a profile needs beside the first. */
+/* The groups of columns that a profile needs beside the first. */
 struct groups {
     bool measured, packed, divided;
 };

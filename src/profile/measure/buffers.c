@@ -1,17 +1,17 @@
-/* Where the tensors of a measuring pass lie. */
+/* The addresses of the tensors of a measuring pass. */
 #include "profile/measure/measure.h"
 
 #include "base/arith.h"
 #include "base/fail.h"
 #include "vbslab/units.h"
 
-/* What is known of each tensor; arrays by tensor, 0 = the network's input. */
+/* The lifetimes and sizes of tensors; arrays by tensor, 0 = the network's input. */
 struct tensors {
     int n;               /* layers + 1 */
-    int *root;           /* the tensor in whose place it lives: itself unless made in place */
-    int64_t *bytes;      /* of a root: the largest that lives there */
+    int *root;           /* the tensor at whose address it is: itself unless it is made in place */
+    int64_t *bytes;      /* of a root: size of the largest tensor at its address */
     int *last;           /* of a root: the last layer that touches it */
-    int64_t total_bytes; /* over the roots */
+    int64_t total_bytes; /* sum over the roots */
 };
 
 static void find_lives(const struct vbs_session *session, struct tensors *tensors)
@@ -27,7 +27,7 @@ static void find_lives(const struct vbs_session *session, struct tensors *tensor
     }
 }
 
-/* Bytes of every root; false when they overflow. */
+/* Computes the bytes of every root; false when they overflow. */
 static bool find_sizes(const struct vbs_session *session, int max_batch, struct tensors *tensors)
 {
     for (int k = 0; k < tensors->n; k++) {
@@ -46,8 +46,8 @@ static bool find_sizes(const struct vbs_session *session, int max_batch, struct 
     return true;
 }
 
-/* The free slot for a tensor of some bytes: the smallest that is large enough, else the largest,
- * which grows; n_slots when none is free. */
+/* Gives the free slot for a tensor of some bytes: the smallest that is large enough, else the
+ * largest, which is then enlarged; n_slots when none is free. */
 static int best_slot(const int64_t *slot_bytes, const bool *taken, int n_slots, int64_t bytes)
 {
     int best = n_slots;
@@ -63,8 +63,9 @@ static int best_slot(const int64_t *slot_bytes, const bool *taken, int n_slots, 
     return best;
 }
 
-/* Gives every root a slot, in network order; a slot is free again after the last layer that touches
- * its tensor. Final outputs that nobody reads need no care: a pass throws them away. */
+/* Gives every root a slot, in network order. A slot is free again after the last layer that
+ * reads or writes its tensor. Final outputs without readers are free too, because a pass
+ * discards them. */
 static int assign_slots(const struct tensors *tensors, bool share, int64_t *slot_bytes,
                         int *slot_of, bool *taken)
 {

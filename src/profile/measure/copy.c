@@ -1,11 +1,11 @@
 /*
- * Measuring copies: how fast weights come from the page cache and from the disk into memory.
+ * Measures how fast weights are copied from the page cache and from the disk into memory.
  *
- * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Rounds
- * visit all sizes in turn, at ever new places of a file that is larger than the processor's caches,
- * into ever new places of a buffer. A round that is not counted comes first: it warms up, shows
- * whether the source is what it is called, and finds the sizes that are too slow for the time there
- * is.
+ * Sizes go from 64 KiB in powers of four to 64 MiB, but not beyond the network's weights. Each
+ * round copies all sizes in turn. Each copy reads another place of a file that is larger than the
+ * processor's caches, and writes to another place of a buffer. A round that is not counted comes
+ * first: it warms up, shows whether the data really come from the source, and finds the sizes that
+ * are too slow for the time limit.
  */
 #include "base/ctx.h"
 #include "vbslab/measure.h"
@@ -26,11 +26,11 @@
 #define KIB              ((int64_t)1 << 10)
 #define MIB              ((int64_t)1 << 20)
 #define MAX_SIZES        6
-#define LEAST_SIZES      3 /* a line with its error */
+#define LEAST_SIZES      3 /* enough to fit a line and its error */
 #define MIN_RUNS         5
 #define MAX_RUNS         25
-#define MAX_ROUNDS       60 /* where runs are rejected */
-#define TRIES            3  /* until a source is given up */
+#define MAX_ROUNDS       60 /* also where many runs are rejected */
+#define TRIES            3  /* attempts until a source is given up */
 #define COPIES_S         2.0
 #define LEAST_BUFFER     (16 * MIB)
 #define LEAST_FILE_BYTES (4 * MIB)
@@ -54,8 +54,8 @@ struct copying {
 struct measured_source {
     const char *name;
     enum vbs_copy_method method;
-    double until_s; /* of the whole: when to stop refining */
-    int n_sizes;    /* that it is fast enough for */
+    double until_s; /* when to stop refining; of the whole measurement */
+    int n_sizes;    /* sizes for which the source is fast enough */
     int n_runs[MAX_SIZES];
 };
 
@@ -80,7 +80,8 @@ static void choose_sizes(struct copying *c)
     }
 }
 
-/* What earlier processes left of a source; true when it needs nothing more. */
+/* Takes over the samples of a source that earlier processes measured; true when it needs no
+ * more. */
 static enum vbs_status take_up_stored(struct copying *c, struct measured_source *source,
                                       bool *complete)
 {
@@ -129,7 +130,7 @@ static enum vbs_status copy_once(struct copying *c, const struct measured_source
 
 /* ---- one source ---- */
 
-/* The round that is not counted. *shown: whether the source is what it is called. */
+/* Runs the round that is not counted. *shown tells whether the data come from the source. */
 static enum vbs_status try_source(struct copying *c, struct measured_source *source, bool *shown)
 {
     double budget_us = (source->until_s - elapsed_s(c)) * 1e6;
@@ -143,7 +144,7 @@ static enum vbs_status try_source(struct copying *c, struct measured_source *sou
             VBS_TRY(copy_once(c, source, source->n_sizes, &time_us, shown));
         }
         source->n_sizes++;
-        /* The next size takes about four times as long. */
+        /* The next size takes about four times as long, which must leave time for MIN_RUNS. */
         if (source->n_sizes >= LEAST_SIZES && 4 * time_us * (MIN_RUNS + 1) > budget_us)
             break;
     }
@@ -186,8 +187,8 @@ static enum vbs_status run_rounds(struct copying *c, struct measured_source *sou
     return VBS_OK;
 }
 
-/* Measures by the first of the methods that is shown to be the source; *method: that one, or null.
- */
+/* Measures with the first of the methods that really reads from the source; *method: this one, or
+ * null. */
 static enum vbs_status measure_source(struct copying *c, struct measured_source *source,
                                       int n_methods, const enum vbs_copy_method *methods,
                                       const enum vbs_copy_method **method)
@@ -202,7 +203,8 @@ static enum vbs_status measure_source(struct copying *c, struct measured_source 
             continue;
         source->method = methods[i];
         status = try_source(c, source, &shown);
-        if (status == VBS_IO && methods[i] == VBS_COPY_DIRECT) /* refused only when it is read */
+        if (status == VBS_IO && methods[i] == VBS_COPY_DIRECT) /* some file systems refuse
+                                                                  O_DIRECT only when reading */
             continue;
         if (status != VBS_OK)
             return status;
@@ -340,7 +342,7 @@ static enum vbs_status measure_timed(struct copying *c)
     return VBS_OK;
 }
 
-/* An imaginary device has imaginary disks; as with kernels, one sample says all. */
+/* A modelled device has modelled copies, without noise: as with kernels, one sample is enough. */
 static enum vbs_status measure_modelled(struct copying *c)
 {
     static const struct vbs_link MODELS[] = {{VBS_COPY_PAGE_CACHE, 20, 5000},

@@ -1,7 +1,8 @@
 /*
- * What counts as the disk is what /proc/self/io counts: bytes that this process caused to be
- * fetched from storage. It alone tells a direct read of a disk from one of a file system that lives
- * in memory, takes O_DIRECT and ignores it. What caches the storage has of its own cannot be seen.
+ * The file to copy from. The disk is taken as the source where /proc/self/io counts bytes that this
+ * process caused to be fetched from storage. Only this count tells a direct read of a disk from one
+ * of a file system in memory that accepts O_DIRECT and ignores it. Caches inside the storage cannot
+ * be seen.
  */
 #include "profile/measure/copy_file.h"
 
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 #define HUGE_PAGE  ((int64_t)2 << 20)
-#define SYNC_BYTES ((int64_t)16 << 20) /* written between two looks at the clock */
+#define SYNC_BYTES ((int64_t)16 << 20) /* bytes written between two looks at the clock */
 
 /* ---- making it ---- */
 
@@ -33,7 +34,7 @@ static enum vbs_status fail_to_make(struct vbs_ctx *ctx, const char *folder, int
                     strerror(reason));
 }
 
-/* Half of what is free in the folder, and what the process may write to one file. */
+/* Gives half of the free bytes of the folder, at most what the process may write to one file. */
 static int64_t free_for_file(int fd)
 {
     struct statvfs info;
@@ -50,7 +51,7 @@ static int64_t free_for_file(int fd)
     return free_bytes;
 }
 
-/* Two handles on a file that has no name any more. */
+/* Opens two handles on a file without a name. */
 static enum vbs_status open_file(struct vbs_ctx *ctx, const char *folder,
                                  struct vbs_copy_file *file)
 {
@@ -69,7 +70,7 @@ static enum vbs_status open_file(struct vbs_ctx *ctx, const char *folder,
     return file->fd >= 0 ? VBS_OK : fail_to_make(ctx, folder, reason);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014), the state counting on from block to block. */
+/* Fills values by splitmix64 (Steele, Lea, Flood 2014). The state goes on from block to block. */
 static void fill_with_noise(uint64_t *values, int64_t n, uint64_t *state)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -81,7 +82,7 @@ static void fill_with_noise(uint64_t *values, int64_t n, uint64_t *state)
     }
 }
 
-/* errno, or 0. */
+/* Writes data; returns 0 or errno. */
 static int write_all(int fd, const char *data, int64_t bytes)
 {
     while (bytes > 0) {
@@ -97,8 +98,8 @@ static int write_all(int fd, const char *data, int64_t bytes)
     return 0;
 }
 
-/* Every SYNC_BYTES reach the disk before the clock is asked, so that a slow disk gets a small
- * file. */
+/* Fills the file until it is large enough or time is over. SYNC_BYTES at a time reach the disk
+ * before the clock is read, so that a slow disk gets a small file. */
 static enum vbs_status fill_file(struct vbs_ctx *ctx, const char *folder, int64_t requested_bytes,
                                  int64_t least_bytes, double seconds, void *buffer,
                                  int64_t buffer_bytes, struct vbs_copy_file *file)
@@ -167,7 +168,8 @@ void vbs_copy_file_close(struct vbs_copy_file *file)
 
 /* ---- reading it ---- */
 
-/* Bytes that this process had fetched from storage so far; -1: not counted here. */
+/* Gives the bytes that this process has caused to be fetched from storage so far; -1: the system
+ * does not count them. */
 static int64_t fetched_bytes(void)
 {
     static const char KEY[] = "\nread_bytes: ";
@@ -187,7 +189,7 @@ static int64_t fetched_bytes(void)
     return at ? strtoll(at + sizeof KEY - 1, NULL, 10) : -1;
 }
 
-/* errno, or 0. */
+/* Reads data; returns 0 or errno. */
 static int read_all(int fd, char *data, int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {
@@ -204,7 +206,7 @@ static int read_all(int fd, char *data, int64_t bytes, int64_t offset)
     return 0;
 }
 
-/* Pages of the range leave the cache, and a read fetches no others. */
+/* Removes the range's pages from the page cache. The read that follows fetches no others. */
 static void drop(const struct vbs_copy_file *file, int64_t bytes)
 {
     posix_fadvise(file->fd, file->at, bytes, POSIX_FADV_DONTNEED);
@@ -223,7 +225,8 @@ enum vbs_status vbs_copy_landing_init(struct vbs_ctx *ctx, struct vbs_copy_landi
         landing->memory = aligned_alloc((size_t)HUGE_PAGE, (size_t)bytes);
         if (!landing->memory)
             return vbs_no_memory(ctx);
-        /* As the arena that weights are copied to; only advice. */
+        /* Huge pages are also advised for the arena to which runs copy weights. Failure does not
+         * matter. */
         madvise(landing->memory, (size_t)bytes, MADV_HUGEPAGE);
         memset(landing->memory, 1, (size_t)bytes);
         return VBS_OK;
@@ -255,12 +258,13 @@ void vbs_copy_landing_clear(struct vbs_copy_landing *landing)
 
 /* ---- copies ---- */
 
-/* Why a copy failed; 0, 0: it did not. */
+/* The reason of a copy that failed; all 0: it succeeded. */
 struct failure {
     int file, device;
 };
 
-/* Slice by slice, by the two halves in turn; fd < 0: what is in them already. */
+/* Copies slice by slice, by way of the two halves of the pinned memory in turn. fd < 0: copies the
+ * present contents of the halves. */
 static struct failure copy_to_device(struct vbs_copy_landing *landing, int fd, int64_t bytes,
                                      int64_t offset)
 {

@@ -9,16 +9,17 @@
 
 #define VBS_COPY_ALIGNMENT 4096 /* of buffers, offsets and sizes */
 
-/* How a read reaches its data. */
+/* The path of the data that a copy reads. */
 enum vbs_copy_method {
-    VBS_COPY_CACHED,  /* the page cache has it */
-    VBS_COPY_DIRECT,  /* past the page cache, O_DIRECT */
-    VBS_COPY_DROPPED, /* through the page cache, which was told to forget it; nothing read ahead */
-    VBS_COPY_PLAIN    /* not from the file: from pinned memory to the device */
+    VBS_COPY_CACHED,  /* from the page cache */
+    VBS_COPY_DIRECT,  /* from the disk, past the page cache (O_DIRECT) */
+    VBS_COPY_DROPPED, /* from the disk through the page cache, from which the range was removed;
+                         nothing is read ahead */
+    VBS_COPY_PLAIN    /* from pinned memory to the device, without the file */
 };
 
-/* Where copies go: memory of the host, or of a session's device, by method of pinned memory of
- * which one half is filled while the device copies the other. */
+/* The destination of copies: memory of the host, or memory of a session's device, which is reached
+ * by way of pinned memory, of which one half is filled while the device copies the other. */
 struct vbs_copy_landing {
     struct vbs_session *session; /* null: the host's memory */
     char *memory;
@@ -28,23 +29,23 @@ struct vbs_copy_landing {
 
 #define VBS_COPY_SLICE ((int64_t)1 << 20)
 
-/* Clear it whatever comes out. VBS_NO_MEMORY. */
+/* Clear it after success and failure. VBS_NO_MEMORY. */
 enum vbs_status vbs_copy_landing_init(struct vbs_ctx *ctx, struct vbs_copy_landing *landing,
                                       struct vbs_session *session, int64_t bytes) VBS_MUST_CHECK;
 void vbs_copy_landing_clear(struct vbs_copy_landing *landing);
 
 struct vbs_copy_file {
     int fd;
-    int direct_fd; /* -1: the file system refuses it */
+    int direct_fd; /* -1: the file system refuses direct reads */
     int64_t bytes;
-    int64_t at; /* where the next copy begins: none reads what the one before it read */
+    int64_t at; /* where the next copy begins; it reads nothing that the copy before it read */
 };
 
 /*
- * A file without a name in folder, of noise that nothing can compress. It is at most as large as
- * requested_bytes and as half of what is free there, and no larger than was written in seconds;
- * at least least_bytes. VBS_IO: it cannot be made; VBS_INTERRUPTED. buffer: buffer_bytes of
- * scratch, both multiples of VBS_COPY_ALIGNMENT.
+ * Makes a file without a name in folder, filled with noise that cannot be compressed. It has at
+ * most requested_bytes, at most half of the free bytes of the folder, and no more than was written
+ * in `seconds`; but at least least_bytes. buffer: buffer_bytes of scratch memory; both are
+ * multiples of VBS_COPY_ALIGNMENT. VBS_IO: the file cannot be made; VBS_INTERRUPTED.
  */
 enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int64_t requested_bytes,
                                    int64_t least_bytes, double seconds, void *buffer,
@@ -52,10 +53,10 @@ enum vbs_status vbs_copy_file_make(struct vbs_ctx *ctx, const char *folder, int6
 void vbs_copy_file_close(struct vbs_copy_file *file);
 
 /*
- * Copies bytes (at most file->bytes and landing->bytes) to ever new places of landing. *shown: the
- * system's own count of what this process had fetched from storage says that the method was the one
- * meant; where it does not count, only VBS_COPY_CACHED is believed. VBS_IO; VBS_LIBRARY: the
- * device.
+ * Copies bytes (at most file->bytes and landing->bytes), each time to another place of landing.
+ * *shown tells whether the bytes that the system counted as fetched from storage agree with the
+ * method. Where the system does not count them, only VBS_COPY_CACHED is believed. VBS_IO;
+ * VBS_LIBRARY: the device failed.
  */
 enum vbs_status vbs_copy_file_read(struct vbs_ctx *ctx, struct vbs_copy_file *file,
                                    enum vbs_copy_method method, struct vbs_copy_landing *landing,

@@ -1,19 +1,21 @@
 /*
- * Measuring in place, layer after layer as inference runs them: the loop.
+ * The loop that measures kernels in place, layer after layer as inference runs them.
  *
  * A pass runs all layers in network order at one batch, one algorithm each, so that each layer
  * finds caches and weights as inference leaves them. A round visits in shuffled order every batch
  * that still needs runs, so that slow drifts of the machine meet all batches alike. Within a layer
- * the neediest algorithm goes next, then the one with the fewest runs, ties by lot, so that the
- * turns of different layers are independent. The first pass at a batch is for warming up.
+ * the algorithm with the most pressing need goes next, then the one with the fewest runs. Ties are
+ * decided at random, so that the turns of different layers are independent. The first pass at a
+ * batch is for warming up.
  *
- * Times are held back, one stretch of layers at a time, and go to the sink once it is clear whether
- * the machine was disturbed meanwhile (noise.c). Disturbed times are counted and dropped, unless a
- * kernel's dropped times would outnumber its kept ones: a machine that is busy or has become slower
- * for good is measured as it is, and passes in the end always bring something.
+ * Times are held back, one stretch of layers at a time, and go to the sink once it is known whether
+ * the machine was disturbed during the stretch (noise.c). Disturbed times are counted and dropped,
+ * unless a kernel's dropped times would outnumber its kept ones: a machine that is busy or has
+ * become slower for good is measured as it is, and passes in the end always bring something.
  *
- * Runs are timed whole by the backend, one execution each; kernels so short that the clock or the
- * system's noise shows take more runs until their interval is tight, never a hot loop.
+ * The backend times whole runs, each of one execution. Kernels that are so short that the clock or
+ * the system's noise matters get more runs until their interval is tight; they are never run in a
+ * hot loop.
  */
 #include "profile/measure/measure.h"
 
@@ -27,7 +29,7 @@
 #include <sys/resource.h>
 
 struct pass_times {
-    int n_passes; /* in this process, the warm-up among them */
+    int n_passes; /* in this process, with those for warming up */
     double total_s;
 };
 
@@ -47,7 +49,7 @@ struct measuring {
     gsl_rng rng;
     int round;
     double start_s;
-    double progress; /* largest fraction reported */
+    double progress; /* largest fraction reported so far */
     struct vbs_arena arena;
 };
 
@@ -164,7 +166,8 @@ static enum vbs_status measure_pass(struct measuring *m, int b, bool hurry, bool
 
 /* ---- Time and progress ---- */
 
-/* Mean seconds of a pass; before the first a guess from the other batches, < 0 without any. */
+/* Gives the mean seconds of a pass; before the first one a guess from the other batches, < 0
+ * without any. */
 static double pass_s(const struct measuring *m, int b)
 {
     double known_s = 0, known_samples = 0;
@@ -178,13 +181,14 @@ static double pass_s(const struct measuring *m, int b)
     return known_samples > 0 ? known_s / known_samples * m->table.batches[b] : -1;
 }
 
-/* A further pass would end after the time limit. */
+/* Gives whether a further pass would end after the time limit. */
 static bool time_is_up(const struct measuring *m, int b)
 {
     return elapsed_s(m) + fmax(0, pass_s(m, b)) > m->table.options.time_limit_s;
 }
 
-/* Seconds to the end: what is needed, within the limit, but at least what min_runs take. */
+/* Estimates the seconds to the end: those that the needs take, at most up to the limit, but at
+ * least those of min_runs. */
 static double left_s(const struct measuring *m)
 {
     double needed_s = 0, least_s = 0;
@@ -221,7 +225,7 @@ static void report_progress(struct measuring *m, int b)
 
 /* ---- The whole ---- */
 
-/* One pass at batch b if it needs any, after one to warm up if it is the first. */
+/* Makes a pass at batch b if it needs one, and before the first one a pass for warming up. */
 static enum vbs_status visit(struct measuring *m, int b, bool *visited)
 {
     *visited = false;
@@ -279,7 +283,8 @@ static enum vbs_status run_timed(struct measuring *m)
     return status;
 }
 
-/* Modelled times have no noise: each kernel is asked once, and no tensor is touched. */
+/* Measures a modelled session. Modelled times have no noise: each kernel is asked for one time, and
+ * no tensor is touched. */
 static enum vbs_status run_modelled(struct measuring *m)
 {
     const struct vbs_progress *progress = &m->table.options.progress;
@@ -334,7 +339,7 @@ static enum vbs_status allocate(struct measuring *m)
     m->passes = vbs_arena_alloc(&m->arena, (size_t)m->table.n_batches, sizeof *m->passes);
     m->stretch.times =
         vbs_arena_alloc(&m->arena, (size_t)session->n_layers, sizeof *m->stretch.times);
-    /* Not gsl_rng_alloc: out of memory it would abort the program. */
+    /* gsl_rng_alloc would end the program where memory is out. */
     m->rng.type = gsl_rng_taus2;
     m->rng.state = vbs_arena_alloc(&m->arena, 1, m->rng.type->size);
     if (!m->src || !m->passes || !m->stretch.times || !m->rng.state)
@@ -356,7 +361,8 @@ static enum vbs_status take_up_stored(struct measuring *m)
     return VBS_OK;
 }
 
-/* Dominated kernels do not count: no plan needs their times. */
+/* Adds the precision of a group. Dominated kernels do not count, because no plan needs their
+ * times. */
 static void add_precision(struct measuring *m, const struct vbs_group *group)
 {
     for (int i = group->first; i < group->first + group->count; i++) {

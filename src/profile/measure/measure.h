@@ -1,5 +1,5 @@
-/* Measuring, as its own files share it, and tests that drive it by a clock of their own. No other
- * room includes this header: vbslab/measure.h is what it offers. */
+/* The functions of measuring that its files share, and that tests drive by a clock of their own. No
+ * other room includes this header; the public one is vbslab/measure.h. */
 #ifndef VBS_PROFILE_MEASURE_MEASURE_H
 #define VBS_PROFILE_MEASURE_MEASURE_H
 
@@ -11,17 +11,17 @@
 
 /* ---- measure.c: the loop ---- */
 
-/* What the system knows of time. */
+/* A clock, and the system's count of preemptions. */
 struct vbs_measure_clock {
-    /* Seconds from some fixed moment; never falls. */
+    /* Gives the seconds from some fixed moment; never falls. */
     double (*now_s)(void *self);
-    /* How often a thread of this process had to leave its processor to another so far; never
+    /* Gives how often a thread of this process had to leave its processor to another so far; never
      * falls. */
     int64_t (*n_preemptions)(void *self);
     void *self;
 };
 
-/* vbs_measure by the given clock, so that tests need no waiting. */
+/* Does as vbs_measure, but by the given clock, so that tests need not wait. */
 enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *session,
                                      const struct vbs_measure_options *options,
                                      const struct vbs_sample_sink *sink,
@@ -31,24 +31,25 @@ enum vbs_status vbs_measure_by_clock(struct vbs_ctx *ctx, struct vbs_session *se
 /* ---- buffers.c: where the tensors of a pass lie ---- */
 
 /*
- * A tensor lives in a slot; an in-place layer's output lives in that of its first input. Slots
- * belong to one tensor each, as in a plain library, unless together they would take more than
- * share_above_bytes: then tensors whose lives do not overlap share.
+ * The memory of the tensors of a pass. A tensor is in a slot; the output of a layer in place is in
+ * the slot of its first input. Each slot belongs to one tensor, as in a plain library, unless the
+ * slots would take more than share_above_bytes together: then tensors with disjoint lifetimes share
+ * slots.
  */
 struct vbs_pass_buffers {
     int n_slots;
     const int64_t *slot_bytes;
     const int *slot_of;     /* [n_layers + 1], by tensor */
-    bool input_overwritten; /* some layer writes where the network's input lay */
+    bool input_overwritten; /* some layer writes to the slot of the network's input */
     void **slots;           /* memory of each slot */
     void *scratch;          /* null when no kernel needs any */
-    struct vbs_arena arena; /* the arrays */
+    struct vbs_arena arena; /* memory of the arrays */
 };
 
 #define VBS_SHARE_ABOVE_BYTES ((int64_t)2 << 30)
 
-/* For batches up to max_batch. On failure nothing is held; VBS_NO_MEMORY says how much was asked
- * for. */
+/* Makes buffers for batches up to max_batch. VBS_NO_MEMORY names the bytes that were needed;
+ * nothing is allocated then. */
 enum vbs_status vbs_pass_buffers_init(struct vbs_ctx *ctx, struct vbs_session *session,
                                       int max_batch, int64_t share_above_bytes,
                                       struct vbs_pass_buffers *buffers) VBS_MUST_CHECK;
@@ -56,7 +57,7 @@ void vbs_pass_buffers_release(struct vbs_session *session, struct vbs_pass_buffe
 
 /* ---- runs.c: what is known of the kernels, and what they still need ---- */
 
-/* Fewer values have no 95% interval of their median. */
+/* The median of fewer values has no 95% interval. */
 #define VBS_LEAST_RUNS 6
 
 struct vbs_runs {
@@ -73,7 +74,7 @@ struct vbs_group {
 
 struct vbs_table {
     const struct vbs_session *session;
-    struct vbs_measure_options options; /* without zeros that stand for defaults */
+    struct vbs_measure_options options; /* with defaults in the place of zeros */
     int n_batches;
     int *batches;             /* ascending */
     struct vbs_group *groups; /* [n_layers][n_batches] */
@@ -81,8 +82,8 @@ struct vbs_table {
     struct vbs_arena arena;
 };
 
-/* Groups the session's kernels; table->session and options are set by the caller. Failing it says
- * which layer and batch nothing can run. vbs_table_release also after failure. */
+/* Groups the session's kernels; table->session and options are set by the caller. A failure names
+ * the layer and batch that no kernel can run. Call vbs_table_release after a failure too. */
 enum vbs_status vbs_table_init(struct vbs_ctx *ctx, struct vbs_table *table) VBS_MUST_CHECK;
 void vbs_table_release(struct vbs_table *table);
 
@@ -92,27 +93,28 @@ const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer
 enum vbs_status vbs_table_append(struct vbs_ctx *ctx, struct vbs_table *table, int kernel,
                                  double time_us) VBS_MUST_CHECK;
 
-/* Half of the 95% interval over the median; HUGE_VAL for a median of 0 that is not certain. */
+/* Gives half of the 95% interval over the median; HUGE_VAL for a median of 0 with an interval above
+ * 0. */
 double vbs_relative_interval(const struct vbs_profile_row *summary);
 
 bool vbs_table_is_tight(const struct vbs_table *table, int kernel);
 
-/* Dominated: no planner can choose it, for after min_runs it is DOMINATED times slower than another
- * of its group that asks for no more scratch. */
+/* Gives whether a kernel is dominated: no planner can choose it, because after min_runs it is
+ * DOMINATED times slower than another one of its group that needs no more workspace. */
 bool vbs_table_is_dominated(const struct vbs_table *table, const struct vbs_group *group,
                             int kernel);
 
-/* From the most to the least pressing. */
+/* The needs of a kernel, the most pressing first. */
 enum vbs_need { VBS_NEEDS_RUNS, VBS_NEEDS_TIGHTER, VBS_NEEDS_NOTHING };
 
-/* hurry: only min_runs count. */
+/* Gives the most pressing need of a batch. hurry: only min_runs count. */
 enum vbs_need vbs_table_need(const struct vbs_table *table, int batch_index, bool hurry);
 
-/* The kernel of group whose turn it is. */
+/* Chooses the kernel of a group that runs next. */
 int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *group, bool hurry,
                      const gsl_rng *rng);
 
-/* About how many more passes a batch takes, to the end or only to min_runs. */
+/* Estimates how many more passes a batch needs, to the end or only to min_runs. */
 double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only);
 
 /* ---- noise.c: the times held back until it is clear whether to keep them ---- */
@@ -120,8 +122,8 @@ double vbs_table_passes_left(const struct vbs_table *table, int batch_index, boo
 struct vbs_held_time {
     int kernel;
     double time_us;
-    double expected_us; /* 0: too few runs to tell */
-    bool preempted;     /* a thread had to wait for its processor meanwhile */
+    double expected_us; /* 0: there are too few runs to tell */
+    bool preempted;     /* a thread had to leave its processor during the time */
 };
 
 /* Consecutive layers of a pass. */
@@ -129,21 +131,21 @@ struct vbs_stretch {
     struct vbs_held_time *times; /* space for every layer */
     int n_times;
     double total_us;
-    unsigned slow_before; /* one bit per judged layer before the stretch, newest lowest */
-    int n_before;         /* bits that mean something */
+    unsigned slow_before; /* one bit for each judged layer before the stretch, the newest lowest */
+    int n_before;         /* number of valid bits */
 };
 
-/* Holds a time of kernel; true when the stretch has become long and must be closed. */
+/* Holds a time of kernel. True when the stretch is long enough to be closed. */
 bool vbs_stretch_hold(struct vbs_stretch *stretch, const struct vbs_runs *runs, int kernel,
                       double time_us, bool preempted);
 
-/* Whether one time is slow for a reason that lies outside. */
+/* Gives whether a single time is slow for a reason outside of the program. */
 bool vbs_held_is_disturbed(const struct vbs_held_time *held);
 
-/* Whether the machine was disturbed during the stretch. */
+/* Gives whether the machine was disturbed during the stretch. */
 bool vbs_stretch_is_disturbed(const struct vbs_stretch *stretch);
 
-/* Empties the stretch; what was slow in it is remembered for the next. */
+/* Empties the stretch; the next one keeps which of its layers were slow. */
 void vbs_stretch_close(struct vbs_stretch *stretch);
 
 #endif

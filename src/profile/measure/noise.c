@@ -5,16 +5,17 @@
  * A single time is disturbed when the system took a processor from one of the threads meanwhile and
  * the time exceeds PREEMPTED times the median: another process had its turn, of some milliseconds.
  * Most preemptions are by the system's own short work and change nothing, so the preemption alone
- * is no reason; neither is being slow alone, for that belongs to what is measured.
+ * is no reason; neither is slowness alone, which belongs to the measured kernel.
  *
  * Other disturbances (a clock that falls, a neighbour that takes the memory's bandwidth, a host
  * that takes the processor from a virtual machine) show themselves by many layers being slow at
- * once. A time is slow when it exceeds SLOW times the median. A stretch is disturbed when its total
- * exceeds SLOW times what was expected and when, looking back over at least WINDOW layers, before
- * the stretch too where it is short, more than a third of them and at least MIN_SLOW are slow.
+ * once. A time is slow when it exceeds SLOW times the median. A stretch is disturbed when two
+ * conditions hold: its total exceeds SLOW times the expected total; and of the last WINDOW layers
+ * or more, which include layers before a short stretch, more than a third and at least MIN_SLOW are
+ * slow.
  *
- * A stretch is closed when its layers have taken STRETCH_US together or the pass ends, so that what
- * a kill can lose, or one verdict reject, is little.
+ * A stretch is closed when its layers have taken STRETCH_US together or the pass ends, so that a
+ * kill loses few times, and one verdict rejects few.
  */
 #include "profile/measure/measure.h"
 

@@ -1,9 +1,10 @@
 /*
- * The table of kernels: their runs so far, and whose turn it is.
+ * The table of kernels: their runs so far, and the choice of the next one.
  *
  * A kernel needs no more runs when its median is tight, when it has max_runs, or when it is
- * dominated. Tightness looks at the same values that the interval is made of, which costs the
- * interval some of its 95% (optional stopping); min_runs is the remedy where that matters.
+ * dominated. Whether a median is tight is judged by the same values of which the interval is made,
+ * which costs the interval some of its 95% (optional stopping); a larger min_runs helps where this
+ * matters.
  */
 #include "profile/measure/measure.h"
 
@@ -19,7 +20,7 @@ const struct vbs_group *vbs_table_group(const struct vbs_table *table, int layer
     return &table->groups[(size_t)(layer - 1) * (size_t)table->n_batches + (size_t)batch_index];
 }
 
-/* Batches are those of layer 1, whose kernels come first. */
+/* Finds the batches: they are those of layer 1, whose kernels come first. */
 static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_table *table)
 {
     const struct vbs_session *session = table->session;
@@ -39,7 +40,8 @@ static enum vbs_status find_batches(struct vbs_ctx *ctx, struct vbs_table *table
     return VBS_OK;
 }
 
-/* Kernels come sorted by layer and batch; each must have its group and each group its kernels. */
+/* Finds the groups. Kernels are sorted by layer and batch; each must belong to a group, and each
+ * group must have a kernel. */
 static enum vbs_status find_groups(struct vbs_ctx *ctx, struct vbs_table *table)
 {
     const struct vbs_session *session = table->session;
@@ -172,8 +174,9 @@ enum vbs_need vbs_table_need(const struct vbs_table *table, int batch_index, boo
     return most;
 }
 
-/* Below 0: kernel a goes before b; 0: a lot decides. Where nothing is needed the fastest goes, for
- * it costs least and is the likeliest neighbour of those that are measured. */
+/* Compares two kernels: below 0, kernel a goes before b; 0: chance decides. Where neither needs
+ * runs the faster one goes first, because it takes the least time and most plans will run it beside
+ * the kernels that are measured. */
 static int precedence(enum vbs_need need_a, const struct vbs_profile_row *a, enum vbs_need need_b,
                       const struct vbs_profile_row *b)
 {
@@ -207,7 +210,8 @@ int vbs_table_choose(const struct vbs_table *table, const struct vbs_group *grou
     return best;
 }
 
-/* The interval narrows with the root of the number of runs. */
+/* Estimates the runs that a kernel still needs: its interval narrows with the root of their
+ * number. */
 static double runs_left(const struct vbs_table *table, const struct vbs_group *group, int kernel,
                         bool least_only)
 {
@@ -223,7 +227,8 @@ static double runs_left(const struct vbs_table *table, const struct vbs_group *g
     return fmax(1, aim - summary->n_runs);
 }
 
-/* A layer's algorithms take turns, so that a batch needs as many passes as its neediest layer. */
+/* The algorithms of a layer take turns, so that a batch needs as many passes as the layer whose
+ * algorithms need the most runs. */
 double vbs_table_passes_left(const struct vbs_table *table, int batch_index, bool least_only)
 {
     double most = 0;

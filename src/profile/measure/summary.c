@@ -15,14 +15,15 @@
 #include <math.h>
 
 #define TAIL 0.025
-#define MANY 10000 /* values, among which one more or less is nothing */
+#define MANY 10000 /* for so many values the rank may be off by one */
 
 static double coverage_lost(int k, int n)
 {
     return gsl_cdf_binomial_P((unsigned)(k - 1), 0.5, (unsigned)n);
 }
 
-/* The rank described above; begins at the normal approximation, which is at most a few off. */
+/* Gives the rank k that is defined above. The search begins at the normal approximation, which is
+ * at most a few ranks off. */
 static int interval_rank(int n)
 {
     int k = (int)((n + 1) / 2.0 - 0.98 * sqrt(n));
@@ -42,9 +43,9 @@ double vbs_measure_tail(int n)
 }
 
 /*
- * Deviations fall towards the median from both ends of the sorted values, so the two ends are
- * merged downwards from the largest deviation; the middle one (or two) of n are the median. O(n),
- * no scratch.
+ * Gives the median absolute deviation. Deviations fall towards the median from both ends of the
+ * sorted values, so the two ends are merged, from the largest deviation down to the middle one (or
+ * two). O(n), without scratch memory.
  */
 static double sorted_mad(const double *sorted, int n, double median)
 {
