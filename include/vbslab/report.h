@@ -39,7 +39,8 @@ enum vbs_noise_verdict {
 };
 
 /* The result of one planner at one budget. Where `feasible` is false, all numbers except
- * memory_bytes, least_bytes and least_latency_us are 0 and mean nothing. Times come from the replay
+ * memory_bytes, least_bytes and least_latency_us are 0 and mean nothing; where `missing` is true,
+ * memory_bytes and planner alone mean something. Times come from the replay
  * of the schedule, not from the planner. Threads: a row is part of its comparison, immutable, and
  * may be shared. */
 struct vbs_compare_row {
@@ -68,6 +69,7 @@ struct vbs_compare_row {
     double copy_us;         /* time that the loads of streamed weights take */
     int64_t copied_bytes;   /* bytes of these loads */
     int64_t resident_bytes; /* bytes of the weights that stay resident */
+    bool missing;           /* the comparison was interrupted before this row was finished */
 };
 
 /* What the 95% intervals are computed from. */
@@ -102,6 +104,7 @@ struct vbs_compare {
     const double *bound_us;
     const struct vbs_planner *const *planners;
     const struct vbs_compare_row *rows; /* [n_budgets][n_planners] */
+    bool interrupted; /* there are no intervals, and rows that are `missing` were not finished */
 };
 
 /* True where the planner can plan with weights excluded or included, as `weights` says. A planner
@@ -122,6 +125,9 @@ struct vbs_compare_options {
     int n_planners;
     double time_limit_s; /* of planner optimal at each budget; 0: VBS_COMPARE_TIME_LIMIT_S */
     struct vbs_progress progress;
+    int64_t
+        node_limit; /* the two members of vbs_solver_options of this name, for planner optimal */
+    uint64_t seed;
 };
 
 #define VBS_COMPARE_TIME_LIMIT_S 1
@@ -152,13 +158,17 @@ struct vbs_compare_options {
  * times that came out low, so that these gains are 0.4 points too high on average. A second profile
  * as judge removes the second effect.
  *
+ * A comparison that is interrupted gives the rows that are finished by then, without intervals;
+ * `interrupted` is set in it, and `missing` in the other rows. A row whose search was cut short is
+ * not finished. VBS_INTERRUPTED: no row is finished.
+ *
  * VBS_USAGE: there is no planner, the range is empty or has more than VBS_MAX_BUDGETS budgets, or
  * vbs_solver_new refuses the problem. VBS_INVALID: the judge is of another network, lacks an
  * algorithm or a batch that a plan uses, or the samples are not its own. VBS_INFEASIBLE: default
  * budgets are requested, and because of the bound on the latency no budget is feasible.
  * VBS_OVER_BUDGET: a schedule breaks its budget or its latency in the replay, which is an error of
  * the planner unless the judge counts other workspaces; the latency is checked only where the
- * profile judges itself. VBS_INTERRUPTED, VBS_NO_MEMORY, and errors of the samples.
+ * profile judges itself. VBS_NO_MEMORY, and errors of the samples.
  */
 enum vbs_status vbs_compare_run(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                                 const struct vbs_compare_options *options,
@@ -183,7 +193,7 @@ enum vbs_status vbs_compare_default_budgets(struct vbs_ctx *ctx, const struct vb
  * sequences. JSON is always one object with all comparisons in its array "profiles"; the keys of a
  * single comparison also stand beside that array. CSV has the same fields, and repeats the outer
  * ones in each line. Numbers in JSON and CSV are exact. A number that is not known is null or
- * empty, and so are all results of an infeasible row.
+ * empty, and so are all results of an infeasible row. Rows that are missing are left out.
  */
 enum vbs_status vbs_compare_table(struct vbs_ctx *ctx, const struct vbs_compare *compare,
                                   int columns, bool colour, char **text) VBS_MUST_CHECK;

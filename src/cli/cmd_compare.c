@@ -1,4 +1,5 @@
 #include "base/fail.h"
+#include "base/text.h"
 #include "cli/common/common.h"
 #include "cli/print/print.h"
 
@@ -9,6 +10,7 @@
 /* All profiles of one command and what became of them. */
 struct comparisons {
     int n;
+    int n_compared; /* the first ones; of these only the last may be interrupted */
     struct vbs_profile **profiles;
     struct vbs_profile *judge; /* or null: each judges itself */
     int64_t judge_id;
@@ -16,7 +18,7 @@ struct comparisons {
     struct cli_weights weights;
     const struct vbs_planner **planners;
     int n_planners;
-    double time_limit_s;
+    struct vbs_solver_options search; /* of planner optimal */
 };
 
 static void release(struct comparisons *all)
@@ -160,6 +162,25 @@ static enum vbs_status choose_planners(struct cli *cli, const char *const *value
     return status;
 }
 
+/* --time-limit, --node-limit and --seed, of which only optimal has a use for the last two. */
+static enum vbs_status read_search(struct cli *cli, const char *const *values,
+                                   struct comparisons *all)
+{
+    static const char *const OWN[] = {"node-limit", "seed"};
+    const struct vbs_planner *optimal;
+    bool compared = false;
+
+    VBS_TRY(vbs_planner_find(&cli->ctx, "optimal", &optimal));
+    VBS_TRY(cli_read_solver_options(cli, values, optimal, &all->search));
+    for (int p = 0; p < all->n_planners; p++)
+        compared = compared || all->planners[p] == optimal;
+    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++)
+        if (!compared && cli_value(cli, values, OWN[i]))
+            return vbs_fail(&cli->ctx, VBS_USAGE,
+                            "--%s is for planner optimal, which is not compared", OWN[i]);
+    return VBS_OK;
+}
+
 /* Loads profile i and compares, over the range or (null) the default budgets. */
 static enum vbs_status compare_profile(struct cli *cli, const char *word,
                                        const struct vbs_problem *asked,
@@ -173,8 +194,10 @@ static enum vbs_status compare_profile(struct cli *cli, const char *word,
         .budgets = range,
         .planners = all->planners,
         .n_planners = all->n_planners,
-        .time_limit_s = all->time_limit_s,
+        .time_limit_s = all->search.time_limit_s,
         .progress = cli_progress(cli),
+        .node_limit = all->search.node_limit,
+        .seed = all->search.seed,
     };
     struct vbs_store *store = NULL;
     struct vbs_store_samples *samples = NULL;
@@ -219,11 +242,53 @@ static enum vbs_status compare_all(struct cli *cli, const char *const *values,
     if (memory)
         VBS_TRY(vbs_parse_byte_range(&cli->ctx, memory, &range));
     VBS_TRY(choose_planners(cli, values, all));
+    VBS_TRY(read_search(cli, values, all));
     if (judge)
         VBS_TRY(cli_load_profile(cli, judge, &all->judge, &all->judge_id));
-    for (int i = 0; i < all->n; i++)
-        VBS_TRY(compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i));
+    for (int i = 0; i < all->n; i++) {
+        enum vbs_status status =
+            compare_profile(cli, words[i], problem, memory ? &range : NULL, all, i);
+
+        /* What the profiles before gave is told all the same. */
+        if (status != VBS_OK && i > 0 && vbs_cancelled(&cli->ctx))
+            break;
+        if (status != VBS_OK)
+            return status;
+        all->n_compared++;
+        if (all->compares[i]->interrupted)
+            break;
+    }
     return VBS_OK;
+}
+
+static bool is_interrupted(const struct comparisons *all)
+{
+    return all->n_compared < all->n || all->compares[all->n - 1]->interrupted;
+}
+
+/* How far it came. */
+static enum vbs_status fail_interrupted(struct cli *cli, const struct comparisons *all)
+{
+    const struct vbs_compare *last = all->compares[all->n_compared - 1];
+    int n_plans = last->n_budgets * last->n_planners, n_finished = 0;
+    struct vbs_text text = {0};
+    enum vbs_status status;
+
+    for (int r = 0; r < n_plans; r++)
+        n_finished += !last->rows[r].missing;
+    vbs_text_add(&text, "interrupted; ");
+    if (all->n > 1)
+        vbs_text_addf(&text, "%d of %d profiles are compared", all->n_compared - last->interrupted,
+                      all->n);
+    if (all->n > 1 && last->interrupted)
+        vbs_text_add(&text, ", and of the next one ");
+    if (last->interrupted)
+        vbs_text_addf(&text, "%d of %d plans are finished, whose noise is left out", n_finished,
+                      n_plans);
+    status = text.failed ? vbs_no_memory(&cli->ctx)
+                         : vbs_fail(&cli->ctx, VBS_INTERRUPTED, "%s", text.data);
+    vbs_text_clear(&text);
+    return status;
 }
 
 static const struct vbs_compare *const *as_const(const struct comparisons *all)
@@ -235,7 +300,7 @@ static enum vbs_status plot(struct vbs_ctx *ctx, const char *item, void *self)
 {
     const struct comparisons *all = self;
 
-    return vbs_compare_plot(ctx, as_const(all), all->n, item);
+    return vbs_compare_plot(ctx, as_const(all), all->n_compared, item);
 }
 
 /* The path is a result beside a table; a machine form has no place for it. */
@@ -280,7 +345,7 @@ static const struct vbs_compare_row *find_least(const struct comparisons *all)
 {
     const struct vbs_compare_row *least = NULL;
 
-    for (int i = 0; i < all->n; i++) {
+    for (int i = 0; i < all->n_compared; i++) {
         const struct vbs_compare *compare = all->compares[i];
 
         for (int r = 0; r < compare->n_budgets * compare->n_planners; r++) {
@@ -295,7 +360,7 @@ static const struct vbs_compare_row *find_least(const struct comparisons *all)
 
 static enum vbs_status print_tables(struct cli *cli, const struct comparisons *all)
 {
-    for (int i = 0; i < all->n; i++) {
+    for (int i = 0; i < all->n_compared; i++) {
         char *text = NULL;
 
         VBS_TRY(vbs_compare_table(&cli->ctx, all->compares[i], cli->columns, cli->colour, &text));
@@ -315,9 +380,9 @@ static enum vbs_status print(struct cli *cli, const char *const *values,
     enum vbs_status status;
 
     if (cli_value(cli, values, "json"))
-        status = vbs_compare_json(&cli->ctx, as_const(all), all->n, &text);
+        status = vbs_compare_json(&cli->ctx, as_const(all), all->n_compared, &text);
     else if (cli_value(cli, values, "csv"))
-        status = vbs_compare_csv(&cli->ctx, as_const(all), all->n, &text);
+        status = vbs_compare_csv(&cli->ctx, as_const(all), all->n_compared, &text);
     else
         return print_tables(cli, all);
     if (status == VBS_OK)
@@ -333,17 +398,20 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
     const char *plots = cli_value(cli, values, "plot");
     bool table = !cli_value(cli, values, "json") && !cli_value(cli, values, "csv");
     enum vbs_status status = compare_all(cli, values, problem, words, all), plotted = VBS_OK;
-    const struct vbs_compare_row *least = status == VBS_OK ? find_least(all) : NULL;
+    bool interrupted = status == VBS_OK && is_interrupted(all);
+    const struct vbs_compare_row *least = status == VBS_OK && !interrupted ? find_least(all) : NULL;
 
     /* Before the table, so that a name that cannot be plotted to is told first and alone; what
      * fails otherwise must not cost the table. */
-    if (status == VBS_OK && plots && !least)
+    if (status == VBS_OK && plots && !least && !interrupted)
         plotted = for_each(&cli->ctx, plots, plot, all);
     if (plotted == VBS_USAGE)
         return plotted;
     if (status != VBS_OK)
         return status;
     VBS_TRY(print(cli, values, all));
+    if (interrupted)
+        return fail_interrupted(cli, all);
     if (least)
         return fail_infeasible(cli, problem, least);
     if (plotted == VBS_OK && plots && table)
@@ -354,7 +422,6 @@ static enum vbs_status compare(struct cli *cli, const char *const *values,
 static int run_compare(struct cli *cli, const char *const *values, int n_arguments,
                        const char *const *arguments)
 {
-    const char *limit = cli_value(cli, values, "time-limit");
     struct comparisons all = {.n = n_arguments};
     struct vbs_problem problem = {0};
     enum vbs_status status;
@@ -372,10 +439,6 @@ static int run_compare(struct cli *cli, const char *const *values, int n_argumen
     if (status != VBS_OK)
         goto done;
     status = cli_read_weights(cli, values, NULL, &all.weights);
-    if (status != VBS_OK)
-        goto done;
-    if (limit)
-        status = cli_parse_positive(&cli->ctx, "--time-limit", limit, "seconds", &all.time_limit_s);
     if (status != VBS_OK)
         goto done;
     status = compare(cli, values, &problem, arguments, &all);
@@ -405,8 +468,11 @@ static const struct cli_option OPTIONS[] = {
     {CLI_OPTION_COPY_LATENCY},
     {CLI_OPTION_LATENCY},
     {"time-limit", "SECONDS",
-     "planner optimal: end the search of each budget after this time with the best schedule so far "
-     "(default 1)"},
+     "planner optimal: end the search at each of the budgets after this time with the best "
+     "schedule "
+     "so far (default 1)"},
+    {CLI_OPTION_NODE_LIMIT},
+    {CLI_OPTION_SEED},
     {"judge", "PROFILE", "replay on this profile what was planned on the other"},
     {"json", NULL, "print JSON: one object, with an array of what each profile gives"},
     {"csv", NULL, "print CSV"},

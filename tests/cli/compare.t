@@ -130,6 +130,58 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
     END { exit !(n > 0 && n == right) }' out
 report $? "in CSV the least budget is empty and the least latency is told"
 
+# --- the search of optimal ---
+
+SQUEEZENET=$ROOT/db/profiles/squeezenet-v1.0-a.csv
+
+# searches NAME OPTIONS...: the times and gaps of optimal in NAME.csv.
+searches()
+{
+    name=$1
+    shift
+    run "$SQUEEZENET" --baselines fbs --planners optimal --memory 12MiB --request 6 --csv "$@"
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
+        $c["planner"] == "optimal" { print $c["per_sample_us"], $c["gap_percent"] }' out >"$name.csv"
+}
+
+searches many --node-limit 20000 --seed 3
+searches again --node-limit 20000 --seed 3
+[ $code -eq 0 ] && [ -s many.csv ] && cmp -s many.csv again.csv
+report $? "a limit of states gives the same plan every time"
+"$VBSLAB" plan "$SQUEEZENET" --planner optimal --memory 12MiB --request 6 --node-limit 20000 --seed 3 --json plan.json >out
+[ "$(cut -d' ' -f1 many.csv)" = "$(sed -n 's/.*"per_sample_us": \([0-9.]*\).*/\1/p' plan.json)" ]
+report $? "which is that of plan with the same limit and seed"
+searches few --node-limit 1000 --seed 3
+awk 'NR == FNR { time = $1; gap = $2; next } { exit !($1 <= time && $2 < gap) }' few.csv many.csv
+report $? "more states prove more"
+searches other --node-limit 20000 --seed 0
+[ -s other.csv ] && ! cmp -s many.csv other.csv
+report $? "another seed finds another plan"
+for option in --seed --node-limit; do
+    refuses "$option without optimal" 2 "$option is for planner optimal, which is not compared" \
+        example.csv --planners dp-vbs --memory 7 $option 5
+done
+refuses "a limit of no states" 2 "--node-limit 0 is out of range" example.csv --planners optimal --node-limit 0
+
+# --- interrupted ---
+
+# The second profile never comes: opening it tells that the first is done.
+mkfifo never.csv
+env --default-signal=INT "$VBSLAB" compare example.csv never.csv --request 2 --memory 7 --csv >out 2>err &
+pid=$!
+exec 4>never.csv
+kill -INT $pid
+sleep 0.1
+exec 4>&- # so that nobody waits for ever
+wait $pid
+code=$?
+[ $code -eq 130 ] && [ "$(wc -l <err)" -eq 1 ] &&
+    grep -qx 'vbslab: compare: interrupted; 1 of 2 profiles are compared' err
+report $? "an interrupted comparison says how far it came"
+"$VBSLAB" compare example.csv --request 2 --memory 7 --csv | cut -d, -f18 --complement >whole.csv
+cut -d, -f18 --complement out | cmp -s - whole.csv
+report $? "and prints what is finished"
+
 # --- units ---
 
 awk -F, -v OFS=, 'NR > 1 { for (i = 8; i <= 10; i++) $i *= 1000 } { print }' example.csv >thousands.csv

@@ -4,16 +4,15 @@
 
 #include "cli/common/cli.h"
 
-/* An option of several commands, for an initializer. */
+/* Options of several commands, for an initializer. */
 #define CLI_OPTION_TIME_LIMIT                                                                      \
     "time-limit", "SECONDS",                                                                       \
-        "planners optimal (default 60) and joint (default none): end the search of a budget "      \
-        "after "                                                                                   \
+        "planners optimal (default 60) and joint (default none): end the search for a plan after " \
         "this time with the best schedule so far and its gap"
 
 #define CLI_OPTION_NODE_LIMIT                                                                      \
     "node-limit", "N",                                                                             \
-        "planner optimal: end the search of a budget after N states instead, so that every "       \
+        "planner optimal: end each search after N states instead, so that every "                  \
         "machine finds the same schedule"
 
 #define CLI_OPTION_SEED "seed", "N", "planner optimal: where its local search begins (default 0)"

@@ -117,6 +117,12 @@ static enum vbs_status judge_schedule(struct vbs_ctx *ctx, const struct question
     return status;
 }
 
+static enum vbs_status fail_interrupted(struct vbs_ctx *ctx, const struct vbs_planner *planner)
+{
+    return vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while %s planned",
+                    vbs_planner_name(planner));
+}
+
 static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *question,
                                    struct vbs_solver *solver, double *bound_us,
                                    struct vbs_compare_row *row, const struct vbs_mix **mix)
@@ -129,10 +135,11 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
         return VBS_OK;
     status = vbs_solver_plan(ctx, solver, row->memory_bytes, &schedule);
     plan_us = vbs_solvers_clock_us() - start_us;
-    if (status == VBS_INFEASIBLE)
-        return VBS_OK;
-    if (status == VBS_OK)
-        status = judge_schedule(ctx, question, schedule, bound_us, row, mix);
+    if (status != VBS_OK)
+        return status == VBS_INFEASIBLE ? VBS_OK : status;
+    status = schedule->solver.interrupted
+                 ? fail_interrupted(ctx, row->planner)
+                 : judge_schedule(ctx, question, schedule, bound_us, row, mix);
     if (status == VBS_OK)
         row->plan_us = plan_us;
     vbs_schedule_free(schedule);
@@ -164,22 +171,23 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
         status = vbs_solvers_least_latency(ctx, opened.solver, &least_latency_us);
     for (int b = 0; b < question->n_budgets && status == VBS_OK; b++) {
         size_t at = (size_t)b * (size_t)rows.stride;
-        struct vbs_compare_row *row = &rows.at[at];
-
-        *row = (struct vbs_compare_row){
+        const struct vbs_mix *mix = NULL;
+        struct vbs_compare_row row = {
             .memory_bytes = question->budgets[b],
             .planner = planner,
             .least_bytes = vbs_solver_least_bytes(opened.solver),
             .least_latency_us = least_latency_us,
         };
-        if (vbs_cancelled(ctx))
-            status = vbs_fail(ctx, VBS_INTERRUPTED, "interrupted while %s planned",
-                              vbs_planner_name(planner));
-        else
-            status = plan_budget(ctx, question, opened.solver, &question->bound_us[b], row,
-                                 &rows.mixes[at]);
-        if (row->feasible)
-            row->plan_us += share_us;
+
+        status = vbs_cancelled(ctx) ? fail_interrupted(ctx, planner)
+                                    : plan_budget(ctx, question, opened.solver,
+                                                  &question->bound_us[b], &row, &mix);
+        if (status != VBS_OK)
+            break;
+        if (row.feasible)
+            row.plan_us += share_us;
+        rows.at[at] = row;
+        rows.mixes[at] = mix;
         report_progress(question, planner);
     }
     vbs_solver_free(opened.solver);
@@ -207,43 +215,83 @@ static struct vbs_row_column *make_columns(struct owned_compare *owned)
     return columns;
 }
 
-/* The rows of a baseline, behind those of all planners: those in compare, or else planned now if it
- * is one that always counts. */
-static enum vbs_status find_baseline(struct vbs_ctx *ctx, struct question *question, int baseline,
+/* The column of the planner with this name; -1: it is not compared. */
+static int find_column(const struct vbs_compare *compare, const char *name)
+{
+    for (int p = 0; p < compare->n_planners; p++)
+        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0)
+            return p;
+    return -1;
+}
+
+/* Fills the columns of the baselines, behind those of all planners: those in compare, and those
+ * that always count, which are planned before all others, so that gains are known of every row. */
+static enum vbs_status run_baselines(struct vbs_ctx *ctx, struct question *question,
                                      const struct vbs_compare *compare,
                                      struct vbs_row_column *columns)
 {
-    const char *name = vbs_gains_baseline(baseline);
-    struct vbs_row_column *column = &columns[compare->n_planners + baseline];
-    const struct vbs_planner *planner;
+    int made[VBS_N_MADE], n_made = 0, n = compare->n_planners;
 
-    for (int p = 0; p < compare->n_planners; p++) {
-        if (strcmp(vbs_planner_name(compare->planners[p]), name) == 0) {
-            *column = columns[p];
-            return VBS_OK;
-        }
+    for (int i = 0; i < VBS_N_BASELINES; i++) {
+        int p = find_column(compare, vbs_gains_baseline(i));
+
+        if (p >= 0)
+            columns[n + i] = columns[p];
+        else if (i < VBS_N_MADE)
+            made[n_made++] = i;
     }
-    if (baseline >= VBS_N_MADE)
-        return VBS_OK;
-    VBS_TRY(vbs_planner_find(ctx, name, &planner));
-    return run_planner(ctx, question, planner, *column);
+    question->n_all = (n + n_made) * compare->n_budgets;
+    for (int i = 0; i < n_made; i++) {
+        const struct vbs_planner *planner;
+
+        VBS_TRY(vbs_planner_find(ctx, vbs_gains_baseline(made[i]), &planner));
+        VBS_TRY(run_planner(ctx, question, planner, columns[n + made[i]]));
+    }
+    return VBS_OK;
 }
 
+/* All rows, as long as they are not planned. */
+static void clear_rows(struct owned_compare *owned)
+{
+    const struct vbs_compare *compare = &owned->compare;
+    int n = compare->n_planners;
+
+    for (int i = 0; i < compare->n_budgets * n; i++)
+        owned->rows[i] = (struct vbs_compare_row){.memory_bytes = compare->budgets[i / n],
+                                                  .planner = compare->planners[i % n],
+                                                  .missing = true};
+}
+
+static bool has_rows(const struct vbs_compare *compare)
+{
+    for (int i = 0; i < compare->n_budgets * compare->n_planners; i++)
+        if (!compare->rows[i].missing)
+            return true;
+    return false;
+}
+
+/* An interrupted comparison has the rows that are finished, and no intervals. */
 static enum vbs_status run_planners(struct vbs_ctx *ctx, struct question *question,
                                     struct owned_compare *owned)
 {
-    const struct vbs_compare *compare = &owned->compare;
+    struct vbs_compare *compare = &owned->compare;
     struct vbs_row_column *columns = make_columns(owned);
-    int n = compare->n_planners;
+    enum vbs_status status;
 
     if (!columns)
         return vbs_no_memory(ctx);
-    question->n_all = n * compare->n_budgets;
-    for (int p = 0; p < n; p++)
-        VBS_TRY(run_planner(ctx, question, compare->planners[p], columns[p]));
-    for (int i = 0; i < VBS_N_BASELINES; i++)
-        VBS_TRY(find_baseline(ctx, question, i, compare, columns));
-    return vbs_gains_set(ctx, question->noise, compare, columns);
+    clear_rows(owned);
+    status = run_baselines(ctx, question, compare, columns);
+    for (int p = 0; p < compare->n_planners && status == VBS_OK; p++)
+        status = run_planner(ctx, question, compare->planners[p], columns[p]);
+    if (status == VBS_OK)
+        status = vbs_gains_set(ctx, question->noise, compare, columns);
+    compare->interrupted = status == VBS_INTERRUPTED;
+    if (compare->interrupted && has_rows(compare))
+        return vbs_gains_set(ctx, NULL, compare, columns);
+    if (status == VBS_OK)
+        compare->intervals = vbs_noise_intervals(question->noise);
+    return status;
 }
 
 /* Bounds come from the judge's rows: those are the times that the schedules are held against. */
@@ -386,7 +434,6 @@ static enum vbs_status compare_over(struct vbs_ctx *ctx, struct question *questi
         status = run_planners(ctx, question, owned);
     if (status != VBS_OK)
         goto clean_up;
-    owned->compare.intervals = vbs_noise_intervals(question->noise);
     *compare = &owned->compare;
     owned = NULL;
 

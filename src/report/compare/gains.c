@@ -118,7 +118,7 @@ static enum vbs_status set_entry(struct vbs_ctx *ctx, struct vbs_noise *noise,
     size_t at = (size_t)b * (size_t)column->stride;
 
     *entry = (struct entry){.row = &column->at[at], .mix = column->mixes[at], .spread = spread};
-    return entry->mix ? vbs_noise_spread(ctx, noise, entry->mix, spread) : VBS_OK;
+    return entry->mix && noise ? vbs_noise_spread(ctx, noise, entry->mix, spread) : VBS_OK;
 }
 
 enum vbs_status vbs_gains_set(struct vbs_ctx *ctx, struct vbs_noise *noise,

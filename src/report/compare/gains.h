@@ -15,7 +15,8 @@ struct vbs_row_column {
 };
 
 /* Fills gains, their intervals and noise of all rows of compare; columns[p] are those of planner p,
- * behind them those of the baselines. Errors as vbs_noise_spread. */
+ * behind them those of the baselines. Without noise (null) no interval is known. Errors as
+ * vbs_noise_spread. */
 enum vbs_status vbs_gains_set(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_compare *compare,
                               const struct vbs_row_column *columns) VBS_MUST_CHECK;

@@ -39,6 +39,8 @@ enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solver
     *solvers = (struct vbs_solvers){
         .problem = problem,
         .time_limit_s = limit_s == 0 ? VBS_COMPARE_TIME_LIMIT_S : limit_s,
+        .node_limit = options->node_limit,
+        .seed = options->seed,
     };
     while (vbs_planner_at(solvers->n))
         solvers->n++;
@@ -67,8 +69,11 @@ static enum vbs_status open_one(struct vbs_ctx *ctx, const struct vbs_solvers *s
 
     if (opened->solver)
         return VBS_OK;
-    if (vbs_planner_is_timed(planner))
+    if (vbs_planner_is_timed(planner)) {
         options.time_limit_s = solvers->time_limit_s;
+        options.node_limit = solvers->node_limit;
+        options.seed = solvers->seed;
+    }
     status = vbs_solver_new(ctx, planner, solvers->problem, &options, &opened->solver);
     opened->open_us = vbs_solvers_clock_us() - start_us;
     return status;

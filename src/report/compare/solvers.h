@@ -23,6 +23,8 @@ struct vbs_budgets {
 struct vbs_solvers {
     const struct vbs_problem *problem; /* borrowed */
     double time_limit_s;               /* of those that have one */
+    int64_t node_limit;                /* likewise, with the seed */
+    uint64_t seed;
     int n;
     struct vbs_opened *at;
 };
@@ -30,8 +32,8 @@ struct vbs_solvers {
 /* Microseconds of a clock that never goes back. */
 double vbs_solvers_clock_us(void);
 
-/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. options: planners and
- * time_limit_s of a comparison. VBS_NO_MEMORY. */
+/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. options: planners, limits
+ * and seed of a comparison. VBS_NO_MEMORY. */
 enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  const struct vbs_problem *problem,
                                  const struct vbs_compare_options *options) VBS_MUST_CHECK;

@@ -89,7 +89,7 @@ static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
     add_weights(text, compare, row);
     add_number(text, compare->bound_us[b]);
     vbs_provenance_add_columns(text, compare->hash, &compare->provenance);
-    vbs_text_addf(text, ",%s\n", compare->judge_hash);
+    vbs_text_addf(text, ",%s,%s\n", compare->judge_hash, compare->interrupted ? "true" : "false");
 }
 
 enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
@@ -106,10 +106,12 @@ enum vbs_status vbs_compare_csv(struct vbs_ctx *ctx, const struct vbs_compare *c
                        "weights,gain_over_mmcnn_percent,gain_over_vdnn_percent,"
                        "gain_over_mmcnn_low_percent,gain_over_mmcnn_high_percent,"
                        "gain_over_vdnn_low_percent,gain_over_vdnn_high_percent,copied_bytes,"
-                       "copy_us,resident_bytes,bound_us" VBS_PROVENANCE_COLUMNS ",judge_hash\n");
+                       "copy_us,resident_bytes,bound_us" VBS_PROVENANCE_COLUMNS
+                       ",judge_hash,interrupted\n");
     for (int i = 0; i < n_compares; i++)
         for (int r = 0; r < compares[i]->n_budgets * compares[i]->n_planners; r++)
-            add_row(&out, compares[i], &compares[i]->rows[r], r / compares[i]->n_planners);
+            if (!compares[i]->rows[r].missing)
+                add_row(&out, compares[i], &compares[i]->rows[r], r / compares[i]->n_planners);
     if (out.failed) {
         vbs_text_clear(&out);
         return vbs_no_memory(ctx);

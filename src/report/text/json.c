@@ -113,6 +113,8 @@ static json_t *make_rows(const struct vbs_compare *compare)
     json_t *made = json_array();
 
     for (int i = 0; made && i < compare->n_budgets * compare->n_planners; i++) {
+        if (compare->rows[i].missing)
+            continue;
         if (json_array_append_new(made, make_row(&compare->rows[i], compare->weights,
                                                  compare->bound_us[i / compare->n_planners])) !=
             0) {
@@ -167,6 +169,7 @@ static bool set_compare(json_t *made, const struct vbs_compare *compare)
            set(made, "weight_bytes", json_integer(compare->weight_bytes)) &&
            set(made, "latency_bound_us", number(compare->latency_bound_us)) &&
            set(made, "intervals", json_string(vbs_form_intervals(compare->intervals))) &&
+           set(made, "interrupted", json_boolean(compare->interrupted)) &&
            set(made, "rows", make_rows(compare));
 }
 

@@ -258,10 +258,12 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
     bool noisy = compare->intervals != VBS_INTERVALS_NONE;
     struct vbs_text line = {0};
 
-    vbs_text_addf(&line,
-                  "* fastest of the row;%s - nothing fits or nothing to compare with; lower bound: "
-                  "no schedule in that memory takes less",
-                  noisy ? " ~ slower than that, but within noise of it;" : "");
+    vbs_text_addf(
+        &line,
+        "* fastest of the row;%s - nothing fits or nothing to compare with;%s lower bound: "
+        "no schedule in that memory takes less",
+        noisy ? " ~ slower than that, but within noise of it;" : "",
+        compare->interrupted ? " ... interrupted before it was planned;" : "");
     end_paragraph(text, &line, width);
     if (n_ours == 0)
         return;
@@ -287,7 +289,7 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare, 
     for (int p = 0; p < compare->n_planners; p++) {
         const struct vbs_compare_row *row = vbs_form_row(compare, 0, p);
 
-        if (row->feasible)
+        if (row->feasible || row->missing)
             continue;
         vbs_text_addf(&line, "%s%s ", separator, vbs_planner_name(row->planner));
         if (row->least_bytes < INT64_MAX)
@@ -346,7 +348,9 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare, 
                       VBS_NOISE_REPLICATES, SOURCES[compare->intervals],
                       compare->weights == VBS_WEIGHTS_INCLUDED ? ", copies as exact" : "");
     else if (is_feasible(compare) && !vbs_provenance_modelled(&compare->judge))
-        vbs_text_add(&line, "times are taken as exact: the profile has no intervals of them");
+        vbs_text_add(&line, compare->interrupted
+                                ? "interrupted: the noise of the gains was not computed"
+                                : "times are taken as exact: the profile has no intervals of them");
     end_paragraph(text, &line, width);
 }
 

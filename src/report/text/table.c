@@ -120,7 +120,7 @@ static bool add_planner(struct table *table, int p)
         const struct vbs_compare_row *row = vbs_form_row(compare, b, p);
 
         if (!row->feasible) {
-            strcpy(cells[b].text, "-");
+            strcpy(cells[b].text, row->missing ? "..." : "-");
             continue;
         }
         cells[b].strong =

@@ -103,7 +103,19 @@ static bool same_rows(const struct vbs_compare *a, const struct vbs_compare *b)
     return a->n_budgets == b->n_budgets;
 }
 
-/* VBS_N_STATUS when the call broke a promise. */
+/* What is left of a comparison that was interrupted once all its rows were planned. */
+static bool same_but_noise(const struct vbs_compare *a, const struct vbs_compare *b)
+{
+    for (int i = 0; i < a->n_budgets * a->n_planners; i++)
+        if (a->rows[i].missing ||
+            !same(a->rows[i].gain_over_fbs.percent, b->rows[i].gain_over_fbs.percent) ||
+            (a->rows[i].feasible && !isnan(a->rows[i].gain_over_fbs.low_percent)) ||
+            a->rows[i].noise != VBS_NOISE_UNKNOWN)
+            return false;
+    return a->intervals == VBS_INTERVALS_NONE && a->n_budgets == b->n_budgets;
+}
+
+/* VBS_N_STATUS when the call broke a promise, VBS_INTERRUPTED also when it gave what it had. */
 static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
 {
     struct vbs_compare *compare = NULL;
@@ -113,9 +125,12 @@ static enum vbs_status try(struct vbs_ctx *ctx, const struct subject *subject)
     allocation_faults.countdown = 0;
     if (status != VBS_OK)
         return compare ? VBS_N_STATUS : status;
-    equal = same_rows(compare, subject->compare);
+    if (compare->interrupted)
+        status = VBS_INTERRUPTED;
+    equal = status == VBS_OK ? same_rows(compare, subject->compare)
+                             : same_but_noise(compare, subject->compare);
     vbs_compare_free(compare);
-    return equal ? VBS_OK : VBS_N_STATUS;
+    return equal ? status : VBS_N_STATUS;
 }
 
 static void allocations_fail(const struct subject *subject, bool lasting)

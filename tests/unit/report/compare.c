@@ -468,6 +468,82 @@ static void weights_have_their_own_default_budgets(void)
     vbs_profile_free(profile);
 }
 
+struct stopper {
+    volatile sig_atomic_t stop;
+};
+
+/* A wish to stop that comes with the first samples. */
+static enum vbs_status stop_with_samples(struct vbs_ctx *ctx, void *self, int layer, int batch,
+                                         const char *algorithm, const double **times_us,
+                                         int *n_times)
+{
+    struct stopper *stopper = self;
+
+    (void)ctx, (void)layer, (void)batch, (void)algorithm, (void)times_us;
+    stopper->stop = 1;
+    *n_times = 0;
+    return VBS_OK;
+}
+
+/* Samples are read when the first schedule that copies weights is judged, otherwise when all rows
+ * are planned. */
+static void interrupted_comparisons_keep_finished_rows(void)
+{
+    static const char PROFILE[] =
+        "# copy: given,1000,1000\n"
+        "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
+        "in_place,mad_us,low_us,high_us,n_runs\n"
+        "1,L1,conv,0,1,default,4,1,1,1,14,0,1,3,5,9\n"
+        "2,L2,conv,1,1,default,4,1,1,4,10,0,1,3,5,9\n";
+    const struct vbs_planner *planners[] = {find("dp-vbs+"), find("joint")};
+    struct vbs_byte_range budgets = {25, 31, 1, 0};
+    struct stopper stopper = {0};
+    struct vbs_sample_source samples = {.self = &stopper, .times = stop_with_samples};
+    struct vbs_compare_options options = {.struct_size = sizeof options,
+                                          .samples = &samples,
+                                          .budgets = &budgets,
+                                          .planners = planners,
+                                          .n_planners = 2};
+    struct vbs_ctx ctx = {.cancel = &stopper.stop};
+    struct vbs_profile *profile = NULL;
+    struct vbs_problem problem = {.request = 2, .weights = VBS_WEIGHTS_INCLUDED};
+    struct vbs_compare *compare = NULL;
+
+    if (vbs_profile_parse_csv(&ctx, "weights", PROFILE, strlen(PROFILE), &profile) != VBS_OK)
+        bail_out("%s", ctx.detail);
+    problem.profile = profile;
+    problem.copy = profile->copies[0].link;
+    ok(vbs_compare_run(&ctx, &problem, &options, &compare) == VBS_OK && compare->interrupted,
+       "a comparison that is interrupted after a planner is given out: %s", ctx.detail);
+    ok(compare && !compare->rows[0].missing && !compare->rows[12].missing &&
+           compare->rows[12].feasible,
+       "with the rows of that planner");
+    ok(compare && compare->rows[1].missing && compare->rows[13].missing &&
+           compare->rows[13].planner == planners[1] && compare->rows[13].memory_bytes == 31,
+       "and without those of the next one, which are named");
+    is_near(compare ? compare->rows[12].gain_over_fbs.percent : -1, 0, 1e-9,
+            "the gains of finished rows are known");
+    ok(compare && isnan(compare->rows[12].gain_over_fbs.low_percent) &&
+           compare->intervals == VBS_INTERVALS_NONE,
+       "but not their intervals");
+    vbs_compare_free(compare);
+    compare = NULL;
+    stopper.stop = 0;
+    options.n_planners = 1;
+    ok(vbs_compare_run(&ctx, &problem, &options, &compare) == VBS_OK && compare->interrupted &&
+           !compare->rows[6].missing && compare->intervals == VBS_INTERVALS_NONE,
+       "interrupted after all planners it has all rows without intervals: %s", ctx.detail);
+    vbs_compare_free(compare);
+    compare = NULL;
+    stopper.stop = 0;
+    options.samples = NULL;
+    ok(vbs_compare_run(&ctx, &problem, &options, &compare) == VBS_OK && !compare->interrupted &&
+           compare->intervals == VBS_INTERVALS_ROWS,
+       "else it is not interrupted: %s", ctx.detail);
+    vbs_compare_free(compare);
+    vbs_profile_free(profile);
+}
+
 static void range_has_about_25_budgets(void)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -512,6 +588,7 @@ int main(void)
     default_budgets_span_what_matters();
     no_budgets_means_the_default_ones();
     weights_have_their_own_default_budgets();
+    interrupted_comparisons_keep_finished_rows();
     range_has_about_25_budgets();
     return done_testing();
 }

@@ -590,6 +590,41 @@ static void csv_holds_the_same_fields(void)
     free(text);
 }
 
+/* The last planner was interrupted at the last budget. */
+static void missing_rows_are_told(void)
+{
+    struct report_sample sample;
+    const struct vbs_compare *compare = &sample.compare;
+    struct vbs_compare_row *last = &sample.rows[SAMPLE_BUDGETS - 1][SAMPLE_PLANNERS - 1];
+    struct vbs_ctx ctx = {0};
+    json_t *json;
+    char *text = NULL;
+    int n_lines = 0;
+
+    report_sample_fill(&sample);
+    *last = (struct vbs_compare_row){
+        .memory_bytes = last->memory_bytes, .planner = last->planner, .missing = true};
+    sample.compare.interrupted = true;
+    sample.compare.intervals = VBS_INTERVALS_NONE;
+    ok(vbs_compare_table(&ctx, compare, 100, false, &text) == VBS_OK, "a table with a gap is made");
+    ok(text && strstr(text, " ...") && strstr(text, "... interrupted before it was"),
+       "and marks what is missing");
+    ok(text && strstr(text, "interrupted: the noise of the gains was not computed"),
+       "and says why there are no intervals");
+    free(text);
+    text = NULL;
+    json = json_of(&compare, 1);
+    is_int((int)json_array_size(json_object_get(json, "rows")),
+           SAMPLE_BUDGETS * SAMPLE_PLANNERS - 1, "JSON leaves the row out");
+    ok(json_is_true(json_object_get(json, "interrupted")), "and says that some may be missing");
+    json_decref(json);
+    ok(vbs_compare_csv(&ctx, &compare, 1, &text) == VBS_OK, "CSV is made");
+    for (const char *at = text; at && (at = strstr(at, ",true\n")); at++)
+        n_lines++;
+    is_int(n_lines, SAMPLE_BUDGETS * SAMPLE_PLANNERS - 1, "and likewise");
+    free(text);
+}
+
 int main(void)
 {
     table_is_as_agreed();
@@ -606,5 +641,6 @@ int main(void)
     json_has_null_for_what_is_not_known();
     json_keeps_hostile_names();
     csv_holds_the_same_fields();
+    missing_rows_are_told();
     return done_testing();
 }
