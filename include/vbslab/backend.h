@@ -13,13 +13,13 @@
 extern "C" {
 #endif
 
-/* What a backend is on this machine. Texts are owned by the struct. */
+/* A backend as this machine has it. Texts are owned by the struct. */
 struct vbs_backend_info {
-    bool built;        /* this build has it */
-    bool usable;       /* and this machine can run it */
-    char why[200];     /* when not usable: why; else empty */
+    bool built;        /* this build contains the backend */
+    bool usable;       /* this machine can run it too */
+    char why[200];     /* the reason where it is not usable; else empty */
     char library[200]; /* name and version of the library */
-    char device[200];  /* what it would run on */
+    char device[200];  /* the device on which it would run */
 };
 
 /* One kernel that a session is requested to have. */
@@ -34,13 +34,13 @@ struct vbs_requested_kernel {
 /* How a session is opened. Begin with {.struct_size = sizeof(struct vbs_backend_options)}. */
 struct vbs_backend_options {
     size_t struct_size; /* sizeof(struct vbs_backend_options) */
-    /* Where requested is null: the session has the kernels of all algorithms of all layers at these
-     * batches, which is everything that can be measured. */
+    /* Where requested is null, the session has the kernels of all algorithms of all layers at these
+     * batches: all kernels that can be measured. */
     const int *batches; /* ascending, batches[0] == 1 */
     int n_batches;
-    /* Threads that compute. 0: as many as OpenMP gives this process. They are counted in a parallel
-     * region: the session's provenance says how many there are. VBS_UNSUPPORTED: OpenMP gives fewer
-     * than this (OMP_THREAD_LIMIT). */
+    /* Threads that compute. 0: as many as OpenMP gives this process. The threads are counted in a
+     * parallel region: the session's provenance says how many there are. VBS_UNSUPPORTED: OpenMP
+     * gives fewer than this (OMP_THREAD_LIMIT). */
     int threads;
     /*
      * Where requested is not null, the session has these kernels only, in this order:
@@ -48,9 +48,9 @@ struct vbs_backend_options {
      * VBS_NOT_FOUND names an algorithm that this library on this machine does not have, or not in
      * these slices; VBS_INVALID a layer, batch or slice that cannot be.
      *
-     * A requested kernel is the one that a session of all kernels has under this name, so its
-     * output is the same to the bit, and what was measured can be run. A slice writes the same
-     * values to the same place as the whole layer, to the bit where the library's sums do not
+     * A requested kernel is the one that a session of all kernels has under this name. Its output
+     * is therefore the same to the bit, and every measured kernel can be run. A slice writes the
+     * same values to the same place as the whole layer, to the bit where the library's sums do not
      * depend on the number of channels (as far as tests have shown, oneDNN 2.6's never do).
      */
     const struct vbs_requested_kernel *requested;
@@ -64,7 +64,7 @@ struct vbs_backend_options {
 struct vbs_backend {
     const char *name;
     const char *summary; /* one line */
-    bool modelled;       /* nothing is run: its sessions compute their times */
+    bool modelled;       /* its sessions compute times and run nothing */
     bool device;         /* sessions have memory of a device, which the host cannot touch */
     void (*probe)(struct vbs_backend_info *info);
     /*
@@ -82,13 +82,14 @@ struct vbs_backend {
 /* All backends that vbslab knows, built or not, the default first; null after the last. */
 const struct vbs_backend *vbs_backend_at(int index);
 
-/* By name; VBS_NOT_FOUND suggests the nearest. */
+/* Finds a backend by its name; VBS_NOT_FOUND suggests the nearest name. */
 enum vbs_status vbs_backend_find(struct vbs_ctx *ctx, const char *name,
                                  const struct vbs_backend **backend) VBS_MUST_CHECK;
 
-/* True of a layer that profiles of the analytic backend do not have: a concat whose inputs are
- * whole pieces of a sample, which is free there. Layers behind it have lower numbers in such a
- * profile than in the network; in profiles of the other backends all numbers are the network's. */
+/* True of a layer that profiles of the analytic backend do not have: a Concat each of whose inputs
+ * is one contiguous range of a sample, which is free there. The layers behind it have lower numbers
+ * in such a profile than in the network; in profiles of the other backends all numbers are those of
+ * the network. */
 bool vbs_analytic_omits(const struct vbs_layer *layer);
 
 /* Whether the times of a profile with this provenance were computed by a model, not measured: its

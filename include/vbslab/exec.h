@@ -1,5 +1,5 @@
 /*
- * vbslab/exec.h - executing schedules for real, inside an arena of exactly the budget.
+ * vbslab/exec.h - executing schedules on the machine, inside an arena of exactly the budget.
  *
  * Everything is prepared once: kernels of the session (created and, with weights excluded, packed),
  * a buffer for everything that the schedule makes live, an offset for every buffer (place.h), and
@@ -7,17 +7,17 @@
  * nothing, makes no kernel and converts nothing that the schedule does not name.
  *
  * Buffers. Time is the place in the list of steps. A sample of a tensor is live from the step that
- * computes it to the last step that reads it. All samples of one step, of the layer that makes them
- * and of every layer that reads them, lie one after the other, so samples are joined into rigid
- * groups, whose samples begin and end to live at different steps. Scratch lives for its step. A
- * layer in place shares the group of its first input. A block of packed weights is live from its
- * load to its evict; blocks that one step reads form a rigid group too. With io external the
- * samples of the network's input are copied into the arena for each step that reads them, and final
- * outputs are copied out behind the step that makes them.
+ * computes it to the last step that reads it. The samples that one step writes, or reads of one
+ * tensor, lie one after the other, so samples are joined into rigid groups, whose samples begin and
+ * end to live at different steps. Scratch lives for its step. A layer in place shares the group of
+ * its first input. A block of packed weights is live from its load to its evict; blocks that one
+ * step reads form a rigid group too. With io external the samples of the network's input are copied
+ * into the arena for each step that reads them, and final outputs are copied out behind the step
+ * that makes them.
  *
- * Everything that the schedule counts lies in the arena. Beside it there is the base, which does
- * not depend on batches: program, libraries, kernels, parameters that runs are not given (biases,
- * and with weights excluded all packed weights).
+ * Everything that the schedule counts is in the arena. The rest of the process is the base, which
+ * does not depend on batches: program, libraries, kernels, and parameters that runs are not given
+ * (biases, and with weights excluded all packed weights).
  *
  * Threads: an executor is used by one thread at a time, and its placement and session with it.
  * Options, reports and placements that are filled in belong to the caller. Profile, schedule and
@@ -36,66 +36,68 @@
 extern "C" {
 #endif
 
-/* How an executor is made. Begin with {.struct_size = sizeof(struct vbs_exec_options)}: what is 0
- * or null has the default that is named here. */
+/* The options of making an executor. Begin with {.struct_size = sizeof(struct vbs_exec_options)}: a
+ * member that is 0 or null has the default that is named here. */
 struct vbs_exec_options {
     size_t struct_size;   /* sizeof(struct vbs_exec_options) */
     int threads;          /* as struct vbs_backend_options */
     int64_t memory_bytes; /* of the arena; 0: the schedule's budget */
-    double place_limit_s; /* of the search for offsets; 0: 10 */
+    double place_limit_s; /* limit of the search for offsets; 0: 10 */
     /* The file of packed weights (weights included): read when it suits this network, library and
      * schedule, else written anew; null: a file without a name in folder, for this executor only.
      */
     const char *weights_path;
-    const char *folder; /* null: "."; where nothing can be written there, TMPDIR or /tmp */
-    bool direct;        /* loads bypass the page cache where the system can (O_DIRECT) */
-    bool debug_checks;  /* memory that nothing lives in is filled with signalling values and
-                           checked to be untouched when it is next in use; slow */
+    const char *folder; /* null: ".", or, where it cannot be written, TMPDIR or /tmp */
+    bool direct;        /* loads bypass the page cache where the system supports this (O_DIRECT) */
+    bool debug_checks;  /* fill memory in which no buffer lives with signalling values, and check
+                           that it is unchanged when it is next used; slow */
     bool trace;         /* keep the times of every step */
-    struct vbs_progress progress; /* of preparing: kernels, placement, the weight file */
+    struct vbs_progress progress; /* receives the progress of preparing: kernels, placement, the
+                                     weight file */
 };
 
 /* The result of the offset allocation. */
 struct vbs_exec_placement {
     int64_t live_bytes;   /* peak of what is live, as the replay counts it */
-    int64_t load_bytes;   /* the same with buffers as they must be: aligned, in rigid groups */
+    int64_t load_bytes;   /* the same with alignment and rigid groups, as buffers need them */
     int64_t placed_bytes; /* the highest end of a buffer */
     int n_buffers;
-    /* Copies of samples to another place, where they would be in the way of others; in the run's
-     * time, of which they take a tenth at most (at 5 GB/s). 0: none needed. */
+    /* Copies of samples to other addresses, which make space for other buffers. They are part of
+     * the run's time, of which they take a tenth at most (at 5 GB/s). 0: none are needed. */
     int64_t n_moves, moved_bytes;
-    int64_t n_delayed; /* loads that begin later than in the schedule, because their buffers could
-                          not be placed so early; by the profile's times no step waits for them */
+    int64_t n_delayed; /* loads that begin later than in the schedule, because their buffers
+                          could not be placed so early; by the profile's times no step waits for
+                          them */
     double place_s;
 };
 
-/* Times of a step of the schedule, microseconds from the start of the run. */
+/* The times of a step of the schedule, in microseconds from the start of the run. */
 struct vbs_exec_step {
     double start_us, end_us;
 };
 
-/* On a device without trace the host does not wait for steps: their times are NaN then, but for the
- * whole. With trace it does, which takes longer. */
+/* The report of a run. On a device without trace the host does not wait for steps, and all times
+ * are NaN except that of the whole run. With trace it does wait, which takes longer. */
 struct vbs_exec_report {
-    double time_us;    /* of the request: from the first step's start to the last one's end, copies
-                          of inputs and outputs too */
-    double compute_us; /* in compute steps */
-    double copy_us;    /* in loads that are not resident */
-    double waited_us;  /* compute steps, for loads */
-    double io_us;      /* copying inputs and outputs */
+    double time_us;    /* of the request: from the start of the first step to the end of the
+                          last, with copies of inputs and outputs */
+    double compute_us; /* sum of the compute steps */
+    double copy_us;    /* sum of the loads that are not resident */
+    double waited_us;  /* time that compute steps waited for loads */
+    double io_us;      /* time of copying inputs and outputs */
     int64_t copied_bytes;
     int64_t touched_bytes;    /* pages of the arena that are resident after the run */
     int64_t base_bytes;       /* resident memory of the process before the run, without the arena */
-    int64_t high_water_bytes; /* most resident memory during the run, above base_bytes; -1: the
-                                 system does not tell. Where the arena is on a device: what is
-                                 taken of its memory, before and after the run */
-    int64_t heap_bytes; /* of that rise: what the heap obtained in the run, for kernels that take
-                           memory beside the scratch that they tell (oneDNN's matrix products do, on
-                           every thread); such memory mostly stays with the process, and is a part
-                           of the base of the next run */
-    int64_t file_bytes; /* of that rise at most: pages of files, as the code of the program and its
-                           libraries, that came into memory in the run; the system takes them back
-                           when it needs the memory */
+    int64_t high_water_bytes; /* largest resident memory during the run, above base_bytes; -1:
+                                 the system does not tell. Where the arena is on a device: the
+                                 used memory of the device, before and after the run */
+    int64_t heap_bytes;       /* of that rise, the bytes that the heap obtained during the run, for
+                                 kernels that use more memory than the workspace that they declare
+                                 (oneDNN's matrix products do, on every thread). Such memory mostly
+                                 stays with the process, and is part of the base of the next run */
+    int64_t file_bytes; /* of that rise at most: pages of files, such as the code of the program
+                           and its libraries, that came into memory during the run. The system
+                           takes them back when it needs the memory */
     int64_t n_steps;
     const struct vbs_exec_step *steps; /* with trace, as the schedule's; valid until the next run */
 };
@@ -105,8 +107,8 @@ struct vbs_exec_report {
 struct vbs_exec;
 
 /*
- * Offsets for schedule by what profile says of it, without a session: as vbs_exec_new, but for
- * packed weights and scratch, which a session may want otherwise. Of *options (null: defaults)
+ * Finds offsets for schedule from the sizes in profile, without a session. It does as vbs_exec_new,
+ * except that a session's packed weights and workspaces may be larger. Of *options (null: defaults)
  * memory_bytes and place_limit_s are read. VBS_INVALID, VBS_USAGE (too large), VBS_INFEASIBLE with
  * *placement.
  */
@@ -117,12 +119,12 @@ enum vbs_status vbs_exec_place(struct vbs_ctx *ctx, const struct vbs_profile *pr
 
 /*
  * Prepares schedule, of profile, of network on backend. Borrows network; copies the rest.
- * VBS_INVALID: the schedule does not belong to the profile, the profile not to what the backend
- * makes of the network, or the schedule breaks the rules of schedule.h. VBS_USAGE: it is too large
- * to be placed.
- * VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE: no placement within
- * the arena was found; *placement tells how much the best one needs. VBS_UNSUPPORTED: a session
- * that is modelled. placement may be null; it is filled on success and on VBS_INFEASIBLE.
+ * VBS_INVALID: the schedule does not belong to the profile, the profile does not belong to the
+ * network on this backend, or the schedule breaks the rules of schedule.h. VBS_USAGE: it is too
+ * large to be placed. VBS_NOT_FOUND: an algorithm that this machine does not have. VBS_INFEASIBLE:
+ * no placement within the arena was found; *placement tells the bytes that the best one needs.
+ * VBS_UNSUPPORTED: a session that is modelled. placement may be null; it is filled on success and
+ * on VBS_INFEASIBLE.
  */
 enum vbs_status vbs_exec_new(struct vbs_ctx *ctx, const struct vbs_network *network,
                              const struct vbs_backend *backend, const struct vbs_profile *profile,
@@ -135,18 +137,18 @@ void vbs_exec_free(struct vbs_exec *exec);
 
 /*
  * Runs the request once. input: request samples in plain order, or null: vbs_tensor_values.
- * outputs: one array per network->outputs, request samples in plain order, or null (null entries:
- * not wanted). Runs can be repeated; resident weights stay from one to the next. VBS_LIBRARY,
- * VBS_IO (a load failed), VBS_INTERRUPTED, and with debug checks VBS_LIBRARY where a step wrote
- * outside what lives.
+ * outputs: one array per network->outputs, request samples in plain order, or null; an entry that
+ * is null is not written. Runs can be repeated; resident weights stay from one to the next.
+ * VBS_LIBRARY, VBS_IO (a load failed), VBS_INTERRUPTED, and with debug checks VBS_LIBRARY where a
+ * step wrote outside of living buffers.
  */
 enum vbs_status vbs_exec_run(struct vbs_ctx *ctx, struct vbs_exec *exec, const float *input,
                              float *const *outputs, struct vbs_exec_report *report) VBS_MUST_CHECK;
 
-/* Where the buffers lie in the arena; belongs to exec. */
+/* Gives the placement of the buffers in the arena; it belongs to exec. */
 const struct vbs_exec_placement *vbs_exec_placement(const struct vbs_exec *exec);
 
-/* The session that runs the layers; belongs to exec. */
+/* Gives the session that runs the layers; it belongs to exec. */
 const struct vbs_session *vbs_exec_session(const struct vbs_exec *exec);
 
 #ifdef __cplusplus

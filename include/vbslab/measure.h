@@ -23,7 +23,7 @@ struct vbs_kernel {
     int layer;             /* 1..n_layers */
     int batch;             /* samples */
     const char *algorithm; /* the same name for the same implementation at every batch */
-    int64_t ws_bytes;      /* exact scratch of a run, which the caller provides */
+    int64_t ws_bytes;      /* exact workspace of a run, which the caller provides */
     int64_t weight_bytes;  /* all parameters as this kernel packs them; of a slice its own */
     /* As in struct vbs_profile_row: kernels of a layer with the same format read the same packed
      * weights. Formats are numbered by their first use, so a number means something only within one
@@ -37,7 +37,7 @@ struct vbs_kernel {
     int64_t packed_bytes;
 };
 
-/* Where the data of one run is. All memory is the caller's. */
+/* The addresses of the data of one run. All memory is the caller's. */
 struct vbs_operands {
     const void *const *src; /* for each input of the layer its first sample to be read */
     void *dst;              /* the first sample to be written, also where a slice is computed: the
@@ -52,9 +52,9 @@ struct vbs_device_ops;
 
 /*
  * A network prepared on a backend for some batches. A backend opens a session (backend.h), and
- * ops->close ends it. Backends put this struct first in their own.
+ * ops->close closes it. Backends put this struct first in their own.
  *
- * The layers are those that the backend runs: a concat that costs nothing is not among them, so
+ * The layers are those that the backend runs. A Concat that costs nothing is not among them, so
  * numbers of layers may differ from the network's. Tensor k is the output of layer k, tensor 0 the
  * network's input; it takes layers[k].out_bytes for each sample, and its samples are contiguous.
  *
@@ -65,17 +65,18 @@ struct vbs_session {
     int n_layers;
     const struct vbs_profile_layer *layers; /* as in a profile: [0] is the network's input */
     int n_kernels;
-    const struct vbs_kernel *kernels; /* ascending by layer, then batch, then as offered; or in the
-                                         order in which they were requested */
+    const struct vbs_kernel *kernels; /* ascending by layer, then by batch, then in the backend's
+                                         order; or in the order in which they were requested */
     struct vbs_provenance provenance; /* backend, library, device, threads that compute */
     bool modelled; /* times are computed, not taken: one sample is enough, and no memory is read or
                       written */
 };
 
-/* The calls of a session. All that return a status set *ctx's reason on failure. */
+/* The calls of a session. All that return a status set the reason in *ctx on failure. */
 struct vbs_session_ops {
     const struct vbs_device_ops *device; /* internal; null: alloc returns memory of the host */
-    /* Memory for activations and scratch, aligned for the library; null: out of memory. */
+    /* Allocates memory for activations and workspaces, aligned for the library; null: out of
+     * memory. */
     void *(*alloc)(struct vbs_session *session, int64_t bytes);
     void (*free)(struct vbs_session *session, void *memory);
     /* Runs kernel number kernel of the session to its end; *time_us is the time of the whole batch.
@@ -87,7 +88,7 @@ struct vbs_session_ops {
      * Writes the kernel's packed_bytes as operands->weights needs them, into memory of the host.
      * Slices with one format are ranges of bytes of the whole: slice s of n begins at byte
      * floor(first channel * packed_bytes of the whole / channels) (schedule.h), so that the whole's
-     * packed weights serve kernels of slices too. Memory that it needs beside is freed before it
+     * packed weights serve kernels of slices too. It frees all other memory that it needs before it
      * returns.
      */
     enum vbs_status (*pack)(struct vbs_ctx *ctx, struct vbs_session *session, int kernel,
@@ -108,15 +109,17 @@ struct vbs_session_ops {
     void (*close)(struct vbs_session *session);
 };
 
-/* Where samples go, and where measuring resumes. Called only by the thread that measures. */
+/* The receiver of samples, from which measuring also resumes. Only the thread that measures calls
+ * it. */
 struct vbs_sample_sink {
     void *self;
-    /* Runs of kernel that are stored already, in rounds before this process's first. */
+    /* Gives the times of kernel that are stored already, in rounds before this process's first. */
     enum vbs_status (*stored)(struct vbs_ctx *ctx, void *self, int kernel, const double **times_us,
                               int *n_times);
-    /* Takes samples (kernel, round, time) for good; called outside timed regions, often. */
+    /* Keeps a sample (kernel, round, time) for good. It is called often, outside of timed
+     * regions. */
     enum vbs_status (*add)(struct vbs_ctx *ctx, void *self, int kernel, int round, double time_us);
-    /* The same of copies: times of a copy of bytes from source. */
+    /* These two do the same for copies: times of a copy of bytes from source. */
     enum vbs_status (*stored_copies)(struct vbs_ctx *ctx, void *self, const char *source,
                                      int64_t bytes, const double **times_us, int *n_times);
     enum vbs_status (*add_copy)(struct vbs_ctx *ctx, void *self, const char *source, int64_t bytes,
@@ -124,34 +127,35 @@ struct vbs_sample_sink {
 };
 
 /* How long and how exactly to measure. Begin with {.struct_size = sizeof(struct
- * vbs_measure_options)}: what is 0 has the default that is named here. */
+ * vbs_measure_options)}: a member that is 0 has the default that is named here. */
 struct vbs_measure_options {
     size_t struct_size;       /* sizeof(struct vbs_measure_options) */
     double time_limit_s;      /* of the whole measurement; 0: 60 */
-    double relative_interval; /* a median is tight when its 95% half-width is below; 0: 0.02 */
+    double relative_interval; /* a median is tight when half of its 95% interval is below this
+                                 share of it; 0: 0.02 */
     int min_runs;             /* of every kernel, whatever the limit of time; 0: 5 */
     int max_runs;             /* of every kernel; 0: 50 */
     uint64_t seed;            /* decides the order of batches within a round */
     struct vbs_progress progress;
 };
 
-/* What measuring cost, for `make bench` and the notes of a profile. */
+/* The cost of a measurement, for `make bench` and the notes of a profile. */
 struct vbs_measure_report {
     double total_s;        /* the time that the measurement took */
     double timed_s;        /* of it, spent in timed kernels */
     int64_t n_samples;     /* samples taken in this call, without those of an earlier process */
-    int64_t n_rejected;    /* times dropped because the machine was disturbed meanwhile */
+    int64_t n_rejected;    /* times dropped because the machine was disturbed during them */
     double worst_interval; /* the largest relative half-width of an interval at the end */
-    int n_judged;      /* kernels but for dominated ones, which are too slow ever to be chosen */
-    int n_unconverged; /* of these, those whose interval stayed above the aim, or that have too few
-                          runs for an interval */
+    int n_judged;      /* kernels, except dominated ones, which are too slow ever to be chosen */
+    int n_unconverged; /* of these, those whose interval is wider than requested, or that have
+                          too few runs for an interval */
 };
 
 /*
- * Takes samples of every kernel of session until each median is tight, or has max_runs, or the
- * time is up (every kernel gets min_runs first). A pass runs all layers in network order at one
- * batch, one algorithm each, the algorithms taking turns; rounds go over all batches in a shuffled
- * order. ctx->cancel ends it with VBS_INTERRUPTED; what was taken is with the sink.
+ * Takes samples of every kernel of session until each median is tight, or has max_runs, or the time
+ * is up (every kernel gets min_runs first). A pass runs all layers in network order at one batch,
+ * one algorithm each, the algorithms taking turns; rounds go over all batches in a shuffled order.
+ * ctx->cancel ends it with VBS_INTERRUPTED; the sink then has all samples taken so far.
  */
 enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
                             const struct vbs_measure_options *options,
@@ -161,48 +165,52 @@ enum vbs_status vbs_measure(struct vbs_ctx *ctx, struct vbs_session *session,
 /* Sources of copies that can be measured. */
 #define VBS_COPY_PAGE_CACHE "page-cache"
 #define VBS_COPY_DISK       "disk"
-#define VBS_COPY_PINNED     "pinned" /* of devices: memory of the host that they copy from */
+#define VBS_COPY_PINNED                                                                            \
+    "pinned" /* of devices: from memory of the host that they can read by                          \
+                themselves */
 
 /* How to measure copies. Begin with {.struct_size = sizeof(struct vbs_copy_options)}. */
 struct vbs_copy_options {
     size_t struct_size;  /* sizeof(struct vbs_copy_options) */
-    const char *folder;  /* where a file to copy from can be made for the time; modelled: unused */
+    const char *folder;  /* where a temporary file to copy from can be made; modelled: unused */
     double time_limit_s; /* of the whole measurement, a quarter of it for copies; 0: not limited */
     struct vbs_progress progress;
 };
 
-/* What came of measuring copies. */
+/* The result of measuring copies. */
 struct vbs_copy_report {
     double total_s;
     int n_samples;
-    char notes[200]; /* how a source was reached, or why one is left out, for people */
-    char warning[VBS_DETAIL_SIZE]; /* why copies could not be measured; else empty */
+    char notes[200]; /* the method by which each source was read, or the reason why one is left
+                        out; for people */
+    char warning[VBS_DETAIL_SIZE]; /* the reason why copies could not be measured; else empty */
 };
 
 /*
  * Takes samples of copies into memory, in about two seconds, at least five of each size: 64 KiB,
- * 256 KiB, ... to 64 MiB, but not beyond the network's weights, and not those that the time is too
- * short for; at least three sizes. "page-cache": what was written or read a while ago. "disk": what
- * the system counts as fetched from storage; left out where it cannot be shown, as in a file system
- * that lives in memory. A copy is one call of pread into memory that is there already; to a
- * device, of which "pinned" is measured too, it goes by pinned memory in pieces of 1 MiB, of which
- * one is read while the device copies another.
+ * 256 KiB, ... to 64 MiB, but none above the network's weights, and none for which the time is too
+ * short; at least three sizes. "page-cache": data that were written or read a while ago. "disk":
+ * data that the system counts as fetched from storage; it is left out where the count does not show
+ * this, as in a file system in memory. A copy is one call of pread into memory whose pages are
+ * resident. A copy to a device goes through pinned memory in slices of 1 MiB, of which one is read
+ * while the device copies another; "pinned" is measured too.
  *
- * What cannot be made or read is a warning, no failure. VBS_INTERRUPTED, VBS_NO_MEMORY, and what
- * the sink says.
+ * A file that cannot be made or read is a warning, not a failure. VBS_INTERRUPTED, VBS_NO_MEMORY,
+ * and errors of the sink.
  */
 enum vbs_status vbs_measure_copies(struct vbs_ctx *ctx, struct vbs_session *session,
                                    const struct vbs_copy_options *options,
                                    const struct vbs_sample_sink *sink,
                                    struct vbs_copy_report *report) VBS_MUST_CHECK;
 
-/* Median, MAD (raw, not scaled) and 95% interval of the median (order statistics, binomial: exact
- * for any distribution) of n times; fills time_us, mad_us, low_us, high_us, n_runs of *row. Below 6
- * times the interval is their range, which covers less. times is sorted in place. O(n log n). */
+/* Computes the median, MAD (raw, not scaled) and 95% interval of the median (order statistics,
+ * binomial: exact for any distribution) of n times; fills time_us, mad_us, low_us, high_us, n_runs
+ * of *row. Below 6 times the interval is their range, which covers the median with less than 95%.
+ * times is sorted in place. O(n log n). */
 void vbs_measure_summary(double *times_us, int n, struct vbs_profile_row *row);
 
-/* Probability that the true median lies below the interval of n times (n >= 1), and that it lies
- * above: at most 0.025 from 6 times on. */
+/* Gives the probability that the true median lies below the interval of n times (n >= 1), which is
+ * also the probability that it lies above: at most 0.025 from 6 times on. */
 double vbs_measure_tail(int n);
 
 #ifdef __cplusplus

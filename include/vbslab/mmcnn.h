@@ -70,9 +70,10 @@ struct vbs_mmcnn_table {
 };
 
 /*
- * The table of network at a limit of limit_bytes > 0. *table is freed by vbs_mmcnn_table_free.
- * VBS_USAGE (no limit), VBS_UNSUPPORTED (a network that is no chain, named with the layer; or so
- * many slices that 63 bits do not count them), VBS_NO_MEMORY. Complexity: O(rows).
+ * Makes the table of network at a limit of limit_bytes > 0. *table is freed by
+ * vbs_mmcnn_table_free. VBS_USAGE (no limit), VBS_UNSUPPORTED (a network that is no chain, named
+ * with the layer; or so many slices that 63 bits do not count them), VBS_NO_MEMORY. Complexity:
+ * O(rows).
  */
 enum vbs_status vbs_mmcnn_table_new(struct vbs_ctx *ctx, const struct vbs_network *network,
                                     int64_t limit_bytes,
@@ -81,7 +82,8 @@ enum vbs_status vbs_mmcnn_table_new(struct vbs_ctx *ctx, const struct vbs_networ
 /* Frees a table; null is allowed. */
 void vbs_mmcnn_table_free(struct vbs_mmcnn_table *table);
 
-/* The bytes of the row in hundredths of a MiB, halves rounded up, exactly: 4817 is "48.17". */
+/* Gives the bytes of the row in hundredths of a MiB, halves rounded up, exactly: 4817 is
+ * "48.17". */
 int64_t vbs_mmcnn_hundredths(const struct vbs_mmcnn_row *row);
 
 #ifdef __cplusplus

@@ -144,7 +144,8 @@ extern "C" {
 enum vbs_op { VBS_OP_LIST(VBS_OP_ENUM) VBS_N_OPS };
 #undef VBS_OP_ENUM
 
-/* What an operator does to shapes: all UNARY operators treat them alike, and so on. */
+/* What an operator does to shapes: all operators of a class treat them alike, except those of class
+ * OTHER. */
 enum vbs_op_class {
     VBS_CLASS_OTHER,
     VBS_CLASS_UNARY,
@@ -153,9 +154,9 @@ enum vbs_op_class {
     VBS_CLASS_MOVE
 };
 
-/* The word of an operator, "input" for VBS_N_OPS; never null. */
+/* Gives the word of an operator, "input" for VBS_N_OPS; never null. */
 const char *vbs_op_word(enum vbs_op op);
-/* The class of an operator. */
+/* Gives the class of an operator. */
 enum vbs_op_class vbs_op_class(enum vbs_op op);
 
 /* The dimensions of a sample of a tensor, slowest first. A plain value: copy it freely. */
@@ -164,7 +165,7 @@ struct vbs_shape {
     int64_t dim[VBS_MAX_DIMS]; /* each above 0 */
 };
 
-/* The product of the dimensions. It never overflows for a shape that is in a network. */
+/* Gives the product of the dimensions. It never overflows for a shape that is in a network. */
 int64_t vbs_shape_elements(const struct vbs_shape *shape);
 
 /* Writes a shape as "3x227x227" into buffer, for which 64 bytes suffice for a shape of a network,
@@ -175,14 +176,14 @@ char *vbs_shape_format(const struct vbs_shape *shape, char *buffer, size_t size)
 enum vbs_status vbs_shape_parse(struct vbs_ctx *ctx, const char *text,
                                 struct vbs_shape *shape) VBS_MUST_CHECK;
 
-/* What the operator Pad puts around a tensor. */
+/* The values that the operator Pad puts around a tensor. */
 enum vbs_pad_mode { VBS_PAD_CONSTANT, VBS_PAD_REFLECT, VBS_PAD_EDGE, VBS_PAD_WRAP };
 
-/* The operator Resize of ONNX: how values are interpolated, and where position i of the output lies
- * in an input of n elements along the dimension. Where a formula needs the length of the output,
- * that is scale * n, which is not rounded: align_corners is i (n - 1) / (scale n - 1). */
+/* The operator Resize of ONNX: the interpolation, and the coordinate of output position i in an
+ * input of n elements along the dimension. Where a formula needs the length of the output, it is
+ * scale * n, which is not rounded: align_corners is i (n - 1) / (scale n - 1). */
 enum vbs_resize_mode { VBS_RESIZE_NEAREST, VBS_RESIZE_LINEAR, VBS_RESIZE_CUBIC };
-/* Which position of the input belongs to a position of the output, by the names of ONNX. */
+/* The coordinate in the input of a position of the output, by the names of ONNX. */
 enum vbs_resize_coordinates {
     VBS_COORDINATES_HALF_PIXEL,
     VBS_COORDINATES_PYTORCH_HALF_PIXEL,
@@ -190,9 +191,9 @@ enum vbs_resize_coordinates {
     VBS_COORDINATES_ASYMMETRIC,
     VBS_COORDINATES_TF_CROP,             /* tf_crop_and_resize */
     VBS_COORDINATES_TF_HALF_PIXEL,       /* tf_half_pixel_for_nn: (i + 0.5) / scale */
-    VBS_COORDINATES_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of what is resized */
+    VBS_COORDINATES_HALF_PIXEL_SYMMETRIC /* half_pixel about the middle of the resized range */
 };
-/* Which element is the nearest to a position between two. */
+/* The element that is the nearest to a position between two. */
 enum vbs_resize_nearest {
     VBS_NEAREST_ROUND_PREFER_FLOOR,
     VBS_NEAREST_ROUND_PREFER_CEIL,
@@ -206,15 +207,15 @@ struct vbs_window {
     int64_t stride[VBS_MAX_SPATIAL];
     int64_t dilation[VBS_MAX_SPATIAL]; /* 1 = dense */
     int64_t pad_low[VBS_MAX_SPATIAL];
-    /* Of a pool: how far its windows reach beyond the input, so that (input + pad_low + pad_high -
-     * kernel) / stride + 1, rounded down, is the size of the output, also of a pool that rounds
-     * up. */
+    /* For a pool, the number of elements by which its windows reach beyond the input, so that
+     * (input + pad_low + pad_high - kernel) / stride + 1, rounded down, is the size of the output,
+     * also of a pool that rounds up. */
     int64_t pad_high[VBS_MAX_SPATIAL];
 };
 
-/* The attributes of one operator: the member of its name or of its class has a meaning, the others
- * have none. Operators that are not named here have no attributes. Arrays of VBS_MAX_DIMS are in
- * the order of all dimensions of the sample. */
+/* The attributes of one operator. Only the member of its name or of its class has a meaning.
+ * Operators that are not named here have no attributes. Arrays of VBS_MAX_DIMS are in the order of
+ * all dimensions of the sample. */
 union vbs_attributes {
     struct { /* conv, deconv, fc */
         int64_t out_channels;
@@ -285,8 +286,8 @@ union vbs_attributes {
         int perm[VBS_MAX_DIMS]; /* dimension i of the output is dimension perm[i] of the input */
     } transpose;
     struct {
-        /* [groups, C / groups] channels are transposed: output channel i * groups + g is input
-         * channel g * (C / groups) + i. */
+        /* The channels, as [groups, C / groups], are transposed: output channel i * groups + g is
+         * input channel g * (C / groups) + i. */
         int64_t groups;
     } shuffle;
     struct {                         /* element i of the output is element begin + i * step */
@@ -295,7 +296,8 @@ union vbs_attributes {
         int64_t count[VBS_MAX_DIMS]; /* positions of the output */
     } slice;
     struct {
-        int64_t before[VBS_MAX_DIMS]; /* elements that are added; below 0: that are cut off */
+        int64_t before[VBS_MAX_DIMS]; /* elements that are added; below 0: elements that are cut
+                                         off */
         int64_t behind[VBS_MAX_DIMS];
         enum vbs_pad_mode mode;
         double value; /* VBS_PAD_CONSTANT */
@@ -305,7 +307,7 @@ union vbs_attributes {
     } expand;
     struct {
         int axis;
-        struct vbs_shape indices; /* the shape in which the output has them */
+        struct vbs_shape indices; /* the shape that the indices have in the output */
     } gather;
     struct {
         enum vbs_resize_mode mode;
@@ -372,24 +374,24 @@ struct vbs_network {
     int n_outputs;
     const struct vbs_output *outputs;
     /* From ONNX, where the network mixes values along its first dimension: the samples of a request
-     * are independent tensors of the file's whole shape. Else that dimension is the batch. */
+     * are independent tensors of the file's whole shape. False: this dimension is the batch. */
     bool whole;
-    const struct vbs_parameters *parameters; /* where values come from; null: all are seeded */
+    const struct vbs_parameters *parameters; /* the source of values; null: all are seeded */
 };
 
-/* Bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4 per element.
- */
+/* Gives the bytes of one sample of the output of a layer, or (layer 0) of the network's input: 4
+ * per element. */
 int64_t vbs_network_out_bytes(const struct vbs_network *network, int layer);
 
-/* Bytes of one sample of all inputs of a layer together. */
+/* Gives the bytes of one sample of all inputs of a layer together. */
 int64_t vbs_network_in_bytes(const struct vbs_network *network, int layer);
 
-/* The number of built-in networks, and their names in the order in which 'vbslab models' lists
+/* Gives the number of built-in networks, which have the order in which 'vbslab models' lists
  * them. */
 int vbs_model_count(void);
-/* The name of the built-in network number index, 0..vbs_model_count() - 1. */
+/* Gives the name of the built-in network number index, 0..vbs_model_count() - 1. */
 const char *vbs_model_name(int index);
-/* The text of a built-in network (models/NAME.net), terminated with a zero. */
+/* Gives the text of a built-in network (models/NAME.net), terminated with a zero. */
 const char *vbs_model_text(int index);
 
 /*
@@ -424,8 +426,8 @@ char *vbs_onnx_name(const char *path, char name[VBS_MAX_NAME]);
 /* Frees a network and all that it points to; null is allowed. */
 void vbs_network_free(struct vbs_network *network);
 
-/* A hash of everything that decides time and memory: shapes, operators, attributes and edges, but
- * no names. Two networks with one hash may share measurements. */
+/* Gives a hash of everything that decides time and memory: shapes, operators, attributes and edges,
+ * but no names. Two networks with one hash may share measurements. */
 uint64_t vbs_network_hash(const struct vbs_network *network);
 
 /*
@@ -439,7 +441,7 @@ uint64_t vbs_network_hash(const struct vbs_network *network);
  */
 #define VBS_BATCHNORM_EPSILON 1e-5
 
-/* Which parameter of an operator, and its shape. */
+/* The parameters of operators, with their shapes. */
 enum vbs_parameter {
     /* conv [O, I / groups, D, H, W], deconv [I, O / groups, D, H, W], fc [O, I]: plain, inputs as
      * C, D, H, W */
@@ -453,7 +455,7 @@ enum vbs_parameter {
     VBS_N_PARAMETERS
 };
 
-/* The number of weights of a conv, deconv or fc; 0 for other layers. */
+/* Gives the number of weights of a conv, deconv or fc; 0 for other layers. */
 int64_t vbs_weight_count(const struct vbs_network *network, int layer);
 
 /* Gives the values first..first+count-1 of a parameter of the layer's own operator (fused is below
@@ -464,11 +466,11 @@ enum vbs_status vbs_parameter_values(struct vbs_ctx *ctx, const struct vbs_netwo
                                      int layer, int fused, enum vbs_parameter what, int64_t first,
                                      int64_t count, float *values) VBS_MUST_CHECK;
 
-/* Number of arrays of parameters (the weights of a layer are one, its bias is another) that a file
- * brings. 0: all parameters are seeded, or there are none. */
+/* Gives the number of arrays of parameters that a file brings (the weights of a layer are one, its
+ * bias is another). 0: all parameters are seeded, or there are none. */
 int vbs_network_stored(const struct vbs_network *network);
 
-/* Parameters of all layers together, those of fused operators included. */
+/* Gives the number of parameters of all layers together, those of fused operators included. */
 int64_t vbs_network_parameters(const struct vbs_network *network);
 
 /* Gives the values first..first+count-1 that a tensor has where no input is given, sample after

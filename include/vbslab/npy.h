@@ -34,14 +34,14 @@ struct vbs_npy {
 /*
  * Reads an array from the file at path ("-": standard input) of at most limit values. 32-bit and
  * 64-bit floats of either byte order are read, in C or Fortran order; a double that is no float is
- * rounded to one, or becomes infinite. Versions 1 to 3 of the format. VBS_FORMAT names what is
- * wrong, such as another type; VBS_IO, VBS_NO_MEMORY. vbs_npy_clear frees what *npy owns. O(values
- * x dimensions).
+ * rounded to one, or becomes infinite. Versions 1 to 3 of the format. VBS_FORMAT names the fault,
+ * such as another type; VBS_IO, VBS_NO_MEMORY. vbs_npy_clear frees what *npy owns. O(values x
+ * dimensions).
  */
 enum vbs_status vbs_npy_read(struct vbs_ctx *ctx, const char *path, int64_t limit,
                              struct vbs_npy *npy) VBS_MUST_CHECK;
 
-/* The same from length bytes at data; source names them in messages. */
+/* Reads an array from length bytes at data; source names them in messages. */
 enum vbs_status vbs_npy_parse(struct vbs_ctx *ctx, const char *source, const char *data,
                               size_t length, int64_t limit, struct vbs_npy *npy) VBS_MUST_CHECK;
 
@@ -54,8 +54,8 @@ void vbs_npy_clear(struct vbs_npy *npy);
 enum vbs_status vbs_npy_write(struct vbs_ctx *ctx, const char *path, int n_dims, const int64_t *dim,
                               const float *values) VBS_MUST_CHECK;
 
-/* "12x3x224x224", or "one value" of no dimensions; cut where buffer of size bytes is too short.
- * Returns buffer. */
+/* Writes a shape as "12x3x224x224", or "one value" where there are no dimensions, into buffer, cut
+ * where size bytes are too few. Returns buffer. */
 char *vbs_npy_shape(int n_dims, const int64_t *dim, char *buffer, size_t size);
 
 #ifdef __cplusplus

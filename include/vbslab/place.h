@@ -34,10 +34,10 @@ extern "C" {
 #define VBS_MAX_PLACE_PAIRS ((int64_t)1 << 23) /* of rectangles of two items that share a step */
 #define VBS_PLACE_TIME_S    10                 /* the default limit of time */
 
-/* Bytes that an item takes throughout some steps. */
+/* Bytes that an item takes through some steps. */
 struct vbs_place_rect {
     int64_t lower, upper; /* steps [lower, upper), lower < upper; may be negative */
-    int64_t offset;       /* bytes from the item's first, 0 or more */
+    int64_t offset;       /* bytes from the first byte of the item, 0 or more */
     int64_t size;         /* bytes, 0 or more */
 };
 
@@ -47,18 +47,18 @@ struct vbs_place_item {
      * be sorted. None: the item takes no bytes. */
     int64_t first_rect, n_rects;
     int64_t alignment; /* the offset is a multiple of this power of two; 0 counts as 1 */
-    bool fixed;        /* must lie at fixed_offset */
+    bool fixed;        /* the item must lie at fixed_offset */
     int64_t fixed_offset;
 };
 
-/* Borrowed during the call only. */
+/* A placement problem. It is borrowed only during a call. */
 struct vbs_place_problem {
     int64_t n_items;
     const struct vbs_place_item *items;
     int64_t n_rects;
     const struct vbs_place_rect *rects;
     int64_t capacity;         /* bytes, 0 or more: no rectangle may end above */
-    const char *const *names; /* [n_items], for messages; or null: they count from 0 */
+    const char *const *names; /* [n_items], for messages; null: items are numbered from 0 */
 };
 
 /* How to search; {0} gives the defaults. The same problem and options give the same placement
@@ -66,61 +66,63 @@ struct vbs_place_problem {
 struct vbs_place_options {
     size_t struct_size;  /* sizeof(struct vbs_place_options) */
     double time_limit_s; /* 0: VBS_PLACE_TIME_S; below 0: none */
-    int64_t step_limit;  /* steps of searching, in the order of 1e6 a second; 0: none */
+    int64_t step_limit;  /* steps of searching, about 1e6 a second; 0: none */
     uint64_t seed;       /* of the random numbers */
-    /* Of vbs_place: only the capacity counts. All searching is for it, and ends too where it is
-     * proven that nothing fits; what VBS_INFEASIBLE comes with is then as low as it happens to
-     * be. */
+    /* For vbs_place: search only for a placement within the capacity, and end too where it is
+     * proven that there is none. The result of VBS_INFEASIBLE is then not searched for, and may be
+     * far from the lowest. */
     bool decides;
     struct vbs_progress progress; /* of the search, at most ten times a second */
 };
 
-/* How the placement was found; for people. */
+/* The method by which the placement was found; for people. */
 enum vbs_place_method {
     VBS_PLACE_GREEDY, /* one of the fixed orders */
     VBS_PLACE_REPAIR, /* an order repaired until it fitted */
     VBS_PLACE_SEARCH, /* exact search */
 };
 
-/* A placement: an offset for each item, and what is known of its height. Freed by vbs_place_free.
- */
+/* A placement: an offset for each item, and bounds of its height. Freed by vbs_place_free. */
 struct vbs_place_result {
     int64_t n_items;
     int64_t *offsets;     /* [n_items] */
-    int64_t height_bytes; /* where the highest rectangle ends */
+    int64_t height_bytes; /* the end of the highest rectangle */
     int64_t load_bytes;
-    /* No placement is lower: load_bytes or more. bound_bytes == height_bytes: proven best. */
+    /* No placement is lower. It is at least load_bytes; where it equals height_bytes, the placement
+     * is proven best. */
     int64_t bound_bytes;
-    int64_t greedy_height_bytes; /* of the best fixed order alone */
+    int64_t greedy_height_bytes; /* height of the best fixed order alone */
     enum vbs_place_method method;
-    int64_t n_steps; /* of searching */
+    int64_t n_steps; /* steps of searching */
     double seconds;
-    bool interrupted; /* the context's wish to stop ended the search: a longer one may find more */
+    bool interrupted; /* the caller interrupted the search; a longer one may find a lower
+                         placement */
 };
 
 /*
- * A placement no higher than problem->capacity; ends with the first one found.
+ * Finds a placement no higher than problem->capacity, and ends with the first one found.
  *
- * VBS_INFEASIBLE: none was found, or none exists; the detail says which, with load and height. Then
- * *result is given too, and holds the lowest placement found, higher than the capacity (the search
- * goes on for it until a limit); result->bound_bytes > capacity says that it is proven. VBS_USAGE:
- * malformed, or fixed items in each other's way. VBS_UNSUPPORTED: more than VBS_MAX_PLACE_PAIRS.
- * VBS_NO_MEMORY. A search that is interrupted once every item has an offset no higher than the
- * capacity ends, and gives the lowest such offsets with interrupted set; without them
- * VBS_INTERRUPTED. *result is freed by vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
+ * VBS_INFEASIBLE: none was found, or none exists; the detail says which, with load and height.
+ * *result is then the lowest placement found, which is higher than the capacity (the search for it
+ * goes on until a limit). Where result->bound_bytes > capacity, it is proven that none exists.
+ * VBS_USAGE: malformed, or fixed items in each other's way. VBS_UNSUPPORTED: more than
+ * VBS_MAX_PLACE_PAIRS. VBS_NO_MEMORY. A search that is interrupted gives the lowest placement
+ * found, with interrupted set, if it is within the capacity; else VBS_INTERRUPTED. *result is freed
+ * by vbs_place_free, after VBS_OK and VBS_INFEASIBLE.
  *
- * Fixed orders first, O(n_items log n_items + pairs) each, whatever the limits; then three searches
- * in turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for buffers; and
- * a search over which of two items lies above, with the methods of job shops, for rigid groups. The
- * latter two are complete: they prove what does not fit. Memory: about 200 bytes for each pair.
+ * Fixed orders come first, O(n_items log n_items + pairs) each, whatever the limits are. Then three
+ * searches take turns: repair of an order; the search of Moffitt, "MiniMalloc", ASPLOS 2023, for
+ * buffers; and a search over which of two items lies above, with the methods of job shops, for
+ * rigid groups. The latter two are complete: they also prove that nothing fits. Memory: about 200
+ * bytes for each pair.
  */
 enum vbs_status vbs_place(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                           const struct vbs_place_options *options,
                           struct vbs_place_result **result) VBS_MUST_CHECK;
 
 /*
- * The lowest placement found within the limits, at most problem->capacity high (INT64_MAX: any
- * height); ends early when it is proven best. Otherwise as vbs_place.
+ * Finds the lowest placement within the limits, at most problem->capacity high (INT64_MAX: any
+ * height), and ends early when it is proven best. Otherwise does as vbs_place.
  */
 enum vbs_status vbs_place_lowest(struct vbs_ctx *ctx, const struct vbs_place_problem *problem,
                                  const struct vbs_place_options *options,
@@ -143,20 +145,22 @@ void vbs_place_free(struct vbs_place_result *result);
  */
 struct vbs_place_csv;
 
-/* source names the text in messages. VBS_FORMAT: the detail tells the line. */
+/* Reads the CSV in text, of length bytes; source names it in messages. VBS_FORMAT: the detail tells
+ * the line. */
 enum vbs_status vbs_place_csv_parse(struct vbs_ctx *ctx, const char *source, const char *text,
                                     size_t length, struct vbs_place_csv **csv) VBS_MUST_CHECK;
-/* path "-": standard input. */
+/* Reads the CSV in the file at path ("-": standard input). */
 enum vbs_status vbs_place_csv_read(struct vbs_ctx *ctx, const char *path,
                                    struct vbs_place_csv **csv) VBS_MUST_CHECK;
 /* Frees the buffers and their problem; null is allowed. */
 void vbs_place_csv_free(struct vbs_place_csv *csv);
 
-/* Item i is the ith row; any height (capacity INT64_MAX). Belongs to csv. */
+/* Gives the problem of the CSV: item i is its ith row, and any height is allowed (capacity
+ * INT64_MAX). It belongs to csv. */
 const struct vbs_place_problem *vbs_place_csv_problem(const struct vbs_place_csv *csv);
 
-/* The same rows with offsets in a last column, or in the one that is there ("-": standard output).
- * VBS_USAGE: offsets of another problem. */
+/* Writes the same rows with offsets, in the column offset where there is one, else in a new last
+ * column ("-": standard output). VBS_USAGE: the offsets are of another problem. */
 enum vbs_status vbs_place_csv_write(struct vbs_ctx *ctx, const struct vbs_place_csv *csv,
                                     const struct vbs_place_result *result,
                                     const char *path) VBS_MUST_CHECK;

@@ -22,17 +22,17 @@
 extern "C" {
 #endif
 
-/* What is to be planned, apart from the budget. A plain value: copy it freely. */
+/* The problem that a planner solves, apart from the budget. A plain value: copy it freely. */
 struct vbs_problem {
     const struct vbs_profile *profile; /* borrowed; must outlive the solvers made from it */
     int64_t request;                   /* samples, 1..VBS_MAX_REQUEST */
     enum vbs_io io;
     /*
-     * Longest wait of any sample, 0: not bounded. A schedule falls into chunks, cut wherever every
-     * layer has done the same samples. With external io a sample waits from the start of its
-     * chunk, when its input is fetched, to the end of its last layer, so that the bound holds for
-     * the longest chunk. With resident io all inputs are there from the start, so that the bound
-     * holds for the time of the whole request. VBS III, end; COMP V-D.
+     * The bound of the longest wait of any sample; 0: there is none. A schedule falls into chunks,
+     * cut wherever every layer has done the same samples. With external io a sample waits from the
+     * start of its chunk, when its input is fetched, to the end of its last layer, so that the
+     * bound holds for the longest chunk. With resident io all inputs are there from the start, so
+     * that the bound holds for the time of the whole request. VBS III, end; COMP V-D.
      */
     double latency_us;
     /*
@@ -81,21 +81,22 @@ struct vbs_solver_options {
  */
 struct vbs_planner;
 
-/* All planners in the order in which tables show them, baselines first; null after the last. */
+/* Gives all planners in the order in which tables show them, baselines first; null after the
+ * last. */
 const struct vbs_planner *vbs_planner_at(int index);
-/* The name by which commands and files call it ("dp-vbs+"); never null. */
+/* Gives the name by which commands and files call it ("dp-vbs+"); never null. */
 const char *vbs_planner_name(const struct vbs_planner *planner);
-/* What the planner does, in one line for people; never null. */
+/* Gives what the planner does, in one line for people; never null. */
 const char *vbs_planner_summary(const struct vbs_planner *planner);
-/* The paper and section that it comes from, "vbslab" where there is none; never null. */
+/* Gives the paper and section from which it comes, "vbslab" where there is none; never null. */
 const char *vbs_planner_source(const struct vbs_planner *planner);
-/* How the time that planning takes grows, in one line for people; never null. */
+/* Gives how the time that planning takes grows, in one line for people; never null. */
 const char *vbs_planner_cost(const struct vbs_planner *planner);
 
-/* True of baselines: the planners that others are measured against. */
+/* True of baselines: the planners against which gains are measured. */
 bool vbs_planner_is_baseline(const struct vbs_planner *planner);
 
-/* True of planners whose plans are the better the more time they get (optimal). */
+/* True of planners whose plans get better with more time (optimal). */
 bool vbs_planner_is_timed(const struct vbs_planner *planner);
 
 /* True of the planners of a comparison that names none. With weights excluded these are all that
@@ -135,8 +136,9 @@ enum vbs_status vbs_solver_plan(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                 int64_t memory_bytes,
                                 struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
-/* The least budget for which the planner has a schedule; INT64_MAX when no budget is feasible,
- * because of the latency, or none up to options.most_bytes. At most O(layers x batches). */
+/* Gives the least budget for which the planner has a schedule; INT64_MAX when no budget is
+ * feasible, because of the latency, or none up to options.most_bytes. At most O(layers x
+ * batches). */
 int64_t vbs_solver_least_bytes(const struct vbs_solver *solver);
 
 /*
@@ -178,7 +180,7 @@ struct vbs_infeasibility {
 enum vbs_status vbs_solver_explain(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                    struct vbs_infeasibility *infeasibility) VBS_MUST_CHECK;
 
-/* The most bytes of curves, tables and states that the solver has held so far. O(1). */
+/* Gives the most bytes of curves, tables and states that the solver has held so far. O(1). */
 size_t vbs_solver_peak_bytes(const struct vbs_solver *solver);
 
 /* Time against memory: point i is the plan for every budget from memory_bytes[i] (included) up to
@@ -206,12 +208,13 @@ enum vbs_status vbs_solver_frontier(struct vbs_ctx *ctx, struct vbs_solver *solv
 void vbs_frontier_free(struct vbs_frontier *frontier);
 
 /*
- * A lower bound of the time of every schedule of the problem within memory_bytes, in microseconds:
- * the sum over the layers of the fastest composition of the request from the (batch, algorithm)
- * rows whose step fits by itself. With weights included, resident weights reduce the memory for the
- * steps, and all other weights are copied at least once. The bound is then the larger of both
- * clocks, for the number of resident bytes that makes it least. HUGE_VAL where some layer has no
- * row that fits. O(rows + layers x request x batches), times the logarithm of the weights.
+ * Computes a lower bound of the time of every schedule of the problem within memory_bytes, in
+ * microseconds: the sum over the layers of the fastest composition of the request from the (batch,
+ * algorithm) rows whose step fits by itself. With weights included, resident weights reduce the
+ * memory for the steps, and all other weights are copied at least once. The bound is then the
+ * larger of both clocks, for the number of resident bytes that makes it least. HUGE_VAL where some
+ * layer has no row that fits. O(rows + layers x request x batches), times the logarithm of the
+ * weights.
  */
 enum vbs_status vbs_bound_us(struct vbs_ctx *ctx, const struct vbs_problem *problem,
                              int64_t memory_bytes, double *time_us) VBS_MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * vbslab/profile.h - profiles: what each layer costs at each batch with each algorithm.
+ * vbslab/profile.h - profiles: the time and memory of each layer at each batch with each algorithm.
  *
  * A profile is immutable and self-contained. Times are microseconds of the whole batch, never per
  * sample. Bytes of activations grow linearly with the batch and are kept per sample. Every layer
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* A layer as a profile knows it: what it reads, how large its tensors are, and whether it can be
+/* A layer in a profile: its inputs, the sizes of its tensors, and the units in which it can be
  * divided. */
 struct vbs_profile_layer {
     const char *name;
@@ -29,26 +29,28 @@ struct vbs_profile_layer {
     const int *inputs;    /* layers it reads, each less than its own id; 0 = the network's input */
     int64_t in_bytes;     /* per sample, all inputs together */
     int64_t out_bytes;    /* per sample */
-    int64_t weight_bytes; /* once */
+    int64_t weight_bytes; /* of the whole layer */
     /* The output takes the place of those samples of inputs[0] that the step is the last to read:
      * a step adds max(0, out_bytes - bytes so freed). */
     bool in_place;
-    /* Output channels that have weights of their own, counted in the units that kernels cannot
-     * divide (blocks of channels). A slice of the layer (schedule.h) is a number of these. 0: not
+    /*
+     * Output channels that have weights of their own, counted in the units that kernels cannot
+     * divide (blocks of channels). A slice of the layer (schedule.h) consists of whole ones. 0: not
      * known; weights are then divided by the byte, as MMCNN does. The onednn backend counts the
      * blocks of its layouts, 8 or 16 channels each, and for an fc layer single channels where they
-     * make no whole blocks. */
+     * make no whole blocks.
+     */
     int channels;
 };
 
-/* One way to run one layer on one batch. */
+/* A row: one algorithm of one layer at one batch. */
 struct vbs_profile_row {
     int algorithm;    /* index into the profile's algorithms */
     double time_us;   /* whole batch: the median where measured; finite, >= 0 */
-    int64_t ws_bytes; /* scratch during the step */
-    /* Bytes of the weights as this algorithm packs them: once for the layer, whatever the batch.
+    int64_t ws_bytes; /* workspace during the step */
+    /* Bytes of the weights as this algorithm packs them, once for the layer, whatever the batch.
      * Rows of a layer with the same format read the same packed weights and have the same
-     * weight_bytes; another format is another copy. A builder takes 0 for the layer's own
+     * weight_bytes; another format is another copy. For a builder, 0 stands for the layer's own
      * weight_bytes. */
     int64_t weight_bytes;
     int format; /* 0, 1, ... < VBS_MAX_FORMATS */
@@ -58,7 +60,7 @@ struct vbs_profile_row {
      * divides channels, if these are known. In a profile where any row has a number other than 0,
      * every row has its own. */
     int n_slices;
-    /* Where measured, else n_runs is 0: median absolute deviation, 95% interval of the median. */
+    /* Where n_runs is not 0: median absolute deviation, and 95% interval of the median. */
     double mad_us, low_us, high_us;
     int n_runs;
 };
@@ -66,23 +68,23 @@ struct vbs_profile_row {
 #define VBS_MAX_ALGORITHMS 4096 /* names of one profile */
 #define VBS_MAX_TIME_US    1e18 /* of one row: sums over any schedule stay finite */
 #define VBS_MAX_FORMATS    64   /* of one layer */
-#define VBS_MAX_ROW_SLICES 4096 /* that a row was measured in */
+#define VBS_MAX_ROW_SLICES 4096 /* numbers of slices in which a row was measured */
 #define VBS_MAX_COPIES     16   /* sources of one profile */
 #define VBS_MAX_COPY_ROWS  256  /* of one source */
 
-/* How fast weights come into the memory that the budget bounds: one copy after another, each in
- * latency_us + bytes / bytes_per_us. */
+/* How fast weights are copied into the memory that the budget bounds: one copy after another, each
+ * in latency_us + bytes / bytes_per_us. */
 struct vbs_link {
     const char *source; /* "page-cache", "disk", ...; "given": not measured */
     double latency_us;
     double bytes_per_us; /* 0: nothing can be copied */
 };
 
-/* A size of copy, measured: what a builder is given. */
+/* A measured size of copy, for a builder. */
 struct vbs_copy_row {
     int64_t bytes;  /* >= 1 */
     double time_us; /* median; > 0 */
-    /* Where measured, else n_runs is 0; as in struct vbs_profile_row. */
+    /* Where n_runs is not 0, as in struct vbs_profile_row. */
     double mad_us, low_us, high_us;
     int n_runs;
 };
@@ -92,13 +94,13 @@ struct vbs_copy {
     const char *source;
     int n_rows;
     const struct vbs_copy_row *rows; /* bytes ascending */
-    /* Least squares of the relative errors through rows (GSL), no latency below 0; of one row its
-     * rate without latency. */
+    /* The line with the least squares of the relative errors of rows (GSL), with a latency of at
+     * least 0; where there is one row, its rate without latency. */
     struct vbs_link link;
     double error_percent; /* largest distance of a row's time from link */
 };
 
-/* Under what provenance the times were taken; every text may be empty, none is null. */
+/* The provenance of the times; every text may be empty, none is null. */
 struct vbs_provenance {
     const char *model;   /* name of the network, "" when unknown */
     const char *input;   /* its input shape, "3x227x227" */
@@ -111,18 +113,18 @@ struct vbs_provenance {
     int threads;         /* 0 when unknown */
 };
 
-/* The texts of struct vbs_provenance, X(member): also the keys in CSV and the store's columns. An
- * unfinished measurement is another one where one of the first differs; date and notes may. */
+/* The texts of struct vbs_provenance, X(member), which are also the keys in CSV and the store's
+ * columns. Measurements are resumed only where those of the first list are equal; those of the
+ * second may differ. */
 #define VBS_PROVENANCE_MEASURED(X) X(model) X(input) X(backend) X(library) X(device) X(vbslab)
 #define VBS_PROVENANCE_TEXTS(X)    VBS_PROVENANCE_MEASURED(X) X(date) X(notes)
 
-/* What is known of all layers of a network on one device: the rows of each layer by batch and
- * algorithm, the copies, and their provenance. Immutable, may be shared between threads; freed by
- * vbs_profile_free. */
+/* The rows of all layers of a network on one device, by batch and algorithm, the copies, and their
+ * provenance. Immutable, may be shared between threads; freed by vbs_profile_free. */
 struct vbs_profile {
     int n_layers;
-    /* [1..n_layers]; [0] stands for the network's input: out_bytes is what one sample of it takes,
-     * no inputs. */
+    /* [1..n_layers]; [0] stands for the network's input: out_bytes is the size of one sample of it,
+     * and it has no inputs. */
     const struct vbs_profile_layer *layers;
     int n_batches;
     const int *batches; /* ascending; batches[0] == 1 */
@@ -133,32 +135,32 @@ struct vbs_profile {
     struct vbs_provenance provenance;
 };
 
-/* The rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >= 1.
- * Owned by the profile, all rows in one array: those of the next batch follow, those of the next
+/* Gives the rows of layer (1..n_layers) at batches[batch_index], ascending by algorithm; *n_rows >=
+ * 1. Owned by the profile, all rows in one array: those of the next batch follow, those of the next
  * layer after the last batch. Constant time. */
 const struct vbs_profile_row *vbs_profile_rows(const struct vbs_profile *profile, int layer,
                                                int batch_index, int *n_rows);
 
-/* Index of batch in profile->batches, or -1. Logarithmic. */
+/* Gives the index of batch in profile->batches, or -1. Logarithmic. */
 int vbs_profile_batch_index(const struct vbs_profile *profile, int batch);
 
-/* Index of an algorithm's name, or -1. */
+/* Gives the index of an algorithm's name, or -1. */
 int vbs_profile_algorithm(const struct vbs_profile *profile, const char *name);
 
-/* The copies from a source, or null. */
+/* Gives the copies from a source, or null. */
 const struct vbs_copy *vbs_profile_copy(const struct vbs_profile *profile, const char *source);
 
-/* Bytes of the weights of all layers, each once, whatever the packing. O(layers). */
+/* Gives the bytes of the weights of all layers, each once, whatever the packing. O(layers). */
 int64_t vbs_profile_weight_bytes(const struct vbs_profile *profile);
 
-/* Bytes of a layer's weights as the rows of that format pack them; the layer's weight_bytes where
- * no row has the format. O(rows of the layer). */
+/* Gives the bytes of a layer's weights as the rows of this format pack them; the layer's
+ * weight_bytes where no row has the format. O(rows of the layer). */
 int64_t vbs_profile_format_bytes(const struct vbs_profile *profile, int layer, int format);
 
 /* True where the layer can run the row in any number of slices, each in its share of the row's
- * time. False for a layer in place, for a row that says otherwise (n_slices), and where the
- * algorithm transforms its weights, and so its input, once for every slice (Winograd): such an
- * algorithm packs them to more than 9/8 of the layer's bytes. */
+ * time. False for a layer in place, for a row with another n_slices, and where the algorithm
+ * transforms its weights, and so its input, once for every slice (Winograd): such an algorithm
+ * packs them to more than 9/8 of the layer's bytes. */
 bool vbs_profile_divisible(const struct vbs_profile_layer *layer,
                            const struct vbs_profile_row *row);
 
@@ -169,33 +171,33 @@ bool vbs_profile_divides(const struct vbs_profile_layer *layer, const struct vbs
 
 #define VBS_PROFILE_HASH_SIZE 33 /* bytes of a content hash with its terminator */
 
-/* The content hash of a profile into text: 32 hexadecimal digits, the first half of a SHA-256 over
- * layers, rows, copies and provenance. Profiles have one hash exactly when they write the same CSV
- * file (no two different ones are known or can be made); it is the same on every machine. Linear in
- * the rows: some 5 ns per byte of 100 bytes a row. */
+/* Writes the content hash of a profile into text: 32 hexadecimal digits, the first half of a
+ * SHA-256 over layers, rows, copies and provenance. Profiles have one hash exactly when they write
+ * the same CSV file (no two different ones are known or can be made); it is the same on every
+ * machine. Linear in the rows: some 5 ns per byte of 100 bytes a row. */
 void vbs_profile_hash(const struct vbs_profile *profile, char text[VBS_PROFILE_HASH_SIZE]);
 
 /* Frees a profile and all that it points to; null is allowed. */
 void vbs_profile_free(struct vbs_profile *profile);
 
-/* Where the single times behind a profile's rows are kept, if they are (store.h). */
+/* The store of the single times behind a profile's rows, if they are kept (store.h). */
 struct vbs_sample_source {
     void *self;
-    /* All times of a row, in any order; *n_times is 0 where none are kept. They stay valid until
-     * the next call. */
+    /* Gives all times of a row, in any order; *n_times is 0 where none are kept. They stay valid
+     * until the next call. */
     enum vbs_status (*times)(struct vbs_ctx *ctx, void *self, int layer, int batch,
                              const char *algorithm, const double **times_us, int *n_times);
 };
 
 /*
- * Building a profile: layers in topological order, then rows in any order, then finish. All is
- * checked and what is wrong is named with its layer and batch:
- * inputs that do not come before the layer, a layer without rows, a batch that some layer lacks,
- * no batch 1, a repeated (layer, batch, algorithm), a time that is negative, not finite or above
- * VBS_MAX_TIME_US, bytes that are negative or whose totals overflow, in_bytes above what the inputs
- * produce (less is allowed: a layer may read a part), rows of one format of a layer whose
- * weight_bytes differ, slices with different numbers of channels, or in place, names that are not
- * UTF-8 or have VBS_MAX_NAME bytes or more. All are VBS_FORMAT.
+ * Building a profile: layers in topological order, then rows in any order, then finish. Everything
+ * is checked, and a fault is named with its layer and batch: inputs that do not come before the
+ * layer, a layer without rows, a batch that some layer lacks, no batch 1, a repeated (layer, batch,
+ * algorithm), a time that is negative, not finite or above VBS_MAX_TIME_US, bytes that are negative
+ * or whose totals overflow, in_bytes above what the inputs produce (less is allowed: a layer may
+ * read a part), rows of one format of a layer whose weight_bytes differ, slices with different
+ * numbers of channels, or in place, names that are not UTF-8 or have VBS_MAX_NAME bytes or more.
+ * All are VBS_FORMAT.
  *
  * One sample of the network's input takes as much as the layer that reads most of it: in_bytes less
  * what its other inputs produce. Totals: (input + sum of in_bytes and out_bytes) * VBS_MAX_REQUEST
@@ -217,8 +219,8 @@ enum vbs_status vbs_profile_builder_row(struct vbs_ctx *ctx, struct vbs_profile_
                                         int layer, int batch, const char *algorithm,
                                         const struct vbs_profile_row *row) VBS_MUST_CHECK;
 
-/* Adds a measured copy from source (UTF-8, not empty); sources and sizes in any order, each size
- * once. VBS_FORMAT likewise, and above 1e18 bytes per microsecond. */
+/* Adds a measured copy from source (UTF-8, not empty); sources and sizes come in any order, each
+ * size once. VBS_FORMAT: as above, or more than 1e18 bytes per microsecond. */
 enum vbs_status vbs_profile_builder_copy(struct vbs_ctx *ctx, struct vbs_profile_builder *builder,
                                          const char *source,
                                          const struct vbs_copy_row *row) VBS_MUST_CHECK;
@@ -233,14 +235,14 @@ enum vbs_status vbs_profile_builder_finish(struct vbs_ctx *ctx, struct vbs_profi
                                            struct vbs_profile **profile) VBS_MUST_CHECK;
 
 /*
- * CSV (docs/formats.md). Lines "# key: value" before the header carry the provenance and come
- * back on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
+ * CSV (docs/formats.md). Lines "# key: value" before the header carry the provenance and come back
+ * on reading, and so do copies, "# copy: SOURCE,BYTES,TIME_US[,MAD_US,LOW_US,HIGH_US,N_RUNS]";
  * other comments are passed over. A value or source in quotes has line ends as \n, quotes and
  * backslashes behind a backslash, and other control characters as \xNN. Columns may stand in any
  * order, further ones are ignored except mad_us, low_us, high_us, n_runs, which come together, and
  * channels, packed_bytes (weight_bytes of the row), form and parts, which are 0 where missing.
- * Numbers are read without regard to the locale. Reading what was written gives an equal profile,
- * to the bit, and an equal profile gives the same file. VBS_FORMAT: "FILE:LINE: reason".
+ * Numbers are read without regard to the locale. A profile that was written and read is equal to
+ * the original, to the bit, and equal profiles give the same file. VBS_FORMAT: "FILE:LINE: reason".
  */
 enum vbs_status vbs_profile_read_csv(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_profile **profile) VBS_MUST_CHECK;

@@ -1,8 +1,8 @@
 /*
- * vbslab/progress.h - how calls that take long tell how far they are.
+ * vbslab/progress.h - progress of calls that take long.
  *
- * Threads: the struct is only read; its function is called in the thread of the call that it was
- * given to.
+ * Threads: the struct is only read; its function is called in the thread of the call to which it
+ * was given.
  */
 #ifndef VBSLAB_PROGRESS_H
 #define VBSLAB_PROGRESS_H
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Called now and then, in the thread of the call that takes long; text is what is being done, valid
- * during the call only. A null report is never called. */
+/* The function is called from time to time, in the thread of the call that takes long; text names
+ * the current work and is valid during the call only. A null report is never called. */
 struct vbs_progress {
     void *self;
     void (*report)(void *self, double done /* 0..1 */, double left_s /* < 0: unknown */,

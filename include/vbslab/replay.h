@@ -1,9 +1,9 @@
 /*
  * vbslab/replay.h - the simulator that judges schedules. It knows no planner.
  *
- * Replays a schedule on the lattice of progress (docs/accounting.md): live samples per tensor, the
- * memory of every step to the byte, the clock, the wait of the samples. Shares no code with
- * anything that plans.
+ * It replays a schedule on the lattice of progress (docs/accounting.md), and computes the live
+ * samples of each tensor, the memory of every step to the byte, the clocks, and the wait of the
+ * samples. It shares no code with anything that plans.
  *
  * Threads: the calls keep nothing between them; a replay is immutable and may be shared.
  */
@@ -19,21 +19,21 @@
 extern "C" {
 #endif
 
-/* One step as it ran. Bytes: memory during the step = live + added + ws + weights. */
+/* One step of a replay. Bytes: memory during the step = live + added + ws + weights. */
 struct vbs_replay_step {
     int64_t
         done_before; /* compute: samples of this layer (of this slice) finished before the step */
-    /* Of a load on the clock of copies; of a resident load and of an evict both ends are the moment
-     * it takes effect. */
+    /* For a load, its times on the clock of copies; for a resident load and an evict, both are the
+     * moment at which it takes effect. */
     double start_us, end_us;
-    int64_t chunk;       /* 1, 2, ...: the chunk that the step belongs to */
+    int64_t chunk;       /* 1, 2, ...: the chunk of the step */
     double wait_us;      /* from the start of that chunk to the end of the step */
     int64_t live_bytes;  /* of all samples live before the step, the step's inputs among them */
-    int64_t added_bytes; /* for the output: all of it, or what in-place leaves of it */
+    int64_t added_bytes; /* bytes that the output adds: all of it, or what is not in place */
     int64_t ws_bytes;
-    int64_t weight_bytes; /* loaded and not evicted, a load's own among them */
+    int64_t weight_bytes; /* bytes of weights in memory during the step; of a load, with its own */
     int64_t memory_bytes; /* live + added + ws + weights; of loads and evicts live + weights */
-    int64_t after_bytes;  /* live samples once finished ones are free */
+    int64_t after_bytes;  /* bytes of live samples after the step has freed finished ones */
 };
 
 /* The verdict on a schedule: memory, time and latency as the rules of docs/accounting.md count
@@ -41,10 +41,10 @@ struct vbs_replay_step {
 struct vbs_replay {
     int64_t memory_bytes; /* the budget that was judged */
     double time_us;       /* of the request: the end of the last step on either clock */
-    double compute_us;    /* that compute steps take */
-    double copy_us;       /* that loads take, residents' not counted */
-    int64_t copied_bytes; /* likewise */
-    int64_t n_copies;     /* likewise */
+    double compute_us;    /* sum of the compute steps */
+    double copy_us;       /* sum of the loads, without resident ones */
+    int64_t copied_bytes; /* by the loads, without resident ones */
+    int64_t n_copies;     /* loads, without resident ones */
     int64_t resident_bytes;
     int64_t peak_bytes;
     int64_t peak_step;      /* index of the first step that reaches the peak */
@@ -54,20 +54,20 @@ struct vbs_replay {
      * io a chunk ends with each step after which all layers have done the same samples; with
      * resident io the whole request is one. */
     double latency_us;
-    int64_t latency_step;    /* the last step of the first chunk that takes longest */
+    int64_t latency_step;    /* last step of the first chunk that takes longest */
     double latency_bound_us; /* the bound that was judged: the schedule's; 0: none */
     bool in_time;            /* latency <= bound, or a billionth above it (rounding), or no bound */
     int64_t late_step;       /* first step that ends beyond the bound, or -1 */
     int64_t n_steps;
-    struct vbs_replay_step *steps; /* the trace; null unless asked for */
+    struct vbs_replay_step *steps; /* the trace; null unless it was requested */
 };
 
 /*
- * memory_bytes: the budget to judge by, or -1 for the schedule's own. The latency is judged by the
- * schedule's latency_us; to judge by another, set that in a copy of the struct. A schedule that
- * breaks its budget or its latency is a result (fits or in_time is false), not a failure.
- * Copies take what the profile's link of the schedule's source says, or, where the profile has
- * none of that name, what the schedule says itself.
+ * Replays a schedule. memory_bytes: the budget to judge by, or -1 for the schedule's own. The
+ * latency is judged by the schedule's latency_us; to judge by another one, set it in a copy of the
+ * struct. A schedule that breaks its budget or its latency is a result (fits or in_time is false),
+ * not a failure. Copies take the time of the profile's link for the schedule's source, or, where
+ * the profile has no source of this name, of the schedule's own link.
  *
  * VBS_INVALID: a step runs before its inputs exist, overruns the request, or has no row in the
  * profile, or the end is not reached; weights are not in memory when they are read, are loaded
@@ -82,9 +82,9 @@ enum vbs_status vbs_replay_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
 void vbs_replay_free(struct vbs_replay *replay);
 
 /*
- * One step as it ran, for programs that need more of it than struct vbs_replay_step: which row it
- * runs, which samples and weights it touches, and which load it waits for. Valid during the call
- * of the observer only, in the thread that replays.
+ * A step with details beyond struct vbs_replay_step: the row that it runs, the samples and weights
+ * that it reads or writes, and the load for which it waits. Valid only during the call of the
+ * observer, in the thread that replays.
  */
 struct vbs_replay_event {
     int64_t index;                        /* of the step, from 0 */
@@ -92,26 +92,26 @@ struct vbs_replay_event {
     const struct vbs_replay_step *record; /* as in a trace: memory and both clocks */
     int64_t load; /* non-resident loads in their order count from 0. A non-resident load: its own
                      number. A compute step or an evict: the last one that brought some of the
-                     weights which it reads or evicts. -1: none. Loads end in their order, so a step
-                     that waits for one has waited for all before it. Steps that share weights may
-                     be told a later load than their own bytes need, if an earlier step waited for
-                     it already */
+                     weights which it reads or evicts. -1: none. Loads end in their order, so a
+                     step that waits for one has waited for all before it. A step may name a
+                     later load than its own bytes need, if an earlier step on the same weights
+                     waited for it already */
     int64_t weights_from, weights_to; /* bytes of the packed weights that are loaded, evicted or,
                                          with weights included, read: [from, to); 0, 0: none */
     /* Of compute steps; else null and 0. The step reads and writes samples record->done_before ..
      * record->done_before + step->batch - 1. */
-    const struct vbs_profile_row *row; /* that it runs, the profile's */
-    double share;                      /* of the row's time: 1, or what its slice takes */
-    int64_t n_fresh;    /* of these samples that no slice of the layer had written before */
-    int64_t n_released; /* samples of the layer's first input that no later step reads */
+    const struct vbs_profile_row *row; /* the row of the profile that it runs */
+    double share;                      /* its share of the row's time: 1, or that of its slice */
+    int64_t n_fresh;    /* number of these samples that no slice of the layer had written before */
+    int64_t n_released; /* number of samples of the layer's first input that no later step reads */
 };
 
-/* Called behind each step that keeps the rules; a failure ends the replay and is its result. */
+/* Is called after each step that keeps the rules; a failure ends the replay and is its result. */
 typedef enum vbs_status vbs_replay_observer(struct vbs_ctx *ctx, void *self,
                                             const struct vbs_replay_event *event);
 
-/* As vbs_replay_run, without a trace, and calls observer with self for each step in order. *replay
- * may be given null by those who only observe. */
+/* Does as vbs_replay_run, without a trace, and calls observer with self for each step in order.
+ * replay may be null where only the observer matters. */
 enum vbs_status vbs_replay_observe(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                    const struct vbs_schedule *schedule, int64_t memory_bytes,
                                    vbs_replay_observer *observer, void *self,

@@ -82,17 +82,19 @@ enum vbs_intervals {
 /* A comparison of planners over budgets. It owns all that it points to, except the planners, and is
  * freed by vbs_compare_free. Threads: immutable, may be shared. */
 struct vbs_compare {
-    int64_t profile_id; /* number in the store, set by the caller; vbs_compare_run leaves it 0 */
-    int64_t judge_id;   /* the same of the profile that judged */
+    int64_t profile_id; /* number in the store, which the caller sets; vbs_compare_run leaves it
+                           0 */
+    int64_t judge_id;   /* number in the store of the profile that judged */
     const char *model;
     int64_t request; /* samples */
     enum vbs_io io;
     double latency_bound_us; /* the problem's bound on the latency; 0: none */
     enum vbs_weights weights;
     struct vbs_link copy; /* the problem's link; {0} where weights are excluded */
-    int64_t weight_bytes; /* of all layers of the profile planned on, whatever the packing */
-    /* The profile that was planned on and the one that judged, with the hashes of their contents.
-     * self_judged is true where both have the same rows. */
+    int64_t weight_bytes; /* of all layers of the profile that was planned on, whatever the
+                             packing */
+    /* The provenance of the profile that was planned on and of the one that judged, and their
+     * content hashes. self_judged is true where both have the same rows. */
     struct vbs_provenance provenance, judge;
     char hash[VBS_PROFILE_HASH_SIZE], judge_hash[VBS_PROFILE_HASH_SIZE];
     bool self_judged;

@@ -51,24 +51,24 @@ extern "C" {
 /* Where the request's own inputs and final outputs live: outside the budget, or inside it. */
 enum vbs_io { VBS_IO_EXTERNAL, VBS_IO_RESIDENT };
 
-/* "external", "resident"; never null. */
+/* Gives "external" or "resident"; never null. */
 const char *vbs_io_word(enum vbs_io io);
-/* The value of such a word; VBS_USAGE: it is none. */
+/* Gives the value of such a word; VBS_USAGE: there is no such value. */
 enum vbs_status vbs_io_parse(struct vbs_ctx *ctx, const char *word, enum vbs_io *io) VBS_MUST_CHECK;
 
 /* Where weights live: outside the budget, or inside. */
 enum vbs_weights { VBS_WEIGHTS_EXCLUDED, VBS_WEIGHTS_INCLUDED };
 
-/* "excluded", "included"; never null. */
+/* Gives "excluded" or "included"; never null. */
 const char *vbs_weights_word(enum vbs_weights weights);
-/* The value of such a word; VBS_USAGE: it is none. */
+/* Gives the value of such a word; VBS_USAGE: there is no such value. */
 enum vbs_status vbs_weights_parse(struct vbs_ctx *ctx, const char *word,
                                   enum vbs_weights *weights) VBS_MUST_CHECK;
 
 /* What a step does: it computes a layer, loads packed weights into the budget, or evicts them. */
 enum vbs_step_op { VBS_STEP_COMPUTE, VBS_STEP_LOAD, VBS_STEP_EVICT };
 
-/* The word in files: "compute", "load", and "drop" for an evict step; never null. */
+/* Gives the word in files: "compute", "load", and "drop" for an evict step; never null. */
 const char *vbs_step_word(enum vbs_step_op op);
 
 /* One entry of a schedule. */
@@ -90,13 +90,13 @@ struct vbs_schedule {
     const char *model;
     const char *planner;
     int64_t request;      /* samples */
-    int64_t memory_bytes; /* the budget it was planned for */
+    int64_t memory_bytes; /* the budget for which it was planned */
     enum vbs_io io;
     enum vbs_weights weights;
-    struct vbs_link copy; /* weights included: the link it was planned for; else {0} */
+    struct vbs_link copy; /* weights included: the link for which it was planned; else {0} */
     int64_t weight_bytes; /* of all layers, whatever the packing: with weights excluded they are
                              outside the budget; 0: none, or not known */
-    double latency_us;    /* the bound it was planned for, 0: none */
+    double latency_us;    /* the bound for which it was planned; 0: none */
     struct {
         double time_us;         /* of the request: the end of its last step */
         int64_t peak_bytes;     /* by the exact accounting */
@@ -142,11 +142,11 @@ enum vbs_status vbs_schedule_copy(struct vbs_ctx *ctx, const struct vbs_schedule
                                   struct vbs_schedule **schedule) VBS_MUST_CHECK;
 
 /* Read or write JSON at a path; "-" is standard input or output. Text is untrusted: VBS_FORMAT
- * names the member that is wrong. A schedule that was read is freed by vbs_schedule_free. VBS_IO,
+ * names the faulty member. A schedule that was read is freed by vbs_schedule_free. VBS_IO,
  * VBS_USAGE, VBS_NO_MEMORY. O(length of the text). */
 enum vbs_status vbs_schedule_read_json(struct vbs_ctx *ctx, const char *path,
                                        struct vbs_schedule **schedule) VBS_MUST_CHECK;
-/* Reads the same from a text in memory; source names it in messages. */
+/* Reads JSON from a text in memory; source names it in messages. */
 enum vbs_status vbs_schedule_parse_json(struct vbs_ctx *ctx, const char *source, const char *text,
                                         size_t length,
                                         struct vbs_schedule **schedule) VBS_MUST_CHECK;

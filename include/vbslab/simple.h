@@ -2,7 +2,7 @@
  * vbslab/simple.h - the simple tier: from a profile in a CSV file, or from a network that nobody
  * has measured, to a plan that has been executed, in five calls.
  *
- *     vbs_profile_read_csv    or vbs_simple_measure: what each layer costs (profile.h)
+ *     vbs_profile_read_csv    or vbs_simple_measure: a profile (profile.h)
  *     vbs_network_load        the network that the profile is of (model.h)
  *     vbs_simple_prepare      plans for a budget and makes an executor of the plan
  *     vbs_exec_run            runs the request once; may be repeated (exec.h)
@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-/* What is wanted. Begin with {.struct_size = sizeof(struct vbs_simple_options)}: what is 0 or null
- * has the default that is named here. */
+/* The options of all three calls. Begin with {.struct_size = sizeof(struct vbs_simple_options)}: a
+ * member that is 0 or null has the default that is named here. */
 struct vbs_simple_options {
     size_t struct_size;       /* sizeof(struct vbs_simple_options) */
     int64_t request;          /* samples of a run, 1..VBS_MAX_REQUEST; needed for planning */
@@ -39,24 +39,23 @@ struct vbs_simple_options {
     const char *planner;      /* null: "joint" with weights included, else "dp-vbs+" */
     enum vbs_io io;           /* of inputs and outputs; 0: VBS_IO_EXTERNAL */
     enum vbs_weights weights; /* 0: VBS_WEIGHTS_EXCLUDED, outside the budget */
-    /* Weights included: which of the profile's copies says how fast weights come in, by its source;
-     * null: its first. A profile without copies holds all weights resident. */
+    /* Weights included: the source of the copies in the profile that give the time of loads; null:
+     * its first source. For a profile without copies all weights are resident. */
     const char *copy_source;
     double latency_us; /* longest wait of a sample (struct vbs_problem); 0: not bounded */
     /* Threads that compute. 0: vbs_simple_prepare takes as many as the profile was measured with,
      * where this machine has them, vbs_simple_measure as many as this process may use. */
     int threads;
-    /* A folder for files that are needed for the time: packed weights of an executor, copies that
-     * are measured. Null: ".". */
+    /* A folder for temporary files: packed weights of an executor, and copies that are measured.
+     * Null: ".". */
     const char *folder;
-    struct vbs_progress progress; /* of measuring and preparing; {0}: not told */
+    struct vbs_progress progress; /* receives the progress of measuring and preparing; {0}: none */
 
-    /* Of vbs_simple_measure only: */
-    const char *backend; /* null: the first of vbs_backend_at */
-    const int *batches;  /* [n_batches], ascending, batches[0] == 1; null: 1 to 12, but
-                            none above the request, if there is one */
+    const char *backend; /* of vbs_simple_measure only; null: the first of vbs_backend_at */
+    const int *batches;  /* of vbs_simple_measure only: [n_batches], ascending, batches[0] == 1;
+                            null: 1 to 12, but none above the request, if there is one */
     int n_batches;
-    double time_limit_s; /* of refining the times; 0: 60 */
+    double time_limit_s; /* of vbs_simple_measure only: seconds for refining the times; 0: 60 */
 };
 
 /*
@@ -74,9 +73,9 @@ enum vbs_status vbs_simple_plan(struct vbs_ctx *ctx, const struct vbs_profile *p
  * the budget, on the backend that profile was measured with. A plan counts live bytes; where its
  * buffers cannot be placed within the budget, plans for smaller budgets are tried, a dozen at most.
  * *exec is freed by vbs_exec_free and borrows network; *schedule is the plan that it runs, to be
- * freed by vbs_schedule_free; schedule may be null. What vbs_simple_plan and vbs_exec_new return;
- * VBS_INFEASIBLE too where no plan could be placed, and then the detail names the arena that the
- * first plan needs.
+ * freed by vbs_schedule_free; schedule may be null. Fails as vbs_simple_plan and vbs_exec_new do;
+ * also with VBS_INFEASIBLE where no plan could be placed, and then the detail names the arena that
+ * the first plan needs.
  */
 enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const struct vbs_profile *profile,
@@ -87,9 +86,9 @@ enum vbs_status vbs_simple_prepare(struct vbs_ctx *ctx, const struct vbs_network
 /*
  * Measures network on a backend of this machine, without a store: every layer at every batch with
  * every algorithm, and, with weights included, how fast weights can be copied. *profile is freed by
- * vbs_profile_free; vbs_profile_write_csv keeps it. options may be null. What the backend's open
- * and vbs_measure return; VBS_NOT_FOUND (the name of a backend), VBS_UNSUPPORTED (a backend that
- * this build or this machine does not have).
+ * vbs_profile_free; vbs_profile_write_csv writes it to a file. options may be null. Fails as the
+ * backend's open and vbs_measure do; VBS_NOT_FOUND (the name of a backend), VBS_UNSUPPORTED (a
+ * backend that this build or this machine does not have).
  */
 enum vbs_status vbs_simple_measure(struct vbs_ctx *ctx, const struct vbs_network *network,
                                    const struct vbs_simple_options *options,

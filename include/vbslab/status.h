@@ -21,7 +21,7 @@ extern "C" {
 #define VBS_VERSION_PATCH  0
 #define VBS_VERSION_STRING "0.2.0"
 
-/* The version of the library that is linked, as VBS_VERSION_STRING gives that of the headers. */
+/* Gives the version of the linked library, as VBS_VERSION_STRING gives that of the headers. */
 const char *vbs_version(void);
 
 /* X(NAME, exit code of the program, short text) */
@@ -56,13 +56,13 @@ enum vbs_status { VBS_STATUS_LIST(VBS_STATUS_ENUM) VBS_N_STATUS };
 #define VBS_DETAIL_SIZE 480 /* bytes of a reason with its terminator */
 
 /*
- * What a sequence of calls shares: the outcome of the last one that failed, its reason, and the
- * wish to stop. A null context is allowed everywhere; only the text is lost then.
- * Threads: one context per thread.
+ * The state that a sequence of calls shares: the outcome of the last one that failed, its reason,
+ * and the caller's request to stop. A null context is allowed everywhere; only the text is lost
+ * then. Threads: one context per thread.
  */
 struct vbs_ctx;
 
-/* A context, to be freed by vbs_ctx_free; null: out of memory. */
+/* Makes a context, to be freed by vbs_ctx_free; null: out of memory. */
 struct vbs_ctx *vbs_ctx_new(void);
 /* Frees a context; null is allowed. */
 void vbs_ctx_free(struct vbs_ctx *ctx);
@@ -71,17 +71,17 @@ void vbs_ctx_free(struct vbs_ctx *ctx);
  * handler may set it. Borrowed until the context is freed or given another. */
 void vbs_ctx_set_cancel(struct vbs_ctx *ctx, const volatile sig_atomic_t *cancel);
 
-/* The status of the last call that failed; VBS_OK: none did. */
+/* Gives the status of the last call that failed; VBS_OK: none did. */
 enum vbs_status vbs_ctx_status(const struct vbs_ctx *ctx);
 
-/* Short text of a status ("out of memory"); never null. */
+/* Gives the short text of a status ("out of memory"); never null. */
 const char *vbs_status_text(enum vbs_status status);
 
-/* Exit code of the program for a status: 0 done, 1 failed, 2 wrong usage, 3 does not fit, 130
- * interrupted (by SIGINT; the program has 128 and the number of any other signal). */
+/* Gives the exit code of the program for a status: 0 done, 1 failed, 2 wrong usage, 3 does not fit,
+ * 130 interrupted (by SIGINT; the program has 128 and the number of any other signal). */
 int vbs_status_exit_code(enum vbs_status status);
 
-/* Why the last call that failed did: one line of at most VBS_DETAIL_SIZE bytes, without control
+/* Gives the reason of the last failure: one line of at most VBS_DETAIL_SIZE bytes, without control
  * characters and full stop; else the short text of its status; never null. Valid until the next
  * call with ctx. */
 const char *vbs_detail(const struct vbs_ctx *ctx);

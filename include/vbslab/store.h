@@ -3,9 +3,9 @@
  *
  * A store has a write-ahead log, foreign keys, STRICT tables, the application_id "VBSL" and
  * migrations by user_version (db/schema.sql and db/migration-*.sql are compiled in). Any number of
- * processes may use a store at once: writers wait for each other and never fail as "locked". What a
- * killed process had handed to the store is there; an unfinished profile is taken up by the next
- * measurement of the same network under the same provenance once its owner is gone.
+ * processes may use a store at once: writers wait for each other and never fail as "locked". The
+ * samples that a killed process had handed over are in the store. Once the owner of an unfinished
+ * profile is gone, the next measurement of the same network under the same provenance resumes it.
  *
  * Every call returns VBS_INTERRUPTED soon after its context is cancelled, and VBS_STORE when it
  * wrote to a file that was deleted, moved or replaced since it was opened.
@@ -28,15 +28,15 @@ struct vbs_store;
 
 /* How a store is opened. */
 enum vbs_store_mode {
-    /* Must exist; no row is written, and it may lie on a read-only medium. What an earlier version
-     * wrote is first brought to this one, which needs a medium that can be written. */
+    /* The file must exist; no row is written, and it may be on a read-only medium. A store that an
+     * earlier version wrote is first migrated, for which it must be writable. */
     VBS_STORE_READ,
-    VBS_STORE_WRITE,       /* made when it does not exist; its folder must be there */
-    VBS_STORE_MAKE_FOLDER, /* the same, and its folder is made, too */
+    VBS_STORE_WRITE,       /* the file is made when it does not exist; its folder must exist */
+    VBS_STORE_MAKE_FOLDER, /* the same, and the folder is made too */
 };
 
-/* VBS_STORE with the reason when it is another program's file, of a newer version, damaged, full or
- * not writable. */
+/* Opens a store. VBS_STORE, with the reason, when the file is another program's, of a newer
+ * version, damaged, full or not writable. */
 enum vbs_status vbs_store_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode,
                                struct vbs_store **store) VBS_MUST_CHECK;
 /* Closes a store; null is allowed. */
@@ -59,7 +59,8 @@ struct vbs_store_entry {
 /* The profiles of a store. Freed by vbs_store_list_free. */
 struct vbs_store_list {
     int n_entries;
-    struct vbs_store_entry *entries; /* newest last: as completed or imported, then unfinished */
+    struct vbs_store_entry *entries; /* newest last: complete ones in the order of completion or
+                                        import, then unfinished ones */
 };
 
 /* Lists all profiles, unfinished ones too. VBS_STORE, VBS_NO_MEMORY. */
@@ -68,18 +69,19 @@ enum vbs_status vbs_store_profiles(struct vbs_ctx *ctx, struct vbs_store *store,
 /* Frees a listing; null is allowed. */
 void vbs_store_list_free(struct vbs_store_list *list);
 
-/* A complete profile by id; VBS_NOT_FOUND, or VBS_STORE when it is unfinished (says so). */
+/* Loads a complete profile by its id. VBS_NOT_FOUND; VBS_STORE when it is unfinished, which the
+ * detail says. */
 enum vbs_status vbs_store_load(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                struct vbs_profile **profile) VBS_MUST_CHECK;
 
-/* Which profiles of a model are better than others, as the caller sees it. */
+/* The caller's order of the profiles of a model. */
 struct vbs_store_preference {
     void *self;
-    /* The larger the better. */
+    /* Gives a rank: the larger, the better. */
     int (*rank)(void *self, const struct vbs_provenance *provenance);
 };
 
-/* The profile that vbs_store_choose chose, and among how many. */
+/* The profile that vbs_store_choose chose, and the number of profiles of the model. */
 struct vbs_store_choice {
     int64_t id;
     int rank;       /* of the profile that was chosen */
@@ -95,8 +97,8 @@ enum vbs_status vbs_store_choose(struct vbs_ctx *ctx, struct vbs_store *store, c
                                  const struct vbs_store_preference *preference,
                                  struct vbs_store_choice *choice) VBS_MUST_CHECK;
 
-/* Deletes n profiles with all that belongs to them, all of them or, on failure, none. An id that is
- * given twice counts once. VBS_NOT_FOUND; VBS_STORE when a process that still runs measures one. */
+/* Deletes n profiles with all their data; on failure none of them. An id that is given twice counts
+ * once. VBS_NOT_FOUND; VBS_STORE when a process that still runs measures one. */
 enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, const int64_t *ids,
                                  int n) VBS_MUST_CHECK;
 
@@ -107,16 +109,16 @@ enum vbs_status vbs_store_delete(struct vbs_ctx *ctx, struct vbs_store *store, c
  * when the text is not a tag, or is the name of a model in the store. */
 enum vbs_status vbs_store_tag(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                               const char *tag) VBS_MUST_CHECK;
-/* Takes a tag away; VBS_NOT_FOUND. */
+/* Removes a tag; VBS_NOT_FOUND. */
 enum vbs_status vbs_store_untag(struct vbs_ctx *ctx, struct vbs_store *store,
                                 const char *tag) VBS_MUST_CHECK;
-/* Id of the profile that has a tag; VBS_NOT_FOUND. */
+/* Gives the id of the profile that has a tag; VBS_NOT_FOUND. */
 enum vbs_status vbs_store_find_tag(struct vbs_ctx *ctx, struct vbs_store *store, const char *tag,
                                    int64_t *id) VBS_MUST_CHECK;
 
 /*
  * The samples of a complete profile, read from the store row by row. A profile that was imported
- * has none, and neither has one that was deleted meanwhile. Borrows store until free, and source is
+ * has none, nor has one that was deleted after the call. Borrows store until free, and source is
  * valid as long; its errors are those of the store. VBS_NO_MEMORY, VBS_STORE.
  */
 struct vbs_store_samples;
@@ -124,22 +126,22 @@ struct vbs_store_samples;
 /* Opens the samples of the complete profile id. */
 enum vbs_status vbs_store_samples_open(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                        struct vbs_store_samples **samples) VBS_MUST_CHECK;
-/* The source that readers of samples take; belongs to samples. */
+/* Gives the source of samples that comparisons read; it belongs to samples. */
 const struct vbs_sample_source *vbs_store_samples_source(const struct vbs_store_samples *samples);
-/* Frees them; null is allowed. */
+/* Frees the samples; null is allowed. */
 void vbs_store_samples_free(struct vbs_store_samples *samples);
 
-/* Stores a finished profile in one transaction. Where the store has one of the same content
- * (vbs_profile_hash), nothing is written and *id is that one's. */
+/* Stores a finished profile in one transaction. Where the store has a profile with the same content
+ * (vbs_profile_hash), nothing is written and *id is the id of that profile. */
 enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
                                const struct vbs_profile *profile, int64_t *id) VBS_MUST_CHECK;
 
 /*
  * A measurement under way: begin finds an unfinished profile of the same model and network (hash),
- * input, layers, kernels (batches, algorithms, scratch, weights) and provenance (backend,
- * library, device, threads, vbslab version) whose owner no longer runs, and takes it over, or
- * starts a new one; both at once, so that two processes never share one. A process that was taken
- * for gone, but was not, is told so by the next add.
+ * input, layers, kernels (batches, algorithms, scratch, weights) and provenance (backend, library,
+ * device, threads, vbslab version) whose owner no longer runs, and takes it over, or starts a new
+ * one. This is one transaction, so that two processes never share a profile. Where a process was
+ * taken for gone but still runs, its next add fails.
  *
  * sink is valid until free. Samples are committed when 20 ms of measured time or 256 samples have
  * gathered (of modelled times, which cost nothing: 256 samples), and by free. The memory of
@@ -148,21 +150,22 @@ enum vbs_status vbs_store_save(struct vbs_ctx *ctx, struct vbs_store *store,
  */
 struct vbs_store_run;
 
-/* Borrows store and session until free. VBS_FORMAT when the session's layers and kernels do not
- * make a profile. */
+/* Begins a run, which borrows store and session until it is freed. VBS_FORMAT when the session's
+ * layers and kernels do not make a profile. */
 enum vbs_status vbs_store_run_begin(struct vbs_ctx *ctx, struct vbs_store *store,
                                     uint64_t network_hash, const struct vbs_session *session,
                                     struct vbs_store_run **run) VBS_MUST_CHECK;
-/* True when samples of an earlier process were found. */
+/* True when the run resumes a profile with samples of an earlier process. */
 bool vbs_store_run_resumed(const struct vbs_store_run *run);
-/* The sink that measuring hands samples to; belongs to run. */
+/* Gives the sink to which measuring hands samples; it belongs to run. */
 const struct vbs_sample_sink *vbs_store_run_sink(struct vbs_store_run *run);
 /* Computes the medians, and completes the profile with notes (null: those of the session) and the
- * date of now, all or nothing. VBS_STORE names the kernel that has no sample. */
+ * current date, in one transaction. VBS_STORE names the kernel that has no sample. */
 enum vbs_status vbs_store_run_finish(struct vbs_ctx *ctx, struct vbs_store_run *run,
                                      const char *notes, int64_t *id) VBS_MUST_CHECK;
-/* Commits what is left. An unfinished run stays for the next begin; one without samples is deleted
- * where that takes no time (up to 20,000 kernels). Null is allowed; also after finish. */
+/* Commits the samples that are still held, and frees the run. An unfinished run stays in the store
+ * for the next begin; one without samples is deleted where this takes no time (up to 20,000
+ * kernels). Null is allowed; also after finish. */
 void vbs_store_run_free(struct vbs_store_run *run);
 
 #ifdef __cplusplus

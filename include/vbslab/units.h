@@ -46,14 +46,14 @@ enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text,
 enum vbs_status vbs_parse_byte_range(struct vbs_ctx *ctx, const char *text,
                                      struct vbs_byte_range *range) VBS_MUST_CHECK;
 
-/* The number of sizes in a range. */
+/* Gives the number of sizes in a range. */
 int vbs_byte_range_count(const struct vbs_byte_range *range);
 
-/* The size number index (0..count - 1) of a range. */
+/* Gives the size number index (0..count - 1) of a range. */
 int64_t vbs_byte_range_at(const struct vbs_byte_range *range, int index);
 
-/* False where a range is empty, has more than VBS_MAX_BUDGETS sizes or breaks what struct
- * vbs_byte_range says. */
+/* False where a range is empty, has more than VBS_MAX_BUDGETS sizes or breaks the rules of struct
+ * vbs_byte_range. */
 bool vbs_byte_range_valid(const struct vbs_byte_range *range);
 
 /* Reads a list of batches such as "12", "1-12", "1,2,4" or "1-4,8", each within 1..VBS_MAX_BATCH.

@@ -1,5 +1,5 @@
 /*
- * vbslab/vbslab.h - everything. Each header is the manual of its room.
+ * vbslab/vbslab.h - includes all public headers. Each header is the manual of its room.
  */
 #ifndef VBSLAB_VBSLAB_H
 #define VBSLAB_VBSLAB_H

@@ -7,10 +7,10 @@
  *     time = LAUNCH + max(flops / (PEAK * share * fill(b)), bytes / BANDWIDTH)
  *     fill(b) = n / (n + HALF_FILL), n = output values of the batch
  *
- * flops and bytes count the whole batch; weights are read once, which is what larger batches win
- * where layers are bound by memory; a device that is not filled is what they win elsewhere. share
- * is what part of the peak an algorithm reaches on a full device. The device is imaginary, of the
- * size of a small accelerator: 1 TFLOP/s, 50 GB/s, 8 us per launch, half full at 16384 values.
+ * flops and bytes count the whole batch. Larger batches gain because weights are read once for a
+ * batch, where layers are bound by memory, and because they fill the device better elsewhere. share
+ * is the part of the peak that an algorithm reaches on a full device. The device is imaginary, of
+ * the size of a small accelerator: 1 TFLOP/s, 50 GB/s, 8 us per launch, half full at 16384 values.
  *
  *     algorithm    for                            share  work          scratch
  *     direct       conv, deconv                   0.30   1             none
@@ -22,9 +22,9 @@
  *
  * Winograd reads weights that it has transformed, 16 for 9, in a packed format of their own.
  * Scratch is written and read once. Only + - * / on doubles in a fixed order: no function whose
- * last bit depends on the C library. Concat is free where its inputs are whole pieces of a sample:
- * producers write side by side; the session does not have it as a layer and its readers read its
- * inputs.
+ * last bit depends on the C library. Concat is free where each input is one contiguous range of a
+ * sample: its producers write side by side. The session then has no such layer, and the readers of
+ * the Concat read its inputs.
  */
 #include "backend/analytic.h"
 #include "backend/common/common.h"
@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No fused multiply-add: its last bit differs. gcc fuses none in ISO C. */
+/* Operations are not fused to multiply-adds, whose last bit differs. gcc fuses none in ISO C. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -53,13 +53,13 @@ static const char *const algorithm_names[N_ALGORITHMS] = {"direct", "gemm", "im2
 
 struct analytic_session {
     struct vbs_session_core core;    /* first */
-    const struct vbs_layer **source; /* the network's layer of each of the session's */
-    double *times_us;                /* of kernels */
+    const struct vbs_layer **source; /* [session layers] the network's layer of each */
+    double *times_us;                /* [kernels] */
 };
 
 /* ---- the formula ---- */
 
-/* Work of one sample in floating-point operations. */
+/* Counts the floating-point operations for one sample. */
 static double flops(const struct vbs_layer *l, int64_t in_bytes)
 {
     double elements = (double)vbs_shape_elements(&l->shape);
@@ -82,7 +82,7 @@ static double flops(const struct vbs_layer *l, int64_t in_bytes)
     case VBS_OP_INSTANCE_NORM:
     case VBS_OP_LAYER_NORM:
         return elements * 4.0;
-    case VBS_OP_RESIZE: /* of two dimensions */
+    case VBS_OP_RESIZE: /* it has two dimensions */
         return elements * (l->attributes.resize.mode == VBS_RESIZE_NEAREST  ? 1.0
                            : l->attributes.resize.mode == VBS_RESIZE_LINEAR ? 4.0
                                                                             : 16.0);
@@ -117,7 +117,8 @@ static double kernel_time_us(const struct vbs_profile_layer *layer, const struct
     return LAUNCH_US + (compute_us > memory_us ? compute_us : memory_us);
 }
 
-/* Windows of every output position, unfolded: [batch, C * K, positions]. */
+/* Computes the bytes of the unfolded windows of every output position: [batch, C * K,
+ * positions]. */
 static bool im2col_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t batch,
                          int64_t *bytes)
 {
@@ -131,7 +132,8 @@ static bool im2col_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t
     return fits;
 }
 
-/* 16 values for every 2x2 tile and channel, of the input and of the output. */
+/* Computes the bytes of 16 values for every 2x2 tile and channel, of the input and of the
+ * output. */
 static bool winograd_bytes(const struct vbs_layer *l, int64_t in_channels, int64_t batch,
                            int64_t *bytes)
 {
@@ -180,7 +182,8 @@ static bool offers(const struct vbs_layer *l, enum algorithm algorithm)
     }
 }
 
-/* False when its scratch is beyond 64 bits: such a kernel is not offered. */
+/* Describes a kernel. False when its workspace is beyond 64 bits; then the kernel is not
+ * offered. */
 static bool describe(const struct vbs_network *network, const struct vbs_layer *l,
                      enum algorithm algorithm, struct vbs_kernel *kernel)
 {
@@ -215,17 +218,17 @@ bool vbs_analytic_omits(const struct vbs_layer *l)
     return true;
 }
 
-/* Finding what a reader of the network reads in the session. */
+/* The search for the tensors of the session that a reader of the network reads. */
 struct flattening {
     const struct vbs_network *network;
-    int *id;   /* the session's id of the network's tensor, -1: a free concat */
-    int *seen; /* by the network's tensors: the reader that came here last */
+    int *id;   /* the session's id of each of the network's tensors; -1: a free Concat */
+    int *seen; /* for each of the network's tensors, the last reader that was here */
     int reader;
-    int *inputs; /* found so far, each once */
+    int *inputs; /* the inputs found so far, each once */
     int n_inputs;
 };
 
-/* Depth first, so that tensors keep the order in which they are concatenated. */
+/* Appends the inputs depth first, so that tensors keep the order in which they are concatenated. */
 static void append_inputs(struct flattening *f, int tensor)
 {
     const struct vbs_layer *l = &f->network->layers[tensor];
@@ -269,7 +272,8 @@ static enum vbs_status add_layer(struct vbs_ctx *ctx, struct analytic_session *s
     return VBS_OK;
 }
 
-/* Operators of two operands write onto one that nobody needs any more. */
+/* Gives whether a layer may overwrite an input: operators of two operands may, where no other layer
+ * needs it any more. */
 static bool can_overwrite(const void *build, int layer, int input)
 {
     return vbs_graph_overwrites(((const struct analytic_session *)build)->source[layer], input);
@@ -290,7 +294,7 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session 
     f.inputs = vbs_arena_alloc(arena, n, sizeof *f.inputs);
     if (!s->source || !f.id || !f.seen || !f.inputs)
         return vbs_no_memory(ctx);
-    s->core.session.n_layers = 0; /* so many so far */
+    s->core.session.n_layers = 0; /* counts the layers made so far */
     for (int k = 1; k < (int)n; k++)
         if (vbs_analytic_omits(&network->layers[k]))
             f.id[k] = -1;
@@ -304,13 +308,13 @@ static enum vbs_status init_layers(struct vbs_ctx *ctx, struct analytic_session 
 
 /* ---- kernels ---- */
 
-/* What the functions below work on. */
+/* The arguments of the functions below. */
 struct building {
     struct vbs_ctx *ctx;
     struct analytic_session *session;
 };
 
-/* A slice takes its share of weights and time. */
+/* Reduces weights and time of a kernel to those of a slice. */
 static void cut_slice(const struct analytic_session *s, const struct vbs_requested *requested,
                       struct vbs_kernel *kernel, double *time_us)
 {
@@ -373,7 +377,7 @@ static enum vbs_status share_kernel(void *build, int index)
     return VBS_OK;
 }
 
-/* Algorithms of all layers, at one batch; a few may still turn out to be impossible. */
+/* Counts the kernels of all layers at one batch, a few of which may turn out to be impossible. */
 static int64_t count_kernels(const struct analytic_session *s)
 {
     int64_t n = 0;
@@ -424,7 +428,7 @@ static enum vbs_status tell_time(struct vbs_ctx *ctx, struct vbs_session *sessio
     return VBS_OK;
 }
 
-/* Nothing reads what is not filled. */
+/* Does nothing, because no kernel of this backend reads the tensors. */
 static enum vbs_status fill(struct vbs_ctx *ctx, struct vbs_session *session, int tensor, int n,
                             void *memory)
 {

@@ -1,4 +1,4 @@
-/* What stands for the cudnn backend where it is not built. */
+/* Stands for the cudnn backend where it is not built. */
 #include "backend/cudnn/cudnn.h"
 
 #include "base/fail.h"

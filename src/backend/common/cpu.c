@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* The first value of a key ("model name") in /proc/cpuinfo; empty when there is none. */
+/* Reads the first value of a key ("model name") in /proc/cpuinfo; empty when there is none. */
 static void cpuinfo(const char *key, char *value, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");

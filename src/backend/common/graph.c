@@ -22,7 +22,8 @@ enum vbs_status vbs_graph_layer_init(struct vbs_ctx *ctx, struct vbs_arena *aren
     return VBS_OK;
 }
 
-/* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards does. */
+/* Marks layer's ancestors. Inputs come before their readers, so that one pass downwards is
+ * enough. */
 static void mark_ancestors(const struct vbs_profile_layer *layers, int layer, bool *mark)
 {
     memset(mark, 0, (size_t)(layer + 1) * sizeof *mark);
@@ -43,7 +44,7 @@ static bool reads(const struct vbs_profile_layer *reader, int tensor)
     return false;
 }
 
-/* Number of readers of tensor beside layer, or -1 when one of them is no marked ancestor. */
+/* Counts the readers of tensor beside layer; -1 when one of them is no marked ancestor. */
 static int other_readers(const struct vbs_profile_layer *layers, int n_layers, int tensor,
                          int layer, const bool *mark)
 {
@@ -67,7 +68,7 @@ bool vbs_graph_overwrites(const struct vbs_layer *layer, int input)
     return vbs_op_class(layer->op) == VBS_CLASS_BINARY && (input == 0 || commutes);
 }
 
-/* The input in whose place layer may be; false: none. */
+/* Finds the input over which layer can be in place; false: there is none. */
 static bool find_place(const struct vbs_profile_layer *layers, int n_layers, int layer,
                        const bool *may, bool *mark, int *input)
 {
@@ -89,8 +90,8 @@ static bool find_place(const struct vbs_profile_layer *layers, int n_layers, int
     return fewest >= 0;
 }
 
-/* mark has space for all layers and the input. *first: the number of the input in whose place layer
- * is now, -1: none. */
+/* Puts a layer in place if it can be. mark has space for all layers and the input. *first: the
+ * number of the input over which it is now, or -1. */
 static enum vbs_status set_in_place(struct vbs_ctx *ctx, struct vbs_arena *arena,
                                     struct vbs_profile_layer *layers, int n_layers, int layer,
                                     const bool *may, bool *mark, int *first)

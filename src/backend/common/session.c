@@ -1,4 +1,4 @@
-/* What the sessions of all backends have in common: opening, provenance, layers and closing. */
+/* Functions that sessions of all backends share: opening, provenance, layers and closing. */
 #include "backend/common/common.h"
 
 #include "base/fail.h"

@@ -1,9 +1,9 @@
-/* Running kernels: their steps as calls of cuDNN. */
+/* Running kernels: calls cuDNN for each of their steps. */
 #include "backend/cudnn/kernel.h"
 
 #include "backend/common/common.h"
 
-/* A step with its pointers. */
+/* A step with the pointers of a run. */
 struct bound {
     const struct cu_step *step;
     cudnnHandle_t cudnn;
@@ -122,7 +122,8 @@ static cudnnStatus_t call(const struct bound *at)
     return CUDNN_STATUS_BAD_PARAM;
 }
 
-/* Weights that the session keeps are all of the layer's; given ones are the kernel's own. */
+/* Gives the weights of a kernel. Those that the session keeps are all of the layer's; weights that
+ * a run is given are the kernel's own. */
 static const void *weights_for(const struct cu_session *s, const struct cu_kernel *kernel,
                                const struct cu_step *step, const struct vbs_operands *o, int layer)
 {

@@ -1,9 +1,9 @@
 /*
  * Convolutions, transposed ones, and fully connected layers, which are convolutions of 1x1.
  *
- * Every forward algorithm of cuDNN that takes the layer is offered, with its own workspace; where
- * the layer's weights are large, also slice after slice (NAME/4): the filter of a slice is a slice
- * of the whole one, its output some channels of the whole output.
+ * Every forward algorithm of cuDNN that supports the layer is offered, with its own workspace;
+ * where the layer's weights are large, it is also offered slice after slice (NAME/4): the filter of
+ * a slice is a slice of the whole one, its output some channels of the whole output.
  */
 #include "backend/cudnn/operators.h"
 
@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows are measured in slices of at most and more than so many bytes, in so many numbers. */
+/* A layer is measured in at most N_NUMBERS numbers of slices, such that a slice has more than
+ * LEAST_PIECE_BYTES and at most MOST_PIECE_BYTES. */
 #define MOST_PIECE_BYTES  ((int64_t)24 << 20)
 #define LEAST_PIECE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
@@ -45,11 +46,12 @@ struct image_conv {
     int n_spatial;
     int64_t in[CU_MAX_DIMS], out[CU_MAX_DIMS]; /* [N, C, spatial...] */
     struct cu_window window;
-    int64_t groups, outputs, inputs; /* channels of all groups */
+    int64_t groups, outputs, inputs; /* channels of all groups together */
     cudnnConvolutionDescriptor_t conv;
     cudnnTensorDescriptor_t x;
     cudnnActivationDescriptor_t fused; /* null: none */
-    int n_done;                        /* fused operators that are folded or fused */
+    int n_done;                        /* fused operators that are folded into the weights or
+                                          fused */
 };
 
 static struct cu_weights *weights_of(const struct cu_build *b)
@@ -59,7 +61,7 @@ static struct cu_weights *weights_of(const struct cu_build *b)
 
 /* ---- the layer's descriptors ---- */
 
-/* A fc: every row, or every sample, is an image of one position. */
+/* Describes an fc: every row, or every sample, is an image of one position. */
 static void as_product(const struct cu_build *b, struct image_conv *c)
 {
     const struct vbs_shape *in = cu_view(b, 0);
@@ -110,7 +112,7 @@ static enum vbs_status describe_conv(struct cu_build *b, struct image_conv *c)
                : cu_fail(b->ctx, b->l->name, made, "describing a convolution");
 }
 
-/* A ReLU that follows a bias is fused. */
+/* Finds a ReLU that follows a bias, and fuses it. */
 static enum vbs_status find_fused(struct cu_build *b, struct image_conv *c)
 {
     const struct cu_weights *w = weights_of(b);
@@ -123,8 +125,8 @@ static enum vbs_status find_fused(struct cu_build *b, struct image_conv *c)
     return cu_activation(b, CUDNN_ACTIVATION_RELU, 0, CUDNN_NOT_PROPAGATE_NAN, &c->fused);
 }
 
-/* [outputs, inputs / groups, kernel...] of some outputs; deconv: [inputs, outputs / groups, ...].
- */
+/* Describes the filter of some outputs: [outputs, inputs / groups, kernel...]; deconv: [inputs,
+ * outputs / groups, ...]. */
 static enum vbs_status describe_filter(struct cu_build *b, const struct image_conv *c,
                                        int64_t count, cudnnFilterDescriptor_t *filter)
 {
@@ -143,7 +145,7 @@ static enum vbs_status describe_filter(struct cu_build *b, const struct image_co
                                         : cu_fail(b->ctx, b->l->name, made, "describing weights");
 }
 
-/* count channels of the output, in its strides. */
+/* Describes count channels of the output, in its strides. */
 static enum vbs_status describe_output(struct cu_build *b, const struct image_conv *c,
                                        int64_t count, cudnnTensorDescriptor_t *desc)
 {
@@ -171,7 +173,7 @@ static struct cu_slice slice_of(int64_t outputs, int index, int n)
     return (struct cu_slice){from, outputs * index / n - from};
 }
 
-/* Bytes of one output channel in a sample of the output. */
+/* Gives the bytes of one output channel in a sample of the output. */
 static int64_t channel_bytes(const struct image_conv *c)
 {
     int64_t values = 1;
@@ -190,7 +192,7 @@ static enum vbs_status describe_bias(struct cu_build *b, const struct image_conv
     return cu_channels(b, slice.count, c->n_spatial, &bias->desc);
 }
 
-/* A bias that no call adds by the way. */
+/* Adds a bias that no other call adds. */
 static enum vbs_status add_bias(struct cu_build *b, const struct cu_operand *bias,
                                 const struct cu_operand *to)
 {
@@ -203,7 +205,8 @@ static enum vbs_status add_bias(struct cu_build *b, const struct cu_operand *bia
     return VBS_OK;
 }
 
-/* Whether the library takes it, and what it asks for; any other failure is one. */
+/* Asks whether the library supports the step and which workspace it needs; any other failure is an
+ * error. */
 static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes)
 {
     cudnnHandle_t cudnn = b->session->cudnn;
@@ -223,7 +226,7 @@ static enum vbs_status ask(struct cu_build *b, struct cu_step *step, bool *takes
                                        : cu_fail(b->ctx, b->l->name, said, "asking for algorithms");
 }
 
-/* Steps that compute outputs of a slice from image x. */
+/* Adds the steps that compute outputs of a slice from image x. */
 static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int algorithm,
                                  const struct cu_operand *x, struct cu_slice slice,
                                  int64_t first_output, bool *takes)
@@ -261,8 +264,8 @@ static enum vbs_status add_piece(struct cu_build *b, struct image_conv *c, int a
 
 /* ---- kernels ---- */
 
-/* The slices that a kernel computes: all that were measured, or those that lie in one requested
- * slice. */
+/* Gives the slices that a kernel computes: all that were measured, or those that lie in one
+ * requested slice. */
 static struct cu_slice kernel_piece(const struct cu_build *b, int64_t outputs, int measured, int i,
                                     int *n)
 {
@@ -312,15 +315,15 @@ static enum vbs_status build_kernel(struct cu_build *b, struct image_conv *c, in
     return VBS_OK;
 }
 
-/* Whether what is requested is this one. */
+/* Gives whether the requested kernel is this one. */
 static bool is_requested(const struct cu_build *b, const char *name, int measured)
 {
     return !b->requested ||
            (strcmp(b->requested->name, name) == 0 && b->requested->row_slices == measured);
 }
 
-/* A layer can run in slices where channels are whole and nothing that is fused needs all of them.
- */
+/* Gives whether a layer can run in slices: its channels are whole, and no fused operator needs all
+ * of them. */
 static bool can_divide(const struct cu_build *b, const struct image_conv *c)
 {
     return b->l->op != VBS_OP_CONV_TRANSPOSE && c->groups == 1 && !b->l->attributes.weighted.rows &&
@@ -349,7 +352,7 @@ static enum vbs_status build_in_slices(struct cu_build *b, struct image_conv *c,
     return status;
 }
 
-/* Everything but the algorithm. */
+/* Prepares everything but the algorithm. */
 static enum vbs_status prepare(struct cu_build *b, struct image_conv *c)
 {
     VBS_TRY(cu_weights_init(b));

@@ -1,5 +1,5 @@
-/* The cudnn backend, the only part of vbslab that speaks to CUDA and cuDNN. This is the only header
- * of the sub-room that others include; session.h says how the parts fit together. */
+/* The cudnn backend, the only part of vbslab that calls CUDA and cuDNN. This is the only header of
+ * the sub-room that others include; session.h says how the parts fit together. */
 #ifndef VBS_BACKEND_CUDNN_CUDNN_H
 #define VBS_BACKEND_CUDNN_CUDNN_H
 

@@ -1,4 +1,4 @@
-/* Descriptors. */
+/* Descriptors of tensors and operations. */
 #include "backend/cudnn/operators.h"
 
 #include "base/fail.h"
@@ -113,7 +113,7 @@ struct cu_window cu_window(const struct vbs_window *window, int n_spatial)
     return w;
 }
 
-/* The inside of the padded image, in its strides. */
+/* Describes the inside of the padded image, in its strides. */
 static enum vbs_status describe_inside(struct cu_build *b, int n_dims, const int64_t *dims,
                                        const int64_t *padded, const struct cu_window *window,
                                        struct cu_operand *inside)

@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-#define STAGE_BYTES ((int64_t)1 << 20) /* of device memory, for ranges that overlap */
+#define STAGE_BYTES                                                                                \
+    ((int64_t)1 << 20) /* of device memory, for copies between ranges that                         \
+                          overlap */
 
 static struct cu_session *own(struct vbs_session *session)
 {
@@ -46,7 +48,7 @@ static cudaError_t copy(const struct cu_session *s, char *to, const char *from, 
     return cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, s->stream);
 }
 
-/* Stage by stage, from the end on that the destination leaves first. */
+/* Copies stage by stage, beginning at the end that the destination leaves first. */
 static cudaError_t copy_overlapping(const struct cu_session *s, char *to, const char *from,
                                     int64_t bytes)
 {
@@ -80,7 +82,7 @@ static enum vbs_status move(struct vbs_ctx *ctx, struct vbs_session *session, vo
 
 /* ---- the two streams ---- */
 
-/* An error as a number; what does not stay is forgotten. */
+/* Gives an error as a number, and clears it where it is not permanent. */
 static int reason_of(cudaError_t error)
 {
     if (error != cudaSuccess)

@@ -1,4 +1,4 @@
-/* Kernels, and what the session keeps for them. */
+/* Kernels, and the memory and objects that the session keeps for them. */
 #include "backend/cudnn/kernel.h"
 
 #include "base/fail.h"

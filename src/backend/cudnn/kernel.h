@@ -4,30 +4,32 @@
 
 #include "backend/cudnn/session.h"
 
-/* Adopts an object; it is given back at once where that fails. */
+/* Makes the session the owner of an object; where this fails, the object is freed at once. */
 enum vbs_status cu_adopt(struct cu_build *b, enum cu_kind kind, void *handle) VBS_MUST_CHECK;
 void cu_release(struct cu_object *object);
 
-/* Memory of the device that the session keeps, a copy of bytes of the host's. */
+/* Copies bytes from the host to memory of the device that the session keeps. */
 enum vbs_status cu_upload(struct cu_build *b, const void *values, int64_t bytes,
                           void **memory) VBS_MUST_CHECK;
 
 enum vbs_status cu_kernel_begin(struct cu_build *b, const char *algorithm) VBS_MUST_CHECK;
 
-/* A step with nothing in it, alpha 1; null: out of memory. Valid until the next one. */
+/* Appends an empty step with alpha 1; null: out of memory. The pointer is valid until the next
+ * call. */
 struct cu_step *cu_step(struct cu_build *b, enum cu_do what);
 
-/* A piece of the caller's scratch; where. */
+/* Reserves a range of the caller's scratch; returns its offset. */
 int64_t cu_reserve(struct cu_build *b, int64_t bytes);
 
-/* What a call asks for beside, one call at a time. */
+/* Reserves the workspace of a step's call. All calls share one range, because they run one after
+ * the other. */
 void cu_ask(struct cu_build *b, struct cu_step *step, size_t bytes);
 
-/* Ends it: its scratch is known. fixed_bytes: of parameters that the session keeps; packed_bytes:
- * of the weights it reads. */
+/* Ends the kernel: its scratch is known now. fixed_bytes: of parameters that the session keeps;
+ * packed_bytes: of the weights that it reads. */
 void cu_kernel_end(struct cu_build *b, int64_t fixed_bytes, int64_t packed_bytes);
 
-/* Takes the kernel begun last away again. */
+/* Removes the kernel that was begun last. */
 void cu_kernel_undo(struct cu_build *b);
 
 enum vbs_status cu_kernel_share(struct cu_build *b, int index) VBS_MUST_CHECK;

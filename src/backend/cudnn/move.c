@@ -1,11 +1,11 @@
-/* Operators that change where values stand, and nothing else. */
+/* Operators that only change where values stand. */
 #include "backend/cudnn/operators.h"
 
 #include "base/fail.h"
 
 #include <string.h>
 
-/* Values behind one of each dimension of [N, shape...]. */
+/* Computes the strides of [N, shape...] without gaps. */
 static void dense_strides(const struct vbs_shape *shape, int64_t *strides)
 {
     int64_t stride = 1;
@@ -16,12 +16,12 @@ static void dense_strides(const struct vbs_shape *shape, int64_t *strides)
     }
 }
 
-/* A step that copies [N, dims...] from one set of strides to another, each beginning somewhere. */
+/* A step that copies [N, dims...] from one set of strides to another, each from an offset on. */
 struct rearrangement {
-    int n_dims; /* N among them */
+    int n_dims; /* including N */
     int64_t dims[CU_MAX_DIMS];
     int64_t from[CU_MAX_DIMS], to[CU_MAX_DIMS]; /* strides */
-    int64_t from_first, to_first;               /* values */
+    int64_t from_first, to_first;               /* offsets, in values */
 };
 
 static enum vbs_status add_rearrangement(struct cu_build *b, const struct rearrangement *r)
@@ -54,7 +54,7 @@ static enum vbs_status add_transpose(struct cu_build *b)
     return add_rearrangement(b, &r);
 }
 
-/* [groups, C / groups] channels are transposed. */
+/* Transposes the channels as [groups, C / groups]. */
 static enum vbs_status add_shuffle(struct cu_build *b)
 {
     const struct vbs_shape *in = cu_view(b, 0);
@@ -141,7 +141,7 @@ enum vbs_status cu_add_move(struct cu_build *b)
     }
 }
 
-/* Bytes of what stands behind one index of the dimensions before axis. */
+/* Gives the bytes of one index of the dimensions before axis. */
 static size_t row_bytes(const struct vbs_shape *shape, int axis)
 {
     size_t bytes = sizeof(float);

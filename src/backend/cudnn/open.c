@@ -25,7 +25,8 @@ static enum vbs_status init_provenance(struct cu_build *b)
 
 /* ---- layers ---- */
 
-/* The channels that slices are made of: those of a convolution in groups cannot be divided. */
+/* Gives the channels of which slices are made; those of a convolution in groups cannot be
+ * divided. */
 static int channels_of(const struct vbs_layer *l)
 {
     return l->op == VBS_OP_CONV && l->attributes.weighted.groups > 1 ? 0 : vbs_graph_channels(l);
@@ -50,7 +51,8 @@ static enum vbs_status init_layer(struct cu_build *b, int k)
     return VBS_OK;
 }
 
-/* Operators of two operands write onto one that nobody needs any more. */
+/* Gives whether a layer may overwrite an input: operators of two operands may, where no other layer
+ * needs it any more. */
 static bool can_overwrite(const void *build, int layer, int input)
 {
     return vbs_graph_overwrites(&((const struct cu_build *)build)->network->layers[layer], input);
@@ -122,7 +124,7 @@ static enum vbs_status make_kernels(void *build, int layer, int batch,
     return requested ? VBS_OK : cu_unsupported(b, "algorithm that can run it");
 }
 
-/* Only the requested kernel was made, if any was. */
+/* Keeps all kernels: only the requested kernel was made, if any was. */
 static bool keep_kernel(void *build, int first, const char *algorithm)
 {
     const struct cu_session *s = ((const struct cu_build *)build)->session;
@@ -147,7 +149,8 @@ static enum vbs_status start(struct cu_build *b)
 
     if (!cu_usable(why, sizeof why))
         return vbs_fail(b->ctx, VBS_UNSUPPORTED, "backend 'cudnn' cannot be used here: %s", why);
-    error = cudaStreamCreate(&s->stream); /* waits for cudaMemcpy, and that for it */
+    error = cudaStreamCreate(&s->stream); /* a stream that waits for cudaMemcpy, and for which
+                                             cudaMemcpy waits */
     if (error == cudaSuccess)
         error = cudaEventCreate(&s->start);
     if (error == cudaSuccess)

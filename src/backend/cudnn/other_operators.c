@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for what is read and what is written, in one shape. */
+/* The places that an operator reads and writes, in one shape. */
 struct cu_pair {
     struct cu_operand x, y;
 };
@@ -28,7 +28,7 @@ static struct cu_pair in_place(cudnnTensorDescriptor_t desc)
     return (struct cu_pair){cu_at(CU_DST, 0, desc), cu_at(CU_DST, 0, desc)};
 }
 
-/* The whole output as [N, C, values of a channel, 1]. */
+/* Describes the whole output as [N, C, values of a channel, 1]. */
 static enum vbs_status describe_output(struct cu_build *b, cudnnTensorDescriptor_t *desc)
 {
     const struct vbs_shape *shape = &b->l->shape;
@@ -56,7 +56,8 @@ static enum vbs_status upload_affine(struct cu_build *b, int fused, struct cu_af
     return status;
 }
 
-/* The layer's own (-1) or a fused one's; made at its first kernel. */
+/* Finds the normalisation of the layer (-1) or of a fused operator; it is made at its first
+ * kernel. */
 static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affine **affine)
 {
     struct cu_affine **all = &b->session->affine[b->layer];
@@ -73,7 +74,7 @@ static enum vbs_status find_affine(struct cu_build *b, int fused, struct cu_affi
     return cu_channels(b, b->l->shape.dim[0], 2, &(*affine)->desc);
 }
 
-/* A multiplication and an addition: cuDNN's own call for both does not work in place. */
+/* Appends a multiplication and an addition: cuDNN's own call for both does not work in place. */
 static enum vbs_status add_affine(struct cu_build *b, int fused, struct cu_pair at,
                                   int64_t *fixed_bytes)
 {
@@ -131,7 +132,7 @@ static bool find_activation(enum vbs_op op, const union vbs_attributes *a,
     }
 }
 
-/* max(x, slope x). */
+/* Computes max(x, slope x). */
 static enum vbs_status add_leaky(struct cu_build *b, double slope, struct cu_pair at)
 {
     struct cu_step *step = cu_step(b, CU_BINARY);
@@ -267,7 +268,8 @@ static enum vbs_status add_lrn(struct cu_build *b)
     return made == CUDNN_STATUS_SUCCESS ? VBS_OK : cu_refuse(b, made, "lrn of these parameters");
 }
 
-/* Over one dimension: [N, it, those before, those behind], because of N there may be 65535. */
+/* Computes softmax over one dimension, as [N, the dimension, those before, those behind], because N
+ * may be 65535 at most. */
 static enum vbs_status add_softmax(struct cu_build *b)
 {
     const struct vbs_shape *shape = cu_view(b, 0);
@@ -296,8 +298,8 @@ static enum vbs_status add_softmax(struct cu_build *b)
 
 /* ---- pairs of values ---- */
 
-/* An operand's shape as cuDNN broadcasts it: as many dimensions as the output, 1 where it repeats.
- */
+/* Describes an operand's shape for cuDNN's broadcasting: it has as many dimensions as the output, 1
+ * where it repeats. */
 static enum vbs_status describe_operand(struct cu_build *b, const struct vbs_shape *shape,
                                         bool constant, cudnnTensorDescriptor_t *desc)
 {
@@ -362,14 +364,15 @@ static bool is_whole(const struct cu_build *b, const struct vbs_shape *shape)
     return vbs_shape_elements(shape) == vbs_shape_elements(&b->l->shape);
 }
 
-/* cuDNN broadcasts the second operand alone. The first one that is read is the output's place where
- * it is changed there. */
+/* Appends a binary operation. cuDNN broadcasts only the second operand. The first one that is read
+ * is the output itself where the operation is in place. */
 static enum vbs_status add_binary(struct cu_build *b, int64_t *fixed_bytes)
 {
     bool constant = b->l->operand.n_dims > 0;
     const struct vbs_shape *other = constant ? &b->l->operand : cu_view(b, 1);
     bool negative = b->l->op == VBS_OP_SUB;
-    /* The network's second operand: a constant unless swapped, else the input that is so there. */
+    /* The network's second operand is a constant, unless swapped; else it is the input that is in
+     * this place. */
     bool turned = constant ? b->l->attributes.binary.swapped : b->session->order[b->layer][0] == 1;
     cudnnOpTensorOp_t operation;
     struct cu_operand first = cu_at(CU_SRC, 0, NULL), second = cu_at(CU_SRC, 1, NULL);

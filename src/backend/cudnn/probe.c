@@ -1,9 +1,10 @@
-/* What the machine says about its GPU, its driver and the libraries. */
+/* The properties of the GPU, its driver and the libraries, as the machine reports them. */
 #include "backend/cudnn/session.h"
 
 #include <stdio.h>
 
-/* 13010 is 13.1, to both the runtime and the driver; cuDNN counts 91900 for 9.19.0. */
+/* Gives the major version. 13010 is 13.1, of both the runtime and the driver; cuDNN writes 91900
+ * for 9.19.0. */
 static int major_of(int cuda)
 {
     return cuda / 1000;
@@ -30,7 +31,7 @@ static bool say_driver(char *why, size_t size)
     return false;
 }
 
-/* Libraries of other major versions than those it was built with. */
+/* Checks that the libraries have the major versions with which the program was built. */
 static bool libraries_match(char *why, size_t size)
 {
     int runtime = 0, major = (int)(cudnnGetVersion() / 10000);
@@ -57,7 +58,7 @@ bool cu_usable(char *why, size_t size)
 
     if (!libraries_match(why, size))
         return false;
-    error = cudaGetDeviceCount(&n); /* leaves n alone where it fails */
+    error = cudaGetDeviceCount(&n); /* leaves n unchanged where it fails */
     if (error == cudaSuccess && n > 0)
         return true;
     (void)cudaGetLastError();

@@ -16,8 +16,9 @@ static struct cu_session *own(struct vbs_session *session)
 
 /* ---- running ---- */
 
-/* Holds the stream until a kernel and the events round it are on it, so that their time is
- * the device's alone; not for long, should a call wait for the device. */
+/* Holds the stream until a kernel and the events around it are on it, so that the time between
+ * these is only that of the device. It ends after a while in any case, because a call might wait
+ * for the device. */
 static void CUDART_CB hold(void *self)
 {
     struct cu_session *s = self;
@@ -27,7 +28,7 @@ static void CUDART_CB hold(void *self)
         ;
 }
 
-/* Puts kernel between the two events. */
+/* Puts the kernel between the two events on the stream. */
 static cudnnStatus_t enqueue_timed(struct cu_session *s, const struct cu_kernel *kernel,
                                    const struct vbs_operands *operands, cudaError_t *error)
 {

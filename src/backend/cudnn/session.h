@@ -1,15 +1,16 @@
 /*
- * Internals that the cudnn*.c files share; no other file speaks to CUDA or cuDNN.
+ * Internals that the cudnn*.c files share; no other file calls CUDA or cuDNN.
  *
- * Every tensor lies plain, [samples, C, spatial...] of floats, in memory of the device. A kernel is
- * a list of steps, each a call of cuDNN or a copy, on descriptors made once at open; running it
- * gives them their pointers. The first steps make the output, those of fused operators change it
- * where it lies.
+ * Every tensor is plain, [samples, C, spatial...] of floats, in memory of the device. A kernel is a
+ * list of steps, each a call of cuDNN or a copy, on descriptors made once at open; running it gives
+ * them their pointers. The first steps make the output, and those of fused operators change it in
+ * place.
  *
  * Weights of conv, deconv and fc are those of the network in its own order (one packed weight
- * format for all algorithms), with the factors of BatchNorm, Scale and Linear that follow at once
- * folded in. A fc is a convolution of 1x1. A layer in slices runs slice after slice; a slice writes
- * its channels of the whole output, for which it has a descriptor with the whole's strides.
+ * format for all algorithms), into which the factors of a BatchNorm, Scale or Linear right behind
+ * the layer are folded. An fc is a convolution of 1x1. A layer in slices runs slice after slice; a
+ * slice writes its channels of the whole output, for which it has a descriptor with the whole's
+ * strides.
  *
  * Sums are of floats: TF32 is off.
  */
@@ -23,8 +24,10 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#define CU_ALIGNMENT 256 /* bytes, of every piece of scratch within the caller's, and parameter */
-#define CU_MAX_DIMS  (VBS_MAX_DIMS + 1)
+#define CU_ALIGNMENT                                                                               \
+    256 /* bytes, of every range within the caller's scratch, and of every                         \
+           parameter */
+#define CU_MAX_DIMS (VBS_MAX_DIMS + 1)
 
 enum cu_location {
     CU_SRC,     /* input number index */
@@ -37,12 +40,12 @@ struct cu_operand {
     cudnnTensorDescriptor_t desc;
     enum cu_location location;
     int index;
-    int64_t offset; /* bytes behind where its place begins */
+    int64_t offset; /* bytes from the beginning of this memory */
     void *fixed;
 };
 
 enum cu_do {
-    CU_CONV,      /* y = conv(x), and where there is a bias, + bias (and ReLU) */
+    CU_CONV,      /* y = conv(x) + bias, where there is one, and ReLU, where it is fused */
     CU_DECONV,    /* y = the transposed conv of x */
     CU_BIAS,      /* y += b */
     CU_ACTIVATE,  /* y = f(x) */
@@ -56,7 +59,7 @@ enum cu_do {
     CU_COPY       /* rows of bytes */
 };
 
-/* Of normalisations: vectors of the device. */
+/* The vectors of a normalisation, on the device. */
 struct cu_affine {
     cudnnTensorDescriptor_t desc;
     void *factor, *shift;
@@ -64,18 +67,18 @@ struct cu_affine {
 
 struct cu_step {
     enum cu_do what;
-    struct cu_operand x, y, b; /* read, written, the second one read */
+    struct cu_operand x, y, b; /* read, written, and the second operand */
     int64_t weights_offset;
     cudnnFilterDescriptor_t filter;
     cudnnConvolutionDescriptor_t conv;
-    cudnnActivationDescriptor_t activation; /* conv: the one that is fused */
+    cudnnActivationDescriptor_t activation; /* conv: the fused one */
     cudnnPoolingDescriptor_t pool;
     cudnnLRNDescriptor_t lrn;
     cudnnOpTensorDescriptor_t binary;
     cudnnReduceTensorDescriptor_t reduce;
     int algorithm; /* of conv, deconv, softmax */
     float alpha, beta;
-    int64_t scratch_offset, scratch_bytes;  /* what the call asks for */
+    int64_t scratch_offset, scratch_bytes;  /* range of the call's workspace */
     size_t width, n_rows, x_pitch, y_pitch; /* copy: bytes */
 };
 
@@ -84,11 +87,11 @@ struct cu_kernel {
     int64_t max_steps;
     struct cu_step *steps;
     bool has_weights;
-    int64_t first_output, n_outputs; /* that it reads the weights of */
+    int64_t first_output, n_outputs; /* the outputs whose weights it reads */
     bool shared;                     /* its steps are those of a kernel before it */
 };
 
-/* What is made at open and given back at close. */
+/* The kinds of objects that open makes and close frees. */
 enum cu_kind {
     CU_TENSOR,
     CU_FILTER,
@@ -106,14 +109,14 @@ struct cu_object {
     void *handle;
 };
 
-/* Of conv, deconv and fc. */
+/* The weights of conv, deconv and fc. */
 struct cu_weights {
-    float *scale;    /* [outputs]: factors on the network's weights; null: not made yet */
-    void *bias;      /* [outputs], of the device; null: none */
-    void *data;      /* all weights, of the device; null: given with every run */
-    int n_folded;    /* fused operators in scale and bias */
+    float *scale;    /* [outputs] factors of the network's weights; null: not made yet */
+    void *bias;      /* [outputs] on the device; null: none */
+    void *data;      /* all weights, on the device; null: given with every run */
+    int n_folded;    /* fused operators that scale and bias contain */
     int64_t outputs; /* channels that have weights of their own */
-    int64_t count;   /* values of one of them; deconv: of all, by outputs */
+    int64_t count;   /* values of one such channel; deconv: of all, by outputs */
 };
 
 struct cu_session {
@@ -121,23 +124,23 @@ struct cu_session {
     cudnnHandle_t cudnn;
     cudaStream_t stream;
     cudaEvent_t start, stop;
-    _Atomic bool released; /* the list that a timed kernel is on */
-    cudaStream_t copying;  /* from the host, beside what runs */
+    _Atomic bool released; /* releases the stream on which a timed kernel is held */
+    cudaStream_t copying;  /* the stream of copies from the host */
     cudaEvent_t copied[VBS_DEVICE_BUFFERS];
-    void *stage; /* device memory for moves that overlap */
+    void *stage; /* device memory for moves between ranges that overlap */
     int n_events;
     cudaEvent_t *events;
-    int **order;                /* [n_layers + 1][n_inputs]: the network's number of each */
+    int **order;                /* [n_layers + 1][n_inputs] the network's number of each input */
     struct cu_weights *weights; /* [n_layers + 1] */
     struct cu_affine **affine;  /* [n_layers + 1][1 + n_fused]; null: not made yet */
-    void **operands;            /* [n_layers + 1]: constant ones, of the device */
+    void **operands;            /* [n_layers + 1] constant operands, on the device */
     struct cu_kernel *kernels;  /* [core.session.n_kernels] */
     int n_objects;
     int64_t max_objects;
     struct cu_object *objects;
 };
 
-/* What is being built: kernels of one layer at one batch. */
+/* The kernels that are being made: those of one layer at one batch. */
 struct cu_build {
     struct vbs_ctx *ctx;
     struct cu_session *session;
@@ -145,28 +148,31 @@ struct cu_build {
     int layer;
     const struct vbs_layer *l;
     int batch;
-    const struct vbs_requested *requested; /* of all kernels only this one; null: all */
-    struct cu_kernel *kernel;              /* the one begun last; valid until the next begin */
-    int64_t scratch_bytes;                 /* of its own pieces, before what calls ask for */
-    int64_t most_asked;                    /* by a call */
-    bool no_memory;                        /* the device had none for a kernel; said in ctx */
+    const struct vbs_requested *requested; /* make only this kernel; null: all */
+    struct cu_kernel *kernel;              /* the one begun last; valid until the next one begins */
+    int64_t scratch_bytes;                 /* ranges of its own, before the workspace of calls */
+    int64_t most_asked;                    /* the largest workspace of a call */
+    bool no_memory;                        /* the device had no memory for a kernel; the reason
+                                              is in ctx */
 };
 
 /* ---- status.c ---- */
 
-/* Statuses of failed calls; layer: its name or null; doing says what was tried. */
+/* Converts the status of a failed call. layer: its name or null; doing names the attempt. */
 enum vbs_status cu_fail(struct vbs_ctx *ctx, const char *layer, cudnnStatus_t status,
                         const char *doing);
 enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t error,
                              const char *doing);
 
-/* Not supported, for reasons of the layer; some algorithms say that parameters are wrong. */
+/* Gives whether the library does not support the layer; some algorithms report wrong parameters
+ * then. */
 bool cu_declines(cudnnStatus_t said);
 bool cu_is_of_memory(cudnnStatus_t said);
 
 enum vbs_status cu_unsupported(const struct cu_build *b, const char *what) VBS_MUST_CHECK;
 
-/* The same where the library says so, else its failure. */
+/* Fails with VBS_UNSUPPORTED, which names what, where the library does not support it; else as
+ * cu_fail does. */
 enum vbs_status cu_refuse(const struct cu_build *b, cudnnStatus_t said,
                           const char *what) VBS_MUST_CHECK;
 
@@ -182,7 +188,7 @@ void cu_device_clear(struct cu_session *session);
 
 /* ---- probe.c ---- */
 
-/* False, and why in words, where this machine cannot run the backend. */
+/* Gives whether this machine can run the backend; if not, why is the reason in words. */
 bool cu_usable(char *why, size_t size);
 void cu_describe_library(char *buffer, size_t size);
 void cu_describe_device(char *buffer, size_t size);

@@ -1,4 +1,4 @@
-/* What failed calls mean, and what the backend does not support. */
+/* The meaning of failed calls, and of cases that the backend does not support. */
 #include "backend/cudnn/session.h"
 
 #include "base/fail.h"
@@ -19,7 +19,7 @@ enum vbs_status cu_fail_cuda(struct vbs_ctx *ctx, const char *layer, cudaError_t
     enum vbs_status status = error == cudaErrorMemoryAllocation ? VBS_NO_MEMORY : VBS_LIBRARY;
     const char *what = cudaGetErrorString(error);
 
-    (void)cudaGetLastError(); /* what does not stay is forgotten */
+    (void)cudaGetLastError(); /* clears an error that is not permanent */
     return say(ctx, status, layer, "CUDA", doing, what, (int)error);
 }
 

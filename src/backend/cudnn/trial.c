@@ -1,8 +1,9 @@
 /*
- * Kernels are tried when they are made: what cuDNN takes when it is asked it may still refuse when
- * it is run, some algorithms fail for some shapes, and the device may have no memory for what they
- * ask for. Fused bias and ReLU are then taken apart; what does not run still is not offered.
- * Samples lie as unevenly as they may in an arena: a batch can begin at any of them.
+ * Kernels are tried when they are made. cuDNN may refuse to run a call whose parameters it has
+ * accepted, some algorithms fail for some shapes, and the device may lack the memory for a
+ * workspace. Where a kernel with fused bias and ReLU fails, these become steps of their own; a
+ * kernel that still fails is not offered. Samples are aligned as badly as they can be in an arena,
+ * because a batch can begin at any of them.
  */
 #include "backend/cudnn/kernel.h"
 
@@ -10,15 +11,16 @@
 
 #include <stdlib.h>
 
-/* Memory for one run. */
+/* The memory for one run. */
 enum { SOURCE, TARGET, SCRATCH, WEIGHTS, N_MEMORIES };
 
 struct cu_trial {
     void *memory[N_MEMORIES];
-    int64_t skipped[N_MEMORIES]; /* bytes before what is read or written */
+    int64_t skipped[N_MEMORIES]; /* bytes before the data that are read or written */
 };
 
-/* Of a sample behind others that are aligned to CU_ALIGNMENT. */
+/* Gives the alignment of a sample that follows others, the first of which is aligned to
+ * CU_ALIGNMENT. */
 static int64_t alignment_of(int64_t sample_bytes)
 {
     int64_t alignment = CU_ALIGNMENT;
@@ -62,7 +64,7 @@ static cudaError_t obtain(struct cu_build *b, const struct vbs_kernel *offer, st
     return error;
 }
 
-/* Runs it on whatever is in memory; all inputs are the same one. */
+/* Runs the kernel on whatever is in memory; all inputs are the same one. */
 static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kernel,
                                 const struct cu_trial *t, cudnnStatus_t *said)
 {
@@ -85,13 +87,14 @@ static enum vbs_status run_once(struct cu_build *b, const struct cu_kernel *kern
     error = cudaStreamSynchronize(b->session->stream);
     if (error == cudaSuccess && cu_is_of_memory(*said)) {
         b->no_memory = true;
-        (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* if nothing else runs */
+        (void)cu_fail(b->ctx, b->l->name, *said, "trying a kernel"); /* reported if no other kernel
+                                                                        runs */
     }
     return error == cudaSuccess ? VBS_OK
                                 : cu_fail_cuda(b->ctx, b->l->name, error, "trying a kernel");
 }
 
-/* Bias and activation in steps of their own; false in *taken: there was nothing to take apart. */
+/* Makes bias and activation steps of their own; *taken is false where neither was fused. */
 static enum vbs_status take_apart(struct cu_build *b, struct cu_kernel *kernel, bool *taken)
 {
     int n = 0;
@@ -162,7 +165,7 @@ enum vbs_status cu_try(struct cu_build *b, int first)
         s->kernels[kept] = s->kernels[i];
         s->core.offers[kept++] = s->core.offers[i];
         if (kept <= i)
-            s->kernels[i].shared = true; /* its steps have moved */
+            s->kernels[i].shared = true; /* its steps were moved */
     }
     s->core.session.n_kernels = kept;
     return VBS_OK;

@@ -1,4 +1,5 @@
-/* Weights of conv, deconv and fc: the network's own, with what follows at once folded in. */
+/* Weights of conv, deconv and fc: the network's own, into which the operators right behind are
+ * folded. */
 #include "backend/cudnn/operators.h"
 
 #include "backend/common/common.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether an operator's factors are those of the outputs that have weights of their own. */
+/* Gives whether an operator's factors are those of the outputs that have weights of their own. */
 static bool folds(const struct cu_build *b, enum vbs_op op)
 {
     bool by_channel = op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE;
@@ -37,7 +38,7 @@ static enum vbs_status fold(struct cu_build *b, int fused, struct cu_weights *w,
     return VBS_OK;
 }
 
-/* Folds all that can be; *has_bias: there is one now. */
+/* Folds all operators that can be folded; *has_bias: there is a bias now. */
 static enum vbs_status fold_all(struct cu_build *b, struct cu_weights *w, float *values,
                                 bool *has_bias)
 {
@@ -85,7 +86,7 @@ enum vbs_status cu_weights_init(struct cu_build *b)
     return status;
 }
 
-/* All weights of a deconv, [I, O / G, K...]. */
+/* Writes all weights of a deconv, [I, O / G, K...]. */
 static enum vbs_status write_transposed(struct cu_build *b, float *values)
 {
     const struct cu_weights *w = &b->session->weights[b->layer];

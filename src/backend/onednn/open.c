@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. */
+/* This function is from libgomp, on which oneDNN runs. It is declared here because only gcc has
+ * omp.h. */
 extern int omp_get_proc_bind(void);
 
 static enum vbs_status init_provenance(struct od_build *b)
@@ -28,7 +29,7 @@ static enum vbs_status init_provenance(struct od_build *b)
                                                                 .threads = b->session->threads});
 }
 
-/* Units of channels where the layer can be divided at all. */
+/* Sets the units of channels, where the layer can be divided at all. */
 static void init_channels(struct od_build *b, struct vbs_profile_layer *layer)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
@@ -41,7 +42,7 @@ static void init_channels(struct od_build *b, struct vbs_profile_layer *layer)
         layer->channels = (int)(w->channels / w->unit);
 }
 
-/* Layer k as in a profile; the tensors that it reads are described already. */
+/* Fills layer k as in a profile; the tensors that it reads are described already. */
 static enum vbs_status init_layer(struct od_build *b, int k, enum od_layout canonical)
 {
     struct od_session *s = b->session;

@@ -1,4 +1,4 @@
-/* The library, and what it runs on, as text. */
+/* Describes the library and its processor, as text. */
 #include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"

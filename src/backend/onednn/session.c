@@ -27,7 +27,7 @@ static void release(struct vbs_session *session, void *memory)
     free(memory);
 }
 
-/* Where the data of a memory object begins. */
+/* Gives the address at which the data of a memory object begins. */
 static void *find_address(const struct od_kernel *kernel, const struct od_memory *m,
                           const struct vbs_operands *o)
 {
@@ -132,7 +132,7 @@ static enum vbs_status run_kernel(struct vbs_ctx *ctx, struct vbs_session *sessi
     return VBS_OK;
 }
 
-/* What a build needs to know of kernel number index's layer. */
+/* Makes a build for functions that work on kernel number index's layer. */
 static struct od_build build_of(struct vbs_ctx *ctx, struct od_session *s, int index)
 {
     int layer = s->core.offers[index].layer;

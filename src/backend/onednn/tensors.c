@@ -1,4 +1,4 @@
-/* Tensors in and out of their canonical layouts. */
+/* Converts tensors to and from their canonical layouts. */
 #include "backend/onednn/kernels/kernels.h"
 
 #include "backend/common/common.h"
@@ -68,13 +68,13 @@ static enum vbs_status transfer_sample(struct od_build *b, const struct od_trans
     return dnnl == dnnl_success ? VBS_OK : od_fail(b, dnnl, "copying a tensor");
 }
 
-/* Of a canonical that is not plain. */
+/* Converts samples of a tensor whose canonical layout is not plain. */
 static enum vbs_status transfer_all(struct vbs_ctx *ctx, struct od_session *s, int tensor, int n,
                                     bool to_canonical, float *values, void *memory)
 {
     const struct od_tensor *shape = &s->tensors[tensor];
     struct od_transfer *t = &s->transfers[tensor];
-    /* What errors about a tensor need: its layer's name. */
+    /* Messages about a tensor need its layer's name. */
     struct vbs_layer layer = {.name = s->core.layers[tensor].name};
     struct od_build b = {.ctx = ctx, .session = s, .layer = tensor, .l = &layer, .batch = 1};
 

@@ -1,10 +1,10 @@
-/* BatchNorm and Scale: as layers, and in place behind others. */
+/* BatchNorm and Scale, as layers and in place behind other layers. */
 #include "backend/onednn/kernels/elementwise.h"
 
 #include "backend/common/common.h"
 #include "base/fail.h"
 
-/* factor * x + shift is a normalization with mean 0 and variance 1. */
+/* factor * x + shift is computed as a normalization with mean 0 and variance 1. */
 enum vbs_status od_affine_pd(struct od_build *b, bool relu, dnnl_primitive_desc_t *pd)
 {
     const struct od_tensor *out = od_output(b);
@@ -33,7 +33,7 @@ enum vbs_status od_add_vector(struct od_build *b, int id, int64_t n_values, floa
                             : status;
 }
 
-/* Appends the four constants of affine_pd to args. */
+/* Appends the four constants of od_affine_pd to args. */
 static enum vbs_status affine_args(struct od_build *b, int fused, int *n_args,
                                    dnnl_exec_arg_t *args, int64_t *bytes)
 {

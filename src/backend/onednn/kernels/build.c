@@ -1,4 +1,4 @@
-/* What everything that builds kernels needs: failures, memory, the tensors of the layer. */
+/* Functions for all files that build kernels: failures, memory, and the tensors of the layer. */
 #include "backend/onednn/kernels/session.h"
 
 #include "base/fail.h"
@@ -51,7 +51,7 @@ void *od_alloc(int64_t bytes)
     if (!memory)
         return NULL;
     if (alignment == HUGE_PAGE)
-        (void)madvise(memory, size, MADV_HUGEPAGE); /* only a wish */
+        (void)madvise(memory, size, MADV_HUGEPAGE); /* only advice: failure does not matter */
     return memset(memory, 0, size);
 }
 

@@ -1,14 +1,15 @@
 /*
- * Where tensors lie in blocks of channels: decided for the whole network before anything is built.
- * Convolutions want blocks. The others take what they are given, but for those that work along the
- * channels or in other shapes, whose inputs and outputs are plain.
+ * Chooses the tensors whose canonical layout has blocks of channels. The choice is made for the
+ * whole network before anything is built. Convolutions work best on blocks. Other operators work on
+ * either layout, except those that work along the channels or in other shapes, whose inputs and
+ * outputs are plain.
  */
 #include "backend/onednn/kernels/layout.h"
 
 #include "base/fail.h"
 #include "model/network/network.h"
 
-/* Whether the operator has a kernel that reads and writes blocks. */
+/* Gives whether the operator has a kernel that reads and writes blocks. */
 static bool works_on_blocks(const struct vbs_layer *l)
 {
     const union vbs_attributes *a = &l->attributes;
@@ -35,7 +36,8 @@ static bool works_on_blocks(const struct vbs_layer *l)
     }
 }
 
-/* A fully connected layer packs its weights in the order of its input. */
+/* Gives whether a layer reads whole samples: a fully connected layer packs its weights in the order
+ * of its input. */
 static bool reads_whole(const struct vbs_layer *l)
 {
     return l->op == VBS_OP_FC && !l->attributes.weighted.rows;
@@ -51,8 +53,8 @@ static bool reads_blocks(const struct vbs_network *network, const struct vbs_lay
            own->n_dims == l->shape.n_dims;
 }
 
-/* Of a layer that has no wish of its own: some input is plain that could lie in blocks, and none
- * lies in blocks. */
+/* Gives whether a layer without a preference should be plain: some input is plain that could be in
+ * blocks, and none is in blocks. */
 static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l,
                              const enum od_layout *layouts)
 {
@@ -70,7 +72,8 @@ static bool inputs_are_plain(const struct od_build *b, const struct vbs_layer *l
     return held;
 }
 
-/* One position and whole blocks of channels: the same bytes either way. */
+/* Gives whether both layouts are the same bytes: there is one position, and whole blocks of
+ * channels. */
 static bool is_same_either_way(int block, const struct vbs_shape *shape)
 {
     return vbs_shape_elements(shape) == shape->dim[0] && shape->dim[0] % block == 0;

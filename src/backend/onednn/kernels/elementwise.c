@@ -1,6 +1,6 @@
 /*
- * Operators that work value by value, and what is done in place behind a layer: where oneDNN has
- * them, by one or more of its operations; the rest by functions of one float.
+ * Operators that work value by value, and operators that are applied in place behind a layer: by
+ * one or more operations of oneDNN where it has them, else by functions of one float.
  */
 #include "backend/onednn/kernels/elementwise.h"
 #include "backend/onednn/kernels/nest.h"
@@ -10,11 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Before the name of a new operator takes the place of the last one here: does it keep 0? */
+/* A new operator belongs into keeps_zero where it keeps 0, before its name replaces the last one
+ * here. */
 _Static_assert(VBS_OP_GATHER + 1 == VBS_N_OPS, "a new operator: see keeps_zero");
 
-/* Whether 0 stays 0, so that zeros of padding do. Of operators that are not named here they are
- * written anew, which costs time and harms nothing. */
+/* Gives whether 0 stays 0, so that the zeros of padding do. For operators that are not named here
+ * the zeros are written again, which costs time and does no harm. */
 static bool keeps_zero(enum vbs_op op, const union vbs_attributes *a)
 {
     switch (op) {
@@ -69,7 +70,7 @@ struct scalar_plan {
     struct od_nest nest;
 };
 
-/* Operators by what they make of x. */
+/* The operators, and their functions of x. */
 #define SCALARS(X)                                                                                 \
     X(SOFTSIGN, x / (1 + fabsf(x)))                                                                \
     X(THRESHOLDED_RELU, x > p->threshold ? x : 0)                                                  \
@@ -124,7 +125,7 @@ static void run_scalar(const void *plan, float *const *data)
 /* ---- padding ---- */
 
 struct padding_plan {
-    int64_t first; /* lane of a block that is padding, as are those after it */
+    int64_t first; /* the first lane of a block that is padding */
     struct od_nest nest;
 };
 
@@ -191,7 +192,7 @@ enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *ope
     return status;
 }
 
-/* Appends a function's step; md is dense. */
+/* Appends the step of a function; md has no gaps. */
 static enum vbs_status scalar_step(struct od_build *b, enum vbs_op op,
                                    const union vbs_attributes *a, const dnnl_memory_desc_t *md,
                                    dnnl_memory_t from, dnnl_memory_t to)

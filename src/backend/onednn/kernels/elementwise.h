@@ -7,17 +7,17 @@
 
 /* ---- elementwise.c ---- */
 
-/* Appends an operation of oneDNN on values, from one memory object to the other, which may be the
+/* Appends an operation of oneDNN on values, from one memory object to another, which may be the
  * same. */
 enum vbs_status od_eltwise_step(struct od_build *b, const struct od_eltwise *operation,
                                 const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                 dnnl_memory_t to) VBS_MUST_CHECK;
 
-/* Whether the layer's own operator on values, or one fused behind it, makes the output's padding
- * other than zero. */
+/* Gives whether the layer's own operator on values, or one fused behind it, makes the output's
+ * padding other than zero. */
 bool od_breaks_padding(const struct od_build *b);
 
-/* Appends the zeroing of the output's padding, if it has any. */
+/* Appends a step that zeroes the output's padding, if it has any. */
 enum vbs_status od_zero_padding(struct od_build *b) VBS_MUST_CHECK;
 
 /* Appends the fused operators from number first on, in place on the output, and ends the kernel as
@@ -26,28 +26,28 @@ enum vbs_status od_zero_padding(struct od_build *b) VBS_MUST_CHECK;
 enum vbs_status od_fused_end(struct od_build *b, int first, int64_t weight_bytes,
                              int format) VBS_MUST_CHECK;
 
-/* Appends an operator on values, from one memory object to the other, which may be the same. */
+/* Appends an operator on values, from one memory object to another, which may be the same. */
 enum vbs_status od_unary_steps(struct od_build *b, enum vbs_op op, const union vbs_attributes *a,
                                const dnnl_memory_desc_t *md, dnnl_memory_t from,
                                dnnl_memory_t to) VBS_MUST_CHECK;
 
 /* ---- affine.c ---- */
 
-/* The implementation of factor * x + shift by channel on the output; relu: and a ReLU. */
+/* Gives the implementation of factor * x + shift by channel on the output; relu: with a ReLU. */
 enum vbs_status od_affine_pd(struct od_build *b, bool relu,
                              dnnl_primitive_desc_t *pd) VBS_MUST_CHECK;
 
-/* Appends it, with the parameters of a BatchNorm or Scale. */
+/* Appends a step of this implementation, with the parameters of a BatchNorm or Scale. */
 enum vbs_status od_affine_step_with(struct od_build *b, const_dnnl_primitive_desc_t pd, int fused,
                                     dnnl_memory_t from, dnnl_memory_t to,
                                     int64_t *weight_bytes) VBS_MUST_CHECK;
 
-/* Sets argument number *n of args, and counts it: n_values constants. */
+/* Sets argument number *n of args to a vector of n_values constants, and increments *n. */
 enum vbs_status od_add_vector(struct od_build *b, int id, int64_t n_values, float *values, int *n,
                               dnnl_exec_arg_t *args) VBS_MUST_CHECK;
 
 /* Appends a BatchNorm or Scale, the layer's own (fused < 0) or a fused one, on the output's
- * channels; relu: and a ReLU. */
+ * channels; relu: with a ReLU. */
 enum vbs_status od_affine_step(struct od_build *b, int fused, bool relu, dnnl_memory_t from,
                                dnnl_memory_t to, int64_t *weight_bytes) VBS_MUST_CHECK;
 

@@ -1,5 +1,5 @@
-/* Every implementation that oneDNN offers for a layer with weights, and which of them can matter.
- */
+/* Every implementation that oneDNN offers for a layer with weights, and the choice of those that
+ * can matter. */
 #include "backend/onednn/kernels/implementations.h"
 
 #include "backend/onednn/kernels/elementwise.h"
@@ -29,7 +29,7 @@ static int isa_rank(const char *impl)
     return 0;
 }
 
-/* "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
+/* Names an implementation: "x64:gemm:jit" and, where the kernel copies, "x64:gemm:jit+reorder". */
 static void name_implementation(struct od_implementation *c, const char *impl)
 {
     snprintf(c->name, sizeof c->name, "%.40s%s", impl, c->variant.canonical ? "" : "+reorder");
@@ -38,7 +38,7 @@ static void name_implementation(struct od_implementation *c, const char *impl)
             *p = '_';
 }
 
-/* Takes pd. */
+/* Adds an implementation, and takes ownership of pd. */
 static enum vbs_status add_implementation(struct od_build *b, struct od_implementations *all,
                                           dnnl_primitive_desc_t pd, struct od_variant variant)
 {
@@ -94,11 +94,11 @@ static bool named_before(const struct od_implementations *all, int index)
 }
 
 /*
- * Whether a kernel that copies may come near those that do not. Measured on AVX-512 at batches 1 to
- * 12: copies cost a quarter of the time at 100 operations per byte copied, and all of it below 30;
- * GEMM loses 1.5 to 4 times where it must unfold the input (im2col), and is close to the blocked
- * kernels where it need not; the channels-last brgconv is level with them, and a tenth ahead where
- * they compute on padding.
+ * Gives whether a kernel that copies may be nearly as fast as those that do not. Measured on
+ * AVX-512 at batches 1 to 12: copies cost a quarter of the time at 100 operations per byte copied,
+ * and all of it below 30. GEMM is 1.5 to 4 times slower where it must unfold the input (im2col),
+ * and else close to the blocked kernels. The channels-last brgconv is as fast as these, and a tenth
+ * faster where they compute on padding.
  */
 static bool copying_may_pay(const struct od_build *b, const struct od_implementation *c)
 {
@@ -117,8 +117,8 @@ static bool copying_may_pay(const struct od_build *b, const struct od_implementa
     return true;
 }
 
-/* Drops references where anything else works, lesser instruction sets where a better one does, and
- * copies that cannot pay. */
+/* Gives whether an implementation can matter: not a reference where another one works, not a lesser
+ * instruction set where a better one works, and not copies that cannot pay. */
 static bool can_matter(const struct od_build *b, const struct od_implementations *all, int index)
 {
     const struct od_implementation *c = &all->list[index];
@@ -139,9 +139,8 @@ static bool can_matter(const struct od_build *b, const struct od_implementations
     return c->variant.canonical || !canonical_has_fast || copying_may_pay(b, c);
 }
 
-/* What the primitive reads or writes: the tensor itself, or a buffer that is copied from or to it
- * (else canonical is null). Kernels that copy use true shapes, so that md suits the copy as well.
- */
+/* An input or output of the primitive: the tensor itself (canonical is null), or a buffer from or
+ * to which it is copied. Kernels that copy use true shapes, so that md suits the copy as well. */
 struct operand {
     dnnl_memory_desc_t md, canonical_md;
     dnnl_memory_t memory, canonical;
@@ -185,7 +184,8 @@ static enum vbs_status main_step(struct od_build *b, const struct od_implementat
     return status == VBS_OK ? od_kernel_step(b, c->pd, n, args) : status;
 }
 
-/* Copy in, compute, copy out, what is fused and not fused. */
+/* Builds the kernel of a whole layer: copies in, the primitive, copies out, and the operators that
+ * are not fused. */
 static enum vbs_status build_whole(struct od_build *b, const struct od_implementation *c)
 {
     const struct od_weights *w = &b->session->weights[b->layer];
@@ -207,7 +207,7 @@ static enum vbs_status build_whole(struct od_build *b, const struct od_implement
                         format);
 }
 
-/* The kernel of a candidate, or the part of it that is requested. */
+/* Builds the kernel of an implementation, or the slice of it that is requested. */
 static enum vbs_status build_kernel(struct od_build *b, const struct od_implementation *c)
 {
     struct od_sliceable sliceable = {

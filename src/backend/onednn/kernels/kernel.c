@@ -87,7 +87,8 @@ enum vbs_status od_kernel_buffer(struct od_build *b, const dnnl_memory_desc_t *m
                         memory);
 }
 
-/* Steps run one after the other, so that one range serves all their scratchpads. */
+/* Adds the scratchpad of a primitive. Steps run one after the other, so that all scratchpads share
+ * one range. */
 static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_desc_t pd,
                                       struct od_step *step)
 {
@@ -104,7 +105,8 @@ static enum vbs_status add_scratchpad(struct od_build *b, const_dnnl_primitive_d
     return VBS_OK;
 }
 
-/* Room for a step with its arguments and a scratchpad; it counts once k->n_steps does. */
+/* Makes space for a step with its arguments and a scratchpad. The step counts once k->n_steps
+ * does. */
 static enum vbs_status add_step(struct od_build *b, int n_args, const dnnl_exec_arg_t *args,
                                 struct od_step **step)
 {
@@ -168,7 +170,7 @@ enum vbs_status od_kernel_reorder(struct od_build *b, const dnnl_memory_desc_t *
     return status;
 }
 
-/* Offset of room in scratch for batch samples of tensor in layout. */
+/* Reserves space in scratch for batch samples of tensor in layout; returns its offset. */
 static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor *tensor,
                                       enum od_layout layout, dnnl_memory_desc_t *md,
                                       int64_t *offset)
@@ -178,7 +180,8 @@ static enum vbs_status reserve_layout(struct od_build *b, const struct od_tensor
     return VBS_OK;
 }
 
-/* Appends the copy between the tensor's canonical, at location, and its room in layout. */
+/* Appends the copy between the tensor in its canonical layout, at location, and its space in
+ * layout. */
 static enum vbs_status copy_layout(struct od_build *b, const struct od_tensor *tensor,
                                    enum od_location location, int index,
                                    const dnnl_memory_desc_t *md, int64_t offset)

@@ -5,9 +5,9 @@
  *   implementations.h  implementations of a convolution or an inner product
  *   kernel.h           kernels: lists of calls
  *   layout.h           layouts of tensors
- *   nest.h             loops over floats, for what the library lacks
+ *   nest.h             loops over floats, where the library has none
  *   primitive.h        primitives of the library
- *   session.h          the session and what is being built
+ *   session.h          the session, and kernels being built
  *   slices.h           layers on some of their output channels
  *   weights.h          packed weights
  */

@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-#define MAX_TAG_SPATIAL (VBS_MAX_SPATIAL + 1) /* and the channels */
+#define MAX_TAG_SPATIAL (VBS_MAX_SPATIAL + 1) /* with the channels */
 
 int od_block(void)
 {
     dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
 
-    if (isa == dnnl_cpu_isa_all) /* not x86 */
+    if (isa == dnnl_cpu_isa_all) /* the processor is not x86 */
         return 1;
     return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core ? 16 : 8;
 }
 
-/* Padding to whole blocks may at most double a tensor; the few channels of an image stay plain,
- * from which oneDNN's first-layer kernels read directly. */
+/* Padding to whole blocks may at most double a tensor. The few channels of an image stay plain,
+ * because oneDNN's kernels for first layers read this layout directly. */
 bool od_can_be_blocked(int block, const struct vbs_shape *shape)
 {
     return block > 1 && shape->n_dims > 1 && shape->n_dims <= MAX_TAG_SPATIAL &&
@@ -29,7 +29,7 @@ bool od_layouts_agree(const struct od_session *session, const struct od_tensor *
     return tensor->positions == 1 && tensor->channels % session->block == 0;
 }
 
-/* The bytes that batch samples of a tensor take in its canonical layout. */
+/* Computes the bytes that batch samples of a tensor take in its canonical layout. */
 static enum vbs_status canonical_bytes(struct od_build *b, const struct od_tensor *tensor,
                                        int batch, int64_t *bytes)
 {

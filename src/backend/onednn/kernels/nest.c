@@ -7,7 +7,8 @@
 #define TURN  16384 /* floats that one thread copies at once */
 #define SMALL 16384 /* floats below which one thread is faster */
 
-/* Of libgomp, which oneDNN runs on: what compilers make of a parallel region. */
+/* This function is from libgomp, on which oneDNN runs. Compilers make calls of it of parallel
+ * regions. */
 extern void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 extern int omp_get_thread_num(void);
 extern int omp_get_num_threads(void);
@@ -60,7 +61,7 @@ void od_nest_add_strided(struct od_nest *nest, int64_t n, int64_t to, int64_t a,
     axis->stride[2] = b;
 }
 
-/* Makes a stride of operand's table where its positions are evenly spaced. */
+/* Replaces an operand's table by a stride where its positions are evenly spaced. */
 static void straighten(struct od_nest *nest, struct od_axis *axis, int operand)
 {
     const int64_t *table = axis->table[operand];
@@ -82,7 +83,8 @@ static bool has_table(const struct od_axis *axis)
     return false;
 }
 
-/* The inner one goes on where the outer one's next position begins. */
+/* Gives whether two axes can be one: the inner one ends where the next position of the outer one
+ * begins. */
 static bool follows(const struct od_axis *outer, const struct od_axis *inner)
 {
     if (has_table(outer) || has_table(inner))
@@ -127,13 +129,13 @@ struct od_nest_job {
     int64_t share;           /* units of a thread's turn */
 };
 
-/* Where the operands are at every depth: offset[d] before axis d counts. */
+/* The offsets of the operands at every depth: offset[d] is before axis d counts. */
 struct od_nest_position {
     int64_t index[OD_MAX_AXES];
     int64_t offset[OD_MAX_AXES + 1][OD_OPERANDS];
 };
 
-/* Works out the offsets from axis d on. */
+/* Computes the offsets from axis d on. */
 static void descend(const struct od_nest *nest, struct od_nest_position *w, int d)
 {
     for (; d < nest->n_axes - 1; d++)

@@ -1,11 +1,12 @@
-/* Constant operands of layers: made from their values whenever they are packed, as weights are. */
+/* Constant operands of layers. They are made from their values whenever they are packed, as weights
+ * are. */
 #include "backend/onednn/kernels/weights.h"
 
 #include "base/fail.h"
 
 #include <stdlib.h>
 
-/* Values as plain_md says into made->data as made->md says. */
+/* Converts values from the layout plain_md to that of made->md, in made->data. */
 static enum vbs_status fill_operand(struct od_build *b, const dnnl_memory_desc_t *plain_md,
                                     struct od_packed *made)
 {

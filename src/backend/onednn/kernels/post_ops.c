@@ -1,6 +1,6 @@
 /*
- * What oneDNN fuses behind an operation, the attributes that say so, and its best implementation
- * with or without it.
+ * The operators that oneDNN fuses behind an operation, the attributes for them, and its best
+ * implementation with or without them.
  */
 #include "backend/onednn/kernels/kernel.h"
 
@@ -74,7 +74,8 @@ int od_eltwise_operations(enum vbs_op op, const union vbs_attributes *a,
     }
 }
 
-/* Adds the algorithms of an operator to those of a run; false: it has none, or one is there. */
+/* Adds the algorithms of an operator to those of a run of operators; false: it has none, or one of
+ * them is in the run already. */
 static bool add_algorithms(const struct vbs_fused *fused, int *n, dnnl_alg_kind_t *used)
 {
     struct od_eltwise operations[OD_MAX_OPERATIONS];
@@ -91,8 +92,8 @@ static bool add_algorithms(const struct vbs_fused *fused, int *n, dnnl_alg_kind_
     return n_operations > 0 || fused->op == VBS_OP_DROPOUT;
 }
 
-/* Some implementations of 2.6 take the parameters of the first one where an algorithm comes twice,
- * so none does. */
+/* Some implementations of 2.6 use the parameters of the first operation where an algorithm occurs
+ * twice, so that none may. */
 int od_fusable(const struct od_build *b, int first)
 {
     dnnl_alg_kind_t used[OD_MAX_FUSED];

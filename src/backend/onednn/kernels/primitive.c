@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ATTEMPTS 3                  /* other threads may fill the cache meanwhile */
+#define ATTEMPTS 3                  /* other threads may fill the cache between two attempts */
 #define HEADROOM ((size_t)16 << 20) /* bytes, more than oneDNN obtains for one primitive */
 
 /*
- * oneDNN 2.6 writes through a null pointer where it obtains no memory for the code that it
- * generates. So it is called only while there is address space to spare.
+ * Checks that there is address space to spare. oneDNN 2.6 writes through a null pointer where it
+ * gets no memory for the code that it generates, so it is called only then.
  */
 static dnnl_status_t check_headroom(void)
 {
@@ -36,7 +36,7 @@ static void empty_cache(void)
         dnnl_set_primitive_cache_capacity(capacity);
 }
 
-/* Whether an implementation was made for this descriptor, all strides included. */
+/* Gives whether an implementation was made for this descriptor, with all its strides. */
 static bool was_asked(const dnnl_memory_desc_t *asked, const dnnl_memory_desc_t *got)
 {
     if (!asked || asked->format_kind != dnnl_blocked)
@@ -46,7 +46,8 @@ static bool was_asked(const dnnl_memory_desc_t *asked, const dnnl_memory_desc_t 
                   (size_t)asked->ndims * sizeof asked->dims[0]) == 0;
 }
 
-/* The memory descriptors of a question; null: the operation has none there. */
+/* The memory descriptors for which implementations are requested; null: the operation has none
+ * there. */
 struct od_question {
     const dnnl_memory_desc_t *src, *second, *weights, *dst;
 };
@@ -137,7 +138,7 @@ void od_pds_clear(struct od_pds *pds)
     *pds = (struct od_pds){0};
 }
 
-/* Takes pd. */
+/* Appends an implementation, and takes ownership of pd. */
 static dnnl_status_t append(struct od_pds *pds, dnnl_primitive_desc_t pd)
 {
     if (vbs_grow(NULL, &pds->list, &pds->max, (int64_t)pds->n + 1, sizeof(pd)) != VBS_OK) {
@@ -148,7 +149,8 @@ static dnnl_status_t append(struct od_pds *pds, dnnl_primitive_desc_t pd)
     return dnnl_success;
 }
 
-/* One attempt; *foreign: an answer was that to another question, and it ended there. */
+/* Collects implementations once; *foreign: one of them was made for other descriptors, and
+ * collecting ended there. */
 static dnnl_status_t collect(struct od_pds *pds, const_dnnl_op_desc_t desc,
                              const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                              const char *name, bool *foreign)

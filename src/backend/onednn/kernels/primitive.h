@@ -1,15 +1,16 @@
 /*
- * Implementations and primitives of oneDNN, such that they depend on nothing but what is asked for.
+ * Implementations and primitives of oneDNN that depend on nothing but the request.
  *
  * oneDNN keeps primitives and their descriptors in a cache of the process. The cache takes two
- * memory descriptors for the same when they differ only in the strides of dimensions of size 1: a
- * tensor of one channel in plain order and with the channels last, for example. What oneDNN returns
- * for the one is then the implementation that it chose for the other, under that one's name, and a
- * kernel would have another name in a process that has made other kernels before. So every answer
- * is compared with the question; where it belongs to another one, the cache is emptied and oneDNN
- * is asked again.
+ * memory descriptors for equal when they differ only in the strides of dimensions of size 1: for
+ * example those of a tensor of one channel in plain order and with the channels last. For the one,
+ * oneDNN then returns the implementation that it chose for the other, with the other's name, and a
+ * kernel's name would depend on the kernels that the process made before. So every result is
+ * compared with the request. Where it was made for another request, the cache is emptied and oneDNN
+ * is called again.
  *
- * All return dnnl_out_of_memory where little address space is left, in which oneDNN would crash.
+ * All functions return dnnl_out_of_memory where little address space is left, in which oneDNN would
+ * crash.
  */
 #ifndef VBS_BACKEND_ONEDNN_KERNELS_PRIMITIVE_H
 #define VBS_BACKEND_ONEDNN_KERNELS_PRIMITIVE_H
@@ -24,31 +25,30 @@ struct od_pds {
     dnnl_primitive_desc_t *list;
 };
 
-/* Collects the implementations of an operation: all of them, or only the first whose name is name,
- * where that is not null. None is no failure. */
+/* Collects the implementations of an operation: all of them, or, where name is not null, only the
+ * first of this name. It is no failure where there are none. */
 dnnl_status_t od_pds_init(struct od_pds *pds, const_dnnl_op_desc_t desc,
                           const_dnnl_primitive_attr_t attr, dnnl_engine_t engine, const char *name);
 void od_pds_clear(struct od_pds *pds);
 
-/* The implementation that oneDNN offers first; dnnl_unimplemented where there is none. */
+/* Gives the implementation that oneDNN offers first; dnnl_unimplemented where there is none. */
 dnnl_status_t od_pd_first(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                           dnnl_engine_t engine, dnnl_primitive_desc_t *pd);
 
-/* A copy from one memory descriptor to another. */
+/* Gives the implementation of a copy from one memory descriptor to another. */
 dnnl_status_t od_pd_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
                             const_dnnl_primitive_attr_t attr, dnnl_engine_t engine,
                             dnnl_primitive_desc_t *pd);
 
-/* A concatenation of n sources along a dimension. */
+/* Gives the implementation of a concatenation of n sources along a dimension. */
 dnnl_status_t od_pd_concat(const dnnl_memory_desc_t *dst, int n, int dimension,
                            const dnnl_memory_desc_t *src, const_dnnl_primitive_attr_t attr,
                            dnnl_engine_t engine, dnnl_primitive_desc_t *pd);
 
-/* The name of the implementation, as oneDNN calls it; lives as long as pd. Null: it has none. */
+/* Gives oneDNN's name of the implementation; it lives as long as pd. Null: it has none. */
 const char *od_pd_name(const_dnnl_primitive_desc_t pd);
 
-/* A primitive of exactly this implementation, so that the scratchpad that pd asks for is its own.
- */
+/* Makes a primitive of exactly this implementation, so that the scratchpad of pd is its own. */
 dnnl_status_t od_primitive_create(const_dnnl_primitive_desc_t pd, dnnl_primitive_t *primitive);
 
 #endif

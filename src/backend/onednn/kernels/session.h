@@ -1,10 +1,10 @@
 /*
- * Internals that the files of this sub-room share; no other file speaks to oneDNN.
+ * Internals that the files of this sub-room share; no other file calls oneDNN.
  *
- * Every tensor has one canonical layout, in which it lies between steps: channels in blocks of the
+ * Every tensor has one canonical layout, which it has between steps: channels in blocks of the
  * vector length (nChw16c on AVX-512, nChw8c on lesser x86) where blocking pays, else plain. The
  * batch is outermost, so that a sample is contiguous. Channels are padded with zeros to whole
- * blocks; those zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
+ * blocks; these zeros count in a tensor's bytes, and every kernel keeps them zero. A "stored"
  * descriptor treats the padding as channels, which spares oneDNN its own passes of zeroing.
  *
  * A layer may read a tensor in another shape than the tensor's own (views in model.h). Both shapes
@@ -15,10 +15,10 @@
  * Running it sets their pointers and executes; nothing is allocated. A kernel works in one layout;
  * inputs and outputs whose canonical layout is another one are copied in scratch.
  *
- * The weights proper of conv and fc are packed (struct od_packed), and kernels share them. A kernel
- * says which channels of which packed weights it reads (od_kernel_weights), and the offsets of its
- * memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be given
- * them. All other parameters are OD_FIXED.
+ * The weights proper of conv and fc are packed (struct od_packed), and kernels share them.
+ * od_kernel_weights records which channels of which packed weights a kernel reads, and the offsets
+ * of its memory objects in OD_WEIGHTS count from the first of these channels, so that a run can be
+ * given them. All other parameters are OD_FIXED.
  *
  * Files of kernels/, from the lowest: primitive, build, threads; layout, canonical; post_ops,
  * weights, operand, kernel; nest, affine, elementwise; descriptors, slices, implementations. Files
@@ -33,13 +33,13 @@
 #include "base/arena.h"
 #include <dnnl.h>
 
-#define OD_ALIGNMENT  64 /* bytes, of everything in scratch */
+#define OD_ALIGNMENT  64 /* bytes, of every range of scratch */
 #define OD_MAX_ROUTES (VBS_MAX_DIMS + 1)
 
 enum od_layout { OD_PLAIN, OD_BLOCKED, OD_CHANNELS_LAST, OD_N_LAYOUTS };
 
-/* One sample: [channels, spatial...]. Shapes of more dimensions than oneDNN has layouts for have
- * one spatial dimension, all positions. */
+/* A tensor of one sample: [channels, spatial...]. Shapes of more dimensions than oneDNN has layouts
+ * for have one spatial dimension, which is all positions. */
 struct od_tensor {
     struct vbs_shape shape;
     int n_spatial;
@@ -50,13 +50,13 @@ struct od_tensor {
     int64_t bytes;
 };
 
-/* Where a memory object's data is during a run. */
+/* The location of a memory object's data during a run. */
 enum od_location {
     OD_SRC,     /* input number index */
     OD_DST,     /* the output */
-    OD_WEIGHTS, /* what the kernel reads of its packed weights */
+    OD_WEIGHTS, /* the packed weights that the kernel reads */
     OD_BUFFER,  /* scratch */
-    OD_SCRATCH, /* scratch after all buffers: what primitives ask for, one at a time */
+    OD_SCRATCH, /* scratch behind all buffers: the workspace of one primitive at a time */
     OD_FIXED    /* parameters: set at open */
 };
 
@@ -64,11 +64,10 @@ struct od_memory {
     dnnl_memory_t handle;
     enum od_location location;
     int index;
-    int64_t offset; /* bytes from the beginning of that location */
+    int64_t offset; /* bytes from the beginning of the location */
 };
 
-/* A step that no primitive does: data are those of its memory objects, in order. Allocates nothing.
- */
+/* A step that no primitive does. data: of its memory objects, in their order. Allocates nothing. */
 typedef void od_function(const void *plan, float *const *data);
 
 #define OD_MAX_DATA 3 /* memory objects of a function */
@@ -84,17 +83,17 @@ struct od_step {
 struct od_kernel {
     int n_memories;
     int64_t max_memories;
-    struct od_memory *memories; /* freed with the kernel, as steps */
+    struct od_memory *memories; /* freed with the kernel, as the steps are */
     int n_steps;
     int64_t max_steps;
     struct od_step *steps;
     int64_t buffer_bytes, scratch_bytes;
-    struct od_packed *packed;          /* of its weights; null: it has none in OD_WEIGHTS */
-    int64_t first_channel, n_channels; /* that it reads of them */
+    struct od_packed *packed;          /* its packed weights; null: it has none in OD_WEIGHTS */
+    int64_t first_channel, n_channels; /* the channels of them that it reads */
     bool shared;                       /* its objects are those of a kernel before it */
 };
 
-/* Weights or a constant operand in the format that some kernel reads. */
+/* Weights or a constant operand in the format that a kernel reads. */
 struct od_packed {
     struct od_packed *next;
     dnnl_memory_desc_t md; /* of one weight block */
@@ -106,16 +105,16 @@ struct od_packed {
     int number;            /* 0, 1, ... in the order of their first use in the session */
 };
 
-/* The weights of a conv, deconv or fc, into which a BatchNorm, Scale or Linear that follows at once
- * is folded. Other layers that have a constant operand use only `packed`. */
+/* The weights of a conv, deconv or fc, into which a BatchNorm, Scale or Linear right behind the
+ * layer is folded. Other layers that have a constant operand use only `packed`. */
 struct od_weights {
-    float *scale; /* [channels of the output]: factor on the seeded weights */
+    float *scale; /* [channels of the output] factor of the network's weights */
     float *bias;  /* [stored channels of the output]; null: none */
     int64_t bias_bytes;
     int n_folded;     /* fused operators that scale and bias contain */
     int n_fused;      /* fused operators after them that are fused */
-    int64_t channels; /* of the output, with padding where that is stored */
-    int64_t unit;     /* a slice has a multiple of so many; 0: there are no slices */
+    int64_t channels; /* of the output, with padding where it is stored */
+    int64_t unit;     /* the channels of a slice are a multiple of this; 0: there are no slices */
     struct od_packed *packed;
 };
 
@@ -139,7 +138,7 @@ struct od_session {
     struct od_kernel *kernels;     /* [core.session.n_kernels] */
 };
 
-/* What is being built: kernels of one layer at one batch. */
+/* The kernels that are being made: those of one layer at one batch. */
 struct od_build {
     struct vbs_ctx *ctx;
     struct od_session *session;
@@ -147,9 +146,9 @@ struct od_build {
     int layer;
     const struct vbs_layer *l;
     int batch;
-    /* Of all kernels only this one, where not null; od_build_other may ignore it. */
+    /* Make only this kernel, where it is not null; od_build_other may ignore it. */
     const struct vbs_requested *requested;
-    struct od_kernel *kernel; /* the one begun last; valid until the next begin */
+    struct od_kernel *kernel; /* the one begun last; valid until the next one begins */
     float *plain;             /* space for weights.c; the maker of the build frees it */
     int64_t plain_bytes;
 };
@@ -178,11 +177,11 @@ enum vbs_status od_threads_choose(struct vbs_ctx *ctx, int requested, int *threa
 
 /* ---- open.c, probe.c ---- */
 
-/* The library and what it runs on, as text. */
+/* Describes the library and its processor, as text. */
 void od_describe_library(char *buffer, size_t size);
 void od_describe_device(char *buffer, size_t size);
 
-/* Makes all of b's session, which has its network and threads. */
+/* Makes all of b's session, whose network and threads are set. */
 enum vbs_status od_open(struct od_build *b,
                         const struct vbs_backend_options *options) VBS_MUST_CHECK;
 
@@ -191,13 +190,15 @@ enum vbs_status od_open(struct od_build *b,
 const struct od_tensor *od_input(const struct od_build *b, int index);
 const struct od_tensor *od_output(const struct od_build *b);
 
-/* Turns a failed call into a status; doing says what was tried, as in "packing weights". */
+/* Converts the result of a failed call to a status; doing names the attempt, such as "packing
+ * weights". */
 enum vbs_status od_fail(struct od_build *b, dnnl_status_t status, const char *doing);
 
-/* Zeroed, aligned for any kernel, in large pages where there are some; free(). */
+/* Allocates zeroed memory, aligned for any kernel, in huge pages where the system has some; the
+ * caller frees it with free(). */
 void *od_alloc(int64_t bytes);
 
-/* n floats that live as long as the session, aligned; null: out of memory. */
+/* Allocates n floats that live as long as the session, aligned; null: out of memory. */
 float *od_constants(struct od_build *b, int64_t n);
 
 /* ---- tensors.c: the session's calls for tensors ---- */

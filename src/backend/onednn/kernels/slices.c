@@ -2,11 +2,11 @@
  * Layers on some of their output channels: requested slices, and kernels that run a layer
  * slice after slice.
  *
- * A convolution runs sample by sample, for the channels of one sample lie side by side, so that a
- * range of them is a tensor of its own and nothing is copied. Direct kernels lose nothing by that;
- * Winograd ones need the scratch of one sample only, and keep what they transform in the caches. An
- * inner product runs all samples at once, so that its weights are read once; where there are
- * several, their outputs go through a buffer.
+ * A convolution runs sample by sample: the channels of one sample lie side by side, so that a range
+ * of them is a tensor of its own and nothing is copied. Direct kernels lose no time by this.
+ * Winograd kernels need the scratch of one sample only, and keep the transformed data in the
+ * caches. An inner product runs all samples at once, so that its weights are read once; where there
+ * are several, their outputs go through a buffer.
  */
 #include "backend/onednn/kernels/slices.h"
 
@@ -18,12 +18,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows are measured in slices of at most and more than so many bytes, in so many numbers of slices.
- */
+/* A layer is measured in at most N_NUMBERS numbers of slices, such that a slice has more than
+ * LEAST_SLICE_BYTES and at most MOST_SLICE_BYTES. */
 #define MOST_SLICE_BYTES  ((int64_t)24 << 20)
 #define LEAST_SLICE_BYTES ((int64_t)2 << 20)
 #define N_NUMBERS         3
-/* No kernel packs weights to more than four times their size. */
+/* A packed format takes at most four times the bytes of the plain weights. */
 #define LEAST_PLAIN_BYTES (LEAST_SLICE_BYTES * 2 / 4)
 
 static const struct od_weights *weights_of(const struct od_build *b)
@@ -43,7 +43,8 @@ static int64_t units_of(const struct od_build *b)
     return w->unit > 0 ? w->channels / w->unit : 1;
 }
 
-/* What is fused and not fused works on the whole output, as does zeroing what is fused. */
+/* Gives whether there are operators that cannot be fused. They work on the whole output, as does
+ * zeroing the padding. */
 static bool has_unfused(const struct od_build *b, dnnl_alg_kind_t algorithm)
 {
     const struct od_weights *w = weights_of(b);
@@ -56,7 +57,7 @@ static bool has_unfused(const struct od_build *b, dnnl_alg_kind_t algorithm)
 
 /* ---- primitives ---- */
 
-/* Weights of count outputs. */
+/* Describes the weights of count outputs. */
 static enum vbs_status slice_weights(struct od_build *b, const struct od_sliceable *sliceable,
                                      int64_t count, dnnl_memory_desc_t *md)
 {
@@ -77,7 +78,7 @@ static enum vbs_status slice_weights(struct od_build *b, const struct od_sliceab
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
-/* The convolution of one sample, of one group where there are several. */
+/* Makes the descriptor of the convolution of one sample, of one group where there are several. */
 static enum vbs_status slice_desc(struct od_build *b, const struct od_sliceable *sliceable,
                                   int64_t count, const dnnl_memory_desc_t *weights,
                                   union od_conv_desc *desc)
@@ -93,7 +94,7 @@ static enum vbs_status slice_desc(struct od_build *b, const struct od_sliceable 
     return od_conv_desc(b, sliceable->algorithm, &src, weights, &dst, desc);
 }
 
-/* The implementation of that name; null: there is none. */
+/* Finds the implementation of this name; null: there is none. */
 static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
                                   const struct od_sliceable *sliceable, dnnl_primitive_desc_t *pd)
 {
@@ -118,7 +119,7 @@ static enum vbs_status find_named(struct od_build *b, const_dnnl_op_desc_t desc,
     return VBS_OK;
 }
 
-/* The primitive for count output channels, of one sample or of all; null: there is none. */
+/* Finds the primitive for count output channels, of one sample or of all; null: there is none. */
 static enum vbs_status slice_pd(struct od_build *b, const struct od_sliceable *sliceable,
                                 int64_t count, dnnl_primitive_desc_t *pd)
 {
@@ -142,7 +143,7 @@ static int64_t scratch_bytes(const_dnnl_primitive_desc_t pd)
     return md ? (int64_t)dnnl_memory_desc_get_size(md) : 0;
 }
 
-/* Outputs of several samples of an inner product. */
+/* Gives the bytes of count outputs of several samples of an inner product. */
 static int64_t buffer_bytes(const struct od_build *b, int64_t count)
 {
     int64_t bytes = b->l->op == VBS_OP_FC && b->batch > 1 ? 4 * b->batch * count : 0;
@@ -176,16 +177,16 @@ enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *slic
 
 /* ---- kernels ---- */
 
-/* Output channels first.. first + count - 1 in slices of so many. */
+/* A range of output channels, first.. first + count - 1, and the size of its slices. */
 struct od_ranges {
     const struct od_sliceable *sliceable;
     struct od_packed *packed;
     int64_t first, count, each;
-    dnnl_memory_t buffer; /* of outputs; null: none is needed */
+    dnnl_memory_t buffer; /* for outputs; null: none is needed */
     int64_t buffer_offset;
 };
 
-/* Weights and bias of some channels, appended to args. */
+/* Appends the weights and the bias of some channels to args. */
 static enum vbs_status add_parameters(struct od_build *b, const struct od_ranges *r,
                                       const_dnnl_primitive_desc_t pd, int64_t first, int64_t count,
                                       dnnl_exec_arg_t *args, int *n_args)
@@ -208,7 +209,7 @@ static enum vbs_status add_parameters(struct od_build *b, const struct od_ranges
     return od_kernel_memory(b, &bias_md, OD_FIXED, 0, bias + first, &args[(*n_args)++].memory);
 }
 
-/* A convolution of channels of one group, for each sample. */
+/* Adds, for each sample, a convolution of channels of one group. */
 static enum vbs_status add_samples(struct od_build *b, const struct od_ranges *r, int64_t group,
                                    int64_t first, int64_t count)
 {
@@ -265,7 +266,7 @@ static enum vbs_status add_convolutions(struct od_build *b, const struct od_rang
     return VBS_OK;
 }
 
-/* Rows of the buffer to where they belong in each sample. */
+/* Adds the copies of the buffer's rows to their places in each sample. */
 static enum vbs_status add_copies(struct od_build *b, const struct od_ranges *r, int64_t first,
                                   int64_t count)
 {
@@ -284,7 +285,7 @@ static enum vbs_status add_copies(struct od_build *b, const struct od_ranges *r,
     return VBS_OK;
 }
 
-/* An inner product of all samples. */
+/* Adds an inner product of all samples. */
 static enum vbs_status add_product(struct od_build *b, struct od_ranges *r, int64_t first,
                                    int64_t count)
 {
@@ -324,7 +325,7 @@ done:
     return status;
 }
 
-/* The kernel of all ranges, one after the other. */
+/* Builds the kernel of all ranges, one after the other. */
 static enum vbs_status build_ranges(struct od_build *b, const char *name, struct od_ranges *r)
 {
     VBS_TRY(od_kernel_begin(b, name));
@@ -363,7 +364,7 @@ bool od_may_run_in_slices(const struct od_build *b)
                         : 4 * vbs_weight_count(b->network, b->layer) >= LEAST_PLAIN_BYTES;
 }
 
-/* In n slices; nothing where there is no primitive for a slice. */
+/* Builds the kernel in n slices, or none where there is no primitive for a slice. */
 static enum vbs_status build_number(struct od_build *b, const char *name,
                                     const struct od_sliceable *sliceable, int n)
 {

@@ -30,8 +30,8 @@ enum vbs_status od_fc_desc(struct od_build *b, const dnnl_memory_desc_t *weights
 struct od_sliceable {
     const char *impl;             /* oneDNN's name of it */
     dnnl_alg_kind_t algorithm;    /* of a conv */
-    const dnnl_memory_desc_t *md; /* of the whole's weights, of which it takes slices; null: it
-                                     chooses for itself */
+    const dnnl_memory_desc_t *md; /* of the whole weights, of which it reads slices; null: it
+                                     chooses a format itself */
     bool stored;                  /* md counts padded channels */
 };
 
@@ -40,16 +40,17 @@ struct od_sliceable {
 enum vbs_status od_can_slice(struct od_build *b, const struct od_sliceable *sliceable,
                              bool *divides, int64_t *ws_bytes) VBS_MUST_CHECK;
 
-/* The kernel of the requested slice, of an implementation that can run on slices. */
+/* Builds the kernel of the requested slice, of an implementation that can run on slices. */
 enum vbs_status od_build_slice(struct od_build *b, const char *name,
                                const struct od_sliceable *sliceable) VBS_MUST_CHECK;
 
-/* Whether b's layer may be worth measuring in slices; with requested: whether slices are requested.
- */
+/* Gives whether b's layer may be worth measuring in slices; where a kernel is requested, whether it
+ * is one in slices. */
 bool od_may_run_in_slices(const struct od_build *b);
 
-/* Kernels of an implementation in numbers of slices that suit its packed_bytes, or the requested
- * one. One that chooses the format of its weights gets weight blocks for each number. */
+/* Builds the kernels of an implementation in numbers of slices that suit its packed_bytes, or the
+ * requested one. An implementation that chooses the format of its weights gets weight blocks for
+ * each number. */
 enum vbs_status od_build_in_slices(struct od_build *b, const char *name,
                                    const struct od_sliceable *sliceable,
                                    int64_t packed_bytes) VBS_MUST_CHECK;

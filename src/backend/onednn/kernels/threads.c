@@ -2,8 +2,8 @@
 
 #include "base/fail.h"
 
-/* From libgomp, which oneDNN runs on; declared here because only gcc brings omp.h. The last one is
- * what compilers make of a parallel region. */
+/* These functions are from libgomp, on which oneDNN runs. They are declared here because only gcc
+ * has omp.h. Compilers make calls of the last one of parallel regions. */
 extern void omp_set_num_threads(int n);
 extern int omp_get_max_threads(void);
 extern int omp_get_num_threads(void);

@@ -1,7 +1,7 @@
 /*
- * Weights: made from their seed, or read from their file, whenever a packed weights is packed, so
- * that no plain copy is kept. Packed weights are shared by all kernels that ask for an equal
- * descriptor.
+ * Weights. They are made from their seed, or read from their file, whenever they are packed, so
+ * that no plain copy is kept. All kernels that need packed weights with an equal descriptor share
+ * them.
  */
 #include "backend/onednn/kernels/weights.h"
 
@@ -42,7 +42,7 @@ int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm)
     return w->n_fused;
 }
 
-/* Whether an operator's factors are those of the outputs that have weights of their own. */
+/* Gives whether an operator's factors are those of the outputs that have weights of their own. */
 static bool folds(const struct od_build *b, enum vbs_op op)
 {
     bool by_channel = op == VBS_OP_BATCHNORM || op == VBS_OP_SCALE;
@@ -81,7 +81,8 @@ static int64_t block_of(const struct od_build *b, const struct od_tensor *tensor
     return tensor->canonical == OD_BLOCKED ? b->session->block : 1;
 }
 
-/* Slices are of whole blocks of the layouts; of groups, each must have whole blocks. */
+/* Finds the unit of slices: whole blocks of the layouts; where there are groups, each must have
+ * whole blocks. */
 static int64_t find_unit(const struct od_build *b, int64_t channels)
 {
     const struct od_tensor *in = od_input(b, 0), *out = od_output(b);
@@ -176,7 +177,7 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     int n = 0;
 
     if (groups > 1) {
-        if (stored) /* depthwise: the padding is groups of its own */
+        if (stored) /* depthwise: the padding counts as further groups */
             groups = n_in;
         dims[n++] = groups;
     }
@@ -187,7 +188,7 @@ int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims)
     return n;
 }
 
-/* One output's weights, scaled, in plain order. */
+/* Writes one output's weights, scaled, in plain order. */
 static enum vbs_status filter_row(const struct od_build *b, int64_t out, int64_t count, float *row)
 {
     float scale = b->session->weights[b->layer].scale[out];
@@ -199,8 +200,8 @@ static enum vbs_status filter_row(const struct od_build *b, int64_t out, int64_t
     return VBS_OK;
 }
 
-/* Plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride]; those
- * beyond the layer's are padding. */
+/* Writes plain weights of outputs first.. first + count - 1 of a conv into zeroed [count][stride];
+ * outputs beyond the layer's are padding. */
 static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int64_t count,
                                    int64_t stride, float *plain)
 {
@@ -212,8 +213,8 @@ static enum vbs_status fill_filter(const struct od_build *b, int64_t first, int6
     return VBS_OK;
 }
 
-/* All weights of a deconv into zeroed [I][O / G][K...], stride values for each input; scaled by
- * output. */
+/* Writes all weights of a deconv into zeroed [I][O / G][K...], stride values for each input, scaled
+ * by output. */
 static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride, float *plain)
 {
     int64_t inputs = od_input(b, 0)->channels, groups = b->l->attributes.weighted.groups;
@@ -232,7 +233,7 @@ static enum vbs_status fill_transposed(const struct od_build *b, int64_t stride,
     return VBS_OK;
 }
 
-/* Like fill_filter of a fc, inputs in the order in which they are stored. */
+/* Does as fill_filter for an fc, with the inputs in the order in which they are stored. */
 static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int64_t count,
                                    int64_t stride, float *plain)
 {
@@ -254,8 +255,8 @@ static enum vbs_status fill_matrix(const struct od_build *b, int64_t first, int6
     return status;
 }
 
-/* All plain weights of a deconv, dimensions as od_filter_dims, of which inputs are outside outputs;
- * *stride: values of one input. */
+/* Describes all plain weights of a deconv: dimensions as od_filter_dims, of which inputs are
+ * outside outputs; *stride: values of one input. */
 static enum vbs_status transposed_md(struct od_build *b, const struct od_packed *packed,
                                      dnnl_memory_desc_t *md, int64_t *stride)
 {
@@ -276,8 +277,8 @@ static enum vbs_status transposed_md(struct od_build *b, const struct od_packed 
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
-/* Plain weights of count outputs: [count, I, K...] where they are not all of a layer with groups,
- * else as od_filter_dims; *stride: values of one output. */
+/* Describes plain weights of count outputs: [count, I, K...] where they are not all of a layer with
+ * groups, else as od_filter_dims; *stride: values of one output. */
 static enum vbs_status plain_md(struct od_build *b, const struct od_packed *packed, int64_t count,
                                 dnnl_memory_desc_t *md, int64_t *stride)
 {
@@ -303,8 +304,8 @@ static enum vbs_status plain_md(struct od_build *b, const struct od_packed *pack
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "describing weights");
 }
 
-/* Zeroed room for plain weights, kept from one packed to the next: fresh memory costs more than
- * making the weights. */
+/* Gives zeroed space for plain weights. It is kept for the next weights to pack, because fresh
+ * memory costs more than making the weights. */
 static float *plain_space(struct od_build *b, int64_t bytes)
 {
     if (b->plain_bytes >= bytes)
@@ -344,7 +345,7 @@ enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md
     return status == dnnl_success ? VBS_OK : od_fail(b, status, "packing weights");
 }
 
-/* Outputs first.. first + count - 1 as md says into memory, which need not be empty. */
+/* Writes outputs first.. first + count - 1, in the format md, to memory, which need not be zero. */
 static enum vbs_status write_chunk(struct od_build *b, const struct od_packed *packed,
                                    const dnnl_memory_desc_t *md, int64_t first, int64_t count,
                                    void *memory)
@@ -389,7 +390,8 @@ int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups)
     }
     if (md->padded_dims[o] != md->dims[o] || md->dims[o] % block != 0)
         return 0;
-    /* Where the whole is as large as its blocks of outputs side by side, these are outermost. */
+    /* Where the whole takes as many bytes as its blocks of outputs side by side, these are
+     * outermost. */
     bytes = 4 * blocking->strides[o] * (md->dims[o] / block);
     if (groups && 4 * blocking->strides[0] != bytes)
         return 0;
@@ -423,7 +425,8 @@ int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels)
            packed->bytes % packed->channels * channels / packed->channels;
 }
 
-/* Channels that are made at once: all, a slice, or so many that they need little room. */
+/* Gives the channels that are made at once: all, a slice, or so many that they need little
+ * space. */
 static int64_t chunk_of(const struct od_build *b, const struct od_packed *packed)
 {
     int64_t unit = od_packed_unit(&packed->md, has_groups(b)), n;
@@ -471,7 +474,7 @@ enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *
     struct od_weights *w = &b->session->weights[b->layer];
     struct od_packed requested = {.md = *md, .n_blocks = n_blocks, .stored = stored};
 
-    if (n_blocks > 1 && od_packed_unit(md, false) > 0) { /* together they are a whole */
+    if (n_blocks > 1 && od_packed_unit(md, false) > 0) { /* the blocks together are a whole */
         requested.md = od_packed_slice(md, false, md->dims[0] * n_blocks);
         requested.n_blocks = 1;
     }

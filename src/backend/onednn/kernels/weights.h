@@ -5,32 +5,33 @@
 
 #include "backend/onednn/kernels/layout.h"
 
-/* Output channels of a conv, deconv or fc that have weights of their own, and values that a fc
- * reads at once, as they are stored. */
+/* Give the output channels of a conv, deconv or fc that have weights of their own, and the values
+ * that an fc reads at once, as they are stored. */
 int64_t od_weights_outputs(const struct od_build *b);
 int64_t od_weights_inputs(const struct od_build *b);
 
-/* How many of the n_fused an algorithm of convolutions takes: Winograd ReLU only. */
+/* Gives how many of the n_fused operators an algorithm of convolutions fuses: Winograd fuses only
+ * ReLU. */
 int od_weights_fused(const struct od_build *b, dnnl_alg_kind_t algorithm);
 
-/* Finds what parts of b's layer, a conv or fc, are made of. */
+/* Finds the unit of channels of which slices of b's layer, a conv or fc, consist. */
 void od_weights_measure(struct od_build *b);
 
-/* Makes the session's weights of b's layer: what is folded and fused, scale and bias. */
+/* Makes the session's weights of b's layer: the folded and fused operators, scale and bias. */
 enum vbs_status od_weights_init(struct od_build *b) VBS_MUST_CHECK;
 void od_weights_release(struct od_weights *weights);
 
-/* The packed weights of b's layer that have n_blocks blocks with equal numbers of channels, each
- * described by md: the ones that are known, or new ones. stored: md counts padded channels.
+/* Gives the packed weights of b's layer that have n_blocks blocks with equal numbers of channels,
+ * each described by md: known ones, or new ones. stored: md counts padded channels.
  * VBS_UNSUPPORTED: more than VBS_MAX_FORMATS. */
 enum vbs_status od_weights_packed(struct od_build *b, const dnnl_memory_desc_t *md, int n_blocks,
                                   bool stored, struct od_packed **packed) VBS_MUST_CHECK;
 
-/* Bytes of so many channels of packed weights: whole units, or all. */
+/* Gives the bytes of so many channels of packed weights: whole units, or all. */
 int64_t od_packed_bytes(const struct od_packed *packed, int64_t channels);
 
-/* The kernel begun last reads channels first.. first + count - 1 of packed, and nothing else in
- * OD_WEIGHTS. Packs the weights, if the session keeps weights. */
+/* Records that the kernel begun last reads channels first.. first + count - 1 of packed, and
+ * nothing else in OD_WEIGHTS. Packs the weights, if the session keeps weights. */
 enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, int64_t first,
                                   int64_t count) VBS_MUST_CHECK;
 
@@ -38,17 +39,18 @@ enum vbs_status od_kernel_weights(struct od_build *b, struct od_packed *packed, 
 enum vbs_status od_weights_write(struct od_build *b, const struct od_packed *packed, int64_t first,
                                  int64_t count, void *memory) VBS_MUST_CHECK;
 
-/* The output channels of which md has whole blocks one after the other, so that every range of
- * whole blocks is a range of bytes; 0: not so. groups: md begins with a dimension of groups. */
+/* Gives the number of output channels in a block of md, where blocks lie one after the other, so
+ * that every range of whole blocks is a range of bytes; 0: md has none. groups: md begins with a
+ * dimension of groups. */
 int64_t od_packed_unit(const dnnl_memory_desc_t *md, bool groups);
 
-/* md of so many channels of such a packed weight format, without groups. */
+/* Gives md of so many channels of such a packed weight format, without groups. */
 dnnl_memory_desc_t od_packed_slice(const dnnl_memory_desc_t *md, bool groups, int64_t count);
 
-/* Dimensions of a conv's weights: [G,] O, I, K...; returns their number. */
+/* Gives the dimensions of a conv's weights: [G,] O, I, K...; returns their number. */
 int od_filter_dims(const struct od_build *b, bool stored, dnnl_dims_t dims);
 
-/* True when the padding of inputs and outputs may count as channels of the conv. */
+/* Gives whether the padding of inputs and outputs may count as channels of the conv. */
 bool od_filter_can_be_stored(const struct od_build *b);
 
 /* Copies whole buffers from one layout to another, now and outside any kernel. */
@@ -57,13 +59,13 @@ enum vbs_status od_convert(struct od_build *b, const dnnl_memory_desc_t *from_md
 
 /* ---- operand.c ---- */
 
-/* The constant operand of b's layer, whose dimensions plain_md describes, in the format md. It is
- * kept and shared as packed weights are. */
+/* Gives the constant operand of b's layer, whose dimensions plain_md describes, in the format md.
+ * It is kept and shared as packed weights are. */
 enum vbs_status od_operand_as(struct od_build *b, const dnnl_memory_desc_t *plain_md,
                               const dnnl_memory_desc_t *md,
                               const struct od_packed **packed) VBS_MUST_CHECK;
 
-/* The same as one sample of tensor in its canonical layout. */
+/* Gives the constant operand as one sample of tensor in its canonical layout. */
 enum vbs_status od_operand(struct od_build *b, const struct od_tensor *tensor,
                            const struct od_packed **packed) VBS_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /*
  * Operators of two operands, of which either may be broadcast or a constant. Where one operand has
- * the output's shape oneDNN's primitives do most; where both are broadcast, or the library has only
- * its reference, loops do.
+ * the output's shape, oneDNN's primitives compute most operators; where both are broadcast, or the
+ * library has only its reference, loops do.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -14,9 +14,9 @@
 /* An operand, in the order of the definition. */
 struct od_side {
     bool constant;
-    int input;              /* if not constant */
+    int input;              /* index of the input, if it is no constant */
     struct vbs_shape shape; /* of as many dimensions as the output */
-    bool full;              /* has the output's shape */
+    bool full;              /* it has the output's shape */
 };
 
 struct od_pair {
@@ -45,7 +45,7 @@ static struct od_pair sides(const struct od_build *b)
     return swapped ? (struct od_pair){second, first} : (struct od_pair){first, second};
 }
 
-/* Broadcast over everything behind the channels. */
+/* Gives whether the operand is broadcast over everything behind the channels. */
 static bool is_by_channel(const struct od_side *s)
 {
     for (int i = 1; i < s->shape.n_dims; i++)
@@ -54,14 +54,14 @@ static bool is_by_channel(const struct od_side *s)
     return true;
 }
 
-/* Whether the operand has values for every channel of an output in blocks, so that it lies in
+/* Gives whether the operand has values for every channel of an output in blocks, so that it is in
  * blocks too; else its only channel is plain. */
 static bool has_blocks(const struct od_build *b, const struct od_side *s)
 {
     return od_output(b)->canonical == OD_BLOCKED && s->shape.dim[0] == b->l->shape.dim[0];
 }
 
-/* The operand as a tensor in the layout in which the kernel reads it. */
+/* Gives the operand as a tensor in the layout in which the kernel reads it. */
 static struct od_tensor side_tensor(const struct od_build *b, const struct od_side *s)
 {
     struct od_tensor tensor = {.shape = s->shape,
@@ -76,7 +76,7 @@ static struct od_tensor side_tensor(const struct od_build *b, const struct od_si
     return od_in_layout(b->session, &tensor, has_blocks(b, s) ? OD_BLOCKED : OD_PLAIN);
 }
 
-/* A memory object of the operand; md: how the step sees it. */
+/* Makes a memory object of the operand; md: the description of it for the step. */
 static enum vbs_status side_memory(struct od_build *b, const struct od_side *s,
                                    const dnnl_memory_desc_t *md, dnnl_memory_t *memory,
                                    int64_t *weight_bytes, int *format)
@@ -112,8 +112,8 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
     return op == VBS_OP_PRELU;
 }
 
-/* What a primitive computes: full op other; negated: the negative is requested, of the difference.
- */
+/* The operation of a primitive: full op other. negated: the result is the negative of the
+ * difference. */
 struct arrangement {
     struct od_side full, other;
     bool negated;
@@ -134,7 +134,7 @@ static bool arrange(enum vbs_op op, const struct od_pair *pair, struct arrangeme
     return true;
 }
 
-/* Samples in blocks: the other operand is as large, or one value per channel. */
+/* Describes samples in blocks: the other operand is as large, or has one value per channel. */
 static enum vbs_status describe_blocked(struct od_build *b, const struct od_side *other,
                                         dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md,
                                         bool *possible)
@@ -148,7 +148,7 @@ static enum vbs_status describe_blocked(struct od_build *b, const struct od_side
     return od_describe(b, &tensor, other->constant ? 1 : b->batch, OD_BLOCKED, true, other_md);
 }
 
-/* Plain samples: neighbouring dimensions that are broadcast alike are one. */
+/* Describes plain samples: neighbouring dimensions that are broadcast alike become one. */
 static enum vbs_status describe_plain(struct od_build *b, const struct od_side *other,
                                       dnnl_memory_desc_t *full_md, dnnl_memory_desc_t *other_md)
 {
@@ -185,7 +185,7 @@ static enum vbs_status describe_pair(struct od_build *b, const struct arrangemen
     return describe_plain(b, &a->other, full_md, other_md);
 }
 
-/* *pd null: there is none but the reference. */
+/* Chooses the implementation; *pd is null where there is only the reference. */
 static enum vbs_status choose(struct od_build *b, const struct arrangement *a,
                               const dnnl_memory_desc_t *full_md, const dnnl_memory_desc_t *other_md,
                               int *n_fused, dnnl_primitive_desc_t *pd)
@@ -234,7 +234,7 @@ static enum vbs_status primitive_steps(struct od_build *b, const struct arrangem
     return VBS_OK;
 }
 
-/* *made: a kernel was begun and has its steps but for what is fused. */
+/* Tries a primitive; *made: a kernel was begun and has all steps but those of fused operators. */
 static enum vbs_status try_primitive(struct od_build *b, const struct od_pair *pair, int *n_fused,
                                      int64_t *weight_bytes, int *format, bool *made)
 {
@@ -382,7 +382,7 @@ static void run_loops(const void *plan, float *const *data)
     od_nest_run(&p->nest, p->row, NULL, data);
 }
 
-/* Strides of operand number i of nest, whose axes are there: the batch, blocks of channels (in
+/* Sets the strides of operand number i of nest, whose axes exist: the batch, blocks of channels (in
  * blocks), dimensions of the sample, channels in a block (in blocks). */
 static void set_strides(const struct od_build *b, const struct od_side *s, int i,
                         struct od_nest *nest)
@@ -419,7 +419,7 @@ static void plan_loops(const struct od_build *b, const struct od_pair *pair, str
     od_nest_simplify(&plan->nest);
 }
 
-/* How a loop sees an operand: md only says how large it is. */
+/* Makes a memory object of an operand for a loop, which uses only the size of md. */
 static enum vbs_status loop_memory(struct od_build *b, const struct od_side *s,
                                    dnnl_memory_t *memory, int64_t *weight_bytes, int *format)
 {
@@ -446,7 +446,7 @@ static enum vbs_status build_loops(struct od_build *b, const struct od_pair *pai
     return od_kernel_call(b, run_loops, plan, OD_OPERANDS, data);
 }
 
-/* Padding is 0 again where both operands have it and 0 op 0 is 0. */
+/* Gives whether padding is 0 again: both operands have padding, and 0 op 0 is 0. */
 static bool padding_stays(const struct od_build *b, const struct od_pair *pair)
 {
     return has_blocks(b, &pair->first) && has_blocks(b, &pair->second) && b->l->op != VBS_OP_DIV &&

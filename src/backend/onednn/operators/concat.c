@@ -1,10 +1,9 @@
-/* Concat, which oneDNN does well only in one layout, and copies that do it as well in the others.
- */
+/* Concat. oneDNN is fast only in one layout; copies are as fast in the others. */
 #include "backend/onednn/operators/operators.h"
 
 #include "base/fail.h"
 
-/* Whole blocks side by side: only the last input may be padded. */
+/* Gives whether whole blocks lie side by side: only the last input may be padded. */
 static bool concat_can_be_stored(const struct od_build *b)
 {
     for (int i = 0; i < b->l->n_inputs; i++) {
@@ -19,7 +18,7 @@ static bool concat_can_be_stored(const struct od_build *b)
     return true;
 }
 
-/* Inputs and output of a concat; *src has n_inputs descriptors. */
+/* Makes the descriptors of inputs and output of a Concat; *src has n_inputs descriptors. */
 static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_memory_desc_t **src,
                                           dnnl_memory_desc_t *dst)
 {
@@ -37,7 +36,7 @@ static enum vbs_status concat_descriptors(struct od_build *b, bool stored, dnnl_
     return status;
 }
 
-/* Appends the copy of an input into its part of the output, which begins at channel first. */
+/* Appends the copy of an input to its range of the output, which begins at channel first. */
 static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_memory_desc_t *src,
                                    const dnnl_memory_desc_t *dst, dnnl_dim_t first)
 {
@@ -53,8 +52,8 @@ static enum vbs_status append_copy(struct od_build *b, int input, const dnnl_mem
     return od_kernel_reorder(b, src, from, &range, to);
 }
 
-/* A copy for each input. oneDNN's concat moves one float at a time at batch 1, which takes up
- * to seven times as long. */
+/* Builds a kernel of a copy for each input. oneDNN's Concat moves one float at a time at batch 1,
+ * which takes up to seven times as long. */
 static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t *src,
                                     const dnnl_memory_desc_t *dst)
 {
@@ -68,7 +67,7 @@ static enum vbs_status build_copies(struct od_build *b, const dnnl_memory_desc_t
     return od_fused_end(b, 0, 0, 0);
 }
 
-/* oneDNN's own, along the channels. Takes pd. */
+/* Builds oneDNN's own Concat along the channels, and takes ownership of pd. */
 static enum vbs_status build_primitive(struct od_build *b, dnnl_primitive_desc_t pd,
                                        const dnnl_memory_desc_t *src, const dnnl_memory_desc_t *dst)
 {
@@ -95,7 +94,7 @@ done:
     return status;
 }
 
-/* A copy for each input by loops, along any dimension and in any layout. */
+/* Builds a kernel of loops that copy each input, along any dimension and in any layout. */
 static enum vbs_status build_loops(struct od_build *b)
 {
     int axis = b->l->attributes.concat.axis;

@@ -67,7 +67,8 @@ done:
     return status;
 }
 
-/* What is measured in slices: of large weights, with a primitive for one sample. */
+/* Builds the kernels that are measured in slices: those of layers with large weights and with a
+ * primitive for one sample. */
 static enum vbs_status build_in_slices(struct od_build *b)
 {
     struct od_implementations all = {0};
@@ -102,7 +103,7 @@ enum vbs_status od_build_conv(struct od_build *b)
 
 /* ---- inner products ---- */
 
-/* Implementations with weights in a layout. */
+/* Adds implementations with weights in a layout. */
 static enum vbs_status add_matrix(struct od_build *b, struct od_implementations *all,
                                   dnnl_format_tag_t layout)
 {
@@ -118,8 +119,8 @@ static enum vbs_status add_matrix(struct od_build *b, struct od_implementations 
     return od_implementations_add(b, all, &desc, canonical);
 }
 
-/* One that does not divide, in slices of whole blocks of its weights, which need no other format.
- */
+/* Builds an implementation that does not divide in slices of whole blocks of its weights, which
+ * need no other format. */
 static enum vbs_status build_matrix_in_slices(struct od_build *b,
                                               const struct od_implementations *all)
 {
@@ -136,10 +137,10 @@ static enum vbs_status build_matrix_in_slices(struct od_build *b,
     return od_build_in_slices(b, chosen->name, &sliceable, od_implementation_bytes(chosen));
 }
 
-/* A product of matrices: [N, I] by [I, O]. A spatial input is read as one row per sample, in the
- * order in which it is stored; the weights are packed to match. Kernels that can do with weights
- * output by output are not asked for others: GEMM would like them transposed at some batches, which
- * gains nothing and cannot be divided. */
+/* An fc is a product of matrices: [N, I] by [I, O]. A spatial input is read as one row per sample,
+ * in the order in which it is stored; the weights are packed to match. Weights output by output are
+ * the only layout requested of kernels that work with it: GEMM prefers transposed weights at some
+ * batches, which gains nothing and cannot be divided. */
 enum vbs_status od_build_fc(struct od_build *b)
 {
     struct od_implementations all = {0};

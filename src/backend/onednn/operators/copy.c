@@ -1,7 +1,7 @@
 /*
- * Copies that move values: any dimension of the output from any of the input, in either layout. In
- * blocks the channels are two axes, blocks outside and channels of a block inside, if they come
- * from whole blocks; else one axis with tables.
+ * Copies that move values: any dimension of the output comes from any dimension of the input, in
+ * either layout. In blocks the channels are two axes, blocks outside and channels of a block
+ * inside, if they come from whole blocks; else one axis with tables.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define LONG_ROW 256 /* floats, from which on memcpy is worth its call */
+#define LONG_ROW 256 /* floats from which on a call of memcpy pays */
 
-/* Positions are unit floats, which are one after the other on both sides. */
+/* A copy in which each position is `unit` floats, which are contiguous on both sides. */
 struct copy_plan {
     int64_t unit;
     float fill;
@@ -21,7 +21,7 @@ struct copy_plan {
 
 /* ---- running ---- */
 
-/* One position; from null: there is nothing. */
+/* Copies one position. Where from is null, there is none, and the fill value is written. */
 static void copy_unit(const struct copy_plan *p, const float *from, float *to)
 {
     if (from && p->unit == 16)
@@ -78,11 +78,11 @@ static void run_copy(const void *plan, float *const *data)
 
 /* ---- planning ---- */
 
-/* A tensor's dimensions in floats; that of channels in blocks only between blocks. */
+/* A tensor's strides in floats; for channels in blocks, the stride between blocks. */
 struct strides {
     int64_t sample, channel_blocks;
     int64_t dim[VBS_MAX_DIMS];
-    int64_t block; /* 1: plain */
+    int64_t block; /* channels in a block; 1: plain */
 };
 
 static struct strides strides_of(const struct od_build *b, const struct od_tensor *tensor)
@@ -99,7 +99,7 @@ static struct strides strides_of(const struct od_build *b, const struct od_tenso
     return s;
 }
 
-/* Where position i of dimension d is. */
+/* Gives the offset of position i of dimension d. */
 static int64_t place(const struct strides *s, int d, int64_t i)
 {
     return d == 0 && s->block > 1 ? i / s->block * s->channel_blocks + i % s->block : i * s->dim[d];
@@ -110,7 +110,7 @@ static int64_t position(const struct od_route *route, int64_t i)
     return route->source < 0 ? 0 : route->table ? route->table[i] : route->first + i * route->step;
 }
 
-/* Adds an axis with a table for each operand; tables that are straight are found later. */
+/* Adds an axis with a table for each operand. Evenly spaced tables become strides later. */
 static enum vbs_status add_tables(struct od_build *b, const struct od_copy *copy, int r,
                                   const struct strides *in, const struct strides *out, int out_dim,
                                   int64_t to_step, struct od_nest *nest)
@@ -134,7 +134,7 @@ static enum vbs_status add_tables(struct od_build *b, const struct od_copy *copy
     return VBS_OK;
 }
 
-/* Steps in plain dimensions need no table; from may step backwards. */
+/* Gives whether a route needs no table: its dimensions are plain. The step may be negative. */
 static bool is_straight(const struct od_route *route, const struct strides *in)
 {
     return !route->table && (in->block == 1 || route->source != 0);
@@ -149,7 +149,7 @@ static void add_straight(const struct od_route *route, const struct strides *in,
     od_nest_add_strided(nest, route->n, to_step, route->step * stride, 0);
 }
 
-/* From whole blocks of channels to whole blocks. */
+/* Gives whether a route goes from whole blocks of channels to whole blocks. */
 static bool by_blocks(const struct od_copy *copy, const struct strides *in,
                       const struct strides *out)
 {
@@ -160,7 +160,7 @@ static bool by_blocks(const struct od_copy *copy, const struct strides *in,
            channels->step == 1 && channels->first % in->block == 0 && shift % out->block == 0;
 }
 
-/* The axes of a sample. */
+/* Adds the axes of a sample. */
 static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy,
                                   const struct strides *in, const struct strides *out,
                                   struct od_nest *nest)
@@ -170,7 +170,7 @@ static enum vbs_status add_sample(struct od_build *b, const struct od_copy *copy
     enum vbs_status status = VBS_OK;
 
     if (out->block > 1 || copy->axis > 0 || copy->first > 0) {
-        memcpy(to_step, out->dim, sizeof out->dim); /* routes are the output's dimensions */
+        memcpy(to_step, out->dim, sizeof out->dim); /* routes are by the output's dimensions */
     } else {
         for (int r = copy->n_routes - 1; r >= 0; r--) {
             to_step[r] = step;
@@ -213,7 +213,7 @@ static enum vbs_status plan_nest(struct od_build *b, const struct od_copy *copy,
     return status;
 }
 
-/* Short rows that are one after the other on both sides become units of the axis before them. */
+/* Makes short rows that are contiguous on both sides units of the axis before them. */
 static void make_units(struct copy_plan *plan)
 {
     struct od_nest *nest = &plan->nest;
@@ -230,7 +230,8 @@ static void make_units(struct copy_plan *plan)
 
 /* ---- steps ---- */
 
-/* Whether every position of the wider axis of the two in the input is beyond the other one. */
+/* Gives whether every step of the axis with the larger stride in the input is beyond all of the
+ * other axis. */
 static bool are_nested(const struct od_axis *a, const struct od_axis *b)
 {
     int64_t x = a->stride[1], y = b->stride[1];
@@ -238,8 +239,8 @@ static bool are_nested(const struct od_axis *a, const struct od_axis *b)
     return x > y ? x >= y * b->n : y >= x * a->n;
 }
 
-/* oneDNN is better where rows of the output are columns of the input. It takes axes that lie one
- * inside the other only. */
+/* Gives whether the copy is a transposition, in which rows of the output are columns of the input:
+ * oneDNN is faster there. It supports only axes that are nested in each other. */
 static bool is_transposition(const struct od_nest *nest)
 {
     const struct od_axis *row = &nest->axes[nest->n_axes - 1];
@@ -284,7 +285,7 @@ static enum vbs_status transposition_step(struct od_build *b, int input, const s
     return od_kernel_reorder(b, &from_md, from, &to_md, to);
 }
 
-/* The tensor as it lies in its canonical layout, only to have a pointer to it. */
+/* Describes the tensor in its canonical layout; the step uses only its address. */
 static enum vbs_status canonical_memory(struct od_build *b, const struct od_tensor *tensor,
                                         enum od_location location, int index, dnnl_memory_t *memory)
 {
@@ -294,7 +295,7 @@ static enum vbs_status canonical_memory(struct od_build *b, const struct od_tens
     return od_kernel_memory(b, &md, location, index, NULL, memory);
 }
 
-/* plan lives as long as the session and has its nest. */
+/* Appends a step for plan, which has its nest and lives as long as the session. */
 static enum vbs_status planned_step(struct od_build *b, const struct od_copy *copy,
                                     struct copy_plan *plan)
 {

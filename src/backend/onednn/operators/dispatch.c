@@ -1,4 +1,4 @@
-/* Which operator is built where. */
+/* The choice of the function that builds an operator. */
 #include "backend/onednn/operators/operators.h"
 
 #include "base/fail.h"

@@ -3,8 +3,8 @@
 
 #include "base/fail.h"
 
-/* An operand as stacks of matrices: dimensions of the stack, the batch first, then rows, columns.
- */
+/* An operand as stacks of matrices: the dimensions of the stack, with the batch first, then rows
+ * and columns. */
 struct factor {
     bool constant;
     int input;
@@ -12,7 +12,7 @@ struct factor {
     dnnl_dims_t dims;
 };
 
-/* Of as many dimensions as the product; those that are missing are 1. */
+/* Makes a factor of as many dimensions as the product; missing ones are 1. */
 static struct factor factor(const struct od_build *b, bool constant, int input)
 {
     const struct vbs_shape *shape = constant ? &b->l->operand : &od_input(b, input)->shape;
@@ -33,8 +33,8 @@ static void factors(const struct od_build *b, struct factor *x, struct factor *y
     *y = factor(b, constant && !swapped, swapped ? 0 : 1);
 }
 
-/* Neighbouring dimensions of the stacks that are broadcast alike become one; all of x's are rows
- * where y is a single matrix. z: of the product. */
+/* Joins neighbouring dimensions of the stacks that are broadcast alike. Where y is a single matrix,
+ * all matrices of x become rows of one. z: the product. */
 static void merge(struct factor *x, struct factor *y, struct factor *z)
 {
     int depth = x->n_dims - 2, n = 0;
@@ -67,7 +67,8 @@ static void merge(struct factor *x, struct factor *y, struct factor *z)
     x->n_dims = y->n_dims = z->n_dims = n + 2;
 }
 
-/* A constant single matrix may be packed as the library likes it. */
+/* Finds the implementation of a product. The library chooses the format of a single constant
+ * matrix. */
 static enum vbs_status product_pd(struct od_build *b, const struct factor *x,
                                   const struct factor *y, const struct factor *z, int *n_fused,
                                   dnnl_primitive_desc_t *pd)

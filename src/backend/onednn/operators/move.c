@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* A copy of everything, as it is. */
+/* Makes the routes of a copy that moves nothing. */
 static struct od_copy identity(const struct vbs_shape *shape)
 {
     struct od_copy copy = {.n_routes = shape->n_dims};
@@ -15,7 +15,7 @@ static struct od_copy identity(const struct vbs_shape *shape)
     return copy;
 }
 
-/* Room for positions of a dimension. */
+/* Allocates a table for n positions of a dimension. */
 static int64_t *table(struct od_build *b, int64_t n)
 {
     return vbs_arena_alloc(&b->session->core.arena, (size_t)n, sizeof(int64_t));
@@ -55,7 +55,8 @@ static enum vbs_status build_expand(struct od_build *b)
     return od_build_copy(b, &copy);
 }
 
-/* Where position i, which may be outside, of a dimension of n is read. */
+/* Gives the position that position i, which may be outside of a dimension of n, takes its value
+ * from. */
 static int64_t pad_position(enum vbs_pad_mode mode, int64_t i, int64_t n)
 {
     int64_t period = mode == VBS_PAD_REFLECT ? 2 * (n - 1) : n;
@@ -98,7 +99,8 @@ static enum vbs_status build_pad(struct od_build *b)
     return od_build_copy(b, &copy);
 }
 
-/* [C / groups, groups] of channels, which in plain samples are two dimensions. */
+/* Makes the routes of a shuffle: [C / groups, groups] of channels, which in plain samples are two
+ * dimensions. */
 static enum vbs_status copy_shuffle(struct od_build *b)
 {
     int64_t groups = b->l->attributes.shuffle.groups, n = b->l->shape.dim[0] / groups;
@@ -145,7 +147,8 @@ static enum vbs_status build_shuffle(struct od_build *b)
     return copy_shuffle(b);
 }
 
-/* The constant operand as positions of a dimension of size n; negative ones count from its end. */
+/* Reads the constant operand as positions of a dimension of size n; negative ones count from its
+ * end. */
 static enum vbs_status read_indices(struct od_build *b, int64_t count, int64_t n,
                                     int64_t *positions)
 {
@@ -180,7 +183,7 @@ static enum vbs_status build_gather(struct od_build *b)
     return od_build_copy(b, &copy);
 }
 
-/* A copy as it is. */
+/* Builds a copy that moves nothing. */
 static enum vbs_status build_same(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);

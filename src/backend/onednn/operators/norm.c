@@ -54,7 +54,7 @@ static double epsilon(const struct od_build *b)
                                               : VBS_BATCHNORM_EPSILON;
 }
 
-/* gamma and beta of the layer: [copies][n] each, of which what is beyond of is 0. */
+/* Makes gamma and beta of the layer: [copies][n] each; values from number of on are 0. */
 static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int copies, int *n_args,
                                  dnnl_exec_arg_t *args, int64_t *bytes)
 {
@@ -74,13 +74,14 @@ static enum vbs_status norm_args(struct od_build *b, int64_t of, int64_t n, int 
         if (status == VBS_OK)
             status = od_add_vector(b, ids[p], copies * n, vector, n_args, args);
     }
-    /* One copy counts, as at batch 1: rows of one format read the same weights. */
+    /* One copy counts, as at batch 1, because rows of one format must read weights of the same
+     * size. */
     *bytes += 2 * n * (int64_t)sizeof *values;
     return status;
 }
 
 /* Ends a kernel of one primitive that reads input 0 and writes the output in layout, both described
- * by md, with gamma and beta. Takes pd. */
+ * by md, with gamma and beta. Takes ownership of pd. */
 static enum vbs_status build_norm(struct od_build *b, dnnl_primitive_desc_t pd,
                                   enum od_layout layout, const dnnl_memory_desc_t *md, int64_t of,
                                   int64_t n, int copies, int first_fused)
@@ -116,8 +117,8 @@ done:
     return status;
 }
 
-/* The channels of all samples are those of one sample of a BatchNorm that takes its own statistics.
- * Padding has mean and variance 0 and stays 0. */
+/* The channels of all samples are computed as those of one sample of a BatchNorm that computes its
+ * own statistics. Padding has mean and variance 0 and stays 0. */
 static enum vbs_status build_instance_norm(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);
@@ -146,7 +147,7 @@ static enum vbs_status build_instance_norm(struct od_build *b)
                       relu ? 1 : 0);
 }
 
-/* Elements of dimensions first .. end - 1. */
+/* Counts the elements of dimensions first .. end - 1. */
 static int64_t elements(const struct vbs_shape *shape, int first, int end)
 {
     int64_t n = 1;
@@ -181,8 +182,8 @@ static enum vbs_status build_layer_norm(struct od_build *b)
 
 /* ---- across channels ---- */
 
-/* Across channels, so that any number of spatial dimensions may be seen as the two for which there
- * are fast kernels; zeros of the padding add nothing to a sum of squares. */
+/* LRN works across channels, so that any number of spatial dimensions can be described as the two
+ * for which there are fast kernels; zeros of the padding add nothing to a sum of squares. */
 static enum vbs_status build_lrn(struct od_build *b)
 {
     const union vbs_attributes *a = &b->l->attributes;
@@ -208,7 +209,7 @@ static enum vbs_status build_lrn(struct od_build *b)
     return build_norm(b, pd, flat.canonical, &md, 0, 0, 1, 0);
 }
 
-/* [before, axis, behind] of plain samples; last: the axis varies fastest. */
+/* Describes plain samples as [before, axis, behind]; last: the axis varies fastest. */
 static enum vbs_status describe_around(struct od_build *b, int axis, bool last,
                                        dnnl_memory_desc_t *md)
 {
@@ -235,8 +236,8 @@ static enum vbs_status softmax_pd(struct od_build *b, const dnnl_memory_desc_t *
                                 : od_fail(b, dnnl, "describing a softmax");
 }
 
-/* Reads and writes through scratch in which the axis varies fastest: along others there is but a
- * reference. */
+/* Copies to scratch in which the axis varies fastest, and back, because oneDNN has only a reference
+ * for other axes. */
 static enum vbs_status build_turned_softmax(struct od_build *b)
 {
     int axis = b->l->attributes.softmax.axis;
@@ -282,7 +283,7 @@ done:
     return status;
 }
 
-/* Over the true channels: padding must not take part in the sum. */
+/* Softmax is over the true channels only: padding must not take part in the sum. */
 static enum vbs_status build_softmax(struct od_build *b)
 {
     const struct od_tensor *out = od_output(b);

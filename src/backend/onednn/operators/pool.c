@@ -42,7 +42,7 @@ static enum vbs_status pool_pd(struct od_build *b, const struct window *w,
     return od_best(b, w->dense ? (const void *)&desc : &dilated, 0, n_fused, pd);
 }
 
-/* Padding stays zero: the largest and the mean of zeros are zero. */
+/* Padding stays zero, because the largest and the mean of zeros are zero. */
 static enum vbs_status build_window(struct od_build *b, const struct window *w,
                                     dnnl_alg_kind_t algorithm)
 {

@@ -1,6 +1,6 @@
 /*
- * Operators that fold dimensions. oneDNN folds the last ones of plain samples, and all spatial ones
- * as a pool; the rest are loops, with sums in double.
+ * Reductions: operators that combine dimensions to one value. oneDNN reduces the last dimensions of
+ * plain samples, and all spatial ones as a pool; all else is done by loops, with sums in double.
  */
 #include "backend/onednn/operators/operators.h"
 
@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-#define LANES 16 /* values that are folded side by side */
+#define LANES 16 /* values that are reduced side by side */
 
 /* ---- loops ---- */
 
-/* sums[i * step] takes in x[i * x_step], i < n. */
+/* Combines sums[i * step] with x[i * x_step], for i < n. */
 typedef void fold(double *sums, int64_t step, const float *x, int64_t x_step, int64_t n);
 
 #define FOLD(name, expression)                                                                     \
@@ -37,8 +37,8 @@ struct reduce_plan {
     enum vbs_op op;
     fold *fold;
     double start, count;
-    struct od_nest kept;    /* over the output */
-    struct od_nest reduced; /* over what is folded into one value: operand 1 */
+    struct od_nest kept;    /* loops over the output */
+    struct od_nest reduced; /* loops over the values that become one output: operand 1 */
 };
 
 static fold *fold_of(enum vbs_op op, double *start)
@@ -99,14 +99,14 @@ static void each_row(const struct od_nest *nest, const float *x,
     }
 }
 
-/* Neighbouring outputs, m of them, whose inputs are stride apart. */
+/* A group of m neighbouring outputs, whose inputs are stride apart. */
 struct fuse {
     const struct reduce_plan *plan;
     int64_t m, stride;
     double sums[LANES], most[LANES];
 };
 
-/* One output: what is folded is cut into lanes, whose sums are independent. */
+/* Computes one output: its inputs are cut into lanes with independent sums. */
 static void take_long_row(void *job, const float *row)
 {
     struct fuse *u = job;
@@ -149,7 +149,7 @@ static void add_exponentials(void *job, const float *row)
             u->sums[j] += exp((double)row[i * axis->stride[1] + j * u->stride] - u->most[j]);
 }
 
-/* The largest is taken out of the sum, so that nothing overflows. */
+/* Takes the largest value out of the sum, so that nothing overflows. */
 static void log_sum_exp(struct fuse *u, const float *x)
 {
     struct reduce_plan most = *u->plan;
@@ -170,7 +170,7 @@ static void log_sum_exp(struct fuse *u, const float *x)
         u->sums[j] = u->most[j] + log(u->sums[j]);
 }
 
-/* m outputs, at most LANES. */
+/* Computes m outputs, at most LANES. */
 static void reduce_fuse(const struct reduce_plan *p, const float *x, int64_t m, int64_t stride,
                         int64_t step, float *to)
 {
@@ -212,7 +212,7 @@ static void run_reduce(const void *plan, float *const *data)
     od_nest_run(&p->kept, reduce_row, p, operands);
 }
 
-/* The axes of in, in its layout and out in the same, told apart. */
+/* Divides the axes of in, in its layout and with those of out, into kept and reduced ones. */
 static void plan_reduce(const struct od_build *b, const struct od_tensor *in, int64_t out_sample,
                         struct reduce_plan *p)
 {
@@ -290,7 +290,7 @@ static bool algorithm_of(enum vbs_op op, dnnl_alg_kind_t *algorithm)
     }
 }
 
-/* True when the last dimensions are folded and no others: *rows of *n values. */
+/* Gives whether only the last dimensions are reduced: *rows of *n values. */
 static bool folds_the_last(const struct od_build *b, int64_t *rows, int64_t *n)
 {
     const struct vbs_shape *in = &od_input(b, 0)->shape;
@@ -308,7 +308,7 @@ static bool folds_the_last(const struct od_build *b, int64_t *rows, int64_t *n)
     return *n > 1;
 }
 
-/* *pd null: there is none but the reference. */
+/* Finds the implementation; *pd is null where there is only the reference. */
 static enum vbs_status reduction_pd(struct od_build *b, dnnl_alg_kind_t algorithm, int64_t rows,
                                     int64_t n, int *n_fused, dnnl_primitive_desc_t *pd)
 {
@@ -333,7 +333,7 @@ static enum vbs_status reduction_pd(struct od_build *b, dnnl_alg_kind_t algorith
     return status;
 }
 
-/* All dimensions but the channels, which lie in blocks. */
+/* Gives whether all dimensions but the channels, which are in blocks, are reduced. */
 static bool is_global_pool(const struct od_build *b)
 {
     const struct od_tensor *in = od_input(b, 0);

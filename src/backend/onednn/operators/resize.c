@@ -1,6 +1,6 @@
 /*
- * Resizing as ONNX defines it. oneDNN has one definition, pixels of half a size more at both ends;
- * where the asked one comes down to it, position by position, its primitive is taken. Else each
+ * Resizing as ONNX defines it. oneDNN has one definition of coordinates (half_pixel). Where the
+ * requested definition gives the same result position by position, its primitive is used; else each
  * dimension is resized in turn.
  */
 #include "backend/onednn/operators/operators.h"
@@ -12,18 +12,19 @@
 
 #define MAX_TAPS 4
 
-/* What positions of one dimension are made of. */
+/* The input positions, and their weights, of which positions of one dimension are made. */
 struct taps {
     int64_t n_in, n_out;
     int n;          /* per position */
     int64_t *index; /* [n_out][n]; the first < 0: the extrapolation's value */
     float *weight;  /* [n_out][n] */
-    bool same;      /* every position is its own */
+    bool same;      /* every position is its own input */
 };
 
 /* ---- definitions ---- */
 
-/* Where position i lies in the input. length: the output's, which may be no whole number. */
+/* Gives the coordinate in the input of position i. length: the output's, which may be no whole
+ * number. */
 static double coordinate(const union vbs_attributes *a, int d, int64_t in, int64_t out, int64_t i)
 {
     double scale = a->resize.scale[d], x = (double)i, n = (double)in, length = scale * n;
@@ -64,7 +65,7 @@ static double nearest(enum vbs_resize_nearest mode, double x)
     }
 }
 
-/* Weight of a sample at distance t (Keys 1981). */
+/* Gives the weight of a value at distance t (Keys 1981). */
 static double cubic(double a, double t)
 {
     t = fabs(t);
@@ -81,7 +82,7 @@ static int64_t clamped(double x, int64_t n)
     return x < 0 ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
 }
 
-/* The taps of one position, which lies at x. */
+/* Fills the taps of one position, whose coordinate is x. */
 static void position_taps(const union vbs_attributes *a, double x, int64_t n, int64_t *index,
                           float *weight)
 {
@@ -104,7 +105,7 @@ static void position_taps(const union vbs_attributes *a, double x, int64_t n, in
         index[0] = -1;
 }
 
-/* Whether all of a position's weight is on tap index. */
+/* Gives whether all of a position's weight is on tap index. */
 static bool is_only(const struct taps *taps, int64_t i, int64_t index)
 {
     if (taps->index[i * taps->n] < 0)
@@ -158,8 +159,8 @@ static bool is_onednn(const struct taps *taps)
     return true;
 }
 
-/* The number of last dimensions that are resized, and all that lie between them, at least one; 0:
- * oneDNN cannot resize them. */
+/* Gives how many of the last dimensions are passed to oneDNN: all from the first that is resized
+ * on, and at least one; 0: oneDNN cannot resize them. */
 static int onednn_dims(const struct od_build *b, const struct taps *taps)
 {
     int n_dims = b->l->shape.n_dims, n = 1;
@@ -173,7 +174,7 @@ static int onednn_dims(const struct od_build *b, const struct taps *taps)
     return n <= VBS_MAX_SPATIAL ? n : 0;
 }
 
-/* Plain samples: [N, everything before, resized...]. */
+/* Describes plain samples: [N, everything before, resized...]. */
 static enum vbs_status describe_last(struct od_build *b, const struct vbs_shape *shape, int n,
                                      dnnl_memory_desc_t *md)
 {
@@ -225,7 +226,7 @@ static enum vbs_status build_resampling(struct od_build *b, int n)
 
 /* ---- any definition ---- */
 
-/* The nearest position of every one is a copy, in blocks a faster one than oneDNN's. */
+/* Resizing to the nearest position is a copy, which in blocks is faster than oneDNN's primitive. */
 static enum vbs_status build_nearest(struct od_build *b, const struct taps *taps)
 {
     struct od_copy copy = {.n_routes = b->l->shape.n_dims,
@@ -239,7 +240,7 @@ static enum vbs_status build_nearest(struct od_build *b, const struct taps *taps
     return od_build_copy(b, &copy);
 }
 
-/* One dimension: [outer, n_in, inner] to [outer, n_out, inner]. */
+/* The pass over one dimension: [outer, n_in, inner] to [outer, n_out, inner]. */
 struct pass {
     struct taps taps;
     int64_t outer, inner;
@@ -252,7 +253,7 @@ struct pass_run {
     float *to;
 };
 
-/* n values, each of 2 or 4 that are weighted. */
+/* Computes n values, each the weighted sum of 2 or 4. */
 static void blend(int n_taps, const float *weight, const float *const *from, int64_t n, float *to)
 {
     if (n_taps == 2)
@@ -264,7 +265,7 @@ static void blend(int n_taps, const float *weight, const float *const *from, int
                     weight[3] * from[3][j];
 }
 
-/* Position number unit of [outer, n_out], of inner values. */
+/* Computes position number unit of [outer, n_out], of inner values. */
 static void resize_values(void *job, int64_t unit)
 {
     const struct pass_run *run = job;
@@ -283,7 +284,7 @@ static void resize_values(void *job, int64_t unit)
         to[j] = p->fill;
 }
 
-/* Row number unit of outer, whose values stand side by side. */
+/* Computes row number unit of outer, whose values stand side by side. */
 static void resize_row(void *job, int64_t unit)
 {
     const struct pass_run *run = job;
@@ -314,7 +315,7 @@ static void run_pass(const void *plan, float *const *data)
         od_parallel(p->outer, work, resize_row, &run);
 }
 
-/* Appends the pass over dimension d of *shape, which becomes that of its output. */
+/* Appends the pass over dimension d of *shape, which becomes the shape of its output. */
 static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, int d,
                                  const struct od_tensor *in, struct vbs_shape *shape,
                                  dnnl_memory_t to, dnnl_memory_t from)
@@ -337,8 +338,8 @@ static enum vbs_status pass_step(struct od_build *b, const struct taps *taps, in
     return od_kernel_call(b, run_pass, pass, 2, data);
 }
 
-/* Where the output of the pass over dimension d goes: scratch, or the output itself after it is
- * the last. */
+/* Gives the destination of the pass over dimension d: scratch, or the output itself for the last
+ * pass. */
 static enum vbs_status pass_target(struct od_build *b, const struct taps *taps, int d,
                                    const struct od_tensor *in, const struct vbs_shape *shape,
                                    dnnl_memory_t *to)

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 
-/* The first operation's implementation, or "loop:scalar". */
+/* Begins a kernel that is named after the first operation's implementation, or "loop:scalar". */
 static enum vbs_status begin_unary(struct od_build *b, const dnnl_memory_desc_t *md)
 {
     struct od_eltwise operations[OD_MAX_OPERATIONS];
