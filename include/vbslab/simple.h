@@ -1,6 +1,6 @@
 /*
- * vbslab/simple.h - the simple tier: from a profile in a CSV file, or from a network that nobody
- * has measured, to a plan that has been executed, in five calls.
+ * vbslab/simple.h - the simple tier: five calls from a profile in a CSV file, or from a network
+ * without a profile, to the execution of a plan.
  *
  *     vbs_profile_read_csv    or vbs_simple_measure: a profile (profile.h)
  *     vbs_network_load        the network that the profile is of (model.h)
@@ -8,9 +8,8 @@
  *     vbs_exec_run            runs the request once; may be repeated (exec.h)
  *     vbs_exec_free
  *
- * Who only wants the plan calls vbs_simple_plan. All three calls take the same options. Programs
- * that want to choose more themselves use plan.h, exec.h, measure.h and store.h, on which this is
- * built.
+ * vbs_simple_plan only makes a plan. All three calls take the same options. Programs that want to
+ * choose more themselves use plan.h, exec.h, measure.h and store.h, on which this tier is built.
  *
  * Threads: the options are only read, and may be shared. The calls keep nothing between them, and
  * may run at once in several threads with a context each; an executor belongs to one thread at a

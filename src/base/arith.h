@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* *result = a + b; false, with *result unchanged, where the sum does not fit. */
+/* Adds: *result = a + b; false, with *result unchanged, where the sum does not fit. */
 static inline bool vbs_add(int64_t a, int64_t b, int64_t *result)
 {
     int64_t sum;
@@ -16,7 +16,7 @@ static inline bool vbs_add(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
-/* *result = a * b; false, with *result unchanged, where the product does not fit. */
+/* Multiplies: *result = a * b; false, with *result unchanged, where the product does not fit. */
 static inline bool vbs_mul(int64_t a, int64_t b, int64_t *result)
 {
     int64_t product;

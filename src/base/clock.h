@@ -7,7 +7,7 @@ double vbs_clock_s(void);
 
 #define VBS_DATE_SIZE sizeof "2000-01-01T00:00:00Z"
 
-/* The date and the time of day, UTC, as ISO 8601; empty when there is none. */
+/* Writes the date and the time of day, UTC, as ISO 8601; empty when there is none. */
 void vbs_date_now(char date[VBS_DATE_SIZE]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What is behind the context of status.h, for those who keep one by value (start with {0}): the
- * program and the tests. Internal to the library.
+ * The struct behind the context of status.h, for the program and the tests, which keep one by value
+ * (start with {0}). Internal to the library.
  */
 #ifndef VBS_BASE_CTX_H
 #define VBS_BASE_CTX_H

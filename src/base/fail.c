@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies text into detail as people are to see it; a character that does not fit whole is left out.
- */
+/* Copies text into detail with control characters made visible; a character that does not fit whole
+ * is left out. */
 static void set_detail(struct vbs_ctx *ctx, const char *text)
 {
     char shown[VBS_UTF8_SHOWN];

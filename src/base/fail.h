@@ -12,9 +12,9 @@ enum vbs_status vbs_fail(struct vbs_ctx *ctx, enum vbs_status status, const char
     VBS_PRINTF(3, 4);
 
 /*
- * The same with "place: " before the formatted detail, for a refusal that names where in the input
- * the fault is. A room that refuses many things of one kind wraps the second form in a function of
- * its own, which finds the place:
+ * Does the same with "place: " before the formatted detail, for a refusal that names the place of
+ * the fault in the input. A room that refuses many things of one kind wraps the second form in a
+ * function of its own, which finds the place:
  *
  *     va_start(args, format);
  *     status = vbs_vfail_at(ctx, VBS_INVALID, place, format, args);
@@ -45,7 +45,8 @@ enum vbs_status vbs_fail_within(struct vbs_ctx *ctx, enum vbs_status status, con
 /* Gives whether the caller asked to stop: not 0 where it did. */
 int vbs_cancelled(const struct vbs_ctx *ctx);
 
-/* VBS_INTERRUPTED, with the detail "interrupted", when the caller asked to stop; else VBS_OK. */
+/* Gives VBS_INTERRUPTED, with the detail "interrupted", when the caller asked to stop; else
+ * VBS_OK. */
 enum vbs_status vbs_check_cancel(struct vbs_ctx *ctx) VBS_MUST_CHECK;
 
 #endif

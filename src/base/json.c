@@ -6,8 +6,8 @@ static int add_piece(const char *piece, size_t length, void *text)
     return ((struct vbs_text *)text)->failed ? -1 : 0;
 }
 
-/* Not json_dumps: jansson 2.14 overlooks that a key could not be appended and returns the rest as
- * if it were the whole. A text remembers. */
+/* json_dumps is not used: jansson 2.14 overlooks that a key could not be appended, and returns the
+ * rest as if it were the whole. vbs_text remembers a failure. */
 void vbs_text_add_json(struct vbs_text *text, const json_t *json, size_t flags)
 {
     if (!json || json_dump_callback(json, add_piece, text, flags) != 0)

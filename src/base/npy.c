@@ -10,18 +10,18 @@
 
 #define MAGIC      "\x93NUMPY"
 #define MAGIC_SIZE 6
-#define MAX_HEADER 65536 /* bytes; numpy reads up to 10000 from strangers */
-#define ALIGNMENT  64    /* of the first value */
+#define MAX_HEADER 65536 /* bytes of a header; numpy reads up to 10000 from untrusted files */
+#define ALIGNMENT  64    /* of the first value, in bytes */
 #define MAX_TEXT   64    /* of a text in a header, with its end */
 
-/* A header as it is read. */
+/* A header that is being read. */
 struct cursor {
     struct vbs_ctx *ctx;
     const char *source;
     const char *at, *end;
 };
 
-/* What a header says. */
+/* The contents of a header. */
 struct header {
     bool has_type, has_order, has_shape;
     char type[MAX_TEXT];
@@ -43,7 +43,7 @@ static void skip_blanks(struct cursor *cursor)
         cursor->at++;
 }
 
-/* True, and past it, where c comes next. */
+/* Skips c where it comes next, and returns true; else false. */
 static bool skip_char(struct cursor *cursor, char c)
 {
     skip_blanks(cursor);
@@ -64,7 +64,7 @@ static bool take_word(struct cursor *cursor, const char *word)
     return true;
 }
 
-/* A text in quotes of either kind, without escapes, of less than MAX_TEXT bytes. */
+/* Reads a text in quotes of either kind, without escapes, of less than MAX_TEXT bytes. */
 static bool take_text(struct cursor *cursor, char text[MAX_TEXT])
 {
     char quote = skip_char(cursor, '\'') ? '\'' : skip_char(cursor, '"') ? '"' : '\0';
@@ -84,7 +84,7 @@ static bool take_text(struct cursor *cursor, char text[MAX_TEXT])
     return true;
 }
 
-/* A whole number from 0 on, perhaps with the L of Python 2. */
+/* Reads a whole number from 0 on, which may end with the L of Python 2. */
 static bool take_number(struct cursor *cursor, int64_t *number)
 {
     int64_t value = 0;
@@ -187,7 +187,7 @@ static enum vbs_status read_header(struct cursor *cursor, struct header *header,
     return VBS_OK;
 }
 
-/* Sets cursor to the header; *data and *length then are the values. */
+/* Finds the header and sets cursor to it; *data and *length are the values. */
 static enum vbs_status find_header(struct cursor *cursor, const char **data, size_t *length)
 {
     const unsigned char *bytes = (const unsigned char *)*data;
@@ -216,7 +216,7 @@ static enum vbs_status find_header(struct cursor *cursor, const char **data, siz
     return VBS_OK;
 }
 
-/* Multiplies the shape out and compares it with the bytes that are there. */
+/* Multiplies the dimensions of the shape, and compares the product with the bytes of the values. */
 static enum vbs_status check_size(const struct cursor *cursor, const struct header *header,
                                   int64_t limit, size_t length, struct vbs_npy *npy)
 {
@@ -265,7 +265,8 @@ static float value_at(const struct header *header, const char *data, int64_t ind
     return value;
 }
 
-/* Where value index in C order stands in Fortran order, whose first dimension moves fastest. */
+/* Gives the place in Fortran order, whose first dimension varies fastest, of value index in C
+ * order. */
 static int64_t fortran_index(const struct vbs_npy *npy, int64_t index)
 {
     int64_t stride = npy->n_values, at = 0;
@@ -336,7 +337,7 @@ void vbs_npy_clear(struct vbs_npy *npy)
 
 /* ---- Writing ---- */
 
-/* Magic, length and header, padded so that the values are aligned. */
+/* Writes magic, length and header, padded so that the values are aligned. */
 static void add_header(struct vbs_text *text, int n_dims, const int64_t *dim)
 {
     const uint16_t one = 1;

@@ -9,9 +9,10 @@
 
 #include <stddef.h>
 
-/* Copies given to own, a struct of own_size bytes: what an older header did not have is 0, which
- * stands for the default. Null: all defaults. VBS_USAGE, *own being all 0: no size is given, or a
- * newer header's member is set that this library does not know. what: the struct's name. */
+/* Copies the options given to own, a struct of own_size bytes. Members that an older header did not
+ * have become 0, which stands for the default; given null: all are defaults. VBS_USAGE, with *own
+ * all 0: the size is not set, or a member of a newer header is set that this library does not know.
+ * what: the struct's name. */
 enum vbs_status vbs_options_read(struct vbs_ctx *ctx, const char *what, const void *given,
                                  void *own, size_t own_size) VBS_MUST_CHECK;
 

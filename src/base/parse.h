@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads the digits that text begins with into *value, 0 where there are none. *end is the first
+/* Reads the digits that text begins with into *value, or 0 where there are none. *end is the first
  * character that is no digit. False where the number does not fit; *value then has no meaning. */
 bool vbs_parse_digits(const char *text, const char **end, int64_t *value);
 

@@ -210,8 +210,8 @@ static enum vbs_status write_in_place(struct vbs_ctx *ctx, const char *path, con
 
 #define MAX_NAMES_TRIED 100
 
-/* Makes a file of its own beside path, open for writing; its name is put into *name. -1 with errno
- * set when it cannot. */
+/* Makes a file beside path and opens it for writing; *name is its name. Returns -1, with errno set,
+ * when it cannot. */
 static int open_beside(const char *path, struct vbs_text *name)
 {
     for (int i = 0; i < MAX_NAMES_TRIED; i++) {
@@ -230,8 +230,8 @@ static int open_beside(const char *path, struct vbs_text *name)
     return -1;
 }
 
-/* Symbolic links are followed, so that a link stays one and its target is replaced; a file that was
- * there keeps its mode. */
+/* Symbolic links are followed, so that a link is kept and its target is replaced. A file that
+ * existed keeps its mode. */
 static enum vbs_status write_by_rename(struct vbs_ctx *ctx, const char *path, const char *data,
                                        size_t length)
 {
@@ -274,8 +274,8 @@ enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char
 
 #define MAX_COMPARED 64
 
-/* Levenshtein distance, case ignored, of names cut to MAX_COMPARED. One row of the table is kept.
- */
+/* Gives the Levenshtein distance, case ignored, of names cut to MAX_COMPARED. It keeps one row of
+ * the table. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_COMPARED + 1];
@@ -302,7 +302,8 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* The shortest of names that goes on where name ends: who broke off meant that one. */
+/* Finds the shortest of the names that begin with name, which is probably the one that was
+ * meant. */
 static const char *shortest_completion(const char *name, const char *const *names, int count)
 {
     size_t length = strlen(name);

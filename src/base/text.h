@@ -43,13 +43,14 @@ enum vbs_status vbs_read_file(struct vbs_ctx *ctx, const char *path, size_t limi
 enum vbs_status vbs_write_file(struct vbs_ctx *ctx, const char *path, const char *data,
                                size_t length) VBS_MUST_CHECK;
 
-/* Opens a new file in folder for reading and writing that has no name, so that nothing of it stays
- * whatever ends the process: born so, or, where the file system cannot do that, bereft at once of
- * its name, which began with prefix. -1 and errno; the caller closes it. */
+/* Opens a new file without a name in folder for reading and writing, so that nothing of it stays
+ * however the process ends. Where the file system does not support this, the file has a name, which
+ * begins with prefix, until it is open. Returns -1, with errno set, on failure; the caller closes
+ * it. */
 int vbs_open_nameless(const char *folder, const char *prefix);
 
-/* Gives the shortest of count names that begins with name, else the name with the least edit
- * distance to name, or null where none is near. Complexity: O(length squared) for each name. */
+/* Gives the shortest of count names that begin with name, else the name with the least edit
+ * distance to name, or null where none is similar. Complexity: O(length squared) for each name. */
 const char *vbs_nearest_name(const char *name, const char *const *names, int count);
 
 #endif

@@ -41,7 +41,7 @@ static int64_t unit_bytes(const char *name, size_t length)
 #define MAX_DECIMALS 6
 
 /* Reads digits after the point as a fraction of unit, rounded down; false when there are none or
- * too many. In two parts, since the digits times the largest unit are beyond 64 bits. */
+ * too many. It computes in two parts, because the digits times the largest unit exceed 64 bits. */
 static bool read_fraction(const char *text, const char **end, int64_t unit_of, int64_t *bytes)
 {
     int64_t digits = 0, scale = 1;
@@ -93,7 +93,8 @@ enum vbs_status vbs_parse_bytes(struct vbs_ctx *ctx, const char *text, int64_t *
     return parse_size(ctx, text, strlen(text), bytes);
 }
 
-/* A product that is whole but for the rounding of the factor's powers is that whole number. */
+/* Rounds a product that differs from a whole number only by the rounding of the factor's powers to
+ * this number. */
 static double times_factor(const struct vbs_byte_range *range, int index)
 {
     double bytes = (double)range->from_bytes * pow(range->factor, index), whole = nearbyint(bytes);
@@ -108,7 +109,7 @@ int64_t vbs_byte_range_at(const struct vbs_byte_range *range, int index)
     return range->from_bytes + index * range->step_bytes;
 }
 
-/* Up to one more than VBS_MAX_BUDGETS. */
+/* Counts the sizes of a range, up to one more than VBS_MAX_BUDGETS. */
 static int64_t count_sizes(const struct vbs_byte_range *range)
 {
     int64_t count = 1;
@@ -117,7 +118,7 @@ static int64_t count_sizes(const struct vbs_byte_range *range)
         count = (range->to_bytes - range->from_bytes) / range->step_bytes;
         return count < VBS_MAX_BUDGETS ? count + 1 : VBS_MAX_BUDGETS + 1;
     }
-    /* 2^63 is no size, and the doubles below it are. */
+    /* 2^63 is too large for a size, and the doubles below it are not. */
     while (count <= VBS_MAX_BUDGETS && times_factor(range, (int)count) < 0x1p63 &&
            (int64_t)times_factor(range, (int)count) <= range->to_bytes)
         count++;
@@ -143,7 +144,7 @@ bool vbs_byte_range_valid(const struct vbs_byte_range *range)
            count_sizes(range) <= VBS_MAX_BUDGETS;
 }
 
-/* "*1.25", of which text is what follows the star. */
+/* Reads "*1.25", of which text is the part behind the star. */
 static enum vbs_status parse_factor(struct vbs_ctx *ctx, const char *text, double *factor)
 {
     static const int64_t MILLION = 1000000;
@@ -198,7 +199,7 @@ static enum vbs_status bad_batches(struct vbs_ctx *ctx, const char *text)
                     text, VBS_MAX_BATCH);
 }
 
-/* One "A" or "A-B" at *text, above *last; appends to batches. */
+/* Reads one "A" or "A-B" at *text, above *last, and appends it to batches. */
 static bool read_batch_span(const char **text, int *batches, int *count)
 {
     int64_t low, high, last = *count ? batches[*count - 1] : 0;

@@ -38,7 +38,8 @@ bool vbs_utf8_valid(const char *text)
     return true;
 }
 
-/* C0 and C1 controls, line separators, and what turns the direction of writing. */
+/* True for C0 and C1 controls, line separators, and characters that change the direction of
+ * writing. */
 static bool is_harmful(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||

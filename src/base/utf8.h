@@ -12,11 +12,11 @@ int vbs_utf8_character(const char *text, uint32_t *code);
 /* Gives whether the whole text is valid UTF-8. */
 bool vbs_utf8_valid(const char *text);
 
-/* Bytes that vbs_utf8_show writes at most. */
+/* The most bytes that vbs_utf8_show writes. */
 #define VBS_UTF8_SHOWN 17
 
 /*
- * Writes into shown what people are to see of the first character of text, which is not empty: the
+ * Writes into shown the visible form of the first character of text, which is not empty: the
  * character itself, or \xNN for each of its bytes where it is a control character, a line
  * separator, a mark that changes the direction of writing, or no UTF-8. Returns how many bytes of
  * text that is.

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* models/NAME.net, made by tools/embed.sh; the Makefile fixes their order. */
+/* The texts models/NAME.net, embedded by tools/embed.sh; the Makefile fixes their order. */
 extern const struct vbs_embedded vbs_models[];
 
-#define MAX_MODELS 64 /* names that are compared for a suggestion */
+#define MAX_MODELS 64 /* that are compared with an unknown name for a suggestion */
 
 int vbs_model_count(void)
 {

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* Raise it when the same network would have to be measured anew. */
+/* Raise this number when equal networks must be measured anew. */
 #define HASH_VERSION 2
 
-/* Takes in one word: FNV-1a over words, each spread over all bits first (the finaliser of
- * splitmix64), so that small numbers in different places do not cancel. */
+/* Mixes a word into the hash: FNV-1a over words, each of which is first spread over all bits (the
+ * finaliser of splitmix64), so that small numbers in different places do not cancel. */
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
     word += UINT64_C(0x9e3779b97f4a7c15);
@@ -45,8 +45,8 @@ static uint64_t mix_reals(uint64_t hash, const double *values, int count)
 }
 
 /* Every attribute that any operator has, in the order in which they are mixed; 0 where an operator
- * has it not. The order, and which attributes of different operators share a field, must stay as
- * they are while HASH_VERSION does. */
+ * does not have it. While HASH_VERSION stays, neither this order may change, nor which attributes
+ * of different operators share a field. */
 struct flat {
     int64_t out_channels, groups;
     bool bias, affine;
@@ -80,7 +80,7 @@ static void flatten_weighted(enum vbs_op op, const union vbs_attributes *a, stru
     memcpy(flat->out_pad, a->weighted.out_pad, sizeof flat->out_pad);
 }
 
-/* Operators that work value by value. */
+/* Flattens the attributes of operators that work value by value. */
 static void flatten_unary(enum vbs_op op, const union vbs_attributes *a, struct flat *flat)
 {
     switch (op) {
@@ -202,9 +202,8 @@ static void flatten_other(enum vbs_op op, const union vbs_attributes *a, struct 
     }
 }
 
-/* A new operator stands at the end of the list. Before its name takes the place of the last one
- * here, its attributes belong into one of the functions above; where it has none they do nothing.
- */
+/* A new operator comes last in the list. Before its name replaces the last one here, one of the
+ * functions above must flatten its attributes, if it has any. */
 _Static_assert(VBS_OP_GATHER + 1 == VBS_N_OPS,
                "a new operator: flatten its attributes, which hashes of networks must hold");
 
@@ -242,7 +241,7 @@ static uint64_t mix_moves(uint64_t hash, const struct flat *flat)
     return mix_shape(hash, &flat->shape);
 }
 
-/* attributes: of a resize, or null. */
+/* Mixes the attributes of a Resize, or zeros where attributes is null. */
 static uint64_t mix_resize(uint64_t hash, const union vbs_attributes *attributes)
 {
     static const union vbs_attributes none = {.resize = {.mode = VBS_RESIZE_NEAREST}};

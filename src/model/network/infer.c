@@ -1,4 +1,4 @@
-/* What every operator makes of the shapes of its inputs, and which it refuses. */
+/* The shape of every operator's output, and the inputs that each operator refuses. */
 #include "model/network/operation.h"
 
 #include "base/fail.h"
@@ -27,7 +27,7 @@ static enum vbs_status shapes_differ(struct vbs_ctx *ctx, const char *what,
 
 /* ---- windows ---- */
 
-/* Windows along spatial dimension i, of in elements: *out positions. */
+/* Counts the windows along spatial dimension i, of in elements: *out positions. */
 static enum vbs_status infer_window(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                                     struct vbs_window *window, int i, int64_t in, int64_t *out)
 {
@@ -56,7 +56,8 @@ static enum vbs_status infer_window(struct vbs_ctx *ctx, const struct vbs_operat
     return VBS_OK;
 }
 
-/* The other way round: window i of a deconv spreads each of in values over *out positions. */
+/* Computes the size of a deconv's output: window i spreads each of in values over *out
+ * positions. */
 static enum vbs_status infer_spread(struct vbs_ctx *ctx, const union vbs_attributes *attributes,
                                     int i, int64_t in, int64_t *out)
 {
@@ -154,14 +155,15 @@ static enum vbs_status check_lrn(struct vbs_ctx *ctx, const union vbs_attributes
 
 /* ---- pairs ---- */
 
-/* Dimension i from the last of a shape, 1 beyond its first. */
+/* Gives dimension i of a shape counted from the last, 1 beyond its first. */
 static int64_t dim_from_end(const struct vbs_shape *shape, int i)
 {
     return i < shape->n_dims ? shape->dim[shape->n_dims - 1 - i] : 1;
 }
 
-/* Broadcasting of numpy: aligned at the last dimension, where 1 fits all. Dimensions before the
- * last n_own are combined, the others are the output's already. */
+/* Broadcasts as numpy does: shapes are aligned at the last dimension, and a dimension of 1 fits
+ * any. The dimensions before the last n_own are combined; the last n_own ones of the output are set
+ * already. */
 static enum vbs_status broadcast(struct vbs_ctx *ctx, const struct vbs_shape *a,
                                  const struct vbs_shape *b, int n_own, struct vbs_shape *output)
 {
@@ -211,7 +213,7 @@ static enum vbs_status check_axis(struct vbs_ctx *ctx, int axis, const struct vb
     return vbs_fail(ctx, VBS_FORMAT, "there is no dimension %d among %d", axis, input->n_dims);
 }
 
-/* Along axis; the other dimensions must agree. */
+/* Computes the shape of a concatenation along axis; the other dimensions must be equal. */
 static enum vbs_status infer_concat(struct vbs_ctx *ctx, int axis, const struct vbs_shape *inputs,
                                     int n_inputs, struct vbs_shape *output)
 {
@@ -225,7 +227,7 @@ static enum vbs_status infer_concat(struct vbs_ctx *ctx, int axis, const struct 
         if (!vbs_shape_equal(&inputs[0], &joined))
             return shapes_differ(ctx, axis == 0 ? "sizes beside channels" : "sizes beside the axis",
                                  &inputs[0], &inputs[i]);
-        /* of 2^31 at most, and fewer than 2^31 of them */
+        /* sum of dimensions of at most 2^31, of which there are fewer than 2^31 */
         output->dim[axis] += inputs[i].dim[axis];
     }
     return VBS_OK;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The network and everything it points to. */
+/* The memory of a network and of everything to which it points. */
 struct network {
     struct vbs_network network; /* first: callers have a pointer to it */
     struct vbs_arena arena;
@@ -26,9 +26,10 @@ struct draft {
     int64_t parameters, macs;
     int n_readers;
     int last_reader;
-    /* Settled at the end: the layer that it is (place 0) or joins as the place-th. */
+    /* The layer to which the operator belongs, known at the end: as its own operator (place 0), or
+     * as the place-th fused one. */
     int layer, place;
-    int first; /* the draft that the layer is made of, then */
+    int first; /* of a layer: the draft of its own operator */
 };
 
 struct named {
@@ -108,7 +109,7 @@ static struct vbs_arena *arena(struct vbs_builder *builder)
     return &builder->network->arena;
 }
 
-/* Makes room for one more draft. */
+/* Makes space for one more draft. */
 static enum vbs_status grow(struct vbs_ctx *ctx, struct vbs_builder *builder)
 {
     return vbs_grow(ctx, &builder->drafts, &builder->capacity, (int64_t)builder->n_drafts + 1,
@@ -197,7 +198,7 @@ int vbs_builder_find(const struct vbs_builder *builder, const char *name)
     return found ? (*found)->id : -1;
 }
 
-/* Pair by pair, so that no memory is needed to tell of a mistake. */
+/* Names are compared pair by pair, so that reporting a mistake needs no memory. */
 const char *vbs_builder_nearest(const struct vbs_builder *builder, const char *name)
 {
     const char *nearest = NULL;
@@ -234,7 +235,7 @@ static enum vbs_status check_name(struct vbs_ctx *ctx, const struct vbs_builder 
     return VBS_OK;
 }
 
-/* An operator of two operands may have one of them as a constant. */
+/* Checks the operands: one of the two operands may be a constant. */
 static bool needs_two(const struct vbs_node *node)
 {
     bool pairs = vbs_op_class(node->op) == VBS_CLASS_BINARY || node->op == VBS_OP_MATMUL;
@@ -263,7 +264,7 @@ static enum vbs_status check_inputs(struct vbs_ctx *ctx, struct vbs_builder *bui
     return VBS_OK;
 }
 
-/* The shapes in which node reads its inputs, in the arena. */
+/* Makes the shapes in which node reads its inputs, in the arena. */
 static enum vbs_status take_views(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                   struct vbs_node *node)
 {
@@ -300,7 +301,7 @@ static enum vbs_status infer(struct vbs_ctx *ctx, struct vbs_builder *builder, s
                               &draft->macs);
 }
 
-/* Copies what draft points to into the arena and enters its name. */
+/* Copies all data of draft into the arena, and enters its name. */
 static enum vbs_status take_draft(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                   struct draft *draft)
 {
@@ -337,14 +338,15 @@ enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder
     return take_draft(ctx, builder, &draft);
 }
 
-/* The shape of the layer that draft, whose layer is settled, is or joined. */
+/* Gives the shape of the layer to which draft, whose layer is settled, belongs. */
 static const struct vbs_shape *layer_shape(const struct vbs_builder *builder,
                                            const struct draft *draft)
 {
     return &builder->drafts[draft->first].shape;
 }
 
-/* True when draft runs in place: nobody else reads what it overwrites, and that is a layer's. */
+/* Gives whether draft runs in place: the tensor that it overwrites is the output of a layer, and no
+ * other operator reads it. */
 static bool joins(const struct vbs_builder *builder, const struct draft *draft)
 {
     int input = draft->node.inputs[0];
@@ -357,7 +359,7 @@ static bool joins(const struct vbs_builder *builder, const struct draft *draft)
            (by_value || draft->shape.dim[0] == layer_shape(builder, before)->dim[0]);
 }
 
-/* Settles which layer each operator is or joins. */
+/* Settles to which layer each operator belongs. */
 static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *builder, int *line)
 {
     int n = 0;
@@ -386,7 +388,7 @@ static enum vbs_status number_layers(struct vbs_ctx *ctx, struct vbs_builder *bu
     return VBS_OK;
 }
 
-/* fused is where the layer's fused operators will stand. */
+/* fused: where the layer's fused operators will be. */
 static bool make_layer(struct vbs_builder *builder, const struct draft *draft,
                        const struct vbs_fused *fused, struct vbs_layer *layer)
 {
@@ -427,7 +429,7 @@ static enum vbs_status make_fused(struct vbs_ctx *ctx, const struct draft *draft
     return VBS_OK;
 }
 
-/* Makes layers[1..] and all that is fused with them, in the order of the operators. */
+/* Makes layers[1..] and all operators that are fused with them, in the order of the operators. */
 static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                    struct vbs_layer *layers, struct vbs_fused *fused, int *line)
 {
@@ -453,7 +455,7 @@ static enum vbs_status fill_layers(struct vbs_ctx *ctx, struct vbs_builder *buil
     return VBS_OK;
 }
 
-/* Values of all nodes, by layer and place. */
+/* Collects the values of all operators, by layer and place. */
 static enum vbs_status take_values(struct vbs_ctx *ctx, struct vbs_builder *builder)
 {
     struct vbs_parameters *parameters = &builder->network->parameters;

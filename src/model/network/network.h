@@ -1,7 +1,7 @@
 /*
- * What the readers of files use to make networks: the table of operators (op.h), shapes (shape.h),
- * what operators make of shapes (operation.h), the values of parameters (values.h), and the
- * builder.
+ * The headers with which readers of files make networks: the table of operators (op.h), shapes
+ * (shape.h), the shape of an operator's output (operation.h), the values of parameters (values.h),
+ * and the builder.
  *
  * A network is built operator by operator, as readers of files meet them. Shapes are inferred and
  * checked at once; fusion is settled at the end, when all readers of a tensor are known.
@@ -22,15 +22,14 @@ struct vbs_node {
     const char *name;
     int n_inputs;
     const int *inputs; /* operators by number from 1 in the order added; 0 = the network's input */
-    /* [n_inputs] The shapes in which it reads its inputs; null: in their own. */
+    /* [n_inputs] The shapes in which it reads its inputs; null: their own. */
     const struct vbs_shape *views;
     union vbs_attributes attributes;
     struct vbs_shape operand; /* of the constant operand; n_dims 0: there is none */
     bool round_up;            /* as in struct vbs_operation */
-    bool kept;                /* it is never fused with the layer before it */
-    int line;                 /* its line in the file, for messages; 0: in none */
-    /* Where its parameters come from; null: they are seeded. The source owns what these point to.
-     */
+    bool kept;                /* it is never fused */
+    int line;                 /* its line in the file, for messages; 0: none */
+    /* The source of its parameters; null: they are seeded. The struct source owns the values. */
     const struct vbs_values *values[VBS_N_PARAMETERS];
 };
 
@@ -61,19 +60,19 @@ void vbs_builder_whole(struct vbs_builder *builder);
 enum vbs_status vbs_builder_add(struct vbs_ctx *ctx, struct vbs_builder *builder,
                                 const struct vbs_node *node) VBS_MUST_CHECK;
 
-/* Gives whether an operator that was added reads the operator id, or (0) the input. */
+/* Gives whether an operator that was added reads the operator id, or the input (id 0). */
 bool vbs_builder_is_read(const struct vbs_builder *builder, int id);
 
-/* The number of operators that were added. */
+/* Gives the number of operators that were added. */
 int vbs_builder_count(const struct vbs_builder *builder);
 
-/* The number of the operator of a name, or -1 where there is none; VBS_INPUT_NAME is 0. */
+/* Gives the number of the operator of a name, or -1 where there is none; VBS_INPUT_NAME is 0. */
 int vbs_builder_find(const struct vbs_builder *builder, const char *name);
 
-/* A name of an operator that is near to name, or null. */
+/* Gives the name of an operator that is similar to name, or null. */
 const char *vbs_builder_nearest(const struct vbs_builder *builder, const char *name);
 
-/* The shape of the output of an operator, or (0) of the input. */
+/* Gives the shape of the output of an operator, or (0) of the input. */
 const struct vbs_shape *vbs_builder_shape(const struct vbs_builder *builder, int id);
 
 /* Fuses operators and makes the network; the builder can only be freed then. After a failure *line

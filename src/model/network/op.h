@@ -17,7 +17,7 @@ const struct vbs_op_info *vbs_op_info(enum vbs_op op);
 /* Finds an operator of model texts by its word; false where there is none. */
 bool vbs_op_find(const char *word, enum vbs_op *op);
 
-/* The word of an operator of model texts that is nearest to word, or null. */
+/* Gives the word of an operator of model texts that is most similar to word, or null. */
 const char *vbs_op_nearest(const char *word);
 
 #endif

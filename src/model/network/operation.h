@@ -19,9 +19,9 @@ struct vbs_operation {
 /* ---- infer.c ---- */
 
 /*
- * The shape of the output of an operation. attributes must have kernel, stride, dilation and pads
- * for every spatial dimension where the operator has windows; pad_high of a pool is set to what its
- * windows need. VBS_FORMAT says what does not fit.
+ * Computes the shape of the output of an operation. attributes must have kernel, stride, dilation
+ * and pads for every spatial dimension where the operator has windows; pad_high of a pool is set to
+ * the padding that its windows need. VBS_FORMAT names what does not fit.
  */
 enum vbs_status vbs_operation_shape(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                                     union vbs_attributes *attributes,
@@ -29,8 +29,8 @@ enum vbs_status vbs_operation_shape(struct vbs_ctx *ctx, const struct vbs_operat
 
 /* ---- work.c ---- */
 
-/* Parameters of an operation and its multiply-accumulates per sample. VBS_FORMAT when there are
- * more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
+/* Computes the parameters of an operation and its multiply-accumulates per sample. VBS_FORMAT when
+ * there are more than VBS_MAX_ELEMENTS or VBS_MAX_MACS. */
 enum vbs_status vbs_operation_work(struct vbs_ctx *ctx, const struct vbs_operation *operation,
                                    const union vbs_attributes *attributes,
                                    const struct vbs_shape *output, int64_t *parameters,

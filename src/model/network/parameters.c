@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): state
- * number index of the generator that starts at key, and its output. */
+/* Gives the output of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+ * Generators, 2014) for state number index of the generator that starts at key. */
 static uint64_t splitmix(uint64_t key, uint64_t index)
 {
     uint64_t z = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -17,7 +17,7 @@ static uint64_t splitmix(uint64_t key, uint64_t index)
     return z ^ (z >> 31);
 }
 
-/* centre + spread * u, u uniform in [-1, 1) with 24 bits. */
+/* Gives centre + spread * u, where u is uniform in [-1, 1) with 24 bits. */
 static void uniform(uint64_t key, int64_t first, int64_t count, float centre, float spread,
                     float *values)
 {
@@ -28,7 +28,7 @@ static void uniform(uint64_t key, int64_t first, int64_t count, float centre, fl
     }
 }
 
-/* Inputs of one output value of a conv or fc. */
+/* Counts the inputs of one output value of a conv or fc. */
 static int64_t fan_in(const struct vbs_layer *layer)
 {
     const struct vbs_shape *source = &layer->views[0];
@@ -65,8 +65,9 @@ int64_t vbs_weight_count(const struct vbs_network *network, int layer)
     return l->attributes.weighted.out_channels * fan_in(l);
 }
 
-/* Half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU, which
- * keeps the mean square of activations (He et al. 2015, equation 10), and 1 / fan-in without. */
+/* Gives half the width of the weights' distribution: its variance is 2 / fan-in before a ReLU,
+ * which keeps the mean square of activations (He et al. 2015, equation 10), and 1 / fan-in
+ * without. */
 static float weight_spread(const struct vbs_layer *layer)
 {
     double gain = has_relu(layer) ? 2 : 1;
@@ -74,7 +75,8 @@ static float weight_spread(const struct vbs_layer *layer)
     return (float)sqrt(3 * gain / (double)fan_in(layer));
 }
 
-/* Middle and half-width of the distribution of a parameter of op; a neutral value has width 0. */
+/* Gives the middle and half of the width of the distribution of a parameter of op; a neutral value
+ * has width 0. */
 static void distribution(enum vbs_op op, const union vbs_attributes *attributes,
                          enum vbs_parameter what, float *centre, float *spread)
 {

@@ -1,4 +1,4 @@
-/* Where the parameters of a network's layers come from. */
+/* The sources of the parameters of a network's layers. */
 #ifndef VBS_MODEL_NETWORK_PARAMETERS_H
 #define VBS_MODEL_NETWORK_PARAMETERS_H
 
@@ -15,7 +15,8 @@ struct vbs_layer_values {
 struct vbs_parameters {
     struct vbs_source *source; /* null: there is none; owned by the network */
     int n_stored;              /* parameters that the source has */
-    int *first; /* [k] where layer k begins in values: its own operator, then the fused ones */
+    int *first; /* [k] index in values at which layer k begins: its own operator, then the fused
+                   ones */
     struct vbs_layer_values *values;
 };
 

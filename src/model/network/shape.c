@@ -61,7 +61,7 @@ bool vbs_shape_valid(const struct vbs_shape *shape)
     return true;
 }
 
-/* Digits at *text as a number from 1 on; too large ones stop growing above VBS_MAX_DIM. */
+/* Reads digits at *text as a number from 1 on; a number stops growing above VBS_MAX_DIM. */
 static int64_t read_dim(const char **text)
 {
     int64_t dim = 0;

@@ -1,10 +1,10 @@
-/* What can be asked of a shape beside what model.h has. */
+/* Functions of shapes beside those of model.h. */
 #ifndef VBS_MODEL_NETWORK_SHAPE_H
 #define VBS_MODEL_NETWORK_SHAPE_H
 
 #include "vbslab/model.h"
 
-/* The number of spatial dimensions of a shape: 0 of [C], 3 of [C, D, H, W]. */
+/* Gives the number of spatial dimensions of a shape: 0 of [C], 3 of [C, D, H, W]. */
 int vbs_shape_n_spatial(const struct vbs_shape *shape);
 
 /* Gives whether a shape has 1 to VBS_MAX_DIMS dimensions, all above 0 and within the limits of

@@ -13,10 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE_BYTES 65536 /* converted at once */
+#define PIECE_BYTES 65536 /* bytes that are converted at once */
 
-/* Reading in another order: elements of a piece at most; elements that are always read together;
- * else one in SPARSE must be wanted, as a call costs about as much as some thousand bytes. */
+/* Reading in another order: the most elements of a piece; the number of elements that are always
+ * read together; and else, the fraction of the elements (1 in SPARSE) that must be used, because a
+ * call costs about as much as reading some thousand bytes. */
 #define PIECE_VALUES 65536
 #define NEAR_VALUES  512
 #define SPARSE       16
@@ -67,7 +68,7 @@ static enum vbs_status open_file(struct vbs_ctx *ctx, const char *path, struct f
 {
     struct stat about;
 
-    /* a pipe that nobody writes must not hold the reader */
+    /* a pipe without a writer must not block the reader */
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file->descriptor < 0)
         return vbs_fail(ctx, VBS_IO, "cannot open '%.300s': %s", path, strerror(errno));
@@ -123,7 +124,7 @@ static float brain(uint16_t bits)
     return value;
 }
 
-/* Files are little-endian, as are the machines that vbslab runs on. */
+/* Files are little-endian, and so are all machines for which vbslab is built. */
 long double vbs_element_value(enum vbs_element element, const void *at)
 {
     union {
@@ -189,7 +190,7 @@ enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *so
     return VBS_OK;
 }
 
-/* Stored elements first .. first + count - 1, one after the other. */
+/* Reads stored elements first .. first + count - 1, which are contiguous. */
 static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source *source,
                                    const struct vbs_values *v, int64_t first, int64_t count,
                                    float *out)
@@ -218,14 +219,14 @@ static enum vbs_status read_stored(struct vbs_ctx *ctx, const struct vbs_source 
 
 /* ---- values in another order than they are stored ---- */
 
-/* A dimension of a box: its stored elements and those asked for. */
+/* A dimension of a box: the stored elements and the requested ones. */
 struct side {
     int64_t extent;
-    int64_t stride; /* between stored elements */
-    int64_t out;    /* between elements asked for */
+    int64_t stride; /* distance of stored elements */
+    int64_t out;    /* distance of requested elements */
 };
 
-/* What is read, and room for a piece of it. */
+/* The values that are read, and space for a piece of them. */
 struct strided {
     struct vbs_ctx *ctx;
     const struct vbs_source *source;
@@ -234,7 +235,7 @@ struct strided {
     int64_t block[VBS_MAX_DIMS + 1]; /* elements of dimensions d.. together */
 };
 
-/* Takes the elements of sides out of piece. */
+/* Copies the requested elements of sides out of piece. */
 static void gather_run(const float *piece, const struct side *sides, int n, float *out)
 {
     if (n == 0) {
@@ -250,8 +251,9 @@ static void gather_run(const float *piece, const struct side *sides, int n, floa
         out[i * sides[0].out] = piece[i * sides[0].stride];
 }
 
-/* How far sides[0..n-1] and the first extent positions of sides[n] may be read as one piece, with
- * *span elements so far, *used of them wanted: the largest extent, at least 1. */
+/* Gives the largest extent, at least 1, such that sides[0..n-1] and the first extent positions of
+ * sides[n] may be read as one piece. *span and *used: the elements so far, and how many of them are
+ * requested. */
 static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
 {
     int64_t extent = side->extent;
@@ -270,8 +272,9 @@ static int64_t fit_side(const struct side *side, int64_t *span, int64_t *used)
     return extent;
 }
 
-/* Reads a box whose first stored element is number at. sides go by stride, the least first; those
- * below n_inner are read as one piece of span elements, in steps of extent of side n_inner. */
+/* Reads a box whose first stored element is number at. sides are sorted by stride, the smallest
+ * first; those below n_inner are read as one piece of span elements, in steps of extent of side
+ * n_inner. */
 static enum vbs_status read_box(const struct strided *r, const struct side *sides, int n,
                                 int n_inner, int64_t span, int64_t at, float *out)
 {
@@ -286,7 +289,7 @@ static enum vbs_status read_box(const struct strided *r, const struct side *side
     return VBS_OK;
 }
 
-/* Cuts a box into pieces that are read at once. */
+/* Cuts a box into pieces, each of which is read at once. */
 static enum vbs_status cut_box(const struct strided *r, struct side *sides, int n, int64_t at,
                                float *out)
 {
@@ -302,7 +305,7 @@ static enum vbs_status cut_box(const struct strided *r, struct side *sides, int 
         for (int64_t done = 0; done < whole.extent && status == VBS_OK; done += extent) {
             int64_t left = whole.extent - done, base = span - (extent - 1) * whole.stride;
 
-            /* the side in pieces: this one belongs to the inner sides, all others are outer */
+            /* the side that is cut belongs to the inner sides, all others are outer */
             sides[i].extent = left < extent ? left : extent;
             status = read_box(r, sides, n, i + 1, base + (sides[i].extent - 1) * whole.stride,
                               at + done * whole.stride, out + done * whole.out);
@@ -313,8 +316,8 @@ static enum vbs_status cut_box(const struct strided *r, struct side *sides, int 
     return read_box(r, sides, n, n, span, at, out);
 }
 
-/* Positions begin .. begin + extent - 1 of dimension d with all of the dimensions behind it; at
- * and out: where position 0 of d is stored and wanted. */
+/* Reads positions begin .. begin + extent - 1 of dimension d with all of the dimensions behind it.
+ * at and out: the places of position 0 of d in the file and in the result. */
 static enum vbs_status read_positions(const struct strided *r, int d, int64_t begin, int64_t extent,
                                       int64_t at, float *out)
 {
@@ -336,8 +339,9 @@ static enum vbs_status read_positions(const struct strided *r, int d, int64_t be
     return cut_box(r, sides, n, at + begin * v->stride[d], out);
 }
 
-/* Values first .. first + count - 1 of those that dimensions d.. hold; at: where the first of these
- * is stored. A beginning and an end of which not all is wanted are ranges of fewer dimensions. */
+/* Reads values first .. first + count - 1 of those that dimensions d.. hold; at is the place of
+ * their first value in the file. A beginning and an end that are not requested as a whole are
+ * ranges of fewer dimensions. */
 static enum vbs_status read_range(const struct strided *r, int d, int64_t at, int64_t first,
                                   int64_t count, float *out)
 {

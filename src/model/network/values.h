@@ -1,5 +1,5 @@
 /*
- * Where the values of parameters are: in a file, read when they are asked for, or in memory.
+ * The values of parameters: in a file, from which they are read when they are needed, or in memory.
  */
 #ifndef VBS_MODEL_NETWORK_VALUES_H
 #define VBS_MODEL_NETWORK_VALUES_H
@@ -23,18 +23,18 @@ enum vbs_element {
     VBS_N_ELEMENTS
 };
 
-/* The bytes of one element. */
+/* Gives the bytes of one element. */
 int vbs_element_bytes(enum vbs_element element);
 
-/* The little-endian element at at, which may be any address. A long double holds every element
- * exactly where it has 64 bits for digits. */
+/* Gives the little-endian element at at, which may be any address. A long double holds every
+ * element exactly where it has 64 bits for digits. */
 long double vbs_element_value(enum vbs_element element, const void *at);
 
 /* The files and the memory that values are read from. Threads may read from one source at the same
  * time; opening and allocating is for one thread. */
 struct vbs_source;
 
-/* Values of a parameter, and where they are. */
+/* Values of a parameter, and their place. */
 struct vbs_values {
     const char *name; /* of the initialiser, for messages */
     enum vbs_element element;
@@ -47,8 +47,8 @@ struct vbs_values {
     int file;
     int64_t offset;
     /* Value i of the parameter is element sum over d of digit d of i (row-major in dim) *
-     * stride[d]; where n_dims is 0 it is element i. So a transposed matrix is read as it is stored.
-     */
+     * stride[d]; where n_dims is 0 it is element i. In this way a transposed matrix is read as it
+     * is stored. */
     int n_dims;
     int64_t dim[VBS_MAX_DIMS], stride[VBS_MAX_DIMS];
     /* Values are multiplied by this after reading, where it is not 0 (alpha of Gemm). */
@@ -63,11 +63,11 @@ void vbs_source_free(struct vbs_source *source);
 void *vbs_source_alloc(struct vbs_source *source, size_t n, size_t size);
 
 /* Opens a file for reading. *file is its number, which is the same for the same path; *bytes is its
- * length. VBS_IO, also where it is no regular file; VBS_NO_MEMORY. */
+ * length. VBS_IO, also where the file is no regular one; VBS_NO_MEMORY. */
 enum vbs_status vbs_source_open(struct vbs_ctx *ctx, struct vbs_source *source, const char *path,
                                 int *file, int64_t *bytes) VBS_MUST_CHECK;
 
-/* Reads bytes of a file as they are. VBS_IO, also where the file ends before. */
+/* Reads bytes of a file without converting them. VBS_IO, also where the file ends before. */
 enum vbs_status vbs_source_read(struct vbs_ctx *ctx, const struct vbs_source *source, int file,
                                 int64_t offset, int64_t bytes, void *to) VBS_MUST_CHECK;
 

@@ -4,14 +4,15 @@
 #include "base/arith.h"
 #include "base/fail.h"
 
-/* Weights of a conv, deconv or fc and the multiply-accumulates of one sample; false when the former
- * are beyond 64 bits, INT64_MAX for the latter. */
+/* Computes the weights of a conv, deconv or fc, and the multiply-accumulates of one sample. False
+ * when the weights exceed 64 bits; multiply-accumulates that exceed them become INT64_MAX. */
 static bool count_weighted(enum vbs_op op, const union vbs_attributes *attributes,
                            const struct vbs_shape *input, const struct vbs_shape *output,
                            int64_t *weights, int64_t *macs)
 {
     bool transposed = op == VBS_OP_CONV_TRANSPOSE;
-    int64_t each; /* weights that meet one value: of the output, of a deconv's input */
+    int64_t each; /* weights that are used for one value of the output (of a deconv: of the
+                     input) */
 
     if (op == VBS_OP_FC) {
         each =
@@ -28,7 +29,7 @@ static bool count_weighted(enum vbs_op op, const union vbs_attributes *attribute
     return vbs_mul(each, transposed ? input->dim[0] : attributes->weighted.out_channels, weights);
 }
 
-/* Values of gamma, and of beta, of a normalisation on input. */
+/* Counts the values of gamma, and of beta, of a normalisation on input. */
 static int64_t norm_values(enum vbs_op op, const union vbs_attributes *attributes,
                            const struct vbs_shape *input)
 {
@@ -41,8 +42,8 @@ static int64_t norm_values(enum vbs_op op, const union vbs_attributes *attribute
     return elements;
 }
 
-/* Parameters and multiply-accumulates, INT64_MAX where the latter are beyond 64 bits; false where
- * the former are. */
+/* Computes parameters and multiply-accumulates, INT64_MAX where the latter exceed 64 bits; false
+ * where the former do. */
 static bool count_work(const struct vbs_operation *operation,
                        const union vbs_attributes *attributes, const struct vbs_shape *output,
                        int64_t *parameters, int64_t *macs)

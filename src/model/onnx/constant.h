@@ -11,8 +11,8 @@
 
 struct vbs_onnx_import;
 
-/* Limits of the numbers made for one constant, of those made for all constants of a file, and of
- * those read, which takes time but no memory. */
+/* Limits of the numbers that are made for one constant; of those that are made for all constants of
+ * a file; and of those that are read, which costs time but no memory. */
 #define VBS_ONNX_MAX_NUMBERS     (1 << 19)
 #define VBS_ONNX_MAX_ALL_NUMBERS (1 << 21)
 #define VBS_ONNX_MAX_ALL_READ    (1 << 26)
@@ -31,7 +31,7 @@ struct vbs_onnx_constant {
     struct vbs_shape shape;       /* n_dims 0: a scalar; dimensions may be 0 */
     int64_t stride[VBS_MAX_DIMS]; /* between stored elements */
     struct vbs_values values;     /* where they are stored; without strides and factor */
-    /* Row-major in shape; null: not read yet. computed: the values are nowhere else. */
+    /* Row-major in shape; null: not read yet. Where computed is set, no file has these values. */
     const struct vbs_onnx_number *numbers;
     bool computed;
 };
@@ -54,7 +54,7 @@ enum vbs_status vbs_onnx_numbers_read(struct vbs_onnx_import *im, int64_t count)
 enum vbs_status vbs_onnx_numbers(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  const struct vbs_onnx_number **numbers) VBS_MUST_CHECK;
 
-/* The integer of 64 bits that is nearest to value; 0 for NaN. */
+/* Gives the integer of 64 bits that is nearest to value; 0 for NaN. */
 int64_t vbs_onnx_clamp(long double value);
 
 /* Gives a constant that is computed and has the numbers of this one. */
@@ -100,7 +100,7 @@ enum vbs_status vbs_onnx_scalar(struct vbs_onnx_import *im, struct vbs_onnx_cons
                                 double *value) VBS_MUST_CHECK;
 
 /* Gives the values of a constant of at most `most` whole numbers; a number beyond 64 bits becomes
- * the nearest one within. */
+ * the nearest one of 64 bits. */
 enum vbs_status vbs_onnx_whole_numbers(struct vbs_onnx_import *im,
                                        struct vbs_onnx_constant *constant, int most,
                                        int64_t *values, int *n) VBS_MUST_CHECK;

@@ -34,9 +34,10 @@ struct vbs_onnx_value {
     const char *name;
     int producer;                       /* node, or -1 */
     int n_uses;                         /* by nodes, and as an output of the graph */
-    int reader;                         /* the last node that reads it, or -1 */
+    int reader;                         /* the last node that reads the value, or -1 */
     struct vbs_onnx_constant *constant; /* of an initialiser or a binding; else null */
-    const Onnx__ValueInfoProto *input;  /* of an input of the graph without a constant; else null */
+    const Onnx__ValueInfoProto *input;  /* the input of the graph where it has no constant; else
+                                           null */
 };
 
 struct vbs_onnx_graph {
@@ -49,12 +50,12 @@ struct vbs_onnx_graph {
     int input; /* the value that is the network's input */
     int n_outputs;
     const int *outputs; /* values, in the file's order */
-    /* ConstantOfShape makes most weights of convolutions and matrices: this is how files without
-     * weights are written. All weights, biases and normalisations are then seeded. */
+    /* ConstantOfShape makes most weights of convolutions and matrices, as files without weights are
+     * written. All weights, biases and normalisations are then seeded. */
     bool weightless;
 };
 
-/* Inputs of vbs_onnx_graph_read beside the file. */
+/* The inputs of vbs_onnx_graph_read, beside the file. */
 struct vbs_onnx_reading {
     /* All operators that can be imported, ascending by name. */
     const struct vbs_onnx_operator *operators;

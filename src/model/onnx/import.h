@@ -48,16 +48,16 @@ struct vbs_onnx_state {
 struct vbs_onnx_import {
     struct vbs_ctx *ctx;
     const struct vbs_onnx_graph *graph;
-    struct vbs_arena *arena;   /* of all data that are needed until the network is made */
-    struct vbs_source *source; /* of all data that the network keeps */
+    struct vbs_arena *arena;   /* for data that are needed until the network is made */
+    struct vbs_source *source; /* for data that the network keeps */
     struct vbs_builder *builder;
     bool batch;
-    int64_t n_samples;                /* dimension 0 of the input as the file has it; 0: open */
+    int64_t n_samples;                /* dimension 0 of the input in the file; 0: open */
     struct vbs_onnx_state *states;    /* of graph->values */
     const struct vbs_onnx_node *node; /* the one that is being imported */
     enum vbs_status bad; /* error of an attribute that could not be read, and the reason */
     char bad_why[128];
-    bool mixed;                /* batch mode failed because samples would mix */
+    bool mixed;                /* batch mode failed, because samples would mix */
     int64_t n_numbers, n_read; /* numbers made, and numbers read, while constants are computed */
 };
 
@@ -70,24 +70,25 @@ double vbs_onnx_real(struct vbs_onnx_import *im, const char *name, double missin
 /* Null, with *n 0, where the attribute is missing. */
 const int64_t *vbs_onnx_ints(struct vbs_onnx_import *im, const char *name, int *n);
 const float *vbs_onnx_reals(struct vbs_onnx_import *im, const char *name, int *n);
-/* Whether the string attribute is word; missing is the result where the attribute is missing. */
+/* Gives whether the string attribute is word; where the attribute is missing, the result is
+ * missing. */
 bool vbs_onnx_is(struct vbs_onnx_import *im, const char *name, const char *word, bool missing);
-/* The index of the string attribute in words, which end with null; missing where the attribute is
- * missing; -1, and im->bad is set, where it is none of the words. */
+/* Gives the index of the string attribute in words, which end with null; missing where the
+ * attribute is missing. Where it is none of the words, gives -1 and sets im->bad. */
 int vbs_onnx_word(struct vbs_onnx_import *im, const char *name, const char *const *words,
                   int missing);
 const Onnx__TensorProto *vbs_onnx_tensor_attribute(struct vbs_onnx_import *im, const char *name);
 
 /* ---- inputs and outputs of im->node ---- */
 
-/* The state of an input; null where the node omits it. */
+/* Gives the state of an input; null where the node omits it. */
 const struct vbs_onnx_state *vbs_onnx_in(const struct vbs_onnx_import *im, int index);
 
-/* Whether the node has the output and something reads it. */
+/* Gives whether the node has the output and something reads it. */
 bool vbs_onnx_output_used(const struct vbs_onnx_import *im, int index);
 
-/* Input index, which the node must have, as a tensor or as a constant; VBS_FORMAT, VBS_UNSUPPORTED.
- */
+/* Give input index, which the node must have, as a tensor or as a constant; VBS_FORMAT,
+ * VBS_UNSUPPORTED. */
 enum vbs_status vbs_onnx_tensor_in(struct vbs_onnx_import *im, int index,
                                    const struct vbs_onnx_state **state) VBS_MUST_CHECK;
 enum vbs_status vbs_onnx_constant_in(struct vbs_onnx_import *im, int index,
@@ -109,27 +110,27 @@ enum vbs_status vbs_onnx_mixes(struct vbs_onnx_import *im);
 enum vbs_status vbs_onnx_axis(struct vbs_onnx_import *im, int64_t axis, int rank,
                               int *dim) VBS_MUST_CHECK;
 
-/* The rank in the file of a state's tensor. */
+/* Gives the rank in the file of a state's tensor. */
 int vbs_onnx_rank(const struct vbs_onnx_import *im, const struct vbs_onnx_state *state);
 
-/* The shape of a state; a scalar gets one dimension. */
+/* Gives the shape of a state; a scalar gets one dimension. */
 struct vbs_shape vbs_onnx_shape(const struct vbs_onnx_state *state);
 
-/* The dimensions [C, D, H, W] of a state that is [N, C, D, H, W] in the file; N is left out in both
- * modes. VBS_UNSUPPORTED when N is above 1 outside batch mode. */
+/* Gives the dimensions [C, D, H, W] of a state that is [N, C, D, H, W] in the file; N is left out
+ * in both modes. VBS_UNSUPPORTED when N is above 1 outside batch mode. */
 enum vbs_status vbs_onnx_channels(struct vbs_onnx_import *im, const struct vbs_onnx_state *state,
                                   struct vbs_shape *view) VBS_MUST_CHECK;
 
-/* The inverse: the shape in the file of a tensor of shape [C, D, H, W]. */
+/* Gives the shape in the file of a tensor of shape [C, D, H, W]. */
 struct vbs_shape vbs_onnx_unchannels(const struct vbs_onnx_import *im,
                                      const struct vbs_shape *shape);
 
-/* The shape in which an operator that works along dimension axis and those behind it (0 where it
- * works along none) reads state: the shape of its tensor where the two differ by leading ones only,
- * else the shape of the state. *shift is the number to add to dimensions of the state. */
+/* Gives the shape in which an operator that works along dimension axis and those behind it (0 where
+ * it works along none) reads state: the shape of its tensor where the two differ by leading ones
+ * only, else the shape of the state. *shift is the number to add to dimensions of the state. */
 struct vbs_shape vbs_onnx_view(const struct vbs_onnx_state *state, int axis, int *shift);
 
-/* Whether two shapes differ by leading dimensions of 1 only. */
+/* Gives whether two shapes differ by leading dimensions of 1 only. */
 bool vbs_onnx_same_but_ones(const struct vbs_shape *a, const struct vbs_shape *b);
 
 /* ---- layers ---- */
@@ -145,7 +146,7 @@ void vbs_onnx_reads(struct vbs_onnx_draft *draft, int index, struct vbs_onnx_ten
 enum vbs_status vbs_onnx_tensor_new(struct vbs_onnx_import *im, struct vbs_onnx_draft *draft,
                                     struct vbs_onnx_tensor **tensor) VBS_MUST_CHECK;
 
-/* Whether a node that may have a bias (conv, deconv, fc, scale) has one. */
+/* Gives whether a node that may have a bias (conv, deconv, fc, scale) has one. */
 bool vbs_onnx_has_bias(const struct vbs_node *node);
 
 /* Makes a layer with one input; attributes and view may be null. */
@@ -158,7 +159,7 @@ enum vbs_status vbs_onnx_apply(struct vbs_onnx_import *im, enum vbs_op op,
 enum vbs_status vbs_onnx_add(struct vbs_onnx_import *im,
                              struct vbs_onnx_tensor *tensor) VBS_MUST_CHECK;
 
-/* The draft of tensor where its operator is op; else null. */
+/* Gives the draft of tensor where its operator is op; else null. */
 struct vbs_onnx_draft *vbs_onnx_pending(const struct vbs_onnx_tensor *tensor, enum vbs_op op);
 
 /* Copies a draft, so that it can be changed; null: out of memory. */

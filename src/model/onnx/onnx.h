@@ -17,26 +17,26 @@ struct vbs_onnx_binding {
     const char *path;
 };
 
-/* As vbs_network_load, for an ONNX file of any name; bindings may be null. */
+/* Loads an ONNX file of any name, as vbs_network_load does; bindings may be null. */
 enum vbs_status vbs_onnx_load(struct vbs_ctx *ctx, const char *path, const struct vbs_shape *input,
                               const struct vbs_onnx_binding *bindings, int n_bindings,
                               struct vbs_network **network) VBS_MUST_CHECK;
 
-/* A TensorProto file as floats. */
+/* The values of a TensorProto file as floats. */
 struct vbs_onnx_tensor_file {
     int type;               /* TensorProto.DataType; 1: FLOAT */
     struct vbs_shape shape; /* n_dims 0: a scalar; dimensions may be 0 */
     float *values;          /* free() it */
 };
 
-/* VBS_IO, VBS_FORMAT, VBS_UNSUPPORTED (element types that are no numbers), VBS_NO_MEMORY. Values
- * that are not finite are given as they are. */
+/* Reads a TensorProto file. VBS_IO, VBS_FORMAT, VBS_UNSUPPORTED (element types that are no
+ * numbers), VBS_NO_MEMORY. Values that are not finite are given as they are. */
 enum vbs_status vbs_onnx_read_tensor(struct vbs_ctx *ctx, const char *path,
                                      struct vbs_onnx_tensor_file *tensor) VBS_MUST_CHECK;
 
-/* The name of the index-th ONNX operator that can be imported, in alphabetical order; null after
- * the last. *layer tells whether it may become a layer; else it works on constants and shapes only.
- */
+/* Gives the name of the index-th ONNX operator that can be imported, in alphabetical order; null
+ * after the last. *layer tells whether it may become a layer; else it works on constants and shapes
+ * only. */
 const char *vbs_onnx_operator(int index, bool *layer);
 
 #endif

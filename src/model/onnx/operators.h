@@ -45,12 +45,13 @@ enum vbs_status vbs_onnx_permute(struct vbs_onnx_import *im, const struct vbs_on
 
 /* ---- reductions ---- */
 
-/* The axes (one bit for each dimension of shape) and keepdims of a Reduce node on a value of that
- * shape, which is that of a sample (batch) or that of the file. */
+/* Reads the axes (one bit for each dimension of shape) and keepdims of a Reduce node on a value of
+ * this shape, which is that of a sample (batch) or that of the file. */
 enum vbs_status vbs_onnx_reduced(struct vbs_onnx_import *im, const struct vbs_shape *shape,
                                  bool batch, unsigned *axes, bool *keep) VBS_MUST_CHECK;
 
-/* *kept is shape with 1 at axes; *given is the shape of the output of the node. */
+/* Gives the shapes of a reduction: *kept is shape with 1 at axes; *given is the shape of the output
+ * of the node. */
 void vbs_onnx_reduced_shapes(const struct vbs_shape *shape, unsigned axes, bool keep,
                              struct vbs_shape *kept, struct vbs_shape *given);
 
@@ -65,7 +66,7 @@ enum vbs_status vbs_onnx_broadcast(struct vbs_onnx_import *im, const struct vbs_
 enum vbs_status vbs_onnx_align(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                int rank, struct vbs_onnx_constant **aligned) VBS_MUST_CHECK;
 
-/* The weights of a layer; null, for seeded ones, where the file has none. */
+/* Gives the weights of a layer; null, for seeded ones, where the file has none. */
 enum vbs_status vbs_onnx_weights(struct vbs_onnx_import *im, struct vbs_onnx_constant *constant,
                                  double factor, const struct vbs_values **values) VBS_MUST_CHECK;
 
@@ -84,7 +85,7 @@ enum vbs_status vbs_onnx_operand(struct vbs_onnx_import *im, enum vbs_op op,
                                  const struct vbs_onnx_state *x, struct vbs_onnx_constant *constant,
                                  bool swapped, struct vbs_onnx_state *result) VBS_MUST_CHECK;
 
-/* A parameter all of whose elements are value; null: out of memory. */
+/* Makes a parameter all of whose elements are value; null: out of memory. */
 const struct vbs_values *vbs_onnx_fill(struct vbs_onnx_import *im, double value);
 
 /* Computes alpha x + beta; x itself where alpha is 1 and beta is 0. */

@@ -10,11 +10,11 @@ char *vbs_onnx_shape_text(const struct vbs_shape *shape, char *buffer, size_t si
 /* Gives the strides of a shape whose elements lie one after the other in row-major order. */
 void vbs_onnx_plain_strides(const struct vbs_shape *shape, int64_t *stride);
 
-/* True when the product of those dimensions that are not 0 is at most VBS_MAX_ELEMENTS: then the
- * product of any of them, in any order, is within it too. */
+/* Gives whether the product of those dimensions that are not 0 is at most VBS_MAX_ELEMENTS: then
+ * the product of any of them, in any order, is within this limit too. */
 bool vbs_onnx_bounded(const struct vbs_shape *shape);
 
-/* True when elements of this TensorProto.DataType are whole numbers or booleans. */
+/* Gives whether elements of this TensorProto.DataType are whole numbers or booleans. */
 bool vbs_onnx_is_whole(int type);
 
 /* Gives the element type of struct vbs_values for a TensorProto.DataType; false where there is
@@ -22,10 +22,10 @@ bool vbs_onnx_is_whole(int type);
  */
 bool vbs_onnx_element(int type, enum vbs_element *element);
 
-/* The name of a TensorProto.DataType, such as "FLOAT16"; never null. */
+/* Gives the name of a TensorProto.DataType, such as "FLOAT16"; never null. */
 const char *vbs_onnx_type_name(int type);
 
-/* The number that value becomes when it is stored as a TensorProto.DataType. */
+/* Gives the number that value becomes when it is stored as a TensorProto.DataType. */
 long double vbs_onnx_rounded(int type, long double value);
 
 #endif

@@ -24,9 +24,9 @@ enum kind { NAMES, COUNT, SIZES, KERNEL, PADS, YES_NO, UP_DOWN, REAL };
 static const struct key {
     const char *word;
     enum kind kind;
-    size_t at;      /* of its value in struct vbs_keys */
-    unsigned takes; /* operators that know it */
-    unsigned needs; /* operators that cannot do without */
+    size_t at;      /* offset of its value in struct vbs_keys */
+    unsigned takes; /* operators that have the key */
+    unsigned needs; /* operators that need the key */
     const char *example;
 } KEYS[] = {
 #define AT(field) offsetof(struct vbs_keys, field)
@@ -55,7 +55,7 @@ static void *value_of(struct vbs_keys *keys, const struct key *key)
     return (char *)keys + key->at;
 }
 
-/* A whole number from low on that a dimension can have. */
+/* Reads a whole number from low on that a dimension can have. */
 static enum vbs_status read_number(struct vbs_ctx *ctx, const char *what, const char *text,
                                    int64_t low, int64_t *value)
 {
@@ -68,7 +68,7 @@ static enum vbs_status read_number(struct vbs_ctx *ctx, const char *what, const 
     return status == VBS_USAGE ? VBS_FORMAT : status;
 }
 
-/* "3" or "1x2x2". */
+/* Reads sizes such as "3" or "1x2x2". */
 static enum vbs_status read_sizes(struct vbs_ctx *ctx, const char *what, char *text, int64_t low,
                                   struct vbs_sizes *sizes)
 {
@@ -84,7 +84,7 @@ static enum vbs_status read_sizes(struct vbs_ctx *ctx, const char *what, char *t
     return VBS_OK;
 }
 
-/* "1", "0x1x1", or low and high sides apart: "0:1". */
+/* Reads pads such as "1", "0x1x1", or low and high sides apart: "0:1". */
 static enum vbs_status read_pads(struct vbs_ctx *ctx, const char *what, char *text,
                                  struct vbs_pads *pads)
 {
@@ -100,7 +100,7 @@ static enum vbs_status read_pads(struct vbs_ctx *ctx, const char *what, char *te
     return status;
 }
 
-/* One of two words. */
+/* Reads one of two words. */
 static enum vbs_status read_choice(struct vbs_ctx *ctx, const char *what, const char *text,
                                    const char *yes, const char *no, bool *value)
 {
@@ -110,7 +110,7 @@ static enum vbs_status read_choice(struct vbs_ctx *ctx, const char *what, const 
     return vbs_fail(ctx, VBS_FORMAT, "%s is '%s' or '%s', not '%.40s'", what, yes, no, text);
 }
 
-/* A decimal number, with a point in every locale. */
+/* Reads a decimal number, with a point in every locale. */
 static enum vbs_status read_real(struct vbs_ctx *ctx, const char *what, const char *text,
                                  double *value)
 {
@@ -170,7 +170,7 @@ static enum vbs_status unknown_key(struct vbs_ctx *ctx, const char *word)
     return vbs_fail(ctx, VBS_FORMAT, "unknown key '%.40s'", word);
 }
 
-/* One key=value; *given has a bit for each of KEYS. */
+/* Reads one key=value; *given has a bit for each of KEYS. */
 static enum vbs_status read_key(struct vbs_ctx *ctx, enum vbs_op op, char *word, unsigned *given,
                                 struct vbs_keys *keys)
 {
@@ -219,7 +219,7 @@ enum vbs_status vbs_keys_read(struct vbs_ctx *ctx, enum vbs_op op, char *rest,
     return VBS_OK;
 }
 
-/* One value for each of n spatial dimensions. */
+/* Gives one value for each of n spatial dimensions. */
 static enum vbs_status spread(struct vbs_ctx *ctx, const char *what, const struct vbs_sizes *sizes,
                               int n, int64_t *value)
 {

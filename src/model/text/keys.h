@@ -15,7 +15,7 @@ struct vbs_pads {
 };
 
 struct vbs_keys {
-    char *from; /* null: the operator on the line before */
+    char *from; /* null: the output of the operator on the line before */
     int64_t out, groups, size;
     struct vbs_sizes kernel, stride, dilation; /* kernel.n is 0: the whole input */
     struct vbs_pads pad;
@@ -28,8 +28,8 @@ struct vbs_keys {
 enum vbs_status vbs_keys_read(struct vbs_ctx *ctx, enum vbs_op op, char *rest,
                               struct vbs_keys *keys) VBS_MUST_CHECK;
 
-/* The attributes that keys give op on an input of this shape. VBS_FORMAT when a key has another
- * number of values than the input has spatial dimensions. */
+/* Gives the attributes that keys describe on an input of this shape. VBS_FORMAT when a key has
+ * another number of values than the input has spatial dimensions. */
 enum vbs_status vbs_keys_attributes(struct vbs_ctx *ctx, enum vbs_op op,
                                     const struct vbs_keys *keys, const struct vbs_shape *input,
                                     union vbs_attributes *attributes) VBS_MUST_CHECK;

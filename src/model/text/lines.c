@@ -6,7 +6,7 @@
 
 #define BLANKS " \t\r"
 
-/* Bytes of the character at text (length left), or 0 when it is not UTF-8 (RFC 3629). */
+/* Gives the bytes of the character at text (length left), or 0 when it is not UTF-8 (RFC 3629). */
 static size_t utf8_length(const unsigned char *text, size_t length)
 {
     unsigned char first = text[0];
@@ -33,8 +33,8 @@ static size_t utf8_length(const unsigned char *text, size_t length)
     return n;
 }
 
-/* C0, DEL, C1, and what ends lines or turns the direction of writing: U+200E, U+200F, U+2028 to
- * U+202E, U+2066 to U+2069. */
+/* True for C0, DEL, C1, and characters that end lines or change the direction of writing: U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069. */
 static bool is_control(const unsigned char *text)
 {
     if (text[0] == '\t' || text[0] == '\n' || text[0] == '\r')

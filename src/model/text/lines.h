@@ -4,8 +4,8 @@
 
 #include "vbslab/model.h"
 
-/* VBS_FORMAT, and *line where, unless text is UTF-8 without control characters (tabs and ends of
- * lines may be there): names go to terminals, CSV and JSON as they are. */
+/* Checks that text is UTF-8 without control characters, except tabs and ends of lines, because
+ * names are copied to terminals, CSV and JSON. VBS_FORMAT, and *line is the line of the fault. */
 enum vbs_status vbs_lines_check(struct vbs_ctx *ctx, const char *text, size_t length,
                                 int *line) VBS_MUST_CHECK;
 
@@ -15,10 +15,10 @@ char *vbs_lines_next(char **text);
 /* Cuts the next word off *line, ends it with a zero, and gives it; null after the last. */
 char *vbs_lines_word(char **line);
 
-/* What is left of line, without blanks at its ends. */
+/* Gives the rest of line, without blanks at its ends. */
 char *vbs_lines_trim(char *line);
 
-/* How many lines below (1: the first) text names name in second place, or 0. */
+/* Gives how many lines below (1: the first) a line of text has name as its second word, or 0. */
 int vbs_lines_find_name(const char *text, const char *name);
 
 #endif

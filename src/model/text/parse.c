@@ -1,6 +1,6 @@
 /*
- * Reading model texts. The format is described in models/README.md: one statement a line, first
- * what the network is called and reads, then its operators in an order in which they can run.
+ * Reading model texts. The format is described in models/README.md: one statement a line; first the
+ * name and the input of the network, then its operators in an order in which they can run.
  */
 #include "base/fail.h"
 #include "base/grow.h"
@@ -20,7 +20,7 @@ struct parser {
     const struct vbs_shape *override; /* of the input, or null */
     char *rest;                       /* of the text, below the current line */
     int line;
-    const char *name, *about; /* as the text says; null before */
+    const char *name, *about; /* as in the text; null before */
     struct vbs_shape input;   /* n_dims 0 before */
     struct vbs_builder *builder;
     int *inputs; /* of the current operator */
@@ -28,7 +28,7 @@ struct parser {
     int64_t inputs_capacity;
 };
 
-/* Puts "source:line" before what went wrong; without the line when it is 0. */
+/* Puts "source:line" before the reason of a failure; without the line when it is 0. */
 static enum vbs_status at_line(struct vbs_ctx *ctx, enum vbs_status status, const char *source,
                                int line)
 {
@@ -80,7 +80,7 @@ static enum vbs_status read_input(struct parser *parser, char *rest)
     return VBS_OK;
 }
 
-/* The statements before the operators; *known tells whether word is one of them. */
+/* Reads the statements before the operators; *known tells whether word is one of them. */
 static enum vbs_status read_header(struct parser *parser, const char *word, char *rest, bool *known)
 {
     bool is_model = strcmp(word, "model") == 0, is_input = strcmp(word, "input") == 0;
@@ -129,7 +129,8 @@ static enum vbs_status unknown_input(struct parser *parser, const char *reader, 
     return vbs_fail(parser->ctx, VBS_FORMAT, "no input '%.100s'", name);
 }
 
-/* from: names with commas between, or null for the operator above (the first reads the input). */
+/* Reads the inputs of an operator. from: names with commas between, or null for the output of the
+ * operator above (the first reads the input). */
 static enum vbs_status read_inputs(struct parser *parser, const char *reader, char *from)
 {
     parser->n_inputs = 0;
@@ -157,7 +158,7 @@ static enum vbs_status unknown_operator(struct parser *parser, const char *word)
     return vbs_fail(parser->ctx, VBS_FORMAT, "unknown operator '%.40s'", word);
 }
 
-/* The first operator ends the header. */
+/* Checks the header, which ends before the first operator. */
 static enum vbs_status start_builder(struct parser *parser)
 {
     if (parser->builder)
@@ -208,7 +209,7 @@ static enum vbs_status read_line(struct parser *parser, char *line)
     return header ? status : read_operator(parser, word, line);
 }
 
-/* text is terminated and cut up. */
+/* Parses text, which is terminated with a zero, and is cut up. */
 static enum vbs_status read_text(struct parser *parser, char *text, size_t length,
                                  struct vbs_network **network)
 {
@@ -246,7 +247,8 @@ static enum vbs_status parse(struct vbs_ctx *ctx, const char *source, const char
     return status;
 }
 
-/* With input the text failed, as ctx says: the caller's mistake when it is sound without. */
+/* The text failed with this input, as ctx says: where it can be read without, the mistake is the
+ * caller's. */
 static enum vbs_status blame(struct vbs_ctx *ctx, const char *source, const char *text,
                              size_t length, const struct vbs_shape *input)
 {

@@ -1,5 +1,5 @@
-/* What the forms of a comparison share: names made harmless, sizes, the best row, columns. Internal
- * to the report room. */
+/* Functions that the forms of a comparison share: names without control characters, sizes, the best
+ * row, columns. Internal to the report room. */
 #ifndef VBS_REPORT_COMMON_COMMON_H
 #define VBS_REPORT_COMMON_COMMON_H
 
@@ -7,13 +7,13 @@
 #include "vbslab/backend.h"
 #include "vbslab/report.h"
 
-/* Columns that text takes on a terminal, counting every character as one. */
+/* Gives the columns of text on a terminal, where every character counts as one. */
 int vbs_form_width(const char *text);
 
-/* Appends name as valid UTF-8, otherwise unchanged: what is none becomes U+FFFD. */
+/* Appends name as valid UTF-8: bytes that are no UTF-8 become U+FFFD, and all else stays. */
 void vbs_form_add_utf8(struct vbs_text *text, const char *name);
 
-/* The unit in which all budgets can be written shortest and without rounding. */
+/* The unit in which all budgets can be written shortest without rounding. */
 struct vbs_form_unit {
     const char *name; /* "MiB" */
     int64_t bytes;
@@ -22,29 +22,29 @@ struct vbs_form_unit {
 
 struct vbs_form_unit vbs_form_budget_unit(const struct vbs_compare *compare);
 
-/* bytes rounded up to two decimals of the largest fitting unit, so that the text, given as a
- * budget, suffices: "12.11 MiB". 24 bytes suffice; returns buffer. */
+/* Writes bytes rounded up to two decimals of the largest fitting unit, so that the text is a
+ * sufficient budget: "12.11 MiB". 24 bytes suffice; returns buffer. */
 char *vbs_form_bytes_up(int64_t bytes, char *buffer, size_t size);
 
-/* "none", "rows", "samples". */
+/* Gives "none", "rows" or "samples". */
 const char *vbs_form_intervals(enum vbs_intervals intervals);
 
-/* Percent that time_us is above a lower bound; 0 where that is 0. */
+/* Gives the percentage by which time_us is above a lower bound; 0 where the bound is 0. */
 double vbs_form_gap_percent(double time_us, double bound_us);
 
-/* Microseconds rounded up to six digits, so that the text, given as a bound, suffices: "46750.2".
+/* Writes microseconds rounded up to six digits, so that the text is a sufficient bound: "46750.2".
  * Returns buffer. */
 #define VBS_FORM_US_SIZE 32
 char *vbs_form_us_up(double us, char buffer[VBS_FORM_US_SIZE]);
 
-/* A time in us, ms or s by its size, in four digits: "46.75 ms". Returns buffer. */
+/* Writes a time in us, ms or s by its size, in four digits: "46.75 ms". Returns buffer. */
 char *vbs_form_time(double us, char buffer[VBS_FORM_US_SIZE]);
 
-/* Row of budget b and planner p. */
+/* Gives the row of budget b and planner p. */
 const struct vbs_compare_row *vbs_form_row(const struct vbs_compare *compare, int b, int p);
 
-/* The fastest feasible row of budget b, the first of equals; only among planners that are no
- * baselines when ours is set. Null when there is none. */
+/* Gives the fastest feasible row of budget b, the first of equals; only among planners that are no
+ * baselines where ours is set. Null when there is none. */
 const struct vbs_compare_row *vbs_form_fastest(const struct vbs_compare *compare, int b, bool ours);
 
 struct vbs_form_cell {
@@ -56,11 +56,12 @@ struct vbs_form_cell {
 struct vbs_form_column {
     const char *top, *bottom; /* the two lines of the heading */
     struct vbs_form_cell *cells;
-    bool begins_group; /* it and those up to the next such column are kept together if possible */
+    bool begins_group; /* it and the columns up to the next such one are kept together if
+                          possible */
     int width;         /* set by vbs_form_add_columns */
 };
 
-/* Appends the columns, in as many blocks beneath each other as width asks for; the first column is
+/* Appends the columns, in as many blocks beneath each other as width requires; the first column is
  * repeated in each. */
 void vbs_form_add_columns(struct vbs_text *text, struct vbs_form_column *columns, int n_columns,
                           int n_rows, int width, bool colour);

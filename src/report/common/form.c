@@ -36,8 +36,8 @@ void vbs_form_add_utf8(struct vbs_text *text, const char *name)
     }
 }
 
-/* Whether text with that many parts of a unit (1, 10, 100) reads back as bytes: sizes are rounded
- * down when they are read. */
+/* Gives whether a text with this many parts of a unit (1, 10, 100) reads back as bytes: sizes are
+ * rounded down when they are read. */
 static bool is_written_in(int64_t bytes, int64_t unit_bytes, int64_t scale)
 {
     int64_t rest = bytes % unit_bytes;
@@ -107,7 +107,7 @@ double vbs_form_gap_percent(double time_us, double bound_us)
     if (!(bound_us > 0))
         return 0;
     gap = 100 * (time_us - bound_us) / bound_us;
-    /* The two sum the same numbers in different orders. */
+    /* Both numbers are sums of the same terms in different orders. */
     return gap < 0 && gap > -1e-9 ? 0 : gap;
 }
 

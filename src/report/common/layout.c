@@ -1,4 +1,4 @@
-/* Columns and paragraphs for a terminal. */
+/* Lays out columns and paragraphs for a terminal. */
 #include "report/common/common.h"
 
 #include "base/utf8.h"
@@ -42,7 +42,7 @@ static void end_line(struct vbs_text *text)
     vbs_text_add(text, "\n");
 }
 
-/* Columns 0 and from..to-1. */
+/* A block: columns 0 and from..to-1. */
 struct block {
     const struct vbs_form_column *columns;
     int from, to;
@@ -77,7 +77,7 @@ static void add_block(struct vbs_text *text, const struct block *block, int n_ro
     }
 }
 
-/* Columns of the terminal that the group which begins at from takes. */
+/* Gives the terminal columns of the group that begins at from. */
 static int group_width(const struct vbs_form_column *columns, int from, int n_columns)
 {
     int width = 0, i = from;
@@ -88,8 +88,8 @@ static int group_width(const struct vbs_form_column *columns, int from, int n_co
     return width;
 }
 
-/* The end of the block of at most width that begins at column from: at least one column. A group
- * that would be torn waits for the next block, when it fits there. */
+/* Gives the end of the block of at most width that begins at column from: at least one column. A
+ * group that would be divided goes to the next block as a whole, when it fits there. */
 static int end_block(const struct vbs_form_column *columns, int from, int n_columns, int width)
 {
     int first = GAP + columns[0].width, used = first, i = from;
@@ -120,7 +120,8 @@ void vbs_form_add_columns(struct vbs_text *text, struct vbs_form_column *columns
     } while (block.to < n_columns);
 }
 
-/* Bytes of the next piece of at most room columns: a word, or as much of it as fits a line. */
+/* Gives the bytes of the next piece of at most room columns: a word, or as much of it as fits a
+ * line. */
 static size_t next_piece(const char *words, int room)
 {
     size_t length = 0;
@@ -138,7 +139,7 @@ static size_t next_piece(const char *words, int room)
 
 void vbs_form_add_wrapped(struct vbs_text *text, const char *words, int indent, int width)
 {
-    bool fresh = true; /* nothing stands on the line but the indent */
+    bool fresh = true; /* the line has only the indent so far */
     int column = 0;
 
     while (*words) {

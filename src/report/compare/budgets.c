@@ -1,7 +1,7 @@
 /*
- * The budgets that a comparison takes when nobody says which: an even range in round steps over
- * the part of the memory axis where the choice of planner matters. With weights included that part
- * spans several powers of two, of which each gets the same round steps.
+ * The default budgets of a comparison: an even range in round steps over the part of the memory
+ * axis where the choice of planner matters. With weights included this part spans several powers of
+ * two, each of which gets the same round steps.
  */
 #include "base/arith.h"
 #include "report/common/common.h"
@@ -15,7 +15,7 @@
 #define AIM 25 /* budgets */
 
 /* A plan so close to the fastest counts as the fastest: the last thousandth of the time is within
- * the noise of a measurement and would stretch the range several times over. */
+ * the noise of a measurement, and would make the range several times longer. */
 #define CLOSE 1.001
 
 /* Bisection ends at this fraction of the distance that is left: finer than a step of the range. */
@@ -24,8 +24,8 @@
 /* One planner's view of the memory axis. */
 struct view {
     struct vbs_solver *solver; /* borrowed */
-    int64_t least_bytes;       /* that it needs; INT64_MAX: no budget helps */
-    int64_t enough_bytes;      /* that its plan for unlimited memory takes */
+    int64_t least_bytes;       /* of all its plans; INT64_MAX: no budget is feasible */
+    int64_t enough_bytes;      /* of its plan for unlimited memory */
     double best_us;            /* time of that plan; HUGE_VAL: there is none */
 };
 
@@ -59,7 +59,7 @@ static enum vbs_status fill_views(struct vbs_ctx *ctx, const struct vbs_solvers 
     return VBS_OK;
 }
 
-/* Lowers *enough_bytes to where the planner of view still is as fast as limit_us. */
+/* Lowers *enough_bytes to the least budget at which the planner of view is as fast as limit_us. */
 static enum vbs_status find_enough(struct vbs_ctx *ctx, const struct view *view, double limit_us,
                                    int64_t *enough_bytes)
 {
@@ -86,7 +86,8 @@ static enum vbs_status find_enough(struct vbs_ctx *ctx, const struct view *view,
     return VBS_OK;
 }
 
-/* 1, 2, 5, 10, ..., 500 B, then so many KiB, and so on; the last is 500 PiB. */
+/* Gives a round step: 1, 2, 5, 10, ..., 500 B, then the same in KiB, and so on; the last is 500
+ * PiB. */
 static int64_t round_step(int index)
 {
     static const int SERIES[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
@@ -94,7 +95,8 @@ static int64_t round_step(int index)
     return (int64_t)SERIES[index % 9] << (10 * (index / 9));
 }
 
-/* Rounded outwards at the top and inwards at the bottom: below least nothing can be planned. */
+/* Rounds the range: outwards at the top and inwards at the bottom, because below least nothing can
+ * be planned. */
 static bool round_range(int64_t least_bytes, int64_t enough_bytes, int64_t step_bytes,
                         struct vbs_byte_range *range)
 {
@@ -106,7 +108,7 @@ static bool round_range(int64_t least_bytes, int64_t enough_bytes, int64_t step_
            vbs_mul(to, step_bytes, &range->to_bytes);
 }
 
-/* The round range whose number of budgets is nearest to AIM, as a ratio. */
+/* Gives the round range whose number of budgets is nearest to AIM, as a ratio. */
 static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_bytes)
 {
     struct vbs_byte_range best = {least_bytes, least_bytes, 1, 0}, range = {0};
@@ -126,7 +128,7 @@ static struct vbs_byte_range choose_range(int64_t least_bytes, int64_t enough_by
     return best;
 }
 
-/* No planner keeps the bound on the latency in any budget. */
+/* Fails because no planner keeps the bound on the latency in any budget. */
 static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *solvers)
 {
     double least_us = HUGE_VAL, own_us;
@@ -149,7 +151,7 @@ static enum vbs_status fail_late(struct vbs_ctx *ctx, const struct vbs_solvers *
                     vbs_planner_name(vbs_planner_at(least)));
 }
 
-/* The range where the n planners differ; empty where none has a schedule. */
+/* Finds the range in which the n planners differ; empty where none has a schedule. */
 static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views, int n,
                                   struct vbs_byte_range *budgets)
 {
@@ -170,7 +172,7 @@ static enum vbs_status find_range(struct vbs_ctx *ctx, const struct view *views,
     return VBS_OK;
 }
 
-/* The least that any planner that is open needs; INT64_MAX: no budget helps. */
+/* Gives the least budget of all open planners; INT64_MAX: no budget is feasible. */
 static int64_t find_least(const struct vbs_solvers *solvers)
 {
     int64_t least_bytes = INT64_MAX;
@@ -184,7 +186,8 @@ static int64_t find_least(const struct vbs_solvers *solvers)
     return least_bytes;
 }
 
-/* The least that any planner needs, those with a time limit too where no other has a plan. */
+/* Gives the least budget of all planners; those with a time limit count where no other has a
+ * plan. */
 static enum vbs_status find_timed_least(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                         int64_t *least_bytes)
 {
@@ -198,7 +201,8 @@ static int64_t twice(int64_t bytes)
     return bytes < VBS_MAX_BYTES / 2 ? 2 * bytes : VBS_MAX_BYTES;
 }
 
-/* Only a planner with a time limit keeps the latency, if any: from what it needs, as much again. */
+/* Finds a range where only a planner with a time limit may keep the latency: from its least budget
+ * to twice as much. */
 static enum vbs_status find_timed_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                         struct vbs_byte_range *budgets)
 {
@@ -236,7 +240,8 @@ done:
 
 /* ---- Weights included ---- */
 
-/* Rounded up to hundredths of its unit, as text of which it reads back the same. */
+/* Rounds up to hundredths of the unit of bytes, so that the text of the size reads back the
+ * same. */
 static int64_t round_up(int64_t bytes)
 {
     int64_t unit = 1, rest, up;
@@ -247,13 +252,14 @@ static int64_t round_up(int64_t bytes)
     return vbs_add(bytes / unit * unit, rest, &up) ? up : bytes;
 }
 
-/* How many sizes each power of two has, and the fraction of it that they are multiples of. */
+/* A series: the number of sizes in each power of two, and the fraction of it of which they are
+ * multiples. */
 struct series {
     int n, denominator;
 };
 
-/* Size index of a series; rounded down where that is no whole byte, INT64_MAX beyond the largest.
- * For denominator 4 and n 3: 1, 1.25, 1.5, 2, 2.5, 3, 4, ... */
+/* Gives size index of a series, rounded down where it is no whole byte, INT64_MAX beyond the
+ * largest. For denominator 4 and n 3: 1, 1.25, 1.5, 2, 2.5, 3, 4, ... */
 static int64_t series_size(const struct series *series, int index)
 {
     int power = index / series->n, step = index % series->n;
@@ -266,8 +272,8 @@ static int64_t series_size(const struct series *series, int index)
            bytes % series->denominator * step / series->denominator;
 }
 
-/* least_bytes, then the sizes of series above it up to the first that is enough_bytes; with at null
- * only how many. */
+/* Lists least_bytes, and then the sizes of series above it up to the first that is at least
+ * enough_bytes; with at null it only counts them. */
 static int list_series(const struct series *series, int64_t least_bytes, int64_t enough_bytes,
                        int64_t *at)
 {
@@ -289,7 +295,7 @@ static int list_series(const struct series *series, int64_t least_bytes, int64_t
     return n;
 }
 
-/* The series that gives nearest to AIM budgets, as a ratio. */
+/* Gives the series with the number of budgets that is nearest to AIM, as a ratio. */
 static const struct series *choose_series(int64_t least_bytes, int64_t enough_bytes)
 {
     static const struct series ALL[] = {{1, 1}, {2, 2},   {3, 4},   {4, 4},
@@ -309,7 +315,8 @@ static const struct series *choose_series(int64_t least_bytes, int64_t enough_by
     return best;
 }
 
-/* From the least that works to twice the weights, and to twice the least at least. */
+/* Lists the budgets with weights included: from the least feasible one to twice the weights, but at
+ * least to twice the least. */
 static enum vbs_status list_total(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                   struct vbs_budgets *budgets)
 {

@@ -1,9 +1,9 @@
 /*
- * The two clocks of schedule.h without the memory, which no draw changes: who waits for whom is the
- * same in all draws, only how long. So the replay tells each step once, and it then moves a whole
- * row of clocks on. A load starts when the load and the compute steps before it have ended; a
- * compute step when the one before it and the load that the replay names have. Loads end in their
- * order: those before one that was waited for are never needed again.
+ * The two clocks of schedule.h, without the memory. A draw changes times, but neither the memory
+ * nor which step waits for which load. So the replay reports each step once, and the clocks of all
+ * draws advance together. A load starts when the load and the compute steps before it have ended; a
+ * compute step starts when the one before it and the load that the replay names have ended. Loads
+ * end in their order: the end of a load before one that was waited for is never needed again.
  */
 #include "report/compare/clocks.h"
 
@@ -18,7 +18,7 @@ struct clocks {
     const struct vbs_clock_rows *rows;
     int n_draws;
     double *compute_us, *copy_us; /* [n_draws] ends of the last steps */
-    /* Ends of the loads first .. n_loads - 1, [capacity][n_draws]: load i at i % capacity. */
+    /* The ends of the loads first .. n_loads - 1, [capacity][n_draws]: load i at i % capacity. */
     double *ends_us;
     int64_t capacity, first, n_loads;
     bool unknown;
@@ -94,7 +94,7 @@ static enum vbs_status observe(struct vbs_ctx *ctx, void *self,
     VBS_TRY(clocks->rows->find(ctx, clocks->rows->self, event->step, &row, &draws));
     clocks->unknown = !draws;
     if (clocks->unknown)
-        return VBS_UNSUPPORTED; /* ends the replay; vbs_clocks_run tells it otherwise */
+        return VBS_UNSUPPORTED; /* ends the replay; vbs_clocks_run recognises it */
     compute(clocks, event, row, draws);
     return VBS_OK;
 }
@@ -119,7 +119,7 @@ enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *pr
         *known = false;
         status = VBS_OK;
     }
-    /* A load that nobody waits for counts too: the request ends with its last step. */
+    /* A load for which no step waits counts too: the request ends with its last step. */
     for (int r = 0; r < n_draws && *known && status == VBS_OK; r++)
         if (clocks.copy_us[r] > time_us[r])
             time_us[r] = clocks.copy_us[r];

@@ -5,11 +5,11 @@
 
 #include "vbslab/schedule.h"
 
-/* Where the draws of a row's time come from. */
+/* The source of the draws of a row's time. */
 struct vbs_clock_rows {
     void *self;
-    /* The row that a compute step runs, and its drawn times less the row's own, [n_draws]; null
-     * where the row has no interval. */
+    /* Gives the row that a compute step runs, and its drawn times less the row's own, [n_draws];
+     * null where the row has no interval. */
     enum vbs_status (*find)(struct vbs_ctx *ctx, void *self, const struct vbs_step *step,
                             const struct vbs_profile_row **row, const float **draws);
 };
@@ -18,10 +18,10 @@ struct vbs_clock_rows {
 #define VBS_CLOCKS_STEPS (1 << 18)
 
 /*
- * Runs both clocks of a schedule that the replay accepts on profile, copies taking what link
- * says, once for each of n_draws draws: time_us[r] is the end of the last step in draw r. *known is
+ * Runs both clocks of a schedule that the replay accepts on profile, copies taking what link says,
+ * once for each of n_draws draws: time_us[r] is the end of the last step in draw r. *known is
  * false, and the times are unset, where a row has no draws or the schedule has too many steps.
- * O(steps x draws). VBS_NO_MEMORY, VBS_INTERRUPTED, what rows fails with.
+ * O(steps x draws). VBS_NO_MEMORY, VBS_INTERRUPTED, and errors of rows.
  */
 enum vbs_status vbs_clocks_run(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, const struct vbs_link *link,

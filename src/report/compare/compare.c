@@ -1,6 +1,6 @@
 /*
- * Runs planners over budgets and lets the replay judge what they plan. Of a planner's own numbers
- * only two enter a comparison: how long it took, and the lower bound that it proved.
+ * Runs planners over budgets, and judges their plans by replay. A comparison contains only two of a
+ * planner's own numbers: the time that it took, and the lower bound that it proved.
  */
 #include "base/arena.h"
 #include "base/fail.h"
@@ -18,15 +18,15 @@
 
 #define QUIET_US 500e3 /* of wall clock before progress is reported */
 
-/* What the public struct points into lives in the arena. */
+/* The memory behind a comparison: the arrays are in the arena. */
 struct owned_compare {
     struct vbs_compare compare; /* first: vbs_compare_free gets a pointer to it */
     struct vbs_arena arena;
-    double *bound_us; /* the same as the public ones, to be filled */
+    double *bound_us; /* writable pointers to the arrays of the public struct */
     struct vbs_compare_row *rows;
 };
 
-/* What every planner is asked, and what gathers meanwhile. */
+/* The problem of all planners, and the state of the comparison. */
 struct question {
     const struct vbs_problem *problem;
     const struct vbs_profile *judge;
@@ -34,7 +34,7 @@ struct question {
     struct vbs_solvers *solvers;
     const struct vbs_progress *progress;
     const int64_t *budgets;
-    double *bound_us; /* raised by what planners prove */
+    double *bound_us; /* raised by the bounds that planners prove */
     int n_budgets;
     bool self_judged;
     double start_us;
@@ -69,7 +69,8 @@ static enum vbs_status fail_over_budget(struct vbs_ctx *ctx, const struct questi
                           "profile of the same library and network");
 }
 
-/* A bound on the latency is kept by the times that were planned with; another's may exceed it. */
+/* Checks a replay. The bound on the latency is kept by the times that were planned with; by another
+ * judge's times the latency may exceed it. */
 static enum vbs_status check_replay(struct vbs_ctx *ctx, const struct question *question,
                                     const struct vbs_compare_row *row,
                                     const struct vbs_replay *replay)
@@ -146,7 +147,7 @@ static enum vbs_status plan_budget(struct vbs_ctx *ctx, const struct question *q
     return status;
 }
 
-/* What is over at once needs no bar. */
+/* Reports progress, unless the work so far took no longer than QUIET_US. */
 static void report_progress(struct question *question, const struct vbs_planner *planner)
 {
     const struct vbs_progress *progress = question->progress;
@@ -194,7 +195,8 @@ static enum vbs_status run_planner(struct vbs_ctx *ctx, struct question *questio
     return status;
 }
 
-/* Columns for the planners of compare in its own rows, and more for the baselines. */
+/* Makes columns: those of the compared planners are in the rows of the comparison, those of other
+ * baselines beside them. */
 static struct vbs_row_column *make_columns(struct owned_compare *owned)
 {
     size_t n_budgets = (size_t)owned->compare.n_budgets, n = (size_t)owned->compare.n_planners;
@@ -215,7 +217,7 @@ static struct vbs_row_column *make_columns(struct owned_compare *owned)
     return columns;
 }
 
-/* The column of the planner with this name; -1: it is not compared. */
+/* Gives the column of the planner with this name; -1: it is not compared. */
 static int find_column(const struct vbs_compare *compare, const char *name)
 {
     for (int p = 0; p < compare->n_planners; p++)
@@ -250,7 +252,7 @@ static enum vbs_status run_baselines(struct vbs_ctx *ctx, struct question *quest
     return VBS_OK;
 }
 
-/* All rows, as long as they are not planned. */
+/* Marks all rows as not planned. */
 static void clear_rows(struct owned_compare *owned)
 {
     const struct vbs_compare *compare = &owned->compare;

@@ -1,28 +1,30 @@
 /*
- * A paired bootstrap. The time of a row is a median of samples, and two schedules that run the same
- * row share its error; so in each replicate every row is resampled once, and all schedules are
- * timed anew by the same medians. What a gain comes to in the replicates is its spread; the 25th
- * smallest and the 25th largest of 999 are the ends of the 95% percentile interval.
+ * The 95% intervals of gains, by a paired bootstrap. The time of a row is a median of samples, and
+ * two schedules that run the same row share its error; so in each replicate every row is resampled
+ * once, and all schedules are timed anew by the same medians. The values of a gain in the
+ * replicates are its spread; the 25th smallest and the 25th largest of 999 are the ends of the 95%
+ * percentile interval.
  *
  * The median of n values drawn anew from n is known without drawing them: of n = 2m + 1 uniform
  * numbers the median is distributed as Beta(m + 1, m + 1), and the sample at that quantile is the
  * resampled median. For n = 2m the m-th is Beta(m, m + 1), the next one the least of m uniform
- * numbers above it, and the median lies half-way between their samples. That is the bootstrap's
- * distribution itself, at two random numbers a replicate in place of n and a sort.
+ * numbers above it, and the median lies half-way between their samples. This is exactly the
+ * bootstrap's distribution, with two random numbers a replicate instead of n and a sort.
  *
  * Where a row has only its median, 95% interval and number of runs, the median is resampled from
- * two halves of normals that meet at it, each as wide as its side of the interval says. In
+ * two halves of normal distributions that meet at it, each as wide as its side of the interval. In
  * simulations (normal, lognormal, exponential, two-humped and contaminated samples, 5 to 25 of 3 to
  * 120 rows) both cover a true gain in 94 to 100% of cases; the basic and the bias-corrected
  * interval fall below 80% where samples have two humps. The same holds for gains only: the medians
- * of skewed samples are a little too high each, which cancels in a ratio of two sums but not in
- * one sum, and so no interval of a time is given.
+ * of skewed samples are a little too high each, which cancels in a ratio of two sums but not in one
+ * sum, and so no interval of a time is given.
  *
  * Where weights are copied, time is no sum: in each replicate both clocks run anew (clocks.c), with
- * copies as exact as the link has them.
+ * the link's times of copies taken as exact.
  *
- * Rows are taken to err independently of each other. A row's random numbers depend on the row
- * alone, so that no interval depends on which others are asked for, or in which order.
+ * The errors of rows are taken to be independent of each other. A row's random numbers depend on
+ * the row alone, so that no interval depends on which other intervals are computed, or in which
+ * order.
  */
 #include "report/compare/noise.h"
 
@@ -43,19 +45,19 @@
 #include <string.h>
 
 #define TAIL     25 /* replicates beyond each end: 2.5% of one more than there are */
-#define MIN_RUNS 2  /* of a time that has an interval */
+#define MIN_RUNS 2  /* runs of a row whose time has an interval */
 
-/* One row in a mix. */
+/* A row in a mix. */
 struct row_count {
     size_t row;   /* index among all rows of the judge */
-    double count; /* times that it runs, slices by their share of the time */
+    double count; /* how often it runs; a slice counts by its share of the time */
 };
 
 struct vbs_mix {
     double time_us;
     int n_rows;
     struct row_count *rows; /* ascending by row */
-    /* Where weights are copied the time is no sum of rows; then that of each replicate, or null
+    /* Where weights are copied the time is no sum of rows. Then the time of each replicate, or null
      * where some row has no interval. */
     bool copies;
     double *replicates_us;
@@ -72,7 +74,7 @@ struct vbs_noise {
     const struct vbs_sample_source *samples;
     size_t n_rows;
     struct row_draws *draws; /* [n_rows] */
-    double *counts;          /* [n_rows] of the schedule at hand; 0 between calls */
+    double *counts;          /* [n_rows] for the current schedule; 0 between calls */
     size_t *touched;         /* [n_rows] rows whose count is not 0 */
     const struct vbs_mix *last;
     double *scratch; /* of capacity samples */
@@ -113,7 +115,7 @@ struct vbs_noise *vbs_noise_new(const struct vbs_profile *judge,
     noise->draws = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->draws);
     noise->counts = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->counts);
     noise->touched = vbs_arena_alloc(&noise->arena, noise->n_rows, sizeof *noise->touched);
-    /* Not gsl_rng_alloc: out of memory it would abort the program. */
+    /* gsl_rng_alloc would end the program where memory is out. */
     noise->rng.type = gsl_rng_mt19937;
     noise->rng.state = vbs_arena_alloc(&noise->arena, 1, noise->rng.type->size);
     if (!noise->draws || !noise->counts || !noise->touched || !noise->rng.state) {
@@ -141,13 +143,13 @@ enum vbs_intervals vbs_noise_intervals(const struct vbs_noise *noise)
 
 /* ---- Resampling a row ---- */
 
-/* The resampled median of sorted samples. */
+/* Gives the resampled median of sorted samples. */
 static double draw_median(const gsl_rng *rng, const double *sorted, int n)
 {
     int m = n / 2;
     double u = gsl_ran_beta(rng, n % 2 ? m + 1 : m, m + 1), next;
 
-    /* Rounding can make a quantile 1. */
+    /* Rounding can make a quantile equal to 1. */
     if (n % 2)
         return sorted[(int)fmin(u * n, n - 1)];
     next = 1 - (1 - u) * pow(gsl_rng_uniform_pos(rng), 1.0 / m);
@@ -174,7 +176,7 @@ static void draw_from_row(const gsl_rng *rng, const struct vbs_profile_row *row,
     }
 }
 
-/* A row of the judge by its index, and where it stands. */
+/* A row of the judge by its index, with its layer and batch. */
 struct place {
     const struct vbs_profile_row *row;
     int layer, batch;
@@ -203,7 +205,7 @@ static struct place find_place(const struct vbs_profile *judge, size_t index)
     };
 }
 
-/* Whether the sorted samples are what the row is the median of; NaN sorts anywhere. */
+/* Gives whether the row is the median of these sorted samples; NaN may be anywhere. */
 static bool are_of_row(const double *sorted, int n, const struct vbs_profile_row *row)
 {
     for (int i = 0; i < n; i++)
@@ -213,7 +215,7 @@ static bool are_of_row(const double *sorted, int n, const struct vbs_profile_row
            gsl_stats_median_from_sorted_data(sorted, 1, (size_t)n) == row->time_us;
 }
 
-/* The row's samples, sorted, in scratch; *n is 0 when there are none. */
+/* Reads the row's samples, sorted, into scratch; *n is 0 when there are none. */
 static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_noise *noise,
                                     const struct place *place, int *n)
 {
@@ -255,7 +257,7 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
     us = vbs_arena_alloc(&noise->arena, VBS_NOISE_REPLICATES, sizeof *us);
     if (!us)
         return vbs_no_memory(ctx);
-    /* A seed of 0 would be another's: GSL has it mean a default. */
+    /* GSL replaces a seed of 0 by a default, which another row may have. */
     gsl_rng_set(&noise->rng, (unsigned long)index + 1);
     if (n > 0)
         draw_from_samples(&noise->rng, noise->scratch, n, place.row->time_us, us);
@@ -269,7 +271,7 @@ static enum vbs_status draw_row(struct vbs_ctx *ctx, struct vbs_noise *noise, si
 
 /* ---- Mixes ---- */
 
-/* The judge's row of a compute step; it must exist. */
+/* Gives the judge's row of a compute step; it must exist. */
 static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedule *schedule,
                           const struct vbs_step *step)
 {
@@ -284,7 +286,7 @@ static size_t row_of_step(const struct vbs_noise *noise, const struct vbs_schedu
     return (size_t)(rows + i - first_row(noise->judge));
 }
 
-/* How much of its row's time a step takes. */
+/* Gives the share of its row's time that a step takes. */
 static double share_of_step(const struct vbs_noise *noise, const struct vbs_step *step)
 {
     int64_t channels = noise->judge->layers[step->layer].channels;
@@ -298,7 +300,7 @@ static double share_of_step(const struct vbs_noise *noise, const struct vbs_step
            (double)channels;
 }
 
-/* Counts the rows that the schedule runs, and lists them; how many there are. */
+/* Counts how often the schedule runs each row, and lists these rows; returns their number. */
 static size_t touch_rows(struct vbs_noise *noise, const struct vbs_schedule *schedule)
 {
     size_t n = 0;
@@ -324,7 +326,7 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* No draw tells schedules apart that take the same time in all of them. */
+/* Gives whether two schedules take the same time in all draws, so that no draw tells them apart. */
 static bool same_replicates(const struct vbs_mix *a, const struct vbs_mix *b)
 {
     if (a->time_us != b->time_us || !a->replicates_us || !b->replicates_us)
@@ -345,7 +347,7 @@ bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b)
     return !a->copies || same_replicates(a, b);
 }
 
-/* Whether the rows touched are those of the mix made last, equally often. */
+/* Gives whether the rows touched are those of the mix made last, equally often. */
 static bool is_last(const struct vbs_noise *noise, size_t n)
 {
     if (!noise->last || noise->last->copies || noise->last->n_rows != (int)n)
@@ -359,7 +361,7 @@ static bool is_last(const struct vbs_noise *noise, size_t n)
     return true;
 }
 
-/* A schedule at work on its clocks. */
+/* The source of the draws for the clocks of a schedule. */
 struct clock_source {
     struct vbs_noise *noise;
     const struct vbs_schedule *schedule;
@@ -378,7 +380,7 @@ static enum vbs_status find_draws(struct vbs_ctx *ctx, void *self, const struct 
     return status;
 }
 
-/* Fills replicates_us of mix, that of a schedule that copies. */
+/* Fills replicates_us of mix, the mix of a schedule that copies. */
 static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
                                    const struct vbs_schedule *schedule, struct vbs_mix *mix)
 {
@@ -397,7 +399,7 @@ static enum vbs_status draw_clocks(struct vbs_ctx *ctx, struct vbs_noise *noise,
     return VBS_OK;
 }
 
-/* Whether copies take a share of the time. */
+/* Gives whether copies take a part of the time. */
 static bool has_copies(const struct vbs_schedule *schedule)
 {
     for (int64_t s = 0; s < schedule->n_steps; s++)

@@ -1,5 +1,5 @@
-/* How much of a difference between schedules is noise of the times that they are judged by. What is
- * resampled, and why so, stands in noise.c. Internal to the report room. */
+/* How much of a difference between schedules is noise of the times that they are judged by. noise.c
+ * describes the method and its reasons. Internal to the report room. */
 #ifndef VBS_REPORT_COMPARE_NOISE_H
 #define VBS_REPORT_COMPARE_NOISE_H
 
@@ -9,18 +9,20 @@
 
 struct vbs_noise;
 
-/* Borrows judge and samples (null: none are kept). Null: out of memory. */
+/* Makes the noise of a judge; borrows judge and samples (null: none are kept). Null: out of
+ * memory. */
 struct vbs_noise *vbs_noise_new(const struct vbs_profile *judge,
                                 const struct vbs_sample_source *samples);
 void vbs_noise_free(struct vbs_noise *noise);
 
-/* What the time of a schedule is made of: how often each row of the judge runs in it, and where it
- * copies weights how long it takes in each replicate. Owned by the noise it was made with. */
+/* A mix: how often a schedule runs each row of the judge, and, where it copies weights, its time in
+ * each replicate. Owned by the noise that made it. */
 struct vbs_mix;
 
-/* The mix of a schedule that takes time_us by the judge, on which it can be replayed. One that is
- * equal to the mix made before it is the same pointer. O(steps log steps); of a schedule that
- * copies weights O(steps x replicates), and errors as vbs_noise_spread. VBS_NO_MEMORY. */
+/* Makes the mix of a schedule that takes time_us by the judge, on which it can be replayed. Where
+ * it equals the mix made before it, the result is the same pointer. O(steps log steps); for a
+ * schedule that copies weights O(steps x replicates), and errors as vbs_noise_spread.
+ * VBS_NO_MEMORY. */
 enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
                               const struct vbs_schedule *schedule, double time_us,
                               const struct vbs_mix **mix) VBS_MUST_CHECK;
@@ -29,25 +31,27 @@ enum vbs_status vbs_noise_mix(struct vbs_ctx *ctx, struct vbs_noise *noise,
  * in all replicates: no noise tells them apart. */
 bool vbs_mix_equal(const struct vbs_mix *a, const struct vbs_mix *b);
 
-/* The time of one mix in each replicate: entry r of every mix is of the same resampled times. */
+/* The time of one mix in each replicate: entry r of every mix is for the same resampled times. */
 struct vbs_spread {
     const struct vbs_mix *mix; /* null: empty */
-    bool known;                /* else some row of the mix has no interval, and time_us is unset */
+    bool known;                /* false: some row of the mix has no interval, and time_us is
+                                  unset */
     double time_us[VBS_NOISE_REPLICATES];
 };
 
 /* Makes *spread that of mix, unless it is already. Rows are resampled when they are first needed,
- * alike in any order. VBS_INVALID: the samples are not those of the judge; what the source fails
- * with; VBS_INTERRUPTED, VBS_NO_MEMORY. */
+ * alike in any order. VBS_INVALID: the samples are not those of the judge; errors of the source;
+ * VBS_INTERRUPTED, VBS_NO_MEMORY. */
 enum vbs_status vbs_noise_spread(struct vbs_ctx *ctx, struct vbs_noise *noise,
                                  const struct vbs_mix *mix,
                                  struct vbs_spread *spread) VBS_MUST_CHECK;
 
-/* The 95% interval of the gain of ours over base, in percent; false where none is known. */
+/* Computes the 95% interval of the gain of ours over base, in percent; false where none is
+ * known. */
 bool vbs_noise_gain(const struct vbs_spread *ours, const struct vbs_spread *base,
                     double *low_percent, double *high_percent);
 
-/* Where the intervals of the rows used so far came from. */
+/* Gives the source of the intervals of the rows used so far. */
 enum vbs_intervals vbs_noise_intervals(const struct vbs_noise *noise);
 
 #endif

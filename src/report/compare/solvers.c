@@ -16,8 +16,9 @@ bool vbs_compare_can(const struct vbs_planner *planner, enum vbs_weights weights
     return weights == VBS_WEIGHTS_INCLUDED || !vbs_planner_transfers(planner);
 }
 
-/* With weights excluded the budgets are the same whichever planners are compared: their range ends
- * where the best plan there is has enough. */
+/* Gives whether a planner takes part in the search for budgets. With weights excluded the budgets
+ * are the same whichever planners are compared: their range ends where the best of all plans has
+ * enough memory. */
 static bool is_considered(const struct vbs_problem *problem,
                           const struct vbs_compare_options *options,
                           const struct vbs_planner *planner)

@@ -5,43 +5,42 @@
 
 #include "vbslab/report.h"
 
-/* A solver and how long it took to open. */
+/* A solver and the time that it took to open. */
 struct vbs_opened {
     struct vbs_solver *solver;
     double open_us;
-    bool considered; /* has a say in the default budgets */
+    bool considered; /* it takes part in the search for default budgets */
 };
 
-/* Budgets, ascending; freed by free. */
+/* Budgets, ascending; list is freed with free(). */
 struct vbs_budgets {
     int64_t *at;
     int n;
 };
 
-/* One place per planner, in the order of all planners; its solver is null until it is opened and
- * once it is taken. */
+/* One entry for each planner, in the order of all planners; its solver is null until it is opened,
+ * and again once it is handed over. */
 struct vbs_solvers {
     const struct vbs_problem *problem; /* borrowed */
-    double time_limit_s;               /* of those that have one */
-    int64_t node_limit;                /* likewise, with the seed */
+    double time_limit_s;               /* of planners that have a time limit */
+    int64_t node_limit;                /* of planners that have a time limit, with the seed */
     uint64_t seed;
     int n;
     struct vbs_opened *at;
 };
 
-/* Microseconds of a clock that never goes back. */
+/* Gives the microseconds of a clock that never goes back. */
 double vbs_solvers_clock_us(void);
 
-/* No solver is opened yet; vbs_solvers_clear frees, after a failure too. options: planners, limits
- * and seed of a comparison. VBS_NO_MEMORY. */
+/* Begins without an open solver; vbs_solvers_clear frees, after a failure too. options: planners,
+ * limits and seed of a comparison. VBS_NO_MEMORY. */
 enum vbs_status vbs_solvers_init(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  const struct vbs_problem *problem,
                                  const struct vbs_compare_options *options) VBS_MUST_CHECK;
 void vbs_solvers_clear(struct vbs_solvers *solvers);
 
-/* Opens all considered that are not; those with a time limit only on demand. Errors as
- * vbs_solver_new.
- */
+/* Opens all solvers that take part and are not open; those with a time limit only on demand. Errors
+ * as vbs_solver_new. */
 enum vbs_status vbs_solvers_open(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                  bool timed_too) VBS_MUST_CHECK;
 
@@ -52,18 +51,18 @@ enum vbs_status vbs_solvers_hand_over(struct vbs_ctx *ctx, struct vbs_solvers *s
                                       const struct vbs_planner *planner,
                                       struct vbs_opened *taken) VBS_MUST_CHECK;
 
-/* The least bound on the latency that solver keeps in some budget, where it keeps its own in none;
- * else 0. Errors as vbs_solver_explain. */
+/* Gives the least bound on the latency that solver keeps in some budget, where it keeps its own
+ * bound in none; else 0. Errors as vbs_solver_explain. */
 enum vbs_status vbs_solvers_least_latency(struct vbs_ctx *ctx, struct vbs_solver *solver,
                                           double *latency_us) VBS_MUST_CHECK;
 
-/* The budgets of the range, or, where that is null, the default ones of vbs_compare_run, with and
- * leaving open the solvers that are asked. VBS_USAGE: the range is not valid. */
+/* Gives the budgets of the range, or, where range is null, the default ones of vbs_compare_run. The
+ * solvers that this needs are left open. VBS_USAGE: the range is not valid. */
 enum vbs_status vbs_solvers_budgets(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                     const struct vbs_byte_range *range,
                                     struct vbs_budgets *budgets) VBS_MUST_CHECK;
 
-/* vbs_compare_default_budgets likewise. */
+/* Does as vbs_compare_default_budgets, with these solvers. */
 enum vbs_status vbs_solvers_range(struct vbs_ctx *ctx, struct vbs_solvers *solvers,
                                   struct vbs_byte_range *range) VBS_MUST_CHECK;
 

@@ -30,7 +30,7 @@ static enum vbs_status check(struct vbs_ctx *ctx, const struct vbs_replay *repla
 
 /* ---- CSV ---- */
 
-/* A clock tells no more than nanoseconds. */
+/* Rounds to nanoseconds, because the clock is no finer. */
 static double nanoseconds(double us)
 {
     return round(1e3 * us) / 1e3;
@@ -83,12 +83,12 @@ enum vbs_status vbs_executed_write_csv(struct vbs_ctx *ctx, const struct vbs_pro
 
 /* ---- Picture ---- */
 
-/* Of the time of the run: what passes between two steps and is no wait that anybody would see. It
- * is drawn as part of the second one. */
+/* As a share of the run's time: a gap between two steps that is too short to be seen. It is drawn
+ * as part of the second step. */
 #define UNSEEN 1e-3
 
-/* Puts the times of the run into steps, which are the replay's. What moved to a step from the
- * moment that the one before it on the same clock ended is drawn as if it had begun then. */
+/* Writes the times of the run into steps, which are the replay's. A step whose gap to the one
+ * before it on the same clock is that short is drawn as if it began at that one's end. */
 static void set_times(const struct vbs_schedule *schedule, const struct vbs_exec_report *executed,
                       struct vbs_replay_step *steps)
 {

@@ -1,8 +1,8 @@
 /*
- * Every step becomes a box, also beside one that looks the same; levels of memory that are equal
- * become one. What is more than a picture can show is cut into slices of equal length: a slice of a
- * lane goes to the layer that takes most of it, one of memory to the most that is held in it, so
- * that no peak is lost.
+ * Every step becomes a box, also beside one that looks the same; neighbouring levels of memory that
+ * are equal become one. Where there are more boxes or levels than a picture can show, they are cut
+ * into slices of equal length. A slice of a lane shows the layer that takes most of it; a slice of
+ * memory shows the most memory in use during it, so that no peak is lost.
  */
 #include "report/plot/gantt.h"
 
@@ -27,7 +27,7 @@ static void add_box(struct vbs_gantt *gantt, const struct vbs_gantt_box *box)
         gantt->boxes[gantt->n_boxes++] = *box;
 }
 
-/* Appends a slice, or makes the last one of the lane, which begins at first, longer. */
+/* Appends a slice, or makes the lane's last slice longer; the lane begins at first. */
 static void add_slice(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *slice,
                       double close_us)
 {
@@ -63,7 +63,8 @@ static void add_lane(struct vbs_gantt *gantt, const struct vbs_schedule *schedul
     }
 }
 
-/* The layer that takes most of a slice; -1: none does as much as nothing. share: of each layer. */
+/* Gives the layer that takes most of a slice; -1: the time without any work is longer. share: of
+ * each layer. */
 static int most_of(const double *share, int n_layers, double slice_us)
 {
     double most_us = slice_us;
@@ -80,8 +81,8 @@ static int most_of(const double *share, int n_layers, double slice_us)
     return most;
 }
 
-/* Cuts the boxes from first on, n of them that were moved elsewhere, into slices; there are more of
- * them than slices. */
+/* Cuts the n boxes of a lane, which were moved elsewhere, into slices from first on. There are more
+ * boxes than slices. */
 static void cut_lane(struct vbs_gantt *gantt, int first, const struct vbs_gantt_box *boxes, int n,
                      int n_layers, double time_us, double *share)
 {
@@ -137,7 +138,7 @@ static enum vbs_status make_boxes(struct vbs_ctx *ctx, const struct vbs_profile 
                                   const struct vbs_schedule *schedule,
                                   const struct vbs_replay *replay, struct vbs_gantt *gantt)
 {
-    /* Each step has a box, and may have a wait before it. */
+    /* Each step has a box, and may have a box of waiting before it. */
     gantt->boxes = calloc(2 * (size_t)schedule->n_steps, sizeof *gantt->boxes);
     if (!gantt->boxes)
         return vbs_no_memory(ctx);
@@ -163,8 +164,8 @@ static int64_t total_of(const struct vbs_gantt_level *level)
     return level->weight_bytes + level->live_bytes + level->ws_bytes;
 }
 
-/* Appends a level; in place of one that would last no time, and not at all where nothing changes.
- */
+/* Appends a level. It replaces one that would last no time, and nothing is appended where no memory
+ * changes. */
 static void add_level(struct vbs_gantt *gantt, const struct vbs_gantt_level *level)
 {
     if (gantt->n_levels > 0 && !(level->from_us > gantt->levels[gantt->n_levels - 1].from_us))
@@ -198,7 +199,7 @@ static void add_levels(struct vbs_gantt *gantt, const struct vbs_schedule *sched
     }
 }
 
-/* The level with the most memory of each slice, of n levels that were moved elsewhere. */
+/* Gives each slice the level with the most memory, of n levels that were moved elsewhere. */
 static void cut_levels(struct vbs_gantt *gantt, const struct vbs_gantt_level *levels, int n,
                        double time_us)
 {

@@ -1,4 +1,5 @@
-/* What a picture of a replay is made of, few enough to draw. Internal to the report room. */
+/* The boxes and levels of the picture of a replay, few enough to draw. Internal to the report
+ * room. */
 #ifndef VBS_REPORT_PLOT_GANTT_H
 #define VBS_REPORT_PLOT_GANTT_H
 
@@ -6,14 +7,15 @@
 
 enum vbs_gantt_lane { VBS_GANTT_COMPUTE, VBS_GANTT_COPY, VBS_GANTT_LANES };
 
-/* A step, or a slice of time that a layer takes most of; layer 0: computing waits for a copy. */
+/* The box of a step, or of a slice of time with the layer that takes most of it; layer 0: computing
+ * waits for a copy. */
 struct vbs_gantt_box {
     double from_us, to_us;
     int lane, layer;
     int batch; /* of a compute step; else 0 */
 };
 
-/* What memory holds from a time on, up to that of the next one. */
+/* The memory in use from a time on, up to that of the next level. */
 struct vbs_gantt_level {
     double from_us;
     int64_t weight_bytes, live_bytes, ws_bytes;
@@ -26,10 +28,11 @@ struct vbs_gantt {
     int n_levels;
 };
 
-/* Boxes of one lane and levels at most; about as many as a picture has columns. */
+/* The most boxes of one lane, and the most levels; about as many as a picture has columns. */
 #define VBS_GANTT_SLICES 1000
 
-/* Of a replay with its trace that takes some time. vbs_gantt_clear frees. VBS_NO_MEMORY. */
+/* Makes the boxes and levels of a replay that has its trace and takes some time. vbs_gantt_clear
+ * frees them. VBS_NO_MEMORY. */
 enum vbs_status vbs_gantt_make(struct vbs_ctx *ctx, const struct vbs_profile *profile,
                                const struct vbs_schedule *schedule, const struct vbs_replay *replay,
                                struct vbs_gantt *gantt) VBS_MUST_CHECK;

@@ -16,27 +16,27 @@
 #define LABEL_LIMIT 40
 #define MAX_BORDERS 150 /* boxes; with more their borders are drawn thinner */
 
-/* Of the width of the lanes, as the template draws them. */
+/* The width of a character, as a share of the width of the lanes in the template. */
 #define LABEL_CHARACTER 0.0085
 #define LABEL_MARGIN    0.006
 #define UPRIGHT_ROOM    0.010 /* for one line of text that goes from bottom to top */
 
-#define UPRIGHT_CHARACTERS 8 /* that have room in the height of a lane */
+#define UPRIGHT_CHARACTERS 8 /* characters that fit the height of a lane */
 
-/* The figure in the making. */
+/* The figure that is being made. */
 struct gantt_picture {
     const struct vbs_profile *profile;
     const struct vbs_schedule *schedule;
     const struct vbs_replay *replay;
     const struct vbs_replay *executed; /* null: the replay stands alone */
-    int lanes;                         /* of each */
+    int lanes;                         /* lanes of the replay, and as many of the run */
     double span_us;                    /* of the axis of time */
     struct vbs_gantt gantt, executed_gantt;
     const char *unit;
     double unit_bytes;
 };
 
-/* How much lower the lanes of the run are. */
+/* Gives how much lower the lanes of the run are. */
 static double lane_shift(const struct gantt_picture *figure)
 {
     return figure->lanes + 0.2;
@@ -103,7 +103,7 @@ static void add_data(struct vbs_text *data, const struct gantt_picture *figure)
     add_levels(data, figure, &figure->gantt, figure->replay->time_us);
 }
 
-/* What to write into a box. */
+/* The text in a box. */
 struct box_label {
     struct vbs_text text; /* empty: nothing */
     bool upright;         /* from bottom to top */
@@ -117,8 +117,8 @@ static bool has_room(struct box_label *label, double room)
     return !label->upright || (room >= UPRIGHT_ROOM && length <= UPRIGHT_CHARACTERS);
 }
 
-/* Name and batch, else only the name, else number and batch, else only the number, else nothing:
- * the first that there is room for. */
+/* Chooses the longest label that fits: name and batch, the name, number and batch, the number, or
+ * none. */
 static void choose_label(struct box_label *label, const char *name, const struct vbs_gantt_box *box,
                          double room)
 {
@@ -181,7 +181,8 @@ static void add_string(struct vbs_text *script, const char *name, struct vbs_tex
     vbs_text_clear(value);
 }
 
-/* replay, or the run, whose whole time is set beside the planned one. */
+/* Adds the times of replay, which may be the run; then its whole time is compared with the planned
+ * one. */
 static void add_clocks(struct vbs_text *note, const struct gantt_picture *figure,
                        const struct vbs_replay *replay)
 {
@@ -236,7 +237,7 @@ static void add_titles(struct vbs_text *script, const struct gantt_picture *figu
     add_string(script, "vbs_note", &note, 3 * TITLE_LIMIT);
 }
 
-/* The budget's line is drawn where it is not far above everything. */
+/* Adds the axis of memory. The budget's line is drawn where it is not far above all levels. */
 static void add_memory(struct vbs_text *script, const struct gantt_picture *figure)
 {
     double peak = (double)figure->replay->peak_bytes / figure->unit_bytes;

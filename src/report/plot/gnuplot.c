@@ -13,11 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PREFIX        "vbslab-plot-"
-#define FIRST_FD      10 /* of this process for the files, above those of gnuplot's */
+#define PREFIX "vbslab-plot-"
+#define FIRST_FD                                                                                   \
+    10 /* first number of this process's descriptors for the files, above those                    \
+          of gnuplot */
 #define PICTURE_LIMIT ((size_t)256 << 20)
 #define LOG_LIMIT     ((size_t)1 << 20)
-#define TAIL          ((size_t)16) /* of a picture, in which its ending is looked for */
+#define TAIL          ((size_t)16) /* bytes of a picture in which its ending is searched for */
 
 /* The files of one run. */
 enum plot_file { SCRIPT, DATA, PICTURE, LOG, N_PLOT_FILES };
@@ -49,7 +51,7 @@ enum vbs_status vbs_gnuplot_format(struct vbs_ctx *ctx, const char *path,
     return vbs_fail(ctx, VBS_USAGE, "plot '%s' must end in .svg, .png or .pdf", path);
 }
 
-/* U+FFFE and U+FFFF, which are UTF-8 but no characters of XML. */
+/* True for U+FFFE and U+FFFF, which are UTF-8 but no characters of XML. */
 static bool is_no_character(const char *at)
 {
     return memcmp(at, "\xef\xbf", 2) == 0 && ((unsigned char)at[2] | 1) == 0xbf;
@@ -63,7 +65,8 @@ void vbs_gnuplot_add_string(struct vbs_text *script, const char *text, int limit
     vbs_text_add_visible(&visible, text, limit);
     vbs_text_add(script, "'");
     for (const char *at = visible.data; at && *at; at++) {
-        /* Not doubled: gnuplot 5.4 ends a string that begins with a doubled quote right there. */
+        /* A quote is not doubled, because gnuplot 5.4 ends a string that begins with a doubled
+         * quote at once. */
         if (*at == '\'')
             vbs_text_add(script, "'.\"'\".'");
         else if (strncmp(at, "]]>", 3) == 0) {
@@ -133,8 +136,8 @@ static enum vbs_status read_in(struct vbs_ctx *ctx, const struct plot_files *fil
     return vbs_read_file(ctx, path, limit, data, length);
 }
 
-/* Signals that the caller may ignore, but by whose default gnuplot is to end when it cannot write.
- */
+/* Resets signals that the caller may ignore, and whose default is to end gnuplot when it cannot
+ * write. */
 static int set_signals(posix_spawnattr_t *attributes)
 {
     sigset_t defaults;
@@ -147,7 +150,8 @@ static int set_signals(posix_spawnattr_t *attributes)
     return error ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
 }
 
-/* The numbers of the files in gnuplot; nothing that it is given has a name relative to a folder. */
+/* Sets the descriptors of the files in gnuplot; none of the names in its script is relative to a
+ * folder. */
 static int set_files(posix_spawn_file_actions_t *actions, const struct plot_files *files)
 {
     static const struct {
@@ -163,8 +167,8 @@ static int set_files(posix_spawn_file_actions_t *actions, const struct plot_file
     return error;
 }
 
-/* Starts gnuplot on the files; an error number, ENOENT when it is not installed. -d: the user's own
- * start-up files are not for our scripts. */
+/* Starts gnuplot on the files. Returns an error number, ENOENT when it is not installed. The option
+ * -d leaves out the user's own start-up files. */
 static int start(const struct plot_files *files, pid_t *process)
 {
     char name[] = "gnuplot", no_rc[] = "-d", script[] = "/dev/fd/3";
@@ -202,7 +206,8 @@ static enum vbs_status wait_for(struct vbs_ctx *ctx, pid_t process, int *outcome
                               : VBS_OK;
 }
 
-/* gnuplot repeats the line it stumbled over and a mark before it says why: "line N: why". */
+/* Finds the reason in gnuplot's log, which repeats the faulty line and a mark before it: "line N:
+ * why". */
 static const char *find_reason(char *log)
 {
     const char *first = NULL;
@@ -272,7 +277,7 @@ static void add_xml(struct vbs_text *text, const char *title)
 }
 
 /* Adds svg without its titles: gnuplot names curves by formulas or numbers, and browsers show these
- * names as the pointer passes. */
+ * names under the pointer. */
 static void add_untitled(struct vbs_text *text, const char *svg)
 {
     static const char BEGIN[] = "<title>", END[] = "</title>";
@@ -285,7 +290,7 @@ static void add_untitled(struct vbs_text *text, const char *svg)
     vbs_text_add(text, svg);
 }
 
-/* Puts title into an SVG, in place of the one that gnuplot gives to all. */
+/* Puts title into an SVG in the place of gnuplot's own, which is the same in all. */
 static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **picture,
                                  size_t *length)
 {
@@ -310,7 +315,7 @@ static enum vbs_status set_title(struct vbs_ctx *ctx, const char *title, char **
     return VBS_OK;
 }
 
-/* gnuplot may pass over a disk that is full; a file without its end is not handed out. */
+/* gnuplot may ignore that a disk is full, so a file without its ending is refused. */
 static enum vbs_status hand_out(struct vbs_ctx *ctx, const struct plot_files *files,
                                 const char *title, const struct vbs_gnuplot_format *format,
                                 const char *path)

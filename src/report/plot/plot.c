@@ -16,7 +16,7 @@
 #define NOTE_LIMIT  72
 #define MARKERS     40 /* on one curve; more would merge */
 
-/* One profile's part of the figure. */
+/* The panel of one profile. */
 struct panel {
     const struct vbs_compare *compare;
     const char *unit;
@@ -24,7 +24,7 @@ struct panel {
     double memory_from, memory_to; /* in unit */
     bool logarithmic;              /* the memory axis */
     double weights;                /* in unit; 0: none inside */
-    double weights_label;          /* height of its label, 0 (bottom) to 1 (top) */
+    double weights_label;          /* in unit; 0: weights are excluded */
     double rate_from, rate_to;     /* samples per second; 0..0 when nothing fits */
 };
 
@@ -40,8 +40,8 @@ static bool is_compared(const struct vbs_compare *compare, const struct vbs_plan
     return false;
 }
 
-/* The next planner, from *index on in the order of all, that some comparison has; null at the end.
- */
+/* Gives the next planner, from *index on in the order of all, that some comparison has; null at the
+ * end. */
 static const struct vbs_planner *next_planner(const struct vbs_compare *const *compares,
                                               int n_compares, int *index)
 {
@@ -62,9 +62,10 @@ static double limit_rate(const struct vbs_compare *compare, int b)
     return isfinite(bound_us) && bound_us > 0 ? 1e6 * (double)compare->request / bound_us : NAN;
 }
 
-/* All rates of the panel with a margin; from zero when the curves span most of the way to it, and
- * over a logarithmic axis, where they fall towards it. Else the differences would be too small to
- * read, and the template marks the axis as broken, for which the margin below has room. */
+/* Chooses the range of rates: all rates of the panel with a margin. It begins at zero when the
+ * curves span most of the way to zero, or over a logarithmic axis, where they fall towards it. Else
+ * the differences would be too small to read, so the template marks the axis as broken, for which
+ * the lower margin has space. */
 static void choose_rates(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -91,8 +92,8 @@ static void choose_rates(struct panel *panel)
         low < 0.5 * high || compare->weights == VBS_WEIGHTS_INCLUDED ? 0 : low - 0.16 * span;
 }
 
-/* Whether the memory axis is logarithmic: where it spans two powers of two, and the budgets either
- * hold weights, which may be most of them, or grow by a factor from each to the next. */
+/* Gives whether the memory axis is logarithmic: it spans two powers of two, and the budgets either
+ * include weights, which may be most of them, or grow by a constant factor. */
 static bool is_logarithmic(const struct vbs_compare *compare)
 {
     const int64_t *budgets = compare->budgets;
@@ -111,7 +112,7 @@ static void choose_unit(struct panel *panel)
     int64_t least = compare->budgets[0], most = compare->budgets[compare->n_budgets - 1];
     int i = 0;
 
-    /* People speak of 40 MiB, but of 40960 MiB as 40 GiB. */
+    /* Sizes are more familiar as 40 MiB, but as 40 GiB instead of 40960 MiB. */
     while (i < 3 && most >> (10 * (i + 1)) >= (i == 2 ? 10 : 1))
         i++;
     /* On a logarithmic axis small sizes have ticks too: 0.25 and 524288 are still short. */
@@ -122,7 +123,7 @@ static void choose_unit(struct panel *panel)
     panel->unit_bytes = (double)(INT64_C(1) << (10 * i));
 }
 
-/* The budgets with a margin on both sides. */
+/* Chooses the range of memory: the budgets with a margin on both sides. */
 static void choose_memory(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -138,7 +139,7 @@ static void choose_memory(struct panel *panel)
         panel->weights = (double)compare->weight_bytes / panel->unit_bytes;
 }
 
-/* The lowest curve above a rate at budget b; the top where there is none. */
+/* Gives the lowest curve above a rate at budget b; the top where there is none. */
 static double curve_above(const struct panel *panel, int b, double rate)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -154,7 +155,7 @@ static double curve_above(const struct panel *panel, int b, double rate)
     return next;
 }
 
-/* The label stands in the largest gap that the curves leave around the budget of all weights. */
+/* Places the label in the largest gap between the curves around the budget of all weights. */
 static void choose_label(struct panel *panel)
 {
     const struct vbs_compare *compare = panel->compare;
@@ -196,7 +197,7 @@ static void add_number(struct vbs_text *text, const char *before, double value, 
     vbs_text_add(text, after);
 }
 
-/* Budget b's numbers at some place of the memory axis. */
+/* Adds the numbers of budget b, at some place of the memory axis. */
 static void add_line(struct vbs_text *data, const struct vbs_compare *const *compares,
                      int n_compares, const struct vbs_compare *compare, int b, double memory)
 {
@@ -213,8 +214,8 @@ static void add_line(struct vbs_text *data, const struct vbs_compare *const *com
     vbs_text_add(data, "\n");
 }
 
-/* The panel's block. What fits the last budget fits larger ones too: the last line draws its steps
- * on to the edge. */
+/* Adds the panel's block. A plan that fits the last budget fits larger ones too, so the last line
+ * extends its steps to the edge. */
 static void add_data(struct vbs_text *data, const struct vbs_compare *const *compares,
                      int n_compares, const struct panel *panel)
 {
@@ -250,8 +251,8 @@ static void add_title(struct vbs_text *script, int number, const struct vbs_comp
     vbs_text_clear(&title);
 }
 
-/* The device up to its first comma: a plot has no room for family, stepping and instruction sets.
- */
+/* Adds the device up to its first comma: a plot has no space for family, stepping and instruction
+ * sets. */
 static void add_device(struct vbs_text *note, const struct vbs_provenance *from)
 {
     const char *device = from->device[0] ? from->device : from->backend;
@@ -275,7 +276,7 @@ static void add_copies(struct vbs_text *note, const struct vbs_compare *compare)
                       vbs_format_bytes((int64_t)bytes_per_s, bytes, sizeof bytes));
 }
 
-/* Where the times come from: the judge. */
+/* Adds the provenance of the times, which are the judge's. */
 static void add_note(struct vbs_text *script, int number, const struct vbs_compare *compare)
 {
     const struct vbs_provenance *from = &compare->judge;
@@ -334,7 +335,7 @@ static bool ever_fits(const struct vbs_compare *const *compares, int n_compares,
     return false;
 }
 
-/* The planners' names for the key and their styles. Arrays of gnuplot count from 1. */
+/* Adds the planners' names for the key, and their styles. Arrays of gnuplot count from 1. */
 static void add_planners(struct vbs_text *script, const struct vbs_compare *const *compares,
                          int n_compares)
 {
@@ -345,7 +346,7 @@ static void add_planners(struct vbs_text *script, const struct vbs_compare *cons
         vbs_text_addf(script, "vbs_name[%d] = ", n + 1);
         vbs_gnuplot_add_string(script, vbs_planner_name(planner), TITLE_LIMIT);
         vbs_text_add(script, ever_fits(compares, n_compares, planner) ? "" : ".' (never fits)'");
-        /* A planner keeps its look in every figure: it goes by the place among all planners. */
+        /* A planner has the same style in every figure, by its place among all planners. */
         vbs_text_addf(script, "\nvbs_style[%d] = %d\n", n + 1, i);
     }
 }
@@ -370,7 +371,7 @@ static void add_preamble(struct vbs_text *script, const struct vbs_gnuplot_forma
         vbs_text_addf(script, "array vbs_%s[%d]\n", PER_PANEL[i], n_compares);
 }
 
-/* Says why nothing can be drawn, and what would help. */
+/* Fails with the reason why nothing can be drawn, and with a remedy. */
 static enum vbs_status fail_empty(struct vbs_ctx *ctx, const struct vbs_compare *const *compares,
                                   int n_compares)
 {

@@ -1,4 +1,4 @@
-/* Cells of the gain table that the words around it show, too. */
+/* Cells of the gain table that the header and the notes also show. */
 #include "report/text/table.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ void vbs_table_set_percent(struct vbs_form_cell *cell, double percent)
         snprintf(cell->text, sizeof cell->text, "%.0e%%", percent);
 }
 
-/* The larger half of the interval. */
+/* Shows the larger half of the interval. */
 void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain)
 {
     double half = fmax(gain->high_percent - gain->percent, gain->percent - gain->low_percent);

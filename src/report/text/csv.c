@@ -1,5 +1,5 @@
 /* The fields of "vbslab-compare-1" as CSV: one line per budget and planner, the comparison's own
- * fields repeated in each. What is null there is empty here. */
+ * fields repeated in each. A member that is null there is empty here. */
 #include "backend/provenance.h"
 #include "base/fail.h"
 #include "report/common/common.h"
@@ -13,7 +13,7 @@ static void add_number(struct vbs_text *text, double value)
         vbs_text_add_double(text, value);
 }
 
-/* A number of an infeasible row is none. */
+/* Appends a number; it is left empty for an infeasible row. */
 static void add_gain(struct vbs_text *text, const struct vbs_compare_row *row, double percent)
 {
     add_number(text, row->feasible ? percent : NAN);
@@ -26,7 +26,7 @@ static void add_int(struct vbs_text *text, const struct vbs_compare_row *row, in
         vbs_text_addf(text, "%lld", (long long)value);
 }
 
-/* The columns that came later stand at the end. */
+/* Appends the columns of later versions, which come last. */
 static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
                       const struct vbs_compare_row *row)
 {
@@ -43,7 +43,7 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare,
     add_number(text, compare->latency_bound_us);
 }
 
-/* What only weights that are included have is empty where they are not. */
+/* Appends the columns that are empty where weights are excluded. */
 static void add_weights(struct vbs_text *text, const struct vbs_compare *compare,
                         const struct vbs_compare_row *row)
 {
@@ -63,7 +63,7 @@ static void add_weights(struct vbs_text *text, const struct vbs_compare *compare
     add_int(text, row, row->resident_bytes);
 }
 
-/* b: of the row's budget. */
+/* Appends a row; b is the index of its budget. */
 static void add_row(struct vbs_text *text, const struct vbs_compare *compare,
                     const struct vbs_compare_row *row, int b)
 {

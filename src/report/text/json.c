@@ -1,8 +1,8 @@
 /*
  * Comparisons as JSON, "vbslab-compare-1" (docs/formats.md): always an object with all of them in
  * "profiles". Where there is one only, its keys also stand beside that array, which is all that
- * version 1 had. What is no number (a gain over an infeasible baseline, or anything of a row that
- * is infeasible itself) is null.
+ * version 1 had. A gain over an infeasible baseline, and every number of an infeasible row, is
+ * null.
  */
 #include "base/fail.h"
 #include "base/json.h"
@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* jansson's setters take null for a value that could not be made and fail, so that only the end of
- * a chain of them needs a check. */
+/* Sets a member. jansson's setters accept null for a value that could not be made, and fail, so
+ * that only the end of a sequence of them needs a check. */
 static bool set(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value) == 0;
@@ -35,7 +35,7 @@ static json_t *string(const char *value)
     return made;
 }
 
-/* A number of an infeasible row is none. */
+/* Sets a number; null for an infeasible row. */
 static bool set_if(json_t *object, const char *key, bool feasible, double value)
 {
     return set(object, key, feasible ? number(value) : json_null());
@@ -56,7 +56,7 @@ static json_t *verdict(enum vbs_noise_verdict noise)
     return noise == VBS_NOISE_UNKNOWN ? json_null() : json_boolean(noise == VBS_NOISE_WITHIN);
 }
 
-/* What only a comparison with weights included has. */
+/* Sets the members that only a comparison with weights included has. */
 static bool set_weights(json_t *object, const struct vbs_compare_row *row)
 {
     const struct vbs_gain *mmcnn = &row->gain_over_mmcnn, *vdnn = &row->gain_over_vdnn;
@@ -72,7 +72,7 @@ static bool set_weights(json_t *object, const struct vbs_compare_row *row)
            set_int_if(object, "resident_bytes", row->feasible, row->resident_bytes);
 }
 
-/* bound_us: of the row's budget. */
+/* Makes a row; bound_us is that of its budget. */
 static json_t *make_row(const struct vbs_compare_row *row, enum vbs_weights weights,
                         double bound_us)
 {
@@ -125,7 +125,7 @@ static json_t *make_rows(const struct vbs_compare *compare)
     return made;
 }
 
-/* How weights come in where they are inside the budget. */
+/* Sets the link where weights are inside the budget. */
 static bool set_copy(json_t *object, const struct vbs_compare *compare)
 {
     json_t *copy = json_object();
@@ -138,7 +138,7 @@ static bool set_copy(json_t *object, const struct vbs_compare *compare)
     return false;
 }
 
-/* Where the times of a profile come from. */
+/* Sets the provenance of the times of a profile. */
 static bool set_provenance(json_t *object, const char *key, const char *hash,
                            const struct vbs_provenance *from)
 {

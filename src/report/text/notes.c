@@ -1,4 +1,5 @@
-/* The words around the table: what was compared, what came out, what its signs mean. */
+/* The words around the table: the problem that was compared, the largest gains, and the meaning of
+ * the table's signs. */
 #include "report/text/table.h"
 
 #include "base/fail.h"
@@ -36,7 +37,7 @@ static void add_item(struct vbs_text *line, const char **separator, const char *
     *separator = ", ";
 }
 
-/* A line about a profile. */
+/* Adds a line about a profile. */
 static void add_provenance(struct vbs_text *text, const char *verb, int64_t id, const char *hash,
                            const struct vbs_provenance *from, int width)
 {
@@ -59,7 +60,7 @@ static void add_provenance(struct vbs_text *text, const char *verb, int64_t id, 
     end_paragraph(text, &line, width);
 }
 
-/* ", weights included (232.6 MiB), copies at 4.66 GiB/s from page-cache" */
+/* Adds text such as ", weights included (232.6 MiB), copies at 4.66 GiB/s from page-cache". */
 static void add_weights(struct vbs_text *line, const struct vbs_compare *compare)
 {
     const struct vbs_link *copy = &compare->copy;
@@ -114,7 +115,7 @@ void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compa
     vbs_text_addf(text, "\n  time per sample in %s\n\n", time_name);
 }
 
-/* As the table rounds it: 0.04 of a percent is none. */
+/* Gives whether a gain shows in the table, which rounds 0.04 percent to none. */
 static bool is_gain(double percent)
 {
     return round(10 * percent) > 0;
@@ -122,7 +123,7 @@ static bool is_gain(double percent)
 
 /* The largest gains over each baseline among the budgets from..to. */
 struct best_gain {
-    struct vbs_gain over[VBS_N_BASELINES]; /* percent is not a number when there is none */
+    struct vbs_gain over[VBS_N_BASELINES]; /* percent is NaN when there is none */
     int64_t at_bytes[VBS_N_BASELINES];
 };
 
@@ -150,8 +151,8 @@ static struct best_gain find_best_gain(const struct vbs_compare *compare, int64_
     return best;
 }
 
-/* Budgets are in the unit of the table. A baseline that is not planned unless it is compared is
- * passed over where it has nothing. */
+/* Adds the largest gains. Budgets are in the unit of the table. A baseline that is planned only
+ * where it is compared is left out where it has no plan. */
 static void add_gains(struct vbs_text *line, const char *where, const struct best_gain *best,
                       const struct vbs_form_unit *unit)
 {
@@ -182,7 +183,7 @@ static bool has_gains(const struct best_gain *best)
     return false;
 }
 
-/* The largest gains; by the ranges of VBS Table II where the budgets lie in both. */
+/* Adds the largest gains, by the ranges of VBS Table II where the budgets reach into both. */
 static void add_summary(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct best_gain low = find_best_gain(compare, 0, LOW_BYTES - 1);
@@ -215,7 +216,7 @@ static void add_ours(struct vbs_text *line, const struct vbs_compare *compare, i
             vbs_text_add(line, vbs_planner_name(compare->planners[p]));
 }
 
-/* True when some gain that the table shows is below 0. */
+/* Gives whether some gain that the table shows is below 0. */
 static bool has_loss(const struct vbs_compare *compare)
 {
     for (int b = 0; b < compare->n_budgets; b++) {
@@ -236,7 +237,7 @@ static bool is_compared(const struct vbs_compare *compare, const char *name)
     return false;
 }
 
-/* What gains are over. */
+/* Adds the names of the baselines over which gains are computed. */
 static void add_baselines(struct vbs_text *line, const struct vbs_compare *compare)
 {
     bool included = compare->weights == VBS_WEIGHTS_INCLUDED;
@@ -279,7 +280,7 @@ static void add_legend(struct vbs_text *text, const struct vbs_compare *compare,
     end_paragraph(text, &line, width);
 }
 
-/* From which budget on each planner works, where some row lacks one. */
+/* Adds the least budget of each planner, where some row has no plan. */
 static void add_least(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct vbs_text line = {0};
@@ -302,7 +303,8 @@ static void add_least(struct vbs_text *text, const struct vbs_compare *compare, 
     end_paragraph(text, &line, width);
 }
 
-/* A bound is kept by the times that were planned with; what becomes of it by the judge's. */
+/* Adds a sentence about the latency: the bound is kept by the times that were planned with, and may
+ * be exceeded by the judge's. */
 static void add_latency(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     char time[VBS_FORM_US_SIZE];
@@ -323,7 +325,7 @@ static void add_latency(struct vbs_text *text, const struct vbs_compare *compare
     end_paragraph(text, &line, width);
 }
 
-/* True when something fits somewhere. */
+/* Gives whether some row is feasible. */
 static bool is_feasible(const struct vbs_compare *compare)
 {
     for (int b = 0; b < compare->n_budgets; b++)
@@ -332,7 +334,7 @@ static bool is_feasible(const struct vbs_compare *compare)
     return false;
 }
 
-/* What the intervals hold, and what they do not. */
+/* Adds the effects that the intervals include, and those that they leave out. */
 static void add_noise(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     static const char *const SOURCES[] = {
@@ -354,7 +356,7 @@ static void add_noise(struct vbs_text *text, const struct vbs_compare *compare, 
     end_paragraph(text, &line, width);
 }
 
-/* What a reader must know before quoting a gain. */
+/* Adds the cautions that a reader needs before quoting a gain. */
 static void add_caution(struct vbs_text *text, const struct vbs_compare *compare, int width)
 {
     struct vbs_text line = {0};

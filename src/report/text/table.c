@@ -1,4 +1,4 @@
-/* The gain table that people read on a terminal. */
+/* The gain table for a terminal. */
 #include "base/arena.h"
 #include "base/fail.h"
 #include "report/compare/compare.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In which unit and how exactly times are shown: four figures of the longest. */
+/* The unit and the decimals of times: four figures of the longest. */
 struct time_form {
     const char *name;
     double us;
@@ -45,7 +45,7 @@ static bool ties(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* The columns in the making. */
+/* The table that is being made. */
 struct table {
     const struct vbs_compare *compare;
     struct vbs_arena arena;
@@ -65,7 +65,7 @@ static struct vbs_form_cell *add_column(struct table *table, const char *top, co
     return cells;
 }
 
-/* With few, where most budgets are whole and only some are not. */
+/* Shows few decimals where most budgets are whole and only some are not. */
 static void set_decimals(struct vbs_form_cell *cell, double value, int decimals, bool few)
 {
     size_t length;
@@ -87,7 +87,7 @@ static bool add_budgets(struct table *table)
     for (int b = 0; cells && b < compare->n_budgets; b++) {
         int64_t bytes = compare->budgets[b];
 
-        /* A double has no room for every whole number. */
+        /* A double does not hold every whole number. */
         if (unit.decimals == 0)
             snprintf(cells[b].text, sizeof cells[b].text, "%lld", (long long)(bytes / unit.bytes));
         else
@@ -136,8 +136,8 @@ static bool add_planner(struct table *table, int p)
 
 enum figure { GAIN_FBS, GAIN_FBS_BEST, GAIN, GAP, COPIED, BATCHES, OF_PLANNER };
 
-/* The gap that the row itself has is to the bound that its planner proved; others may know better.
- */
+/* Gives the gap of a row to the highest bound of its budget: the row's own gap is to the bound that
+ * its planner proved, and other planners may have proved a higher one. */
 static double gap_percent(const struct vbs_compare *compare, const struct vbs_compare_row *row,
                           int b)
 {
@@ -145,7 +145,7 @@ static double gap_percent(const struct vbs_compare *compare, const struct vbs_co
                                 compare->bound_us[b]);
 }
 
-/* Over the fastest of the baselines, which is the least. */
+/* Gives the gain over the fastest of the baselines, which is the least gain. */
 static const struct vbs_gain *gain_over_fastest(const struct vbs_compare_row *row)
 {
     const struct vbs_gain *least = vbs_gains_in(row, 0);
@@ -156,7 +156,7 @@ static const struct vbs_gain *gain_over_fastest(const struct vbs_compare_row *ro
     return least;
 }
 
-/* A mean, so not whole. */
+/* The value is a mean, and so no whole number. */
 static void set_bytes(struct vbs_form_cell *cell, double bytes)
 {
     if (bytes > 0)
@@ -196,7 +196,8 @@ static void set_figure(struct vbs_form_cell *cell, const struct vbs_compare *com
     }
 }
 
-/* A column about the plan that a row is judged by: the fastest of ours. */
+/* Adds a column about the plan by which a budget is judged: the fastest of planners that are no
+ * baselines. */
 static bool add_figure(struct table *table, const char *top, const char *bottom, enum figure figure)
 {
     struct vbs_form_cell *cells = add_column(table, top, bottom);

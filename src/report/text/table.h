@@ -1,23 +1,23 @@
-/* What the gain table and the words around it share. Internal to the report room. */
+/* Functions that the gain table and the words around it share. Internal to the report room. */
 #ifndef VBS_REPORT_TEXT_TABLE_H
 #define VBS_REPORT_TEXT_TABLE_H
 
 #include "report/common/common.h"
 
 #define VBS_TABLE_WIDTH 100 /* characters of a line, where no terminal says otherwise */
-#define VBS_TABLE_LEAST 40  /* narrower terminals break lines */
+#define VBS_TABLE_LEAST 40  /* a narrower terminal breaks lines */
 
-/* "12.3%", "-" where there is none. */
+/* Writes "12.3%", or "-" where there is none. */
 void vbs_table_set_percent(struct vbs_form_cell *cell, double percent);
 
-/* "12.3+-0.4%", with a ~ before it when it may as well be 0. */
+/* Writes "12.3+-0.4%", with a ~ before it where the gain may be 0. */
 void vbs_table_set_gain(struct vbs_form_cell *cell, const struct vbs_gain *gain);
 
-/* The words above the table, in lines of width; time_name is the unit of its times. */
+/* Adds the words above the table, in lines of width; time_name is the unit of its times. */
 void vbs_table_add_header(struct vbs_text *text, const struct vbs_compare *compare,
                           const char *time_name, int width);
 
-/* The words below it; n_ours planners are no baselines. */
+/* Adds the words below the table; n_ours planners are no baselines. */
 void vbs_table_add_notes(struct vbs_text *text, const struct vbs_compare *compare, int n_ours,
                          int width);
 

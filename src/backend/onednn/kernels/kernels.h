@@ -1,5 +1,5 @@
 /*
- * backend/onednn/kernels: what kernels are made of, for the operators and the session above.
+ * backend/onednn/kernels: the parts of kernels, for the operators and the session above.
  *
  *   elementwise.h      operators on values or channels, as layers or in place behind others
  *   implementations.h  implementations of a convolution or an inner product
