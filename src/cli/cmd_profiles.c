@@ -311,16 +311,19 @@ static void print_provenance(const char *key, const char *value)
     putchar('\n');
 }
 
-/* One line per source; a byte per microsecond is a MB/s. */
 static void print_copies(const struct vbs_profile *profile)
 {
+    char time[32];
+
     for (int i = 0; i < profile->n_copies; i++) {
         const struct vbs_copy *copy = &profile->copies[i];
 
         printf("%-8s ", "copies");
         cli_print_name(copy->source);
-        printf(": %.1f MB/s after %.1f us, within %.1f%%\n", copy->link.bytes_per_us,
-               copy->link.latency_us, copy->error_percent);
+        printf(": ");
+        cli_print_rate(&copy->link);
+        printf(" after %s, within %.1f%%\n",
+               cli_format_time(copy->link.latency_us, time, sizeof time), copy->error_percent);
     }
 }
 

@@ -261,6 +261,14 @@ static enum vbs_status read_amount(struct schedule_reader *reader, const json_t 
     return VBS_OK;
 }
 
+/* Reads a time of the whole request: at least 0. The parser has refused what is not finite. */
+static enum vbs_status read_time(struct schedule_reader *reader, const json_t *object,
+                                 const char *name, double *value)
+{
+    VBS_TRY(read_real(reader, object, name, value));
+    return *value >= 0 ? VBS_OK : wrong(reader, name, "is out of range");
+}
+
 static enum vbs_status read_string(struct schedule_reader *reader, const json_t *object,
                                    const char *name, const char **value)
 {
@@ -320,14 +328,12 @@ static enum vbs_status read_predicted(struct schedule_reader *reader, const json
 {
     struct vbs_schedule *draft = &reader->draft;
 
-    VBS_TRY(read_real(reader, predicted, "time_us", &draft->predicted.time_us));
+    VBS_TRY(read_time(reader, predicted, "time_us", &draft->predicted.time_us));
     VBS_TRY(read_integer(reader, predicted, "peak_bytes", false, 0, VBS_MAX_BYTES,
                          &draft->predicted.peak_bytes));
     VBS_TRY(read_integer(reader, predicted, "reserved_bytes", false, 0, VBS_MAX_BYTES,
                          &draft->predicted.reserved_bytes));
-    VBS_TRY(read_real(reader, predicted, "latency_us", &draft->predicted.latency_us));
-    if (draft->predicted.latency_us < 0)
-        return wrong(reader, "latency_us", "is out of range");
+    VBS_TRY(read_time(reader, predicted, "latency_us", &draft->predicted.latency_us));
     if (includes_weights(draft))
         VBS_TRY(read_copied(reader, predicted));
     return VBS_OK;
@@ -335,7 +341,7 @@ static enum vbs_status read_predicted(struct schedule_reader *reader, const json
 
 static enum vbs_status read_bound(struct schedule_reader *reader, const json_t *bound)
 {
-    VBS_TRY(read_real(reader, bound, "time_us", &reader->draft.bound.time_us));
+    VBS_TRY(read_time(reader, bound, "time_us", &reader->draft.bound.time_us));
     return read_real(reader, bound, "gap_percent", &reader->draft.bound.gap_percent);
 }
 

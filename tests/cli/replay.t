@@ -194,6 +194,9 @@ refuses 'a trace that cannot be written' 1 'no/trace.csv' example.csv good.json 
 refuses 'a schedule of another network' 1 "step 2 of 2, layer 2 'L2 \$(id)' at batch 2: reads up to \
 sample 2 of layer 1 'L1', which has finished 1" example.csv early.json
 refuses 'no schedule' 2 'needs PROFILE and SCHEDULE.json, got 1 argument' example.csv
+sed 's/"time_us": [0-9.]*, "per/"time_us": -1, "per/' good.json >early.json
+refuses 'a schedule that predicts a negative time' 1 "early.json: 'predicted.time_us' is out of range" \
+    example.csv early.json
 refuses 'a schedule that is not there' 1 'missing.json' example.csv missing.json
 refuses 'a budget that is no size' 2 'much' example.csv good.json --memory much
 refuses 'two results for one stream' 2 'cannot both go to standard output' \

@@ -8,6 +8,9 @@
  * or they are inside. indent: before it. */
 void cli_print_outside(enum vbs_weights weights, int64_t weight_bytes, const char *indent);
 
+/* Prints "9.1 GiB/s", what a link copies in a second once it has begun. */
+void cli_print_rate(const struct vbs_link *copy);
+
 /* Prints ", copies at 9.1 GiB/s from page-cache", the part of a line that tells of copies. */
 void cli_print_link(const struct vbs_link *copy);
 

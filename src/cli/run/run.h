@@ -13,7 +13,9 @@
 struct run_times {
     struct vbs_profile_row request; /* time_us of the median run; mad_us, low_us, high_us, n_runs */
     double fastest_us, slowest_us;
-    double p90_us, p99_us; /* percentiles of the request's time; the median is request.time_us */
+    /* Percentiles of the request's time; NAN of fewer than 10 and 100 runs. The median is
+     * request.time_us. */
+    double p90_us, p99_us;
     struct vbs_exec_report median;  /* of that run; no steps */
     struct vbs_exec_report fastest; /* with steps, its own, where a trace is kept */
     struct vbs_exec_step *steps;    /* those */

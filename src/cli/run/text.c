@@ -107,8 +107,11 @@ static void print_runs(const struct run_job *job)
         printf(" to %s\n", cli_format_time(times->slowest_us, number, sizeof number));
         printf("  latency  p50 %s, ",
                cli_format_time(times->request.time_us, number, sizeof number));
-        printf("p90 %s, ", cli_format_time(times->p90_us, number, sizeof number));
-        printf("p99 %s", cli_format_time(times->p99_us, number, sizeof number));
+        if (isfinite(times->p90_us))
+            printf("p90 %s, ", cli_format_time(times->p90_us, number, sizeof number));
+        if (isfinite(times->p99_us))
+            printf("p99 %s, ", cli_format_time(times->p99_us, number, sizeof number));
+        printf("slowest %s", cli_format_time(times->slowest_us, number, sizeof number));
     }
     printf("\n");
 }

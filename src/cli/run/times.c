@@ -116,10 +116,11 @@ static enum vbs_status run_repeatedly(struct run_job *job, struct reports *repor
     return status;
 }
 
-/* The nearest rank: the least time that so many percent of the runs do not exceed. */
+/* The nearest rank: the least time that so many percent of the runs do not exceed. Of so few runs
+ * that less than one of them lies above it there is none: p90 needs 10 runs, p99 100. */
 static double percentile(const double *sorted_us, int64_t n, int percent)
 {
-    return sorted_us[(n * percent + 99) / 100 - 1];
+    return n * (100 - percent) >= 100 ? sorted_us[(n * percent + 99) / 100 - 1] : NAN;
 }
 
 /* What is told is one run, the median; of two in the middle the faster, so that its parts add up.

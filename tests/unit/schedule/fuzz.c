@@ -162,7 +162,8 @@ static bool is_sound(const struct vbs_schedule *schedule)
     bool sound = schedule->model && schedule->planner && schedule->request >= 1 &&
                  schedule->request <= VBS_MAX_REQUEST && schedule->memory_bytes >= 0 &&
                  (schedule->io == VBS_IO_EXTERNAL || schedule->io == VBS_IO_RESIDENT) &&
-                 isfinite(schedule->predicted.time_us) && isfinite(schedule->bound.time_us) &&
+                 schedule->predicted.time_us >= 0 && isfinite(schedule->predicted.time_us) &&
+                 schedule->bound.time_us >= 0 && isfinite(schedule->bound.time_us) &&
                  isfinite(schedule->bound.gap_percent) && schedule->predicted.peak_bytes >= 0 &&
                  schedule->predicted.reserved_bytes >= 0 && schedule->n_steps >= 0 &&
                  schedule->latency_us >= 0 && schedule->latency_us <= VBS_MAX_TIME_US &&
@@ -423,6 +424,9 @@ static void check_members(void)
         {"\"latency_us\": null,", "'latency_us' is not a number"},
         {"\"predicted\": {\"latency_us\": 0},", NULL},
         {"\"predicted\": {\"latency_us\": -1},", "'predicted.latency_us' is out of range"},
+        {"\"predicted\": {\"time_us\": 0},", NULL},
+        {"\"predicted\": {\"time_us\": -1},", "'predicted.time_us' is out of range"},
+        {"\"bound\": {\"time_us\": -1e-9},", "'bound.time_us' is out of range"},
         {"\"predicted\": {\"latency_us\": []},", "'predicted.latency_us' is not a number"},
         {"\"predicted\": {\"reserved_bytes\": 1.5},",
          "'predicted.reserved_bytes' is not a whole number"},
