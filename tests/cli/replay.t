@@ -187,6 +187,13 @@ run second.csv first.json --quiet
 report $? 'and not with --quiet'
 refuses 'a row that another profile does not have' 1 \
     "the profile has no row with algorithm 'default'; $origin" third.csv first.json
+for model in this that; do
+    { echo "# model: $model"; cat first.csv; } >$model.csv
+done
+"$VBSLAB" plan this.csv --planner dp-vbs --memory 7 --request 2 --json this.json >out 2>err
+sed -i 's/,default,/,winograd,/' that.csv
+refuses 'a row that a profile of another model does not have' 1 \
+    "no row with algorithm 'default'; the schedule is for 'this', the profile of 'that'" that.csv this.json
 
 # --- what it refuses ---
 

@@ -122,6 +122,9 @@ report $? "the table has all its lines;$missing"
 report $? "in 100 columns"
 succeeds "one run of one sample" '  runs     1 after 1 to warm up: ' \
     1 --model mine.net --planner fbs --memory 256KiB --request 1 --repeat 1
+run run ./mine.net --planner fbs --memory 256KiB --request 1 --runs 1
+[ $code -eq 0 ] && [ "$(grep -c "'mine' is profile 1: .*chosen among 2 profiles of it" err)" -eq 1 ]
+report $? "which profile of a model was chosen is said once, though the program is started anew"
 succeeds "runs and runs to warm up" '  runs     3 after 2 to warm up: ' \
     1 --model mine.net --memory 256KiB --runs 3 --warmup 2
 succeeds "of 10 runs one is above p90" ', p90 ' 1 --model mine.net --memory 256KiB --runs 10 --warmup 0

@@ -111,6 +111,11 @@ int cli_limit_threads(int threads)
     return threads < limit ? threads : limit;
 }
 
+bool cli_is_started_anew(void)
+{
+    return threads_in(PINNED) > 0;
+}
+
 bool cli_pin_threads(struct cli *cli, int *threads)
 {
     int pinned = threads_in(PINNED);

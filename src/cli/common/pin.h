@@ -13,6 +13,10 @@
  */
 bool cli_pin_threads(struct cli *cli, int *threads);
 
+/* Whether this is the program that cli_pin_threads has started anew, until cli_pin_threads is
+ * called in it: the first one has already said what comes before that call. */
+bool cli_is_started_anew(void);
+
 /* The number, or the limit of OpenMP (OMP_THREAD_LIMIT) where that is less: for numbers that the
  * user has not given, because a session refuses one above the limit. */
 int cli_limit_threads(int threads);

@@ -355,18 +355,29 @@ static void describe_origin(const struct vbs_schedule *schedule, char *line, siz
              device && device[0] ? device : "a device that is not named", threads);
 }
 
+/* What of the schedule does not go with the profile; false: nothing. */
+static bool describe_mismatch(const struct vbs_profile *profile,
+                              const struct vbs_schedule *schedule, char *line, size_t size)
+{
+    const char *model = profile->provenance.model;
+
+    if (schedule->model[0] && model[0] && strcmp(schedule->model, model) != 0)
+        snprintf(line, size, "the schedule is for '%.100s', the profile of '%.100s'",
+                 schedule->model, model);
+    else if (has_other_origin(profile, schedule))
+        describe_origin(schedule, line, size);
+    else
+        return false;
+    return true;
+}
+
 void cli_warn_origin(struct cli *cli, const struct vbs_profile *profile,
                      const struct vbs_schedule *schedule)
 {
-    const char *model = profile->provenance.model;
     char line[320];
 
-    if (schedule->model[0] && model[0] && strcmp(schedule->model, model) != 0) {
-        cli_warn(cli, "the schedule is for '%s', the profile of '%s'", schedule->model, model);
-    } else if (has_other_origin(profile, schedule)) {
-        describe_origin(schedule, line, sizeof line);
+    if (describe_mismatch(profile, schedule, line, sizeof line))
         cli_warn(cli, "%s", line);
-    }
 }
 
 enum vbs_status cli_fail_origin(struct cli *cli, enum vbs_status status,
@@ -375,9 +386,8 @@ enum vbs_status cli_fail_origin(struct cli *cli, enum vbs_status status,
 {
     char detail[VBS_DETAIL_SIZE], line[320];
 
-    if (!has_other_origin(profile, schedule))
+    if (!describe_mismatch(profile, schedule, line, sizeof line))
         return status;
     snprintf(detail, sizeof detail, "%s", vbs_detail(&cli->ctx));
-    describe_origin(schedule, line, sizeof line);
     return vbs_fail(&cli->ctx, status, "%s; %s", detail, line);
 }

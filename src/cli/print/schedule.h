@@ -14,8 +14,8 @@ enum vbs_status cli_print_schedule(struct cli *cli, const struct vbs_profile *pr
 void cli_warn_origin(struct cli *cli, const struct vbs_profile *profile,
                      const struct vbs_schedule *schedule);
 
-/* Of a schedule that the profile refused: adds to the detail of that failure that the schedule was
- * planned from another profile, where it was. Returns status. */
+/* Of a schedule that the profile refused: adds to the detail of that failure what cli_warn_origin
+ * would warn of. Returns status. */
 enum vbs_status cli_fail_origin(struct cli *cli, enum vbs_status status,
                                 const struct vbs_profile *profile,
                                 const struct vbs_schedule *schedule);

@@ -215,6 +215,24 @@ static enum vbs_status measure_first(struct run_job *job, const char *word)
     return status;
 }
 
+static enum vbs_status load_profile(struct run_job *job, const char *word)
+{
+    return cli_load_profile(job->cli, word, &job->profile, &job->profile_id);
+}
+
+/* The profile decides how many threads the program is started anew with. The program started anew
+ * loads it again, and does not say again which one was chosen. */
+static enum vbs_status load_profile_for_threads(struct run_job *job, const char *word)
+{
+    bool quiet = job->cli->quiet;
+    enum vbs_status status;
+
+    job->cli->quiet = quiet || cli_is_started_anew();
+    status = load_profile(job, word);
+    job->cli->quiet = quiet;
+    return status;
+}
+
 enum vbs_status run_find_subject(struct run_job *job, const char *word)
 {
     bool piped = strcmp(word, "-") == 0, unmeasured = false;
@@ -222,14 +240,14 @@ enum vbs_status run_find_subject(struct run_job *job, const char *word)
     VBS_TRY(is_to_be_measured(job, word, &unmeasured));
     /* Standard input could not be read again by the program started anew. */
     if (!piped && !unmeasured)
-        VBS_TRY(cli_load_profile(job->cli, word, &job->profile, &job->profile_id));
+        VBS_TRY(load_profile_for_threads(job, word));
     VBS_TRY(choose_threads(job));
     if (!is_of_device(job))
         cli_pin_threads(job->cli, &job->threads);
     if (unmeasured)
         VBS_TRY(measure_first(job, word));
     if (piped || unmeasured)
-        VBS_TRY(cli_load_profile(job->cli, word, &job->profile, &job->profile_id));
+        VBS_TRY(load_profile(job, word));
     VBS_TRY(find_backend(job, word));
     if (job->backend->device)
         job->threads = 0;
