@@ -71,6 +71,7 @@ _vbslab_value()
     */--weights) _vbslab_offer "excluded included" ;;
     */--copy) _vbslab_offer "page-cache disk" ;;
     */--judge) _vbslab_offer "$(_vbslab_profiles)" .csv ;;
+    profiles/--model) _vbslab_offer "$(_vbslab_stored '\2')" ;;
     */--model) _vbslab_offer "$(_vbslab_models)" .net .onnx ;;
     run/--schedule) _vbslab_offer "" .json ;;
     run/--input | run/--output) _vbslab_offer "" .npy ;;

@@ -84,7 +84,8 @@ complete -c vbslab -l weights -x -a 'excluded included'
 complete -c vbslab -l copy -x -a 'page-cache disk'
 complete -c vbslab -n '__vbslab_command_is measure profiles' -l backend -x -a '(__vbslab_backends)'
 complete -c vbslab -l judge -r -k -a '(__vbslab_profiles; __fish_complete_suffix .csv)'
-complete -c vbslab -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx)'
+complete -c vbslab -n '__vbslab_command_is profiles' -l model -x -a '(__vbslab_stored "\\\\2")'
+complete -c vbslab -n '__vbslab_command_is run' -l model -r -k -a '(__vbslab_models; __fish_complete_suffix .onnx)'
 complete -c vbslab -l schedule -r -k -a '(__fish_complete_suffix .json)'
 for option in plot trace gantt weights-file
     complete -c vbslab -l $option -r -F

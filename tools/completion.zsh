@@ -41,6 +41,7 @@ _vbslab_value()
     (*/--weights) candidates=(excluded included) ;;
     (*/--copy) candidates=(page-cache disk) ;;
     (*/--judge) candidates=(${(f)"$(_vbslab_profiles)"}) files='*.csv' ;;
+    (profiles/--model) candidates=(${(f)"$(_vbslab_stored '\2')"}) ;;
     (*/--model) candidates=(${(f)"$(_vbslab_models)"}) files='*.(net|onnx)' ;;
     (run/--schedule) files='*.json' ;;
     (run/--input|run/--output) files='*.npy' ;;

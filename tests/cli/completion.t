@@ -48,6 +48,8 @@ if command -v zsh >/dev/null; then
     wants "zsh: ids and tags, where no name will do" 1 2 odd slow
     in_zsh vbslab profiles untag ''
     wants "zsh: tags to take away" odd slow
+    in_zsh vbslab profiles --model ''
+    wants "zsh: measured models to filter by" alexnet vgg-s
     in_zsh vbslab --db=none.sqlite plan ''
     wants "zsh: none of a store that is not there" '*.csv'
     in_zsh vbslab replay 1 ''
@@ -82,6 +84,8 @@ if command -v fish >/dev/null; then
     wants "fish: ids and tags, where no name will do" 1 2 odd slow
     in_fish 'vbslab profiles untag '
     wants "fish: tags to take away" odd slow
+    in_fish 'vbslab profiles --model '
+    wants "fish: measured models to filter by" alexnet vgg-s
     in_fish 'vbslab --db none.sqlite plan a'
     [ ! -s out ]
     report $? "fish: none of a store that is not there"

@@ -90,6 +90,7 @@ if command -v bash >/dev/null && [ "${VBSLAB##*/}" = vbslab ]; then
     completes "profiles of the store that is named" "1 alexnet folder one.csv" --db store.sqlite frontier ''
     completes "none of a store that is not there" "folder one.csv" --db none.sqlite plan ''
     completes "none of a store that is not there, after =" "folder one.csv" --db = none.sqlite plan ''
+    completes "a measured model to filter by" alexnet profiles --model ''
     completes "a network to be run, measured or not" "alexnet" run alex
     completes "a schedule" "folder one.json" replay 1 ''
     completes "no file after models --csv" "show" models --csv ''
