@@ -1,6 +1,6 @@
 /*
- * make bench: speed as ratios within one run, and how near predictions come. Nothing here passes or
- * fails.
+ * make bench: speed as ratios within one run, and how far predictions are from measurements.
+ * Nothing here passes or fails.
  *
  *   bench [SECONDS]   time for measuring each network (default 20)
  */
@@ -161,7 +161,7 @@ struct vbs_solver *bench_solver(const char *planner, const struct vbs_problem *p
     return solver;
 }
 
-/* The budget at which a plan is neither trivial nor infeasible. */
+/* Gives a budget at which a plan is neither trivial nor infeasible. */
 static int64_t middle_budget(struct vbs_solver *solver)
 {
     struct vbs_frontier *frontier;
@@ -175,7 +175,7 @@ static int64_t middle_budget(struct vbs_solver *solver)
     return bytes;
 }
 
-/* Replays a schedule for a while; steps per second. */
+/* Replays a schedule for a while; gives the steps per second. */
 static double replay_speed(const struct vbs_profile *profile, const struct vbs_schedule *schedule)
 {
     struct vbs_ctx ctx = {0};
@@ -194,7 +194,8 @@ static double replay_speed(const struct vbs_profile *profile, const struct vbs_s
     return (double)n / (end - start);
 }
 
-/* What no replay of the steps can beat: reading them and adding their times up. */
+/* Gives the steps per second of reading the steps and adding their times up, which no replay can
+ * beat. */
 static double reading_speed(const struct vbs_schedule *schedule)
 {
     double start = bench_now_s(), end = start;
@@ -251,7 +252,8 @@ static void bench_planning(void)
         "  what reading the steps and adding one number each takes.\n\n");
 }
 
-/* Seconds that the recurrences take as a memoised recursion, once for each budget of the curve. */
+/* Gives the seconds that the recurrences take as a memoised recursion, once for each budget of the
+ * curve. */
 static double reference_s(const struct vbs_problem *problem, struct vbs_solver *solver)
 {
     struct vbs_frontier *frontier;
@@ -267,7 +269,7 @@ static double reference_s(const struct vbs_problem *problem, struct vbs_solver *
     return bench_now_s() - start;
 }
 
-/* dp-vbs on curves against the same recurrences byte by byte. */
+/* Compares dp-vbs on curves with the same recurrences byte by byte. */
 static void bench_reference(void)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -303,7 +305,8 @@ static void bench_reference(void)
 
 /* ---- Prediction ---- */
 
-/* The fastest kernel of each layer at batch; kernels[1..n_layers]. Returns their summed medians. */
+/* Chooses the fastest kernel of each layer at batch; kernels[1..n_layers]. Returns the sum of their
+ * medians. */
 static double choose_kernels(const struct measured *made, int batch, int *kernels)
 {
     int index = vbs_profile_batch_index(made->profile, batch);
@@ -329,7 +332,7 @@ static double choose_kernels(const struct measured *made, int batch, int *kernel
     return sum_us;
 }
 
-/* Wall clock of one pass through all layers, everything between the layers included. */
+/* Gives the wall-clock time of one pass through all layers, with everything between them. */
 static double run_pass(const struct measured *made, const struct vbs_pass_buffers *buffers,
                        const int *kernels)
 {

@@ -1,4 +1,4 @@
-/* What the parts of make bench share. They print; nothing here passes or fails. */
+/* Functions that the parts of make bench share. They print; nothing here passes or fails. */
 #ifndef TESTS_BENCH_H
 #define TESTS_BENCH_H
 
@@ -9,7 +9,7 @@ double bench_now_s(void);
 /* Prints the line and ends the program. */
 _Noreturn void bench_fail(const char *what, const struct vbs_ctx *ctx);
 
-/* A network prepared and measured. */
+/* A network that was prepared and measured. */
 struct measured {
     struct vbs_network *network;
     struct vbs_session *session;
@@ -24,17 +24,17 @@ void bench_release(struct measured *made);
 
 extern const int BENCH_TO_12[12]; /* batches 1 to 12 */
 
-/* The planner of that name. */
+/* Gives the planner of this name. */
 const struct vbs_planner *bench_planner(const char *name);
 
-/* A solver, made as fast as it goes; options may be null. */
+/* Makes a solver, and ends the program where it cannot; options may be null. */
 struct vbs_solver *bench_solver(const char *planner, const struct vbs_problem *problem,
                                 const struct vbs_solver_options *options);
 
-/* dp-vbs on curves against the tables of VBS's Algorithm 1. */
+/* Compares dp-vbs on curves with the tables of VBS's Algorithm 1. */
 void bench_table(void);
 
-/* The planner optimal against an integer program. */
+/* Compares the planner optimal with an integer program. */
 void bench_ilp(void);
 
 #endif

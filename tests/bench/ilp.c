@@ -1,6 +1,6 @@
 /*
  * The planner optimal against an integer program of the same problem, solved by CBC (Debian:
- * coinor-cbc) where it is installed. Whatever CBC answers is made a schedule again and replayed.
+ * coinor-cbc) where it is installed. Every solution of CBC is made a schedule again and replayed.
  */
 #include "bench/ilp.h"
 
@@ -27,11 +27,11 @@
 
 extern char **environ;
 
-/* What CBC says of a program. */
+/* The result of CBC for a program. */
 struct answer {
     bool found, proven;
     double time_us;  /* of the best schedule */
-    double bound_us; /* no schedule is faster, where CBC gave up */
+    double bound_us; /* where CBC gave up: no schedule is faster */
     double s;        /* wall clock of the whole run */
     char *values;    /* the text of its solution file */
 };
@@ -60,7 +60,7 @@ static bool run_cbc(const char *folder)
     return error == 0;
 }
 
-/* The number behind key in text, or otherwise. */
+/* Gives the number behind key in text, or otherwise. */
 static double number_behind(const char *text, const char *key, double otherwise)
 {
     const char *at = text ? strstr(text, key) : NULL;
@@ -85,8 +85,8 @@ static void read_answer(const char *folder, struct answer *answer)
     free(solution);
 }
 
-/* The steps that CBC chose, in the order of their slots; returns their number. Its file has one
- * line for each column that is not 0: place, name, value, cost. */
+/* Reads the steps that CBC chose, in the order of their slots; returns their number. CBC's file has
+ * one line for each column that is not 0: place, name, value, cost. */
 static int64_t read_steps(const struct ilp *ilp, const char *values, struct vbs_step *steps)
 {
     const struct ilp_column **slots = calloc((size_t)ilp->n_slots + 1, sizeof *slots);
@@ -108,7 +108,7 @@ static int64_t read_steps(const struct ilp *ilp, const char *values, struct vbs_
     return n;
 }
 
-/* True when the schedule that CBC chose fits in the replay and takes the time that CBC says. */
+/* True when the schedule that CBC chose fits in the replay and takes the time that CBC reports. */
 static bool replays(const struct vbs_problem *problem, int64_t memory_bytes, const struct ilp *ilp,
                     const struct answer *answer)
 {
@@ -133,7 +133,7 @@ static bool replays(const struct vbs_problem *problem, int64_t memory_bytes, con
     return good;
 }
 
-/* The same by the planner optimal. */
+/* The result of the planner optimal. */
 struct exact {
     double time_us, s;
     bool proven;
@@ -162,7 +162,7 @@ static struct exact solve_exactly(const struct vbs_problem *problem, int64_t mem
     return exact;
 }
 
-/* All instances together. */
+/* The results of all instances. */
 struct tally {
     double ratios[MAX_INSTANCES]; /* of those that CBC solved */
     int n_instances, n_proven, n_same;
@@ -197,7 +197,7 @@ static void print_comparison(const struct exact *exact, const struct answer *ans
            exact->proven ? "" : ", optimal is not proven");
 }
 
-/* False: there is no CBC. */
+/* Compares both on an instance. False: CBC is not installed. */
 static bool bench_instance(const char *name, const struct vbs_problem *problem,
                            int64_t memory_bytes, struct tally *tally)
 {
@@ -229,7 +229,7 @@ static bool bench_instance(const char *name, const struct vbs_problem *problem,
     return installed;
 }
 
-/* Where a plan is neither trivial nor impossible. */
+/* Gives a budget at which a plan is neither trivial nor impossible. */
 static int64_t middle_budget(const struct vbs_problem *problem)
 {
     struct vbs_solver *solver = bench_solver("dp-vbs", problem, NULL);
@@ -245,7 +245,7 @@ static int64_t middle_budget(const struct vbs_problem *problem)
     return bytes;
 }
 
-/* A random profile of exactly n layers with every batch up to the request, io resident. */
+/* Finds a random profile of exactly n layers with every batch up to the request, io resident. */
 static struct vbs_profile *find_profile(gsl_rng *rng, enum random_graph graph, int n_layers,
                                         int request)
 {

@@ -1,10 +1,11 @@
 /*
- * Planning as an integer program, for a solver of such programs to solve.
+ * Planning as an integer program, for a solver of such programs.
  *
  * A schedule fills slots s = 1, 2, ... with one step each. Binaries x[s, q]: slot s runs step q,
- * one row of the profile (layer k, batch b, algorithm). Continuous p[s, k]: samples layer k has
- * done behind slot s. Continuous m[s, t]: at most what every reader of tensor t has done; where
- * there is one reader its p serves. All times and all bytes are those of docs/accounting.md:
+ * one row of the profile (layer k, batch b, algorithm). Continuous p[s, k]: samples that layer k
+ * has done behind slot s. Continuous m[s, t]: at most the samples that every reader of tensor t has
+ * done; where there is one reader, its p serves. All times and all bytes are those of
+ * docs/accounting.md:
  *
  *   least    sum time[q] x[s, q]
  *   one      sum over q of x[s, q] <= 1, and no less in a slot than in the next
@@ -47,15 +48,16 @@ struct ilp {
     struct ilp_entry *entries; /* by column */
 };
 
-/* True where the model is exact: what an in-place step takes the place of must not depend on other
- * layers, so that its first input has no other reader. */
+/* Gives whether the model is exact: the bytes that an in-place step overwrites must not depend on
+ * other layers, so that its first input has no other reader. */
 bool ilp_models(const struct vbs_problem *problem);
 
-/* Ends the program when memory is out. */
+/* Makes the program of a problem; ends the test program when memory is out. */
 struct ilp *ilp_new(const struct vbs_problem *problem, int64_t memory_bytes);
 void ilp_free(struct ilp *ilp);
 
-/* As a file in free MPS, column i with the name Ci; false: it cannot be written. */
+/* Writes the program as a file in free MPS, column i with the name Ci; false: it cannot be
+ * written. */
 bool ilp_write(const struct ilp *ilp, const char *path);
 
 #endif

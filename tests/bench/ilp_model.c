@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Room in the model, which grows. */
+/* The space of the model, which grows. */
 struct capacity {
     int columns, rows, entries;
 };
 
-/* A model in the making, with the columns of the slot before and of this one. */
+/* A model that is being made, with the columns of the slot before and of this one. */
 struct maker {
     const struct vbs_problem *problem;
     int64_t memory_bytes;
     int n; /* layers */
     struct ilp *ilp;
     struct capacity capacity;
-    struct vbs_step *steps; /* what a slot may run */
+    struct vbs_step *steps; /* the steps that a slot may run */
     int n_steps;
     int *x;                           /* [n_steps] columns of this slot, */
     int *before_x;                    /* of the slot before */
@@ -88,7 +88,7 @@ static void add_entry(struct maker *maker, int row, int column, double value)
         (struct ilp_entry){.column = column, .row = row, .value = value};
 }
 
-/* What a step takes beside the samples that are kept between steps. */
+/* Gives the bytes of a step beside the samples that are kept between steps. */
 static int64_t added_bytes(const struct vbs_problem *problem, const struct vbs_step *step,
                            int64_t ws_bytes)
 {
@@ -114,7 +114,7 @@ static const struct vbs_profile_row *row_of(const struct vbs_problem *problem,
     return row;
 }
 
-/* What a step needs at least: its inputs, and all of the request's with io resident. */
+/* Gives the least bytes of a step: its inputs, and with io resident all inputs of the request. */
 static int64_t least_bytes(const struct maker *maker, const struct vbs_step *step, int64_t ws_bytes)
 {
     const struct vbs_problem *problem = maker->problem;
@@ -138,7 +138,7 @@ static bool is_beaten(const struct vbs_profile_row *rows, int n_rows, int a)
     return false;
 }
 
-/* The steps that fit the budget by themselves. */
+/* Collects the steps that fit the budget by themselves. */
 static void collect_steps(struct maker *maker)
 {
     const struct vbs_profile *profile = maker->problem->profile;
@@ -171,7 +171,7 @@ static void swap(int **a, int **b)
     *b = other;
 }
 
-/* The columns of a slot. */
+/* Adds the columns of a slot. */
 static void open_slot(struct maker *maker, int slot)
 {
     swap(&maker->x, &maker->before_x);
@@ -239,8 +239,8 @@ static void add_readers(struct maker *maker, int tensor)
         }
 }
 
-/* p[s-1, k] stands in this row as a tensor's samples and as what a reader has done of others; what
- * falls on one column is added up. */
+/* Adds the row of memory. p[s-1, k] occurs in it as a tensor's samples and as the samples that a
+ * reader has done of others; the coefficients of one column are added up. */
 static void add_memory(struct maker *maker)
 {
     const struct vbs_problem *problem = maker->problem;
@@ -329,7 +329,7 @@ void ilp_free(struct ilp *ilp)
     free(ilp);
 }
 
-/* Binaries stand between markers, whole with 1 as their upper bound. */
+/* Binaries are written between markers, as whole numbers with 1 as their upper bound. */
 static void write_columns(const struct ilp *ilp, FILE *file)
 {
     int entry = 0, n_markers = 0;

@@ -1,6 +1,7 @@
 /*
- * How often and by how much the planners miss the optimum on small random networks: one row of CSV
- * for each, with the times of all planners at one budget. experiments/optimum-misses reads it.
+ * Measures how often and by how much the planners miss the optimum on small random networks: one
+ * row of CSV for each, with the times of all planners at one budget. experiments/optimum-misses
+ * reads it.
  *
  *   misses [NETWORKS [SEED]]   per kind of graph and of times (default 2000)
  *
@@ -24,10 +25,10 @@
 #define SEED        2718
 #define MAX_LAYERS  7
 #define MAX_REQUEST 6
-#define MAX_CODES   20000 /* states of a lattice that brute force goes through */
+#define MAX_CODES   20000 /* states of a lattice that brute force searches */
 
 enum times {
-    TIMES_AFFINE,    /* a start and a slope; scratch grows with the batch; one algorithm */
+    TIMES_AFFINE,    /* a constant and a slope; workspaces grow with the batch; one algorithm */
     TIMES_IRREGULAR, /* as random_profile makes them: some affine, some not, several algorithms */
     N_TIMES
 };
@@ -59,7 +60,7 @@ static enum vbs_status affine_layer(struct vbs_ctx *ctx, gsl_rng *rng,
     return status;
 }
 
-/* The same network with affine times. */
+/* Makes the same network with affine times. */
 static struct vbs_profile *affine_profile(gsl_rng *rng, const struct vbs_profile *profile)
 {
     struct vbs_profile_builder *builder = vbs_profile_builder_new();
@@ -107,7 +108,7 @@ static struct vbs_solver *open_solver(const struct vbs_planner *planner,
     return solver;
 }
 
-/* HUGE_VAL: no schedule fits. */
+/* Gives the time of a plan; HUGE_VAL: no schedule fits. */
 static double plan_us(struct vbs_solver *solver, int64_t memory_bytes, double *bound_us)
 {
     struct vbs_schedule *schedule;
@@ -125,7 +126,7 @@ static double plan_us(struct vbs_solver *solver, int64_t memory_bytes, double *b
     return time_us;
 }
 
-/* Where the optimum is neither infeasible nor what it is without a bound. */
+/* Chooses a budget at which the optimum is neither infeasible nor that of unlimited memory. */
 static int64_t choose_budget(gsl_rng *rng, struct vbs_solver *optimal)
 {
     struct vbs_frontier *frontier;
@@ -145,7 +146,7 @@ static bool is_small(const struct vbs_problem *problem)
     return pow((double)problem->request + 1, problem->profile->n_layers) <= MAX_CODES;
 }
 
-/* The optimum, proven. */
+/* Gives the optimum, which is proven. */
 static double optimum_us(const struct vbs_problem *problem, struct vbs_solver *optimal,
                          int64_t memory_bytes)
 {
@@ -163,7 +164,7 @@ static double optimum_us(const struct vbs_problem *problem, struct vbs_solver *o
     return time_us;
 }
 
-/* Planners with weights outside that the optimum is set beside. */
+/* Gives whether a planner is compared with the optimum: one that plans with weights excluded. */
 static bool is_measured(const struct vbs_planner *planner)
 {
     return strcmp(vbs_planner_name(planner), "optimal") != 0 && !vbs_planner_transfers(planner);

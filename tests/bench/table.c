@@ -1,10 +1,10 @@
-/* What rounding memory costs and saves: dp-vbs on curves against the tables of Algorithm 1. */
+/* The cost and the gain of rounding memory: dp-vbs on curves against the tables of Algorithm 1. */
 #include "base/ctx.h"
 #include "bench/bench.h"
 
 #include <stdio.h>
 
-#define TIMED_S 0.3 /* each solve is repeated for this long and the least time taken */
+#define TIMED_S 0.3 /* each solve is repeated for this long, and the least time is taken */
 
 static const struct vbs_byte_range BUDGETS = {
     .from_bytes = 15 << 20, .to_bytes = 40 << 20, .step_bytes = 1 << 20};
@@ -27,7 +27,7 @@ struct solve {
     struct vbs_solver *solver;
 };
 
-/* Seconds of one more plan, its lower bound included. */
+/* Gives the seconds of one more plan, with its lower bound. */
 static double plan_s(struct vbs_solver *solver)
 {
     double begin = bench_now_s();
@@ -36,7 +36,8 @@ static double plan_s(struct vbs_solver *solver)
     return bench_now_s() - begin;
 }
 
-/* Tables are filled when the first plan is asked for; what the next one takes is taken off. */
+/* Measures a solve. Tables are filled for the first plan; the time of the next plan is
+ * subtracted. */
 static struct solve solve(const struct vbs_problem *problem, int64_t table_bytes)
 {
     const struct vbs_solver_options options = {.struct_size = sizeof(struct vbs_solver_options),
@@ -58,7 +59,7 @@ static struct solve solve(const struct vbs_problem *problem, int64_t table_bytes
     return best;
 }
 
-/* How much longer the plans of the table take. */
+/* How much longer the plans of the tables take. */
 struct loss {
     double sum_percent, most_percent;
     int n, n_infeasible; /* budgets where both have a plan; where only the exact one has */

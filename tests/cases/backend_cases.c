@@ -114,7 +114,7 @@ enum vbs_status backend_case_network(struct vbs_ctx *ctx, const struct backend_c
     return vbs_network_parse(ctx, c->name, text, strlen(text), NULL, network);
 }
 
-/* n seeded values; null: out of memory. */
+/* Makes n seeded values; null: out of memory. */
 static const struct vbs_values *seeded(struct vbs_source *source, int seed, int64_t n)
 {
     struct vbs_values *values = vbs_source_alloc(source, 1, sizeof *values);
@@ -130,7 +130,7 @@ static const struct vbs_values *seeded(struct vbs_source *source, int seed, int6
     return values;
 }
 
-/* Gives node what it has no values for. */
+/* Adds the values that node lacks. */
 static bool add_values(struct vbs_source *source, const struct vbs_shape *input,
                        struct vbs_node *node)
 {

@@ -11,7 +11,7 @@
 
 static const int BATCHES[NOISY_BATCHES] = {1, 2, 3, 4, 6, 12};
 
-/* A batch of 3 is a bad one. */
+/* Gives the true time of a row; a batch of 3 is slow. */
 static double plain_us(int layer, int batch)
 {
     return (10 + 7 * (layer * 5 % 8)) * (4.0 + batch) * (batch == 3 ? 1.4 : 1);
@@ -24,7 +24,7 @@ static void require(bool good, const char *what)
     bail_out("no noisy profile: %s", what);
 }
 
-/* Row i of the chain, which has one algorithm, is layer 1 + i / NOISY_BATCHES. */
+/* Measures row i of the chain, which has one algorithm: it is of layer 1 + i / NOISY_BATCHES. */
 static struct vbs_profile_row measure(struct noisy *noisy, gsl_rng *rng,
                                       const struct noisy_plan *plan, int i)
 {

@@ -9,13 +9,13 @@
 #define NOISY_BATCHES  6 /* 1, 2, 3, 4, 6, 12 */
 #define NOISY_MAX_RUNS 64
 
-/* How the network is and how it is measured. */
+/* The network, and the noise of its measurement. */
 struct noisy_plan {
     int n_layers; /* a chain; every fourth layer takes eight times the scratch of the others */
     int n_runs;   /* samples of each row, 0: the true times, without intervals */
     double sigma; /* of lognormal noise, whose median is the true time */
-    /* True time of a row; null: proportional to 4 + batch, layers differ, and
-     * a batch of 3 is slow. */
+    /* Gives the true time of a row; null: proportional to 4 + batch, layers differ, and a batch of
+     * 3 is slow. */
     double (*time_us)(int layer, int batch);
     /* Overrides sigma for a layer; null: it is the same for all. */
     double (*layer_sigma)(int layer);
@@ -32,7 +32,7 @@ struct noisy {
     int n_kept;                           /* rows whose samples are kept; the others give none */
 };
 
-/* Ends the program when it cannot be made. */
+/* Makes a measurement; ends the program when it cannot. */
 struct noisy *noisy_new(gsl_rng *rng, const struct noisy_plan *plan);
 void noisy_free(struct noisy *noisy);
 

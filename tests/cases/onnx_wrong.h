@@ -1,4 +1,4 @@
-/* Graphs of ONNX that are wrong, or ask for what is not supported, and what is said of each. */
+/* Graphs of ONNX that are wrong or not supported, and the message for each. */
 #ifndef TESTS_ONNX_WRONG_H
 #define TESTS_ONNX_WRONG_H
 
@@ -8,15 +8,15 @@
 
 struct onnx_case {
     const char *what;
-    void (*fill)(struct bytes *graph); /* from onnx_usual_graph; may begin anew */
+    void (*fill)(struct bytes *graph); /* fills a graph of onnx_usual_graph, or begins it anew */
     enum vbs_status status;
-    const char *why; /* the detail behind the path; null: not compared */
+    const char *why; /* the message behind the path; null: not compared */
 };
 
 /* Adds y = Conv(x, w), where w is [4, 3, 3, 3] and its 432 bytes stand in another file. */
 void onnx_add_external(struct bytes *graph, const char *location, const char *offset);
 
-/* Ends with a null what. Some want a file short.bin of 100 bytes beside the model. */
+/* All cases; the last has a null what. Some need a file short.bin of 100 bytes beside the model. */
 extern const struct onnx_case onnx_cases[];
 
 #endif

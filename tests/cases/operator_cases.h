@@ -1,10 +1,10 @@
-/* How the tables of operator cases are written. */
+/* Macros for the tables of operator cases. */
 #ifndef TESTS_OPERATOR_CASES_H
 #define TESTS_OPERATOR_CASES_H
 
 #include "cases/backend_cases.h"
 
-/* Numbers of the operators that are read, 0 = the network's input. */
+/* The numbers of the operators that are read, 0 = the network's input. */
 #define FROM(...)                                                                                  \
     .n_inputs = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .inputs = (const int[])         \
     {                                                                                              \
@@ -35,7 +35,7 @@
         }                                                                                          \
     }
 
-/* One layer on one input. */
+/* A case of one layer on one input. */
 #define ONE(title, operator, shape, ...)                                                           \
     {                                                                                              \
         .name = title, .input = shape, .nodes = {                                                  \
@@ -43,7 +43,8 @@
         }                                                                                          \
     }
 
-/* Both end with a null name: operators that work on values, one or two at a time; all others. */
+/* The cases: of operators that work on values, one or two at a time; and of all others. Both lists
+ * end with a null name. */
 extern const struct operator_case value_cases[];
 extern const struct operator_case shape_cases[];
 

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Folding in every way: of blocks, of what is read in another shape, everything. */
+/* A reduction in every way: of blocks, of an input that is read in another shape, and of
+ * everything. */
 #define REDUCE(title, operator)                                                                    \
     {                                                                                              \
         .name = title, .input = DIMS(20, 6, 5),                                                    \

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* For an operator that has none. */
+/* Stands for the attributes of an operator that has none. */
 #define NO_ATTRIBUTES .weighted = {0}
 
-/* An operator on values: as a layer, and fused behind one that is not fused. */
+/* An operator on values, as a layer, and behind one that cannot be fused. */
 #define UNARY(word, op, ...)                                                                       \
     {                                                                                              \
         .name = word " on padded blocks, as a layer and fused", .input = DIMS(20, 5, 4),           \
@@ -26,7 +26,7 @@
         .low = from, .high = to                                                                    \
     }
 
-/* Fused behind what oneDNN fuses with. */
+/* An operator behind a layer with which oneDNN can fuse it. */
 #define FUSED(word, op, ...)                                                                       \
     {                                                                                              \
         .name = word " fused", .input = DIMS(20, 6, 5), .nodes = {                                 \
@@ -52,7 +52,7 @@
         }                                                                                          \
     }
 
-/* One with a constant operand. */
+/* An operator with a constant operand. */
 #define CONSTANT(title, operator, shape, second, swap)                                             \
     {                                                                                              \
         .name = title, .input = shape,                                                             \
@@ -60,7 +60,8 @@
         .low = 0.5f, .high = 2                                                                     \
     }
 
-/* Every operator on two operands, of which the second is pooled from the first: one per channel. */
+/* Every operator on two operands. The second is pooled from the first, so that it has one value for
+ * each channel. */
 #define PAIR(title, operator, shape, axes_bits)                                                    \
     {                                                                                              \
         .name = title, .input = shape,                                                             \

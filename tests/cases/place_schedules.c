@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 
-/* What is known of a schedule while it is cut. */
+/* The state of cutting a schedule. */
 struct cutting {
     gsl_rng *rng;
     int n_layers, request;
     int64_t *bytes;       /* [n_layers + 1], of a sample that a layer makes; 0: the input */
     int64_t *made, *read; /* [n_layers + 1][request], steps */
-    bool *joined;         /* likewise: with the sample before */
+    bool *joined;         /* [n_layers + 1][request], the sample must lie behind the one before
+                             it */
     int *done;            /* [n_layers + 1], samples */
     struct place_schedule *to;
 };

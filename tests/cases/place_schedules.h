@@ -1,4 +1,4 @@
-/* Placement problems as executing gives them: tensors of a guillotine schedule. */
+/* Placement problems like those of the executor: the tensors of a guillotine schedule. */
 #ifndef TESTS_PLACE_SCHEDULES_H
 #define TESTS_PLACE_SCHEDULES_H
 
@@ -14,10 +14,11 @@ struct place_schedule {
 };
 
 /*
- * A chain of n_layers, request samples, cut at random: either the samples go through some of the
- * layers in two lots, or all of them through the first of the layers and then through the others.
- * Every sample of a tensor lives from the step that makes it to the one that reads it; samples that
- * a step makes or reads lie together, so that they form rigid groups. Steps have scratch too.
+ * Makes a problem from a chain of n_layers and request samples, cut at random: either the samples
+ * go through some of the layers in two lots, or all of them go through the first of the layers and
+ * then through the others. Every sample of a tensor lives from the step that writes it to the one
+ * that reads it. Samples that one step writes or reads lie side by side, so that they form rigid
+ * groups. Steps have workspaces too.
  */
 struct place_schedule place_schedule_make(gsl_rng *rng, int n_layers, int request);
 void place_schedule_clear(struct place_schedule *schedule);

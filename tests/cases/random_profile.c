@@ -8,7 +8,7 @@
 
 #define MAX_WIRE 4 /* tensors that are read together */
 
-/* What flows between blocks: one tensor, or several that are read side by side. */
+/* The connection between blocks: one tensor, or several that are read side by side. */
 struct wire {
     int n;
     int tensors[MAX_WIRE];
@@ -84,7 +84,7 @@ static struct wire side_by_side(const struct wire *branches, int n)
     return all;
 }
 
-/* Ends a block of branches in one of the ways that networks do. */
+/* Ends a block of branches in one of the ways of real networks. */
 static struct wire join(struct draft *draft, const struct wire *branches, int n)
 {
     struct wire all = side_by_side(branches, n), wire;
@@ -109,14 +109,14 @@ static struct wire join(struct draft *draft, const struct wire *branches, int n)
             all.tensors[k] = swap;
         }
         return one(add_layer(draft, &all, random_size(draft->rng), true));
-    default: /* free concat: whoever comes next reads them all */
+    default: /* free concat: the next layer reads them all */
         return all;
     }
 }
 
 static struct wire add_series(struct draft *draft, struct wire wire, int n_layers, int depth);
 
-/* Branches that leave from wire; one of them may be empty (a skip connection). */
+/* Adds branches that begin at wire; one of them may be empty (a skip connection). */
 static struct wire add_parallel(struct draft *draft, const struct wire *wire, int n_layers,
                                 int depth)
 {
@@ -150,8 +150,7 @@ static struct wire add_series(struct draft *draft, struct wire wire, int n_layer
     return wire;
 }
 
-/* Any one to three tensors of the last few before the next layer, now and then one of them twice.
- */
+/* Gives one to three tensors of the last few before the next layer, sometimes one of them twice. */
 static struct wire any_before(struct draft *draft, int few)
 {
     struct wire picks[3];
@@ -175,7 +174,7 @@ static bool is_ready(const struct draft *draft, const int *numbers, int id)
 static void shuffle(struct draft *draft)
 {
     const struct draft old = *draft;
-    int numbers[RANDOM_LARGE_LAYERS + 1] = {0}; /* new ones of the old */
+    int numbers[RANDOM_LARGE_LAYERS + 1] = {0}; /* new number of each old one */
 
     for (int id = 1; id <= old.n_layers; id++) {
         int from = random_int(draft->rng, 1, old.n_layers);
@@ -207,7 +206,7 @@ static void draft_graph(struct draft *draft, enum random_graph graph)
     }
 }
 
-/* Some layers read only a part of what their inputs produce, some read a tensor twice. */
+/* Makes some layers read only a part of their inputs' outputs, and some read a tensor twice. */
 static void bend_inputs(struct draft *draft, int id)
 {
     int n = draft->layers[id].n_inputs;
@@ -245,13 +244,13 @@ static enum vbs_status build_layers(struct vbs_ctx *ctx, struct draft *draft,
     return status;
 }
 
-/* How time or scratch depends on the batch. */
+/* The dependence of a time or a workspace on the batch. */
 struct curve {
-    int shape; /* 0: nothing, 1: affine, 2: irregular but rising on the whole, 3: anything */
+    int shape; /* 0: always 0, 1: affine, 2: irregular but rising on the whole, 3: any */
     int base, slope;
 };
 
-/* One in so many is nothing; slope 0 is the same at every batch. */
+/* Makes a curve. One in nothing_once_in is always 0; a slope of 0 is the same at every batch. */
 static struct curve random_curve(gsl_rng *rng, int nothing_once_in)
 {
     return (struct curve){.shape = random_once_in(rng, nothing_once_in) ? 0 : random_int(rng, 1, 3),
@@ -276,7 +275,7 @@ static int curve_at(gsl_rng *rng, const struct curve *curve, int batch)
 static const char *const ALGORITHMS[] = {"direct", "gemm", "winograd"};
 #define MAX_ALGORITHMS 3
 
-/* Whole numbers, of large profiles any fraction of them. */
+/* Gives a time: a whole number, but for large profiles any fraction. */
 static double random_time(const struct draft *draft, const struct curve *curve, int batch)
 {
     double time_us = curve_at(draft->rng, curve, batch);
@@ -305,7 +304,7 @@ static enum vbs_status build_rows(struct vbs_ctx *ctx, const struct draft *draft
             enum vbs_status status;
 
             if (a > 0 && random_once_in(rng, 4))
-                continue; /* an algorithm that does not know this batch */
+                continue; /* the algorithm does not support this batch */
             status = vbs_profile_builder_row(ctx, builder, layer, batches[i],
                                              ALGORITHMS[(first + a) % MAX_ALGORITHMS], &row);
             if (status != VBS_OK)
@@ -409,7 +408,7 @@ struct vbs_profile *example_profile(void)
     return profile;
 }
 
-/* Steps that may come next: all inputs there, within the request. */
+/* Lists the steps that may come next: all inputs exist, and the request is not exceeded. */
 static int possible_steps(const struct vbs_profile *profile, const int *done, int request,
                           struct vbs_step *steps)
 {

@@ -19,29 +19,29 @@ enum random_graph {
     RANDOM_N_GRAPHS
 };
 
-/* Low..high, both included. */
+/* Gives a number from low to high, both included. */
 int random_int(gsl_rng *rng, int low, int high);
 
 /* True once in n times on average. */
 bool random_once_in(gsl_rng *rng, int n);
 
 /*
- * A profile of at most max_layers layers (1..RANDOM_MAX_LAYERS). All times are whole numbers below
- * 2^10, so that sums of them are exact in any order. Sizes and workspaces are small, partly 0;
- * times and workspaces may fall as the batch grows. Null: the builder refused, and the reason is
+ * Makes a profile of at most max_layers layers (1..RANDOM_MAX_LAYERS). All times are whole numbers
+ * below 2^10, so that sums of them are exact in any order. Sizes and workspaces are small, partly
+ * 0; times and workspaces may fall as the batch grows. Null: the builder refused, and the reason is
  * printed as a TAP comment.
  */
 struct vbs_profile *random_profile(gsl_rng *rng, enum random_graph graph, int max_layers);
 
-/* One of n_layers (1..RANDOM_LARGE_LAYERS), with batches up to 12 and times of any fraction, for
- * what needs no slow reference. Null as above. */
+/* Makes a profile of n_layers (1..RANDOM_LARGE_LAYERS), with batches up to 12 and times of any
+ * fraction, for tests without a slow reference. Null as above. */
 struct vbs_profile *random_large_profile(gsl_rng *rng, enum random_graph graph, int n_layers);
 
-/* The example of VBS III: three layers, in = out = 1, scratch 1, 4, 1 a sample, 4 us for one sample
- * and 6 for two. Null as above. */
+/* Makes the example of VBS III: three layers, in = out = 1, workspaces of 1, 4, 1 a sample, 4 us
+ * for one sample and 6 for two. Null as above. */
 struct vbs_profile *example_profile(void);
 
-/* A random path from start to goal of request samples, with random algorithms; freed by
+/* Makes a random path from start to goal of request samples, with random algorithms; freed by
  * vbs_schedule_free. Null: out of memory. Its prediction is empty. */
 struct vbs_schedule *random_schedule(gsl_rng *rng, const struct vbs_profile *profile, int request,
                                      enum vbs_io io);

@@ -12,7 +12,7 @@
 
 /* ---- networks ---- */
 
-/* What random_transfer_profile chooses of a layer. */
+/* The properties of a layer that random_transfer_profile chooses. */
 struct choice {
     struct vbs_profile_layer layer;
     int inputs[2];
@@ -107,7 +107,7 @@ struct vbs_profile *random_transfer_profile(gsl_rng *rng, int max_layers, int ma
 
 /* ---- schedules ---- */
 
-/* Which bytes of each layer's formats. */
+/* The bytes of each layer's formats that are in memory. */
 struct bytes {
     bool there[BRUTE_LAYERS + 1][BRUTE_FORMATS][BRUTE_WEIGHTS];
 };
@@ -131,7 +131,7 @@ static int n_there(const struct walk *walk, int layer, int format, const struct 
     return n;
 }
 
-/* Into so many slices the layer's weights can be divided at most. */
+/* Gives the largest number of slices into which the layer's weights can be divided. */
 static int blocks_of(const struct walk *walk, int layer, int format)
 {
     int channels = walk->profile->layers[layer].channels;
@@ -185,7 +185,7 @@ static void random_transfer(struct walk *walk, enum vbs_step_op op, bool residen
     }
 }
 
-/* Loads what is missing of a range: in slices at random as far as they go, then block by block. */
+/* Loads the missing bytes of a range: in random slices as far as possible, then block by block. */
 static void bring(struct walk *walk, int layer, int format, const struct brute_slice *range)
 {
     int64_t weights = brute_transfer_weights(walk->profile, layer, format);
@@ -210,7 +210,7 @@ static bool inputs_there(const struct walk *walk, int layer, int done)
     return done <= walk->request;
 }
 
-/* Steps of the layer may go on in another number of slices where none is ahead. */
+/* Changes the number of slices in which the layer runs, where none is ahead. */
 static void random_division(struct walk *walk, int layer)
 {
     const struct vbs_profile_layer *at = &walk->profile->layers[layer];

@@ -7,7 +7,7 @@
 
 #define RANDOM_MAX_ALGORITHMS 8 /* of which each is divided in its usual way */
 
-/* What is chosen of a layer's weights. */
+/* The weights that are chosen for a layer. */
 struct choice {
     int64_t bytes, fast_bytes; /* of format 0, and of format 1 where it is not 0 */
     int channels;
@@ -63,7 +63,7 @@ static enum vbs_status add_rows(struct vbs_ctx *ctx, gsl_rng *rng,
     return status;
 }
 
-/* profile with the weights of choices[1..n_layers]. */
+/* Copies profile with the weights of choices[1..n_layers]. */
 static struct vbs_profile *rebuild(gsl_rng *rng, const struct vbs_profile *profile,
                                    const struct choice *choices)
 {
@@ -115,7 +115,7 @@ struct vbs_profile *without_weights(const struct vbs_profile *profile)
     return rebuild(NULL, profile, NONE);
 }
 
-/* What a row of layer may say. */
+/* Gives the number of slices that a row of layer may have. */
 static int random_slices(gsl_rng *rng, const struct vbs_profile_layer *layer)
 {
     int slices = random_once_in(rng, 3) ? 0 : random_int(rng, 0, 4);

@@ -19,7 +19,7 @@ static const double TIMES_MS[SAMPLE_BUDGETS][SAMPLE_PLANNERS] = {
 static const double BOUNDS_MS[SAMPLE_BUDGETS] = {10, 10, 10, 10.5};
 static const int64_t LEAST_BYTES[SAMPLE_PLANNERS] = {12687361, 12687361, 35 << 20, 9 << 20};
 
-/* Percent less time, with an interval ten times as wide where the base takes 12 ms. */
+/* Gives the gain in percent, with an interval ten times as wide where the base takes 12 ms. */
 static struct vbs_gain gain(double ms, double base_ms)
 {
     double percent = base_ms > 0 ? 100 * (1 - ms / base_ms) : NAN;

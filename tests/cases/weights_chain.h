@@ -1,4 +1,5 @@
-/* A chain of layers with weights, and steps as one line each, for cases counted by hand. */
+/* A chain of layers with weights, and macros for steps in one line each, for cases counted by
+ * hand. */
 #ifndef TESTS_WEIGHTS_CHAIN_H
 #define TESTS_WEIGHTS_CHAIN_H
 
@@ -15,10 +16,11 @@
  */
 struct vbs_profile *weights_chain(int n_algorithms, bool in_place);
 
-/* As numbered in the schedules below. */
+/* The numbers of the algorithms. */
 enum { DEFAULT, WIDE, FAR };
 
-/* With weights included, copies from "given" of 1 us and 10 bytes per us. Borrows steps. */
+/* Makes a schedule with weights included, copies from "given" of 1 us and 10 bytes per us. Borrows
+ * steps. */
 struct vbs_schedule weights_schedule(int64_t request, const struct vbs_step *steps,
                                      int64_t n_steps);
 

@@ -1,4 +1,4 @@
-/* What the files of the fake of CUDA and cuDNN share; fake/cuda.h is for tests. */
+/* Declarations that the files of the fake of CUDA and cuDNN share; fake/cuda.h is for tests. */
 #ifndef TESTS_FAKE_CUDA_COMMON_H
 #define TESTS_FAKE_CUDA_COMMON_H
 
@@ -32,7 +32,7 @@ struct fake_tensor {
     int n_dims, dim[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
 };
 
-/* Of a convolution or a pooling; n spatial dimensions. */
+/* The window of a convolution or a pooling, in n spatial dimensions. */
 struct fake_window {
     int n, size[CUDNN_DIM_MAX], pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX];
     int groups, mode, nan;
@@ -53,7 +53,8 @@ struct fake_op {
     long number; /* by the order of calls */
     struct fake_op *next;
     struct fake_object *stream, *waits, *records; /* records: of this kind, or null */
-    int code;                                     /* while the call is checked: what it returns */
+    int code;                                     /* while the call is checked: the code that it
+                                                     returns */
 
     char *to; /* copies and sets */
     const char *from;
@@ -64,22 +65,22 @@ struct fake_op {
 
     struct fake_operand at[FAKE_SLOTS]; /* cuDNN */
     char *scratch;
-    size_t scratch_bytes; /* that it writes */
+    size_t scratch_bytes; /* bytes of scratch that it writes */
     struct fake_window window;
     int mode, algorithm;
     double alpha, alpha2, beta,
         number_of[4]; /* the last: of the activation, LRN or normalisation */
 };
 
-/* What a pointer or handle stands for. Memory of objects is not used again before the reset, so
- * that stale handles are known. */
+/* The object behind a pointer or handle. Memory of objects is not used again before the reset, so
+ * that stale handles are recognised. */
 struct fake_object {
     enum fake_kind kind;
     bool live, set;
     int device;
     union {
         struct {
-            char *base, *bytes; /* as the caller sees it; where the bytes are */
+            char *base, *bytes; /* its address for the caller; the address of the bytes */
             size_t n_bytes;
             void *mapping;
             size_t mapped_bytes;
@@ -111,7 +112,7 @@ struct fake_object {
     };
 };
 
-/* What CUDA keeps for each thread, and its clock. */
+/* The data that CUDA keeps for each thread, and the thread's clock. */
 struct fake_thread {
     int generation, device, last_error;
     double us;
@@ -125,25 +126,26 @@ extern _Thread_local struct fake_thread fake_thread;
 int fake_enter(const char *function);
 int fake_leave(int code);
 
-/* For what never fails: locks fake_lock and counts the call. */
+/* Is called by functions that never fail: locks fake_lock and counts the call. */
 void fake_note(const char *function);
 extern pthread_mutex_t fake_lock;
 
 /* ---- Violations and faults: cuda_faults.c ---- */
 
-/* Notes a violation of the function that was entered; its code. */
+/* Notes a violation of the function that was entered; gives its code. */
 __attribute__((format(printf, 1, 2))) int fake_wrong(const char *format, ...);
 
-/* Whether the function that was entered is one of cuDNN. */
+/* Gives whether the function that was entered is one of cuDNN. */
 bool fake_in_cudnn(void);
 
-/* From now on it is the one that was entered. */
+/* Makes function the one that was entered. */
 void fake_count_call(const char *function);
 
-/* The code that this call must fail with, for want of a device or by a fault; 0: none. */
+/* Gives the code with which this call must fail, because there is no device or by a fault; 0:
+ * none. */
 int fake_strike(const char *function);
 
-/* The code by which the device was lost; 0: it was not. */
+/* Gives the code by which the device was lost; 0: it was not. */
 int fake_lost(void);
 
 void fake_reset_faults(void);
@@ -152,13 +154,13 @@ void fake_reset_faults(void);
 
 extern const char *const fake_kind_names[FAKE_KINDS];
 
-/* A new one, alive. Null: too many. */
+/* Makes an object, alive. Null: there are too many. */
 struct fake_object *fake_object_new(enum fake_kind kind);
 
-/* The one behind a handle; null: it is none or dead, which is a violation. */
+/* Gives the object behind a handle; null: there is none or it is dead, which is a violation. */
 struct fake_object *fake_object(enum fake_kind kind, const void *handle);
 
-/* Ends it. The code: 0, or that of a violation. */
+/* Ends an object. Gives 0, or the code of a violation. */
 int fake_end(enum fake_kind kind, const void *handle);
 
 void fake_start_objects(void);
@@ -168,10 +170,11 @@ void fake_reset_objects(void);
 
 bool fake_is_device(const void *pointer);
 
-/* Where the n bytes are; null: they do not lie in one live allocation, a violation. */
+/* Gives the address of n bytes of the device; null: they are not in one live allocation, a
+ * violation. */
 char *fake_device_bytes(const void *pointer, size_t n, const char *what);
 
-/* Zeroed memory out of reach of what makes malloc fail; never null. */
+/* Allocates zeroed memory, which no fault makes fail; never null. */
 void *fake_map(size_t n_bytes);
 void fake_unmap(void *memory, size_t n_bytes);
 
@@ -180,31 +183,31 @@ void fake_reset_memory(void);
 
 /* ---- Work on streams: cuda_work.c ---- */
 
-/* The stream behind a handle, null for the default stream; null: a violation. */
+/* Gives the stream behind a handle, null for the default stream; null: a violation. */
 struct fake_object *fake_stream(cudaStream_t stream);
 
-/* A new stream whose work is to be done. */
+/* Adds a stream to those whose work is done. */
 void fake_keep_stream(struct fake_object *stream);
 
-/* Queues a copy of op; its number. */
+/* Queues a copy of op; gives its number. */
 long fake_queue(struct fake_object *stream, const struct fake_op *op);
 
-/* Does one piece of the stream, which has some, or of what it waits for. */
+/* Does one piece of the stream's work, which has some, or of the work for which it waits. */
 void fake_step(struct fake_object *stream);
 
-/* One piece, if there is any; cudaErrorNotReady: there is more. */
+/* Does one piece, if there is any; cudaErrorNotReady: there is more. */
 int fake_query(struct fake_object *stream);
 
-/* Does all work of the stream up to this number; all of the stream, all of every stream: these two
+/* Do all work of the stream up to this number; all of the stream; all of every stream. The last two
  * make the thread wait for it. */
 void fake_settle(struct fake_object *stream, long number);
 void fake_settle_stream(struct fake_object *stream);
 void fake_settle_device(void);
 
-/* The thread's clock is not before this. */
+/* Moves the thread's clock forward to at least this time. */
 void fake_wait_until(double us);
 
-/* Does some work by chance, as fake_cuda_order says. */
+/* Does some work by chance, in the order of fake_cuda_order. */
 void fake_wander(void);
 
 void fake_start_work(void);
@@ -216,9 +219,9 @@ void fake_reset_work(void);
  * without run asks only: its operands have shapes and no values. */
 void fake_op_begin(struct fake_op *op, const char *function, cudnnHandle_t handle,
                    void (*run)(const struct fake_op *op));
-/* The same without a handle and run. */
+/* Does the same without a handle and run. */
 void fake_op_ask(struct fake_op *op, const char *function);
-/* The same for y = alpha * something + beta * y. */
+/* Does the same for y = alpha * something + beta * y. */
 void fake_op_blend(struct fake_op *op, const char *function, cudnnHandle_t handle,
                    void (*run)(const struct fake_op *op), const void *alpha, const void *beta);
 void fake_op_tensor(struct fake_op *op, enum fake_slot slot, const void *descriptor,
@@ -229,39 +232,41 @@ void fake_op_filter(struct fake_op *op, const void *descriptor, const void *valu
 void fake_op_number(struct fake_op *op, double *number, const void *value);
 void fake_op_must(struct fake_op *op, bool condition, const char *what);
 void fake_op_at_most_5(struct fake_op *op); /* dimensions */
-/* a may be broadcast: its dimensions are b's or 1. */
+/* Checks that two operands have the same dimensions, or, where a may be broadcast, that a's are b's
+ * or 1. */
 void fake_op_same(struct fake_op *op, enum fake_slot a, enum fake_slot b, bool broadcast);
-/* No value in common; in_place: or all, one on one. */
+/* Checks that two operands have no value in common; in_place: or all, one on one. */
 void fake_op_apart(struct fake_op *op, enum fake_slot a, enum fake_slot b, bool in_place);
 void fake_op_scratch(struct fake_op *op, const void *scratch, size_t given, size_t needed);
-/* What a descriptor holds; null: a violation, as above. */
+/* Gives the object behind a descriptor; null: a violation, as above. */
 const struct fake_object *fake_op_get(struct fake_op *op, enum fake_kind kind,
                                       const void *descriptor);
 /* Takes mode and numbers from a descriptor. */
 void fake_op_numbers(struct fake_op *op, enum fake_kind kind, const void *descriptor);
-/* Queues it, and leaves. */
+/* Queues the operation, and leaves the function. */
 cudnnStatus_t fake_op_issue(struct fake_op *op, double operations);
 
 int64_t fake_elements(const struct fake_tensor *tensor);
 double fake_n_values(const struct fake_op *op); /* of y */
-/* Of value number i in the order of the dimensions of t, in a tensor that may be broadcast. */
+/* Gives the offset of value number i, in the order of the dimensions of t, in a tensor that may be
+ * broadcast. */
 int64_t fake_offset(const struct fake_tensor *t, const struct fake_tensor *of, int64_t i);
 
 /* ---- Arithmetic: cudnn_math.c, and with windows cudnn_windows.c ---- */
 
-/* The value of an operand that belongs to number i of the tensor t. */
+/* Gives the value of an operand that belongs to number i of the tensor t. */
 float *fake_value(const struct fake_op *op, const struct fake_tensor *t, enum fake_slot slot,
                   int64_t i);
 
-/* y = alpha * result + beta * y; what was there counts only with a beta. */
+/* Writes y = alpha * result + beta * y; the old y counts only with a beta. */
 void fake_put(const struct fake_op *op, double result, float *y);
 
-/* Scratch has something in it while a kernel runs, and something else when it is through. */
+/* Fills scratch with values while a kernel runs, and with others when it has ended. */
 void fake_scribble(const struct fake_op *op);
 
 double fake_activate(const struct fake_op *op, double value);
 
-/* Operands and windows have three spatial dimensions. */
+/* Computes a convolution; operands and windows have three spatial dimensions. */
 void fake_convolve(const struct fake_op *op);
 void fake_convolve_back(const struct fake_op *op);
 void fake_pool(const struct fake_op *op);

@@ -144,7 +144,7 @@ const char *cudaGetErrorName(cudaError_t error)
     return "unrecognized error code";
 }
 
-/* What a lost device leaves cannot be forgotten. */
+/* The error of a lost device cannot be cleared. */
 static cudaError_t last_error(const char *function, bool forgets)
 {
     int code;

@@ -77,7 +77,7 @@ void fake_count_call(const char *function)
     state.n_calls += i == state.n_calls;
 }
 
-/* A code as this function would give it. */
+/* Gives a code in the form of this function. */
 static int code_of(const char *function, int code)
 {
     if (of_cudnn(function) && code < 1000)
@@ -85,7 +85,7 @@ static int code_of(const char *function, int code)
     return of_cudnn(function) || (code && code < 1000) ? code : (int)cudaErrorUnknown;
 }
 
-/* Whether there is no device for this function; the code. */
+/* Gives the code for a missing device, if this function needs one. */
 static int absent(const char *function)
 {
     if ((fake_cuda.n_devices > 0 && !fake_cuda.count_error) || strstr(function, "Version"))

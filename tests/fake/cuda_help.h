@@ -1,4 +1,4 @@
-/* What the tests of the fake do with CUDA and cuDNN again and again. */
+/* Functions of CUDA and cuDNN that the tests of the fake use again and again. */
 #ifndef TESTS_FAKE_CUDA_HELP_H
 #define TESTS_FAKE_CUDA_HELP_H
 
@@ -7,7 +7,7 @@
 
 #include <cudnn.h>
 
-/* n floats on the device, of these values or as new. */
+/* Allocates n floats on the device, with these values or as new. */
 static inline float *on_device(const float *values, int n)
 {
     void *device = NULL;
@@ -58,7 +58,7 @@ static inline cudnnHandle_t new_handle(cudaStream_t stream)
     return handle;
 }
 
-/* [N, C, ...], dense. */
+/* Describes [N, C, ...] without gaps. */
 static inline cudnnTensorDescriptor_t tensor(int n_dims, const int *dims)
 {
     cudnnTensorDescriptor_t descriptor = NULL;

@@ -9,7 +9,7 @@
 #define RESERVED ((size_t)1 << 38)
 
 static struct {
-    struct fake_object *memory; /* a list of what is live */
+    struct fake_object *memory; /* a list of the live allocations */
     char *reserved;
     size_t reserved_used, used;
 } state;
@@ -71,7 +71,7 @@ bool fake_is_device(const void *pointer)
     return at >= base && at - base < RESERVED;
 }
 
-/* The live allocation that a pointer is in; null: none. */
+/* Gives the live allocation of a pointer; null: none. */
 static struct fake_object *allocation(const void *pointer)
 {
     uintptr_t at = (uintptr_t)pointer;
@@ -83,7 +83,7 @@ static struct fake_object *allocation(const void *pointer)
     return NULL;
 }
 
-/* The bytes of n from pointer in memory of a kind; null: not all of them are there. */
+/* Gives the address of n bytes from pointer in memory of a kind; null: not all of them exist. */
 static char *bytes_in(enum fake_kind kind, const void *pointer, size_t n)
 {
     const struct fake_object *m = allocation(pointer);
@@ -115,8 +115,8 @@ static void keep_memory(struct fake_object *m)
     state.memory = m;
 }
 
-/* In the middle of a page, because CUDA promises 256 bytes and no more; the rest of the last page
- * and the next stay unused. */
+/* Allocates in the middle of a page, because CUDA promises an alignment of only 256 bytes; the rest
+ * of the last page and the next one stay unused. */
 static int allocate_device(void **pointer, size_t n_bytes)
 {
     size_t step = round_up(n_bytes, PAGE) + 2 * PAGE;
@@ -246,7 +246,7 @@ static void run_set(const struct fake_op *op)
     memset(op->to, op->byte, op->width);
 }
 
-/* The bytes at one end of a copy; null: wrong. */
+/* Gives the address of one end of a copy; null: a violation. */
 static char *end_of_copy(const void *pointer, size_t n, bool device, bool pinned, const char *what)
 {
     const struct fake_object *m = allocation(pointer);
@@ -268,7 +268,7 @@ static char *end_of_copy(const void *pointer, size_t n, bool device, bool pinned
     return NULL;
 }
 
-/* Whether a byte that a copy writes is one that it reads. */
+/* Gives whether a copy writes a byte that it reads. */
 static bool copies_overlap(const struct fake_op *op)
 {
     uintptr_t to = (uintptr_t)op->to, from = (uintptr_t)op->from;
@@ -287,7 +287,7 @@ static bool copies_overlap(const struct fake_op *op)
     return false;
 }
 
-/* A copy's operation with all its checks: op has pitches, width and height. */
+/* Makes a copy's operation, with all checks: op has pitches, width and height. */
 static int check_copy(struct fake_op *op, void *to, const void *from, enum cudaMemcpyKind kind,
                       bool pinned)
 {

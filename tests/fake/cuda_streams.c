@@ -31,7 +31,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     return fake_leave(code ? code : create_stream(stream, flags));
 }
 
-/* What is queued is still done. */
+/* The work that is queued is still done. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     int code = fake_enter(__func__), ended = fake_end(FAKE_STREAM, stream);
@@ -70,7 +70,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 /* ---- Events ---- */
 
-/* The event, or null and a violation. */
+/* Gives the event, or null and a violation. */
 static struct fake_object *event_of(cudaEvent_t event, int *code)
 {
     struct fake_object *e = *code ? NULL : fake_object(FAKE_EVENT, event);
@@ -157,7 +157,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     return fake_leave(code);
 }
 
-/* For the latest record until now; an event without one is no reason to wait. */
+/* Waits for the latest record until now; an event without one is no reason to wait. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     int code = fake_enter(__func__);

@@ -38,7 +38,7 @@ static bool goes_first(const struct fake_object *stream, const struct fake_op *o
     return stream->stream.first && stream->stream.first->number < op->number;
 }
 
-/* The stream that has to go on before this one can; null: none. */
+/* Gives the stream that must advance before this one can; null: none. */
 static struct fake_object *blocker(struct fake_object *stream)
 {
     const struct fake_op *op = stream->stream.first;
@@ -70,7 +70,7 @@ static double begin_us(const struct fake_object *stream, const struct fake_op *o
     return us;
 }
 
-/* The first piece of a stream that nothing blocks. */
+/* Does the first piece of a stream that nothing blocks. */
 static void execute(struct fake_object *stream)
 {
     struct fake_op *op = stream->stream.first;
@@ -128,7 +128,7 @@ static unsigned draw(unsigned n)
     return (unsigned)(state.random >> 33) % n;
 }
 
-/* A random stream's next piece, if it can be done. */
+/* Does a random stream's next piece, if it can be done. */
 void fake_wander(void)
 {
     for (unsigned n = state.rest > 0 && draw(state.rest) == 0 ? draw(4) : 0; n > 0; n--) {

@@ -41,7 +41,7 @@ const char *cudnnGetErrorString(cudnnStatus_t status)
     }
 }
 
-/* The latest violation, if there is one. */
+/* Gives the latest violation, if there is one. */
 void cudnnGetLastErrorString(char *message, size_t max_size)
 {
     int n = fake_cuda_violations();
@@ -51,7 +51,7 @@ void cudnnGetLastErrorString(char *message, size_t max_size)
         snprintf(message, max_size, "%s", text ? text : "");
 }
 
-/* out: a pointer to a handle or descriptor. */
+/* Makes a handle or descriptor; out is a pointer to it. */
 static cudnnStatus_t create(const char *function, enum fake_kind kind, void *out)
 {
     int code = fake_enter(function);
@@ -130,7 +130,7 @@ DESCRIPTOR(LRN, FAKE_LRN)
 DESCRIPTOR(OpTensor, FAKE_OP_TENSOR)
 DESCRIPTOR(ReduceTensor, FAKE_REDUCTION)
 
-/* Begins a function that sets a descriptor; null, and the code: it is not to be set. */
+/* Begins a function that sets a descriptor; null, and the code: it must not be set. */
 static struct fake_object *setting(const char *function, enum fake_kind kind, const void *handle,
                                    int *code)
 {
@@ -143,7 +143,7 @@ static struct fake_object *setting(const char *function, enum fake_kind kind, co
     return object;
 }
 
-/* Ends it: the descriptor is set if all is well. */
+/* Ends such a function: the descriptor is set if no check failed. */
 static cudnnStatus_t now_set(struct fake_object *object, int code)
 {
     if (!code)
@@ -151,7 +151,7 @@ static cudnnStatus_t now_set(struct fake_object *object, int code)
     return fake_leave(code);
 }
 
-/* strides: null for values without gaps. */
+/* Sets a tensor; strides is null for values without gaps. */
 static int set_tensor(struct fake_tensor *t, cudnnDataType_t type, int n_dims, const int *dims,
                       const int *strides)
 {
@@ -301,7 +301,7 @@ cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t descriptor,
     return now_set(object, code);
 }
 
-/* Sets one of those with a mode and numbers. */
+/* Sets a descriptor of a mode and numbers. */
 static cudnnStatus_t set_scalar(const char *function, enum fake_kind kind, const void *descriptor,
                                 bool good, int mode, const double *numbers)
 {

@@ -163,7 +163,7 @@ void fake_op_at_most_5(struct fake_op *op)
     fake_op_must(op, op->at[FAKE_Y].t.n_dims <= 5, "more than five dimensions");
 }
 
-/* How many values of b are values of a as well. */
+/* Counts the values of b that are values of a as well. */
 static int64_t n_common(const struct fake_operand *a, const struct fake_operand *b)
 {
     int64_t n = span(&a->t), n_common = 0;
@@ -213,7 +213,8 @@ void fake_op_scratch(struct fake_op *op, const void *scratch, size_t given, size
     }
 }
 
-/* Values of the output that lie on one another would depend on the order of writing. */
+/* Checks that no values of the output overlap, because the result would depend on the order of
+ * writing. */
 static void check_output(struct fake_op *op)
 {
     const struct fake_operand *y = &op->at[FAKE_Y];

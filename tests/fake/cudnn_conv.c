@@ -2,7 +2,7 @@
 
 /* ---- Windows ---- */
 
-/* How often the window fits; below 1: never. */
+/* Counts the positions of the window; below 1: it does not fit. */
 static int fits(const struct fake_window *w, int d, int size)
 {
     int64_t seen = (int64_t)(w->size[d] - 1) * w->dilation[d] + 1;
@@ -11,7 +11,7 @@ static int fits(const struct fake_window *w, int d, int size)
     return room < 0 ? 0 : (int)(room / w->stride[d]) + 1;
 }
 
-/* Tensor out must be what the window makes of in. */
+/* Checks that tensor out has the shape that the window makes of in. */
 static void check_places(struct fake_op *op, enum fake_slot in, enum fake_slot out)
 {
     const struct fake_tensor *s = &op->at[in].t, *t = &op->at[out].t;
@@ -26,7 +26,7 @@ static void check_places(struct fake_op *op, enum fake_slot in, enum fake_slot o
     }
 }
 
-/* Two spatial dimensions become three, the first of size 1. */
+/* Makes two spatial dimensions three, of which the first has size 1. */
 static void to_volumes(struct fake_op *op)
 {
     struct fake_window *w = &op->window;
@@ -53,7 +53,7 @@ static void to_volumes(struct fake_op *op)
     w->pad[0] = 0;
 }
 
-/* The window of a convolution, with the filter of slot w. */
+/* Reads the window of a convolution, with the filter of slot w. */
 static void check_filter(struct fake_op *op, const void *convolution, enum fake_slot in)
 {
     const struct fake_object *object = fake_op_get(op, FAKE_CONVOLUTION, convolution);
@@ -81,7 +81,7 @@ static void check_convolution(struct fake_op *op, const void *convolution, enum 
                  "the result has not the filter's channels");
 }
 
-/* Products and sums; out: what the forward direction makes. */
+/* Counts products and sums; out is the result of the forward direction. */
 static double operations(const struct fake_op *op, enum fake_slot out)
 {
     const struct fake_tensor *w = &op->at[FAKE_W].t;
@@ -120,7 +120,7 @@ static bool supports(const struct fake_op *op)
     }
 }
 
-/* Made up, and no round numbers. */
+/* Gives an invented size that is not round. */
 static size_t forward_scratch(const struct fake_op *op)
 {
     size_t x = (size_t)fake_elements(&op->at[FAKE_X].t),
@@ -153,7 +153,7 @@ static double forward_operations(const struct fake_op *op)
     return operations(op, FAKE_Y) * (op->code ? 0 : factors[op->algorithm]);
 }
 
-/* An algorithm that cannot do it is an answer. */
+/* An algorithm that does not support the case is refused without a violation. */
 static void check_algorithm(struct fake_op *op, int algorithm)
 {
     op->algorithm = algorithm;
@@ -240,7 +240,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
     return fake_op_issue(&op, forward_operations(&op));
 }
 
-/* Of one value for each channel of y. */
+/* Checks an operand of one value for each channel of y. */
 static void check_channels(struct fake_op *op, enum fake_slot slot)
 {
     const struct fake_tensor *t = &op->at[slot].t;
@@ -250,7 +250,7 @@ static void check_channels(struct fake_op *op, enum fake_slot slot)
     fake_op_same(op, slot, FAKE_Y, true);
 }
 
-/* Real cuDNN: rectified, or with one algorithm as it is. */
+/* Checks the activation as real cuDNN does: it is ReLU, or with one algorithm the identity. */
 static void check_activation(struct fake_op *op, const void *activation)
 {
     fake_op_numbers(op, FAKE_ACTIVATION, activation);
@@ -293,7 +293,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     return fake_op_issue(&op, forward_operations(&op));
 }
 
-/* Two algorithms; the second wants workspace. In x is dy, in y dx. */
+/* There are two algorithms; the second needs workspace. x holds dy, and y holds dx. */
 static size_t back_scratch(struct fake_op *op, int algorithm)
 {
     if (!op->code && algorithm != CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 &&

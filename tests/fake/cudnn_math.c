@@ -53,7 +53,7 @@ static void run_activation(const struct fake_op *op)
                  fake_value(op, t, FAKE_Y, i));
 }
 
-/* Sums that broadcast x, copies, and scaling are all this. */
+/* Computes sums that broadcast x, copies, and scaling, all of which are this operation. */
 static void run_add(const struct fake_op *op)
 {
     const struct fake_tensor *t = &op->at[FAKE_Y].t;
@@ -96,7 +96,7 @@ static double combined(int mode, double a, double b)
     }
 }
 
-/* Here the scale of x is number 0, of z alpha2, and alpha is 1. */
+/* In this operation the scale of x is number 0, that of z is alpha2, and alpha is 1. */
 static void run_op_tensor(const struct fake_op *op)
 {
     const struct fake_tensor *t = &op->at[FAKE_Y].t;
@@ -190,7 +190,7 @@ cudnnStatus_t cudnnScaleTensor(cudnnHandle_t handle, const cudnnTensorDescriptor
     return fake_op_issue(&op, fake_n_values(&op));
 }
 
-/* cuDNN: where B is C, A must be as well. */
+/* As in cuDNN, where B is C, A must be C as well. */
 cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_t descriptor,
                             const void *alpha1, const cudnnTensorDescriptor_t a_descriptor,
                             const void *a, const void *alpha2,

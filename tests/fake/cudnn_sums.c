@@ -37,7 +37,7 @@ static void run_softmax(const struct fake_op *op)
     }
 }
 
-/* The numbers: n, alpha, beta, k. */
+/* LRN has these numbers: n, alpha, beta, k. */
 static void run_lrn(const struct fake_op *op)
 {
     const struct fake_tensor *t = &op->at[FAKE_Y].t;
@@ -160,7 +160,7 @@ cudnnStatus_t cudnnLRNCrossChannelForward(cudnnHandle_t handle, cudnnLRNDescript
     return fake_op_issue(&op, op.number_of[0] * fake_n_values(&op));
 }
 
-/* Made up. */
+/* Gives an invented size. */
 static size_t reduction_scratch(const struct fake_op *op)
 {
     return op->code ? 0 : 8 * (size_t)fake_elements(&op->at[FAKE_Y].t) + 36;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The value at a place of a tensor with three spatial dimensions. */
+/* Gives the value at a place of a tensor with three spatial dimensions. */
 static float *value(const struct fake_operand *o, int n, int c, const int *place)
 {
     const int *s = o->t.stride;
@@ -11,7 +11,7 @@ static float *value(const struct fake_operand *o, int n, int c, const int *place
                       (int64_t)place[1] * s[3] + (int64_t)place[2] * s[4]];
 }
 
-/* Number i of a space of these sizes. */
+/* Gives the place number i of a space of these sizes. */
 static void places(const int *sizes, int64_t i, int *place)
 {
     for (int d = 2; d >= 0; d--) {
@@ -25,7 +25,7 @@ static int64_t volume(const int *sizes)
     return (int64_t)sizes[0] * sizes[1] * sizes[2];
 }
 
-/* The place in x that number q of the window looks at from place; false: in the padding. */
+/* Gives the place in x of number q of the window at place; false: it is in the padding. */
 static bool look(const struct fake_op *op, const int *place, const int *q, int *from)
 {
     const struct fake_window *w = &op->window;
@@ -91,7 +91,7 @@ void fake_convolve(const struct fake_op *op)
     }
 }
 
-/* The place in dy whose window had number q on this place in dx; false: none. */
+/* Gives the place in dy whose window had number q on this place in dx; false: there is none. */
 static bool look_back(const struct fake_op *op, const int *place, const int *q, int *from)
 {
     const struct fake_window *w = &op->window;

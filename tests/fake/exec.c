@@ -13,7 +13,7 @@ struct exec_fake exec_fake;
 struct session {
     struct vbs_session base; /* first */
     struct vbs_kernel *kernels;
-    int64_t *packed_from; /* of kernels, in their packed weights */
+    int64_t *packed_from; /* [kernels] offset in their packed weights */
     bool weights_given;
     unsigned random;
 };

@@ -1,24 +1,24 @@
 /*
  * A backend for tests of the executor, whose layers compute something that can be checked: every
  * byte of an output depends on all bytes of the sample's inputs, on the layer and on its place. It
- * has the layers and rows of a profile, and looks at all that it is given: addresses, sizes, that
- * nothing overlaps, and that weights are the right bytes of the right format.
+ * has the layers and rows of a profile, and checks all arguments of its calls: addresses, sizes,
+ * that nothing overlaps, and that weights are the right bytes of the right format.
  */
 #ifndef TESTS_EXEC_FAKE_H
 #define TESTS_EXEC_FAKE_H
 
 #include "vbslab/backend.h"
 
-/* What tests set and read; there is one. */
+/* The settings and results of the fake, of which there is one. */
 struct exec_fake {
     const struct vbs_profile *profile;
-    int less; /* a format has so many bytes less to be given than the profile counts, an eighth at
-                 most: the rest stays with the session */
-    int more_ws;    /* scratch that kernels want beyond the profile's */
-    int jitter_us;  /* kernels take up to so long */
+    int less;    /* runs are given so many bytes less of a format than the profile counts, an eighth
+                    at most: the rest stays with the session */
+    int more_ws; /* workspace that kernels need beyond the profile's */
+    int jitter_us;  /* kernels last up to so long */
     int die_at;     /* the call of a kernel that fails, from 0; -1: none */
-    int spoil_at;   /* the call that writes a byte where it may not; -1: none */
-    bool spoils_ws; /* behind its scratch; else behind its output */
+    int spoil_at;   /* the call that writes a byte outside of its memory; -1: none */
+    bool spoils_ws; /* behind its workspace; else behind its output */
     int stop_at;    /* the call that sets stop; -1: none */
     volatile sig_atomic_t stop;
     bool no_pack, is_model;
@@ -26,25 +26,26 @@ struct exec_fake {
     int n_calls, n_packs, n_open;
     int spoiled_layer;
     int n_wrong;
-    char why[200]; /* the first wrong thing */
+    char why[200]; /* the first fault that was found */
 };
 extern struct exec_fake exec_fake;
 extern const struct vbs_backend exec_fake_backend;
 
-/* All as at first, with this profile. */
+/* Resets the fake, with this profile. */
 void exec_fake_reset(const struct vbs_profile *profile);
 
-/* The network of the profile: plain values are one float for each byte. Null: out of memory. */
+/* Makes the network of the profile: plain values are one float for each byte. Null: out of
+ * memory. */
 struct vbs_network *exec_fake_network(const struct vbs_profile *profile);
 void exec_fake_network_free(struct vbs_network *network);
 
-/* What the outputs must be: plain execution, sample by sample, layer by layer. values[i] has room
+/* Computes the outputs by plain execution, sample by sample, layer by layer. values[i] has space
  * for all samples of output i. input: null for vbs_tensor_values. False: out of memory. */
 bool exec_fake_reference(const struct vbs_profile *profile, const struct vbs_network *network,
                          int64_t request, const float *input, float *const *values);
 
-/* A profile that an executor can run: all sizes times scale, in place only where sizes allow it.
- * Null, and a line: it was refused. */
+/* Makes a profile that an executor can run: all sizes times scale, in place only where sizes allow
+ * it. Null, and a line of TAP: the builder refused it. */
 struct vbs_profile *exec_fake_profile(const struct vbs_profile *profile, int scale);
 
 #endif

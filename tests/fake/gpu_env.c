@@ -1,6 +1,6 @@
 /*
  * The program on a fake GPU, for tests of the command line; linked with src/cli and the fakes.
- * FAKE_CUDA says what goes wrong, words apart by spaces:
+ * FAKE_CUDA names the faults, separated by spaces:
  *
  *     none, driver          no device; a driver older than the runtime
  *     cudnn                 another cuDNN than the one it was built with

@@ -2,8 +2,8 @@
  * A session whose layers take scripted times, a sink that records, and a clock that only moves
  * when a layer runs: measuring can be tested to the sample, without a library and without waiting.
  *
- * Every run checks what it was given: src holds, over all its bytes, what the layer that makes it
- * wrote in this pass, and dst and ws are written over all their bytes.
+ * Every run checks its arguments: all bytes of src are those that the layer which makes it wrote in
+ * this pass; and it writes all bytes of dst and ws.
  */
 #ifndef TESTS_FAKE_SESSION_H
 #define TESTS_FAKE_SESSION_H
@@ -36,8 +36,9 @@ struct fake {
     /* The script. */
     double base_us[FAKE_KERNELS];
     double sigma;                               /* of the lognormal noise */
-    double (*disturb)(struct fake *, int call); /* factor of this call's time, or null */
-    bool (*preempt)(struct fake *, int call);   /* whether another process had a turn, or null */
+    double (*disturb)(struct fake *, int call); /* gives the factor of this call's time; or null */
+    bool (*preempt)(struct fake *, int call);   /* gives whether another process ran during the
+                                                   call; or null */
     double clock_factor;                        /* seconds that pass for each second timed */
     int die_at, cancel_at, nan_at;              /* calls, counted from 0; -1: never */
     int fail_alloc;                             /* which allocation fails; -1: none */
@@ -51,7 +52,7 @@ struct fake {
     short calls[FAKE_CALLS]; /* kernels */
     int n_allocs, n_frees, n_fills;
     int64_t allocated_bytes;
-    int n_wrong; /* pointers, contents or order that were not as promised */
+    int n_wrong; /* pointers, contents or orders that broke a promise */
     int n_added;
     double sampled_us; /* total that reached the sink */
     volatile sig_atomic_t cancel;
@@ -62,9 +63,9 @@ struct fake {
 };
 
 /*
- * A network of n_layers: a chain in which every fourth layer also reads the third before it and
- * every fifth is in place. Batches 1, 2, 4, 8; algorithm a of layer k takes (100 + k)(1 + a / 5) us
- * a sample and (2 - a) * 1000 bytes of scratch. No noise. Bails out when memory is out.
+ * Makes a session of n_layers: a chain in which every fourth layer also reads the third before it
+ * and every fifth is in place. Batches 1, 2, 4, 8; algorithm a of layer k takes (100 + k)(1 + a /
+ * 5) us a sample and (2 - a) * 1000 bytes of scratch. No noise. Bails out when memory is out.
  */
 struct fake *fake_new(int n_layers, int n_batches, int n_algorithms);
 void fake_free(struct fake *fake);
@@ -74,7 +75,8 @@ int fake_kernel(const struct fake *fake, int layer, int batch_index, int algorit
 enum vbs_status fake_measure(struct fake *fake, const struct vbs_measure_options *options,
                              struct vbs_measure_report *report);
 
-/* As after the end of the process: calls and clock begin anew, the sink's samples are stored. */
+/* Begins as after the end of the process: calls and clock begin anew, and the sink's samples are
+ * stored. */
 void fake_restart(struct fake *fake);
 
 int fake_fewest_runs(const struct fake *fake);

@@ -1,4 +1,4 @@
-/* make fuzz: libFuzzer on everything that reads files from outside. */
+/* make fuzz: libFuzzer on every function that reads files from outside. */
 #include "fuzz/readers.h"
 
 #include "fuzz/onnx.h"
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Where a file of ONNX begins in an input; 0: it has none. */
+/* Gives where a file of ONNX begins in an input; 0: it has none. */
 static size_t model_at(const uint8_t *data, size_t size)
 {
     size_t at = 1;
@@ -37,8 +37,8 @@ static size_t model_at(const uint8_t *data, size_t size)
     return at < size ? at : 0;
 }
 
-/* Bytes at random half of the time; else fields of the messages of ONNX, whose lengths stay right.
- */
+/* Mutates bytes at random half of the time, else fields of the messages of ONNX, whose lengths stay
+ * right. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
 {
     size_t at = model_at(data, size);
@@ -59,7 +59,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     if (at > 0 && from > 0)
         return at + fuzz_onnx_cross(out + at, a_size - at, room - at, a[0] == '7', b + from,
                                     b_size - from, b[0] == '7', seed);
-    /* the beginning of one, the end of the other */
+    /* joins the beginning of one with the end of the other */
     half = a_size / 2 + (a_size ? seed % (a_size / 2 + 1) : 0);
     from = b_size ? seed % b_size : 0;
     if (half + b_size - from > room || a_size == 0 || b_size == 0 || a[0] != b[0])

@@ -27,7 +27,7 @@ enum message {
     NONE = N_MESSAGES
 };
 
-/* Fields of messages that are messages. */
+/* The fields that are messages. */
 static const struct {
     enum message outer;
     unsigned field;
@@ -46,7 +46,7 @@ struct field {
     unsigned number, wire;
 };
 
-/* Bytes that are being written. */
+/* A buffer to which bytes are written. */
 struct sink {
     uint8_t *data;
     size_t length, room;
@@ -55,11 +55,11 @@ struct sink {
 
 struct edit {
     uint64_t random;
-    /* a file to take fields from, and what kind of message it is */
+    /* a file from which fields are taken, and the kind of message that it is */
     const uint8_t *donor;
     size_t donor_size;
     enum message donor_kind;
-    bool insert; /* one of the donor's fields, whatever else may be done */
+    bool insert; /* insert one of the donor's fields */
     int depth;
 };
 
@@ -116,7 +116,7 @@ static bool take_field(const uint8_t *data, size_t size, size_t at, struct field
     return true;
 }
 
-/* Any of the fields; false where there is none. */
+/* Chooses any of the fields; false where there is none. */
 static bool choose(struct edit *e, const uint8_t *data, size_t size, struct field *chosen)
 {
     struct field f;
@@ -128,7 +128,7 @@ static bool choose(struct edit *e, const uint8_t *data, size_t size, struct fiel
     return n > 0;
 }
 
-/* A field of a message of that kind somewhere in the donor. */
+/* Finds a field of a message of this kind in the donor. */
 static bool find_donor(struct edit *e, enum message kind, const uint8_t **data, size_t *length)
 {
     for (int i = 0; i < DONOR_TRIES; i++) {
@@ -248,7 +248,7 @@ static void put_mutated(struct sink *sink, unsigned number, const uint8_t *data,
     free(copy);
 }
 
-/* A list of numbers one after the other, one of them another. */
+/* Writes a list of numbers with one of them changed. */
 static void put_list(struct edit *e, struct sink *sink, const struct field *f, const uint8_t *data)
 {
     size_t at = f->payload, size = f->end - f->payload;
@@ -333,7 +333,7 @@ static void change_field(struct edit *e, enum message kind, const struct field *
     }
 }
 
-/* A message with one change in it, or in one of its messages. */
+/* Changes one thing in a message, or in one of its messages. */
 static void change_message(struct edit *e, enum message kind, const uint8_t *data, size_t size,
                            struct sink *sink)
 {

@@ -29,7 +29,7 @@
 
 /* ---- promises ---- */
 
-/* What every failure gives: its status and one line of text without control characters. Memory does
+/* Checks a failure: it has a status, and one line of text without control characters. Memory does
  * not run out where files are as small as these, and nobody interrupts. */
 static const char *failed_well(const struct vbs_ctx *ctx, enum vbs_status status)
 {
@@ -49,7 +49,7 @@ static const char *failed_well(const struct vbs_ctx *ctx, enum vbs_status status
 
 /* ---- files in memory ---- */
 
-/* A file of these bytes; -1: none can be made. */
+/* Makes a file of these bytes; -1: it cannot be made. */
 static int memory_file(const void *data, size_t length)
 {
     int file = memfd_create("reader", MFD_CLOEXEC);
@@ -67,7 +67,7 @@ static const char *path_of(int file, char path[40])
     return path;
 }
 
-/* The files that those of ONNX may refer to: external data, and a tensor of four floats. */
+/* Opens the files to which files of ONNX may refer: external data, and a tensor of four floats. */
 static void open_beside(int files[2])
 {
     static const unsigned char TENSOR[] = {0x08, 4, 0x10, 1, 0x22, 16, 0,  0, 128, 63, 0,
@@ -86,7 +86,7 @@ static void open_beside(int files[2])
 
 /* ---- networks ---- */
 
-/* Values that the parameter of an operator (place 0: the layer's own) has. */
+/* Gives the number of values of the parameter of an operator (place 0: the layer's own). */
 static int64_t wanted_values(const struct vbs_network *network, int layer, int place,
                              enum vbs_parameter what)
 {
@@ -108,7 +108,7 @@ static int64_t wanted_values(const struct vbs_network *network, int layer, int p
     return count;
 }
 
-/* A few values from both ends and the middle. */
+/* Reads a few values from both ends and the middle. */
 static const char *read_parameter(const struct vbs_network *network, int layer, int place,
                                   enum vbs_parameter what, int64_t count)
 {
@@ -143,7 +143,7 @@ static const char *read_parameters(const struct vbs_network *network)
                 const char *broken;
 
                 if (!stored && (what != VBS_PARAMETER_WEIGHTS || count == 0))
-                    continue; /* seeded ones are all alike */
+                    continue; /* seeded values are all alike */
                 if (stored && (stored->memory || stored->file >= 0) && stored->count != count)
                     return "a parameter has as many values as its layer takes";
                 if (left-- == 0)
@@ -209,7 +209,7 @@ static const char *read_text(const char *text, size_t length, const struct vbs_s
     return end_network(&ctx, status, network);
 }
 
-/* A file in memory with those beside it. */
+/* A file in memory with the files beside it. */
 struct files {
     int file, beside[2];
     char path[40], bound[40];
@@ -261,7 +261,7 @@ static const char *read_model(const char *text, size_t length)
     return read_onnx(text, length, NULL);
 }
 
-/* Takes the shape before a file from the beginning of a text. */
+/* Reads the shape before a file from the beginning of a text. */
 static void take_shape(const char **text, size_t *length, struct vbs_shape *shape)
 {
     *shape = (struct vbs_shape){.n_dims = 0};
@@ -324,7 +324,7 @@ static const char *read_profile(const char *text, size_t length)
     return NULL;
 }
 
-/* Three layers whose weights have two formats, the second layer in slices too. */
+/* A profile of three layers whose weights have two formats; the second layer runs in slices too. */
 static const char PROFILE[] =
     "# copy: ram,1000,2\n# copy: ram,2000,3\n"
     "layer,name,kind,inputs,batch,algorithm,time_us,in_bytes,out_bytes,ws_bytes,weight_bytes,"
@@ -385,7 +385,7 @@ static const char *read_npy(const char *text, size_t length)
     return NULL;
 }
 
-/* Buffers to place, and their placement where it is no long search. */
+/* Reads buffers to place, and places them where this is no long search. */
 static const char *read_buffers(const char *text, size_t length)
 {
     static const struct vbs_place_options OPTIONS = {

@@ -1,6 +1,7 @@
 /*
- * Everything that reads files from outside, as one function of the bytes of a file. make fuzz feeds
- * it by libFuzzer, t_corpus with what fuzzing has found worth keeping (tests/data/corpus).
+ * Everything that reads files from outside, as one function of the bytes of a file. make fuzz calls
+ * it from libFuzzer, and tests/unit/model/corpus with the inputs that fuzzing found worth keeping
+ * (tests/data/corpus).
  *
  * The first byte of an input chooses the reader, the rest is the file:
  *
@@ -10,9 +11,9 @@
  *   8 as 2, with an input's shape                              9 sizes, shapes, batches (text)
  *
  * 6 and 8 take the shape from the bytes before the file: how many dimensions, then one byte each.
- * Files of ONNX may have values in READERS_EXTERNAL bytes of external data at READERS_LOCATION.
- * What was mutated for the corpus came from the tests' own inputs and ONNX's conformance cases (see
- * tests/data/onnx/README.md).
+ * Files of ONNX may have values in READERS_EXTERNAL bytes of external data at READERS_LOCATION. The
+ * inputs that were mutated for the corpus came from the tests' own inputs and ONNX's conformance
+ * cases (see tests/data/onnx/README.md).
  */
 #ifndef TESTS_READERS_H
 #define TESTS_READERS_H
@@ -22,11 +23,11 @@
 #define READERS_EXTERNAL 4096
 #define READERS_LOCATION "100"
 
-/* Reads, and goes on with what was read as far as its user would: null, or the promise that was
+/* Reads an input, and uses the result as far as its user would. Gives null, or the promise that was
  * broken (a constant text). Memory errors are for the sanitizers to find. */
 const char *readers_run(const unsigned char *data, size_t size);
 
-/* "network (ONNX)" and the like. */
+/* Gives "network (ONNX)" and the like. */
 const char *readers_name(const unsigned char *data, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Internals that the cudnn*.c files share; no other file calls CUDA or cuDNN.
+ * Internals that the files of this folder share; no other file calls CUDA or cuDNN.
  *
  * Every tensor is plain, [samples, C, spatial...] of floats, in memory of the device. A kernel is a
  * list of steps, each a call of cuDNN or a copy, on descriptors made once at open; running it gives
