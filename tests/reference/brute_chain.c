@@ -8,14 +8,14 @@
 static double opt(const struct brute_cutting *cutting, struct brute_chain *chain, int i, int j,
                   int b, int64_t memory_bytes);
 
-/* A whole chain on b samples. */
+/* Gives the least time of a whole chain on b samples. */
 static double whole(const struct brute_cutting *cutting, struct brute_chain *chain, int b,
                     int64_t memory_bytes)
 {
     return opt(cutting, chain, 0, chain->n_items - 1, b, memory_bytes);
 }
 
-/* Item k on b samples at once: recurrence 3, and the special layer. */
+/* Gives the least time of item k on b samples at once: recurrence 3, and the special layer. */
 static double step(const struct brute_cutting *cutting, struct brute_chain *chain, int k, int b,
                    int64_t memory_bytes)
 {
@@ -33,7 +33,7 @@ static double step(const struct brute_cutting *cutting, struct brute_chain *chai
     return time_us;
 }
 
-/* Recurrence 1: some item k runs all b samples at once. */
+/* Computes recurrence 1: some item k runs all b samples at once. */
 static double pivots(const struct brute_cutting *cutting, struct brute_chain *chain, int i, int j,
                      int b, int64_t memory_bytes)
 {
@@ -62,7 +62,7 @@ static double barriers(const struct brute_cutting *cutting, struct brute_chain *
     return best;
 }
 
-/* First b1 samples pass beside the others that wait, then the others beside those done. */
+/* The first b1 samples pass while the others wait, then the others pass while these are done. */
 static double splits(const struct brute_cutting *cutting, struct brute_chain *chain, int i, int j,
                      int b, int64_t memory_bytes)
 {

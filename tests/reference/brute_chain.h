@@ -15,7 +15,7 @@
  */
 struct brute_item {
     int layer;              /* or 0 */
-    int64_t step_bytes;     /* during a step of the layer, scratch left out */
+    int64_t step_bytes;     /* during a step of the layer, without its workspace */
     int64_t reserved_bytes; /* of a block */
     int n_branches;
     struct brute_chain *branches;
@@ -26,7 +26,7 @@ struct brute_chain {
     int n_items;
     struct brute_item *items;
     int64_t *cut_bytes; /* [n_items + 1] of a sample before the first item, ..., after the last */
-    double *memo;       /* of what is known; null at first */
+    double *memo;       /* the results known so far; null at first */
 };
 
 enum brute_rule {
@@ -37,21 +37,22 @@ enum brute_rule {
 struct brute_cutting {
     const struct vbs_problem *problem;
     enum brute_rule rule;
-    int64_t top_bytes; /* no more is ever needed */
+    int64_t top_bytes; /* no larger budget changes anything */
 };
 
-/* The recursion for the problem's request on a chain; forget what it knew by brute_chain_forget
- * before another rule. HUGE_VAL: infeasible. */
+/* Computes the least time of the problem's request on a chain; call brute_chain_forget before
+ * another rule. HUGE_VAL: infeasible. */
 double brute_chain_us(const struct brute_cutting *cutting, struct brute_chain *chain,
                       int64_t memory_bytes);
 void brute_chain_forget(struct brute_chain *chain);
-void brute_chain_free(struct brute_chain *chain); /* with all inside, the chain itself not */
+void brute_chain_free(struct brute_chain *chain); /* with all that is inside; the chain itself is
+                                                     not freed */
 
-/* Any network as a line of its layers in a topological order: what a sample keeps alive between two
- * of them, and during a step, counted sample by sample. */
+/* Makes a line of the layers of any network in a topological order: the bytes that a sample keeps
+ * alive between two layers, and during a step, counted sample by sample. */
 struct brute_chain brute_line(const struct vbs_problem *problem, const int *order);
 
-/* All tensors of the whole request and the largest scratch. */
+/* Gives the bytes of all tensors of the whole request and the largest workspace. */
 int64_t brute_top_bytes(const struct vbs_problem *problem);
 
 #endif

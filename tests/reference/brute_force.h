@@ -11,14 +11,14 @@
 
 #include <stdbool.h>
 
-/* Bytes of all samples that are live between steps in the state done[1..n] (samples finished per
- * layer): the definition of docs/accounting.md, sample by sample. */
+/* Gives the bytes of all samples that are live between steps in the state done[1..n] (samples
+ * finished per layer), by the definition of docs/accounting.md, sample by sample. */
 int64_t brute_live_bytes(const struct vbs_problem *problem, const int *done);
 
-/* Bytes during a step of layer on batch samples in that state, its scratch left out. */
+/* Gives the bytes during a step of layer on batch samples in this state, without its workspace. */
 int64_t brute_step_bytes(const struct vbs_problem *problem, const int *done, int layer, int batch);
 
-/* True when all inputs of the step are there and it stays within the request. */
+/* True when all inputs of the step exist and it stays within the request. */
 bool brute_step_allowed(const struct vbs_problem *problem, const int *done, int layer, int batch);
 
 /* All states that can be reached and all steps between them. */
@@ -27,15 +27,16 @@ struct brute_lattice;
 struct brute_lattice *brute_lattice_new(const struct vbs_problem *problem);
 void brute_lattice_free(struct brute_lattice *lattice);
 
-/* Least time of any path whose steps all stay within memory_bytes; HUGE_VAL: there is none. */
+/* Gives the least time of any path whose steps all stay within memory_bytes; HUGE_VAL: there is
+ * none. */
 double brute_optimum_us(const struct brute_lattice *lattice, int64_t memory_bytes);
 
-/* The steps of such a path, first to last; returns their number, 0: there is no path. Room for
- * layers times request is enough. */
+/* Gives the steps of such a path, first to last; returns their number, 0: there is no path. Layers
+ * times request is enough space. */
 int brute_optimum_path(const struct brute_lattice *lattice, int64_t memory_bytes,
                        struct vbs_step *steps);
 
-/* Least budget for which there is a path. */
+/* Gives the least budget for which there is a path. */
 int64_t brute_least_bytes(const struct brute_lattice *lattice);
 
 /*

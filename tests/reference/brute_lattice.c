@@ -1,6 +1,6 @@
 /*
- * The lattice. A state's code is its progress vector as a number to the base request + 1, so that
- * every step leads to a larger code, and going through states by code is a topological order.
+ * The lattice. A state's code is its progress vector as a number to the base request + 1. Every
+ * step leads to a larger code, so that the order of codes is a topological order.
  */
 #include "reference/brute_common.h"
 
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 struct brute_edge {
-    int from, to; /* states, numbered as found */
+    int from, to; /* states, numbered in the order in which they are found */
     int layer, batch;
-    int64_t bytes; /* without scratch */
+    int64_t bytes; /* without workspace */
 };
 
 struct brute_lattice {
     struct vbs_problem problem;
     int n_states, goal;
     int64_t n_edges, capacity;
-    struct brute_edge *edges; /* those that lead to a state stand before those that leave it */
+    struct brute_edge *edges; /* the edges that lead to a state come before those that leave it */
 };
 
 static int64_t power(int64_t base, int exponent)
@@ -97,7 +97,7 @@ void brute_lattice_free(struct brute_lattice *lattice)
     free(lattice);
 }
 
-/* Least time to every state, and the edge by which it is reached. */
+/* The least time to a state, and the edge by which it is reached. */
 struct reached {
     double time_us;
     const struct brute_edge *by;
@@ -220,8 +220,8 @@ void brute_chunks_free(struct brute_chunks *chunks)
     free(chunks);
 }
 
-/* Of chunk samples at once; HUGE_VAL where that is later than the bound. A path that is several
- * chunks does no harm: then each of them is in time. */
+/* Gives the least time of chunk samples at once; HUGE_VAL where it exceeds the bound. A path that
+ * consists of several chunks does no harm, because each of them then keeps the bound. */
 static double chunk_in_time_us(const struct brute_chunks *chunks, int chunk, int64_t memory_bytes,
                                double latency_us)
 {

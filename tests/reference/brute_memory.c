@@ -47,7 +47,7 @@ int64_t brute_sample_bytes(const struct vbs_problem *problem, int tensor)
     return problem->profile->layers[tensor].out_bytes;
 }
 
-/* Does any layer but except still have to read this sample? */
+/* Gives whether any layer but except still has to read this sample. */
 static bool is_awaited(const struct vbs_problem *problem, const int *done, int tensor, int sample,
                        int except)
 {
@@ -57,7 +57,7 @@ static bool is_awaited(const struct vbs_problem *problem, const int *done, int t
     return false;
 }
 
-/* Is this sample in the budget between steps? */
+/* Gives whether this sample is in the budget between steps. */
 static bool is_live(const struct vbs_problem *problem, const int *done, int tensor, int sample)
 {
     bool resident = problem->io == VBS_IO_RESIDENT;

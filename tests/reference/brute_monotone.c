@@ -1,17 +1,17 @@
-/* dp-monotone by its definitions: slow, and without a thought to memory. */
+/* dp-monotone by its definitions: slow, and without saving memory. */
 #include "reference/brute_monotone.h"
 #include "reference/brute_common.h"
 
 #include <math.h>
 
-/* The recurrence of COMP V-D, for chains. */
+/* These functions are the recurrence of COMP V-D, for chains. */
 
 static int64_t in_bytes(const struct vbs_problem *problem, int i, int b)
 {
     return b * brute_sample_bytes(problem, i - 1);
 }
 
-/* OUT, or what in-place leaves of it. */
+/* Gives OUT, or the part of it that is not in place. */
 static int64_t out_bytes(const struct vbs_problem *problem, int i, int b)
 {
     int64_t out = b * brute_sample_bytes(problem, i), in = in_bytes(problem, i, b);
@@ -33,8 +33,8 @@ static void note_needs(struct brute_recurrence *dp, int i, int b, int64_t a_byte
             a_bytes + in_bytes(dp->problem, i, b) + out_bytes(dp->problem, i, b) + rows[a].ws_bytes;
 }
 
-/* OPT(i, B, A). What waits before layer i is IN(i, B - b); with io resident the network's input of
- * samples to come, where that is more. */
+/* Computes OPT(i, B, A). The samples that wait before layer i take IN(i, B - b), or, with io
+ * resident, the network's input of the samples to come, where this is more. */
 static double opt_us(struct brute_recurrence *dp, int i, int b, int64_t a_bytes)
 {
     const struct vbs_problem *problem = dp->problem;
@@ -64,7 +64,8 @@ static double opt_us(struct brute_recurrence *dp, int i, int b, int64_t a_bytes)
                : time_us;
 }
 
-/* The best chunk that follows done samples, chunk_us(done, chunk), then the best of the rest. */
+/* Composes the request: the best chunk that follows done samples, chunk_us(done, chunk), and then
+ * the best of the rest. */
 static double compose_us(const struct vbs_problem *problem, void *self,
                          double (*chunk_us)(void *self, int done, int chunk))
 {
@@ -104,9 +105,9 @@ double brute_recurrence_us(struct brute_recurrence *dp, int64_t memory_bytes)
     return compose_us(dp->problem, dp, recurrence_chunk_us);
 }
 
-/* All monotone schedules, for any graph. */
+/* The following functions go through all monotone schedules, for any graph. */
 
-/* Runs a chunk: layer k as soon as its batch is there. */
+/* Runs a chunk: layer k runs as soon as its batch is complete. */
 static void run_batching(const struct vbs_problem *problem, struct brute_batching *batching)
 {
     int n = problem->profile->n_layers, done[BRUTE_MAX_LAYERS + 1];

@@ -14,18 +14,19 @@
 struct brute_recurrence {
     const struct vbs_problem *problem;
     int64_t tot_bytes; /* TOT, or -1: everything fits, and needs are noted */
-    int64_t *needs;    /* A + IN + WS + OUT of whatever was looked at; free() */
+    int64_t *needs;    /* A + IN + WS + OUT of every combination that was tried; free() */
     int n_needs, capacity;
 };
 
-/* Each layer must read the one before. */
+/* Computes the recurrence, for networks each of whose layers reads the one before. */
 double brute_recurrence_us(struct brute_recurrence *dp, int64_t memory_bytes);
 
 /* A chunk, and the batch of every layer in it. */
 struct brute_batching {
     int done, chunk; /* samples done before it, and in it */
     int batches[BRUTE_MAX_LAYERS + 1];
-    int64_t base_bytes[BRUTE_MAX_LAYERS + 1]; /* largest of the layer's steps, scratch left out */
+    int64_t base_bytes[BRUTE_MAX_LAYERS + 1]; /* the largest of the layer's steps, without
+                                                 workspace */
 };
 
 struct brute_enumeration {

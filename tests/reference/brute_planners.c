@@ -1,10 +1,10 @@
-/* The planners by their definitions: slow, and without a thought to memory. */
+/* The planners by their definitions: slow, and without saving memory. */
 #include "reference/brute_common.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* DP-VBS of a chain. Times are totals, not per sample. */
+/* A result of DP-VBS for a chain. Times are totals, not per sample. */
 
 struct memo {
     int i, j, b; /* b 0: empty */
@@ -20,7 +20,7 @@ struct recurrence {
 
 static double opt(struct recurrence *dp, int i, int j, int b, int64_t memory_bytes);
 
-/* What b samples that wait before layer i take, and b finished ones after layer j. */
+/* Gives the bytes of b samples that wait before layer i, and of b finished ones after layer j. */
 static int64_t waiting_bytes(const struct recurrence *dp, int i, int b)
 {
     bool outside = i == 1 && dp->problem->io == VBS_IO_EXTERNAL;
@@ -35,7 +35,7 @@ static int64_t finished_bytes(const struct recurrence *dp, int j, int b)
     return outside ? 0 : b * brute_sample_bytes(dp->problem, j);
 }
 
-/* Recurrence 3: in(k,b) + out(k,b) + ws(k,b) within the memory. */
+/* Computes recurrence 3: in(k,b) + out(k,b) + ws(k,b) within the memory. */
 static double opt_one(const struct recurrence *dp, int k, int b, int64_t memory_bytes)
 {
     int64_t in_bytes = b * brute_sample_bytes(dp->problem, k - 1);
@@ -46,7 +46,7 @@ static double opt_one(const struct recurrence *dp, int k, int b, int64_t memory_
     return brute_fastest_us(dp->problem, k, b, memory_bytes - in_bytes - out_bytes);
 }
 
-/* Recurrence 1: some layer k of i..j runs exactly b samples at once. */
+/* Computes recurrence 1: some layer k of i..j runs exactly b samples at once. */
 static double opt_exact(struct recurrence *dp, int i, int j, int b, int64_t memory_bytes)
 {
     double best = HUGE_VAL;
@@ -95,14 +95,15 @@ static void memo_keep(struct recurrence *dp, const struct memo *entry)
     dp->used++;
 }
 
-/* VBS III, end: what runs b1 samples through all layers is a chunk where io is external. */
+/* Gives whether a chunk exceeds the latency (VBS III, end): b1 samples that pass all layers are a
+ * chunk where io is external. */
 static bool is_late_chunk(const struct recurrence *dp, int i, int j, double time)
 {
     return i == 1 && j == dp->problem->profile->n_layers && dp->problem->io == VBS_IO_EXTERNAL &&
            dp->problem->latency_us > 0 && time > dp->problem->latency_us;
 }
 
-/* Recurrence 2: first b1 samples, then the others beside the b1 finished ones. */
+/* Computes recurrence 2: first b1 samples pass, then the others beside the b1 finished ones. */
 static double opt(struct recurrence *dp, int i, int j, int b, int64_t memory_bytes)
 {
     struct memo entry = {.i = i, .j = j, .b = b, .memory_bytes = memory_bytes, .time_us = HUGE_VAL};
@@ -142,7 +143,7 @@ double brute_dp_vbs_us(const struct vbs_problem *problem, int64_t memory_bytes)
     return late ? HUGE_VAL : time;
 }
 
-/* The baselines. */
+/* The following functions are the baselines. */
 
 static int largest_batch(const struct vbs_problem *problem, int limit)
 {
@@ -154,7 +155,7 @@ static int largest_batch(const struct vbs_problem *problem, int limit)
     return best;
 }
 
-/* All layers, one after the other, on one batch. */
+/* Runs all layers, one after the other, on one batch. */
 static double chunk_us(struct brute_clock *clock, int64_t memory_bytes, int *done, int batch)
 {
     const struct vbs_problem *problem = clock->problem;
@@ -222,7 +223,7 @@ static bool is_read_from(const struct vbs_problem *problem, int tensor, int firs
     return false;
 }
 
-/* Samples of tensor that greedy reserves while layer runs in steps of batch. */
+/* Gives the samples of tensor that greedy reserves while layer runs in steps of batch. */
 static int64_t greedy_samples(const struct vbs_problem *problem, int tensor, int layer, int batch)
 {
     bool resident = problem->io == VBS_IO_RESIDENT;
@@ -237,8 +238,8 @@ static int64_t greedy_samples(const struct vbs_problem *problem, int tensor, int
     return tensor == layer || is_read_from(problem, tensor, layer) ? request : 0;
 }
 
-/* In place, each reserved output sample lies in the place of an input sample, unless the
- * output stays and the input is only lent for the step. */
+/* Gives the bytes that outputs and inputs share. In place, each reserved output sample is in the
+ * place of an input sample, unless the output stays and the input exists only for the step. */
 static int64_t greedy_shared(const struct vbs_problem *problem, int layer, int batch)
 {
     const struct vbs_profile_layer *runs = &problem->profile->layers[layer];
@@ -280,7 +281,7 @@ static double greedy_layer_us(struct brute_clock *clock, int64_t memory_bytes, i
     return time;
 }
 
-/* The largest batch that fits, 0: none. */
+/* Gives the largest batch that fits, 0: there is none. */
 static int greedy_batch(const struct vbs_problem *problem, int64_t memory_bytes, int layer)
 {
     for (int i = problem->profile->n_batches - 1; i >= 0; i--) {

@@ -4,8 +4,10 @@
 
 #include "reference/brute_transfer.h"
 
-#define BRUTE_SEGMENTS 8  /* what the ends of slices divide all formats of all weights into */
-#define BRUTE_RANGES   64 /* slices that can be loaded */
+#define BRUTE_SEGMENTS                                                                             \
+    8                   /* the ranges into which the ends of slices divide the weights of all      \
+                           formats */
+#define BRUTE_RANGES 64 /* slices that can be loaded */
 
 /* A slice that can be loaded and evicted. */
 struct brute_range {
@@ -21,16 +23,17 @@ struct brute_segments {
     struct brute_slice range[BRUTE_SEGMENTS];
 };
 
-/* Into how many slices a format's weights, or a layer without, may be divided. */
+/* Gives the largest number of slices into which a format's weights, or a layer without weights, may
+ * be divided. */
 int brute_most_slices(const struct brute_best *best, int layer, int64_t weights);
 
-/* False: there are too many. */
+/* Lists the segments. False: there are too many. */
 bool brute_segments_list(const struct brute_best *best, struct brute_segments *weights);
 
-/* Bytes of the segments in a mask. */
+/* Gives the bytes of the segments in a mask. */
 int64_t brute_segments_bytes(const struct brute_segments *weights, unsigned segments);
 
-/* The segments that a range of a format's weights has some byte of. */
+/* Gives the segments of which a range of a format's weights has some byte. */
 unsigned brute_segments_in(const struct brute_segments *weights, int layer, int format,
                            const struct brute_slice *range);
 

@@ -50,13 +50,14 @@ static bool has_readers(const struct vbs_profile *profile, int tensor)
     return false;
 }
 
-/* Do its samples count while no step reads or writes them? */
+/* Gives whether samples of a tensor count while no step reads or writes them. */
 static bool counts(const struct brute_request *of, int tensor)
 {
     return of->io == VBS_IO_RESIDENT || (tensor > 0 && has_readers(of->profile, tensor));
 }
 
-/* A sample is written from the first slice on, and finished when all slices of all readers are. */
+/* A sample is written from the first slice on, and is finished when all slices of all readers have
+ * read it. */
 static bool is_written(const struct brute_progress *progress, int tensor, int sample)
 {
     return tensor == 0 || brute_progress_most(progress, tensor) > sample;
@@ -82,7 +83,7 @@ int64_t brute_transfer_live(const struct brute_request *of, const struct brute_p
     return bytes;
 }
 
-/* Bytes of the first input that the step is the last to read. */
+/* Gives the bytes of the first input that the step is the last to read. */
 static int64_t taken_over(const struct brute_request *of, const struct brute_progress *before,
                           const struct brute_progress *after, int layer)
 {
@@ -169,7 +170,7 @@ const struct vbs_profile_row *brute_transfer_row(const struct vbs_profile *profi
 
 /* ---- a schedule, event by event ---- */
 
-/* Which load, by its index in the list, brought each byte; -1: it is not there. */
+/* For each byte, the index in the list of the load that brought it; -1: it is not in memory. */
 struct holders {
     int64_t of[BRUTE_LAYERS + 1][BRUTE_FORMATS][BRUTE_WEIGHTS];
 };
@@ -180,7 +181,7 @@ struct simulation {
     const struct vbs_link *link;
     struct brute_event *events;
     bool *ended;
-    bool *awaited; /* [n_steps][n_steps]: does a compute step read what a load brings? */
+    bool *awaited; /* [n_steps][n_steps] a compute step reads bytes that a load brings */
 };
 
 static struct brute_slice slice_of(const struct vbs_profile *profile, const struct vbs_step *step,
@@ -193,8 +194,8 @@ static struct brute_slice slice_of(const struct vbs_profile *profile, const stru
                                 whole ? 1 : step->slice, whole ? 1 : step->n_slices);
 }
 
-/* Memory by the list alone: samples, and every byte that has a holder. False where a step reads a
- * byte that has none. */
+/* Counts memory by the list alone: samples, and every byte with a holder. False where a step reads
+ * a byte that has none. */
 static bool count_memory(struct simulation *simulation)
 {
     const struct vbs_schedule *schedule = simulation->schedule;
@@ -251,7 +252,7 @@ static double duration_us(const struct simulation *simulation, const struct vbs_
     return row->time_us * slice_of(simulation->profile, step, row->format).share;
 }
 
-/* May step i begin, as far as others must have ended? */
+/* Gives whether step i may begin, because all steps that must end before it have ended. */
 static bool may_begin(const struct simulation *simulation, int64_t i)
 {
     const struct vbs_step *steps = simulation->schedule->steps;
@@ -271,7 +272,8 @@ static bool may_begin(const struct simulation *simulation, int64_t i)
     return true;
 }
 
-/* Begins what may begin at now_us, and ends what ends then; true where something did. */
+/* Begins all steps that may begin at now_us, and ends those that end then; true where there was
+ * one. */
 static bool pass(struct simulation *simulation, double now_us)
 {
     bool moved = false;

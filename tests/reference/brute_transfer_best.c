@@ -1,12 +1,13 @@
 /*
- * The best schedule with weights included, by search over the lists of steps. What a list leaves
- * for the steps behind it is where the layers are, which weights are there (together: a place), and
- * times: the two clocks, and when each segment of weights has come. Of two lists that lead to the
- * same place, one that is nowhere later is never worse, so that only such are kept; lists are
- * extended in the order of what they promise at least. Two kinds of lists are passed over, because
- * others do the same no later: where an evict step could as well come a step later, and where
- * something is evicted that nobody read (a load less, or a resident less, does as well; with slices
- * of 3 that is said of residents only).
+ * The best schedule with weights included, by search over the lists of steps. The steps that can
+ * follow a list depend on the progress of the layers and on the weights in memory (together: a
+ * place), and on times: the two clocks, and the time at which each segment of weights was loaded.
+ * Of two lists that lead to the same place, one whose times are nowhere later is never worse, so
+ * that only such lists are kept. Lists are extended in the order of the least time that they can
+ * lead to. Two kinds of lists are left out, because other lists do the same no later: those in
+ * which an evict step could as well come a step later, and those that evict weights that no step
+ * has read (the same list with a load less, or a resident less, is as good; with slices of 3 this
+ * holds for residents only).
  */
 #include "support/bail_out.h"
 #include "reference/brute_transfer.h"
@@ -22,17 +23,17 @@
 #define MAX_LISTS 200000
 #define N_SLOTS   ((size_t)1 << 18)
 
-/* A list of steps, by its last. */
+/* A list of steps, by its last step. */
 struct list {
     uint64_t place;
     double clock_us, copy_us, ready_us[BRUTE_SEGMENTS];
-    double least_us; /* any schedule that begins so takes */
+    double least_us; /* the least time of all schedules that begin with the list */
     struct vbs_step step;
     unsigned unread; /* segments that may not be evicted yet */
     int before;      /* the list without that step, -1: the empty one */
-    int next;        /* of the same place */
+    int next;        /* the next list that leads to the same place */
     size_t slot;
-    bool worse; /* than another */
+    bool worse; /* another list is at least as good */
 };
 
 struct search {
@@ -40,8 +41,8 @@ struct search {
     struct brute_segments weights;
     double sample_us[BRUTE_LAYERS + 1]; /* the least that a sample of a layer takes */
     unsigned residents;
-    bool hasty;             /* one list to each place will do */
-    int n_lists, n_entered; /* with these residents; with any */
+    bool hasty;             /* one list to each place is enough */
+    int n_lists, n_entered; /* lists with these residents; lists with any */
     struct list *lists;
     int *slots; /* the first list of a place, by hash; -1: none */
     int *heap, n_heap;
@@ -143,7 +144,7 @@ static bool comes_before(const struct search *search, int a, int b)
 
     if (first->least_us != second->least_us)
         return first->least_us < second->least_us;
-    return first->clock_us > second->clock_us; /* the nearer to the end */
+    return first->clock_us > second->clock_us; /* the list that is nearer to the end comes first */
 }
 
 static void swap(int *a, int *b)
@@ -182,8 +183,8 @@ static int pop(struct search *search)
     }
 }
 
-/* Lists that a new one to the same place makes needless. One stays in the slot, which tells the
- * place: the new one comes before it. */
+/* Removes lists that a new one to the same place makes needless. One of them stays in the slot,
+ * because it identifies the place; the new list comes before it. */
 static void forget_worse(struct search *search, size_t slot, const struct list *list,
                          unsigned segments)
 {
@@ -228,7 +229,7 @@ static void enter(struct search *search, struct list list, const struct brute_pr
 
 /* ---- steps ---- */
 
-/* Is there a use for a range: some of it resident, or steps of its layer left? */
+/* Gives whether a range is of use: some of it is resident, or steps of its layer are left. */
 static bool is_useful(const struct search *search, const struct brute_progress *progress,
                       const struct brute_range *range)
 {
@@ -236,8 +237,8 @@ static bool is_useful(const struct search *search, const struct brute_progress *
            brute_progress_least(progress, range->step.layer) < search->best->of.request;
 }
 
-/* A step that takes memory_bytes fits, and would not have without each of the evictions right
- * before it. */
+/* Gives whether a step that takes memory_bytes fits, and would not fit without each of the evict
+ * steps right before it. */
 static bool fits(const struct search *search, int from, int64_t memory_bytes)
 {
     if (memory_bytes > search->best->memory_bytes)
@@ -292,7 +293,7 @@ static bool inputs_there(const struct search *search, const struct brute_progres
     return done <= search->best->of.request;
 }
 
-/* One slice of a layer on one row. */
+/* Extends a list by one slice of a layer on one row. */
 static void extend_by_row(struct search *search, int from, const struct brute_progress *progress,
                           unsigned segments, const struct vbs_step *step,
                           const struct vbs_profile_row *row)
@@ -386,7 +387,7 @@ static bool is_goal(const struct search *search, const struct list *list)
 
 /* ---- the search ---- */
 
-/* The steps of a list, first to last. */
+/* Copies the steps of a list, first to last. */
 static void copy_steps(const struct search *search, int list, struct vbs_step *steps, int *n_steps)
 {
     int n = 0;
@@ -400,7 +401,7 @@ static void copy_steps(const struct search *search, int list, struct vbs_step *s
         steps[--n] = search->lists[i].step;
 }
 
-/* With these residents; true where it is better than what was found before. */
+/* Searches with these residents; true where the result is better than the best before. */
 static bool search_with(struct search *search, unsigned residents, struct vbs_step *steps,
                         int *n_steps)
 {
@@ -431,7 +432,7 @@ static bool search_with(struct search *search, unsigned residents, struct vbs_st
     return false;
 }
 
-/* Loads that bring exactly the missing segments; false: no slices bring just these. */
+/* Finds loads that bring exactly the missing segments; false: no slices consist of just these. */
 static bool bring(const struct search *search, unsigned missing, struct vbs_step *loads, int *n)
 {
     unsigned lowest = missing & ~(missing - 1);
@@ -460,8 +461,8 @@ static int compare_descending(const void *left, const void *right)
     return (*a < *b) - (*a > *b);
 }
 
-/* Where something can be copied, what can be done with residents can be done without them, though
- * later. */
+/* Gives whether no schedule exists. Where something can be copied, every schedule with residents
+ * has one without them, though it ends later. */
 static bool is_infeasible(struct search *search)
 {
     struct vbs_step steps[BRUTE_STEPS];
@@ -477,7 +478,7 @@ static bool is_infeasible(struct search *search)
     return infeasible;
 }
 
-/* What all schedules take at least. */
+/* Gives a lower bound of the time of all schedules. */
 static double least_of_all_us(const struct search *search)
 {
     struct brute_progress start = brute_progress_start();
@@ -485,8 +486,8 @@ static double least_of_all_us(const struct search *search)
     return promise_us(search, &start, &(struct list){0});
 }
 
-/* Every set of residents, the largest first: they are soonest done, and what is found bounds the
- * others. */
+/* Searches with every set of residents, the largest first: these searches are short, and their
+ * results bound the others. */
 static void search_all(struct search *search, struct vbs_step *steps, int *n_steps)
 {
     struct vbs_step loads[BRUTE_SEGMENTS], others[BRUTE_STEPS];

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of a layer's samples in a code. */
+/* Gives the weight of a layer's samples in a code. */
 static int weight(const struct lattice_states *states, int layer)
 {
     int value = 1;
@@ -110,7 +110,7 @@ int64_t lattice_states_step(const struct lattice_states *states, const int *done
     return time_us < HUGE_VAL ? vbs_task_ticks(&states->task, time_us) : STATES_NEVER;
 }
 
-/* Steps lead to larger codes. */
+/* The order of codes suffices, because steps lead to larger codes. */
 void lattice_states_measure(struct lattice_states *states, int goal)
 {
     int done[STATES_MAX_LAYERS + 1];

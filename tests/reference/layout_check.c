@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Bytes at..at + bytes - 1 of memory hold those from offset on of a rectangle. */
+/* Bytes at..at + bytes - 1 of memory, which contain those from offset on of a rectangle. */
 struct held {
     int64_t at, bytes, offset;
     int rect;
@@ -40,7 +40,8 @@ static bool is_free(const struct memory *m, int64_t at, int64_t bytes)
     return at >= 0 && at + bytes <= m->room_bytes;
 }
 
-/* Where a step finds a rectangle: its item's last relocation that is not behind the step. */
+/* Gives the address of a rectangle in a step, by its item's last relocation that is not behind the
+ * step. */
 static int64_t place_of(const struct memory *m, int rect, int64_t step)
 {
     const struct vbs_exec_layout *layout = &m->fit->layout;
@@ -55,7 +56,7 @@ static int64_t place_of(const struct memory *m, int rect, int64_t step)
     return base + m->fit->buffers.rects[rect].offset;
 }
 
-/* The number of the streamed load that brought a rectangle; 0: it was not streamed. */
+/* Gives the number of the streamed load that brought a rectangle; 0: it was not streamed. */
 static int load_of(const struct memory *m, int rect)
 {
     int block = rect - m->fit->buffers.first_block_rect;
@@ -65,7 +66,7 @@ static int load_of(const struct memory *m, int rect)
     return m->fit->blocks.blocks[block].waits;
 }
 
-/* Streamed loads that have begun before the moves of a step are made. */
+/* Counts the streamed loads that have begun before the moves of a step are made. */
 static int n_begun(const struct memory *m, int64_t step)
 {
     const struct vbs_schedule *schedule = m->fit->checked->schedule;
@@ -79,7 +80,7 @@ static int n_begun(const struct memory *m, int64_t step)
     return n;
 }
 
-/* Cuts what lies across a place in two. */
+/* Cuts the range that extends over an address in two. */
 static bool split(struct memory *m, int64_t place)
 {
     for (int i = m->n - 1; i >= 0; i--) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where a padded position is read; -1: it is not. */
+/* Gives the position from which a padded position is read; -1: it is not read. */
 static int64_t pad_source(enum vbs_pad_mode mode, int64_t i, int64_t n)
 {
     if (i >= 0 && i < n)
@@ -25,7 +25,7 @@ static int64_t pad_source(enum vbs_pad_mode mode, int64_t i, int64_t n)
     }
 }
 
-/* Turns the output's indices into the input's; false: nothing is there. */
+/* Turns the output's indices into those of the input; false: there is no value at this place. */
 static bool source_of(const struct vbs_layer *l, const float *values, int64_t *index)
 {
     const union vbs_attributes *a = &l->attributes;
@@ -93,7 +93,7 @@ bool reference_move(const struct subject *s, const float *x, float *y)
 
 /* ---- resize ---- */
 
-/* ONNX, coordinate_transformation_mode. */
+/* Gives the original coordinate by ONNX's coordinate_transformation_mode. */
 static double original(const struct vbs_layer *l, int d, double x)
 {
     const union vbs_attributes *a = &l->attributes;
@@ -120,7 +120,7 @@ static double original(const struct vbs_layer *l, int d, double x)
     }
 }
 
-/* Weight of the sample at distance t from the wanted place. */
+/* Gives the weight of the sample at distance t from the coordinate. */
 static double kernel(const union vbs_attributes *a, double t)
 {
     double c = a->resize.cubic_a;
@@ -149,7 +149,8 @@ static int64_t nearest(enum vbs_resize_nearest mode, double x)
     }
 }
 
-/* The value at the output's position index, from dimension d on; at: the input's indices so far. */
+/* Gives the value at the output's position index, from dimension d on; at: the input's indices so
+ * far. */
 static double sample(const struct vbs_layer *l, const int64_t *index, int d, int64_t *at,
                      const float *x)
 {

@@ -50,7 +50,7 @@ static struct around around(const struct vbs_shape *shape, int axis)
     return a;
 }
 
-/* On the whole sample, or on its rows. */
+/* Computes fc on the whole sample, or on its rows. */
 static bool fc(const struct subject *s, const float *x, float *y)
 {
     int64_t n_out = s->l->attributes.weighted.out_channels,
@@ -71,7 +71,7 @@ static bool fc(const struct subject *s, const float *x, float *y)
     return weights && bias;
 }
 
-/* Where matrix number i of the product's stack begins in a stack that may be broadcast. */
+/* Gives the address of matrix number i of the product's stack in a stack that may be broadcast. */
 static const float *in_stack(const struct vbs_shape *out, const struct vbs_shape *shape, int64_t i,
                              const float *x)
 {
@@ -190,7 +190,7 @@ static bool concat(const struct subject *s, const float *const *inputs, float *y
     return true;
 }
 
-/* The variance that BatchNorm and its kin divide by the root of. */
+/* Gives the variance of which BatchNorm and its kin take the root. */
 static double stable(const union vbs_attributes *a, double variance)
 {
     return variance + (a->norm.epsilon != 0 ? a->norm.epsilon : VBS_BATCHNORM_EPSILON);
@@ -222,7 +222,7 @@ static bool affine(const struct subject *s, int fused, const float *x, float *y)
     return made;
 }
 
-/* Rows of n values; value i of row r has parameter number r (by_row) or i. */
+/* Normalises rows of n values; value i of row r has parameter number r (by_row) or i. */
 static bool normalise(const struct subject *s, int64_t n, bool by_row, const float *x, float *y)
 {
     int64_t rows = vbs_shape_elements(&s->l->shape) / n;
@@ -249,7 +249,7 @@ static bool normalise(const struct subject *s, int64_t n, bool by_row, const flo
     return gamma && beta;
 }
 
-/* An operator that works in place; fused < 0: the layer's own. */
+/* Applies an operator in place; fused < 0: the layer's own. */
 static bool elementwise(const struct subject *s, int fused, const float *x, float *y)
 {
     enum vbs_op op = fused < 0 ? s->l->op : s->l->fused[fused].op;

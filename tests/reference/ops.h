@@ -1,14 +1,14 @@
 /* Every operator by its definition: slow, clear, one sample at a time, plain order, sums in double.
- * What a backend computes is checked against this. */
+ * The results of backends are checked against these. */
 #ifndef TESTS_REFERENCE_OPS_H
 #define TESTS_REFERENCE_OPS_H
 
 #include "vbslab/backend.h"
 
 /*
- * One sample of layer with what is fused, with the parameters of vbs_parameter_values. inputs:
- * one sample of each of the layer's inputs, in the network's order. The caller frees the result;
- * null: out of memory.
+ * Computes one sample of layer with its fused operators, with the parameters of
+ * vbs_parameter_values. inputs: one sample of each of the layer's inputs, in the network's order.
+ * The caller frees the result; null: out of memory.
  */
 float *reference_layer(const struct vbs_network *network, int layer, const float *const *inputs);
 

@@ -1,4 +1,5 @@
-/* What the files of the reference share. Shapes are the views in which a layer reads its inputs. */
+/* Functions that the files of the reference share. Shapes are the views in which a layer reads its
+ * inputs. */
 #ifndef TESTS_OPS_COMMON_H
 #define TESTS_OPS_COMMON_H
 
@@ -11,15 +12,15 @@ struct subject {
     const struct vbs_layer *l;
 };
 
-/* All n values of a parameter, fused < 0: the layer's own; the caller frees them. Null: out of
- * memory. */
+/* Gives all n values of a parameter, fused < 0: of the layer's own operator; the caller frees them.
+ * Null: out of memory. */
 float *subject_values(const struct subject *s, int fused, enum vbs_parameter what, int64_t n);
 
-/* Position number i of a shape as indices, and back. */
+/* Convert position number i of a shape to indices, and back. */
 void indices_of(const struct vbs_shape *shape, int64_t i, int64_t *index);
 int64_t number_of(const struct vbs_shape *shape, const int64_t *index);
 
-/* Operators by their class; false: out of memory. */
+/* Compute operators, by their class; false: out of memory. */
 bool reference_conv(const struct subject *s, const float *x, float *y);
 bool reference_deconv(const struct subject *s, const float *x, float *y);
 bool reference_pool(const struct subject *s, const float *x, float *y);

@@ -67,7 +67,7 @@ int64_t place_load(const struct vbs_place_problem *problem)
 {
     int64_t load = 0;
 
-    /* The load is largest where something begins. */
+    /* The load is largest at a step at which some rectangle begins. */
     for (int64_t r = 0; r < problem->n_rects; r++) {
         int64_t sum = 0;
 
@@ -80,7 +80,7 @@ int64_t place_load(const struct vbs_place_problem *problem)
     return load;
 }
 
-/* Whether items from item on can be placed below height, beside those before. */
+/* Gives whether items from item on can be placed below height, beside those before. */
 static bool brute_fits(const struct vbs_place_problem *problem, int64_t item, int64_t *offsets,
                        int64_t height)
 {

@@ -14,7 +14,7 @@
 
 struct rival {
     const char *name;
-    /* What the planner says of itself; the tests hold it to the rest. */
+    /* The properties that the planner declares, to which the tests hold it. */
     bool may_slow_down, may_be_late;
     struct vbs_solver *solver;
     struct vbs_frontier *frontier; /* null: no budget helps, because of the latency */
@@ -29,24 +29,25 @@ struct rivals {
     int64_t budgets[MAX_RIVAL_BUDGETS]; /* ascending after rivals_sort_budgets */
 };
 
-/* time_limit_s is that of optimal, 0: the default, and then optimal gives a frontier too. On
- * failure nothing is left open; *which is the planner that failed, or null. */
+/* Opens the solvers of all planners. time_limit_s is that of optimal, 0: the default, and then
+ * optimal gives a frontier too. On failure nothing is left open; *which is the planner that failed,
+ * or null. */
 enum vbs_status rivals_open(struct vbs_ctx *ctx, struct rivals *rivals,
                             const struct vbs_problem *problem, double time_limit_s,
                             const char **which);
 void rivals_close(struct rivals *rivals);
 
-/* The index of a planner in list; ends the program when there is no such planner. */
+/* Gives the index of a planner in list; ends the program when there is no such planner. */
 int rivals_find(const struct rivals *rivals, const char *name);
 
-/* Budgets below 0 and those beyond MAX_RIVAL_BUDGETS are left out. */
+/* Adds a budget, unless it is below 0 or there are MAX_RIVAL_BUDGETS already. */
 void rivals_add_budget(struct rivals *rivals, int64_t budget);
-/* Every breakpoint of every planner, and one byte below each; returns the largest. */
+/* Adds every breakpoint of every planner, and one byte below each; returns the largest. */
 int64_t rivals_add_breakpoints(struct rivals *rivals);
-/* Sorted, each once. */
+/* Sorts the budgets, and removes repeated ones. */
 void rivals_sort_budgets(struct rivals *rivals);
 
-/* What a frontier says of a budget; HUGE_VAL: infeasible. */
+/* Gives the time of a budget by the frontier; HUGE_VAL: infeasible. */
 double rival_frontier_us(const struct rival *rival, int64_t budget);
 
 /* A plan, judged by the replay. */
@@ -57,7 +58,7 @@ struct outcome {
     int64_t peak_bytes, reserved_bytes;
     bool is_valid; /* the replay ran it */
     bool fits;     /* replayed peak = predicted peak <= reserved <= budget */
-    bool in_time;  /* by the replay */
+    bool in_time;  /* the replay keeps the bound of the latency */
     bool is_timed; /* replayed time and latency are the predicted ones (with weights included but
                       for rounding), and so are the bytes copied and resident */
 };

@@ -1,4 +1,4 @@
-/* The reference of unary operators, and of those that combine and fold values. */
+/* The reference of unary operators, and of those that combine and reduce values. */
 #include "reference/ops_common.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static double combine(enum vbs_op op, double a, double b)
     }
 }
 
-/* The value of an operand that is broadcast to the output's position index. */
+/* Gives the value of an operand that is broadcast to the output's position index. */
 static double broadcast(const struct vbs_shape *out, const int64_t *index,
                         const struct vbs_shape *shape, const float *x)
 {
@@ -157,7 +157,7 @@ bool reference_binary(const struct subject *s, const float *const *inputs, float
     return true;
 }
 
-/* What starts, takes in one value, and ends. most: the largest value. */
+/* The three functions of a reduction: start, take a value in, and end. most: the largest value. */
 static double fold_start(enum vbs_op op)
 {
     return op == VBS_OP_REDUCE_MAX    ? -INFINITY
@@ -203,7 +203,7 @@ static double fold_end(enum vbs_op op, double sum, double n, double most)
     }
 }
 
-/* The output that an input's position goes to; folded dimensions are 1. */
+/* Gives the output to which an input's position belongs; reduced dimensions are 1. */
 static int64_t folded(const struct vbs_layer *l, int64_t i)
 {
     struct vbs_shape kept = l->views[0];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Any sample as [C, D, H, W]; dimensions that are not there are 1. */
+/* A sample of any shape as [C, D, H, W]; missing dimensions are 1. */
 struct volume {
     int64_t c, d, h, w;
 };
@@ -91,7 +91,7 @@ bool reference_conv(const struct subject *s, const float *x, float *y)
     return weights && bias;
 }
 
-/* Value number p of input channel c is spread over the windows of the group's output channels. */
+/* Spreads value number p of input channel c over the windows of the group's output channels. */
 static void spread(const struct vbs_layer *l, struct volume in, struct volume out, int64_t c,
                    int64_t p, double value, const float *weights, double *sums)
 {

@@ -19,7 +19,7 @@ int64_t bench_elements(const struct bench *t, int tensor)
     return vbs_shape_elements(tensor == 0 ? &n->input : &n->layers[tensor].shape);
 }
 
-/* The session's own values, or those of the case's range. */
+/* Fills a tensor with the session's own values, or with values of the case's range. */
 static bool fill(struct bench *t, int tensor, int64_t count)
 {
     const struct vbs_session_ops *ops = t->session->ops;
@@ -95,7 +95,7 @@ void bench_close(struct bench *t)
     vbs_network_free(t->network);
 }
 
-/* Memory of exactly bytes, with guards behind. */
+/* Allocates exactly bytes, with guards behind them. */
 static unsigned char *guarded(struct bench *t, int64_t bytes)
 {
     unsigned char *memory = t->session->ops->alloc(t->session, bytes + GUARD_BYTES);
@@ -113,7 +113,7 @@ static bool guards_stand(const unsigned char *memory, int64_t bytes)
     return true;
 }
 
-/* Largest difference as part of the largest value. */
+/* Gives the largest difference as a fraction of the largest value. */
 double difference(const float *got, const float *want, int64_t n)
 {
     double most = 0, largest = 1e-30;
@@ -144,14 +144,14 @@ int64_t non_zeros(const float *values, int64_t n)
 
 struct outcome {
     double worst;  /* difference from the reference */
-    bool guards;   /* nothing written outside */
-    bool padding;  /* is zero */
-    bool sources;  /* unchanged */
-    bool failed;   /* some call */
-    bool negative; /* time */
+    bool guards;   /* nothing was written outside */
+    bool padding;  /* the padding is zero */
+    bool sources;  /* the sources are unchanged */
+    bool failed;   /* some call failed */
+    bool negative; /* a time was negative */
 };
 
-/* The weights of a kernel, packed where runs are given them; else null. */
+/* Packs the weights of a kernel where runs are given them; else null. */
 static void *packed(struct bench *t, int kernel)
 {
     int64_t bytes = t->session->kernels[kernel].packed_bytes;
@@ -200,7 +200,7 @@ static void run_kernel(struct bench *t, int kernel, const float *want, struct ou
     free(got);
 }
 
-/* MAX_BATCH samples of layer's output by the definition. */
+/* Computes MAX_BATCH samples of layer's output by the definition. */
 float *bench_reference(struct bench *t, int layer)
 {
     const struct vbs_layer *l = &t->network->layers[layer];
@@ -242,7 +242,7 @@ static bool sources_unchanged(struct bench *t, const struct vbs_profile_layer *l
     return true;
 }
 
-/* One algorithm of one layer at all batches. */
+/* Checks one algorithm of one layer at all batches. */
 static void check_algorithm(struct bench *t, int first, const float *want, bench_report *report)
 {
     const struct vbs_session *s = t->session;
@@ -297,7 +297,7 @@ static void check_kernels(struct bench *t, bench_report *report)
     free(want);
 }
 
-/* What measuring and profiles rely on. */
+/* Checks the properties on which measuring and profiles rely. */
 static bool session_is_sound(const struct bench *t)
 {
     const struct vbs_session *s = t->session;

@@ -10,7 +10,7 @@
 
 #define MAX_BATCH 3
 
-/* Takes the outcome of a check, its name, and what there is to say of it where it failed. */
+/* Receives the outcome of a check, its name, and details where it failed. */
 typedef void bench_report(bool passed, const char *name, const char *detail);
 
 /* A case under test. */
@@ -22,10 +22,11 @@ struct bench {
     float **plain;    /* by tensor: MAX_BATCH samples in plain order, seeded */
     void **canonical; /* the same in the canonical layout of the session */
     float low, high;
-    bool given; /* runs are given their weights, packed for each */
+    bool given; /* runs are given packed weights */
 };
 
-/* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. To be closed either way. */
+/* Opens the case at batches 1, 2, 3; false: the detail is in t->ctx. Close it after success and
+ * failure. */
 bool bench_open(struct bench *t, const struct backend_case *c, const char *backend, int threads);
 bool bench_open_operator(struct bench *t, const struct operator_case *c, const char *backend,
                          bool given);
@@ -34,27 +35,29 @@ void bench_close(struct bench *t);
 /* Makes the tensors, MAX_BATCH samples each. */
 bool bench_tensors(struct bench *t);
 
-/* Values of one sample of a tensor in plain order. */
+/* Gives the number of values of one sample of a tensor in plain order. */
 int64_t bench_elements(const struct bench *t, int tensor);
 
-/* MAX_BATCH samples of layer's output by the definition; the caller frees them. */
+/* Computes MAX_BATCH samples of layer's output by the definition; the caller frees them. */
 float *bench_reference(struct bench *t, int layer);
 
-/* Checks of all kernels of a case, on onednn. */
+/* Checks all kernels of a case, on onednn. */
 void bench_check(const struct backend_case *c, bench_report *report);
 void bench_check_operator(const struct operator_case *c, bench_report *report);
 
-/* The same where every run is given its weights. */
+/* Does the same where every run is given its weights. */
 void bench_check_given(const struct operator_case *c, bench_report *report);
 
-/* Whether this program, which is restarted without output, passes as on a machine with narrower
- * vectors: other blocks, other kernels. True also where it is such a restart itself. */
+/* Gives whether this program, which is restarted without output, passes as on a machine with
+ * narrower vectors, which has other blocks and other kernels. True also where it is such a restart
+ * itself. */
 bool bench_passes_on(char *program, const char *isa);
 
-/* Largest difference as part of the largest value. */
+/* Gives the largest difference as a fraction of the largest value. */
 double difference(const float *got, const float *want, int64_t n);
 
-/* Non-zero floats: as many in what a tensor holds as in its plain form, because padding is 0. */
+/* Counts the floats that are not zero. A tensor in its canonical layout has as many as in plain
+ * form, because padding is 0. */
 int64_t non_zeros(const float *values, int64_t n);
 
 #endif

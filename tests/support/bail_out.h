@@ -1,4 +1,4 @@
-/* The end of a test program that cannot go on: one line of TAP that says why. */
+/* Ends a test program that cannot go on, with one line of TAP that tells why. */
 #ifndef TESTS_BAIL_OUT_H
 #define TESTS_BAIL_OUT_H
 

@@ -85,7 +85,8 @@ static bool run_times(struct exec_case *c, struct vbs_exec *exec, const struct o
     return true;
 }
 
-/* In the replay's peak; where that is not found, in what is asked for. */
+/* Opens the case in the replay's peak, or, where it cannot be placed in it, in the bytes of the
+ * best placement. */
 static enum vbs_status open_case(struct exec_case *c, struct vbs_ctx *ctx,
                                  const struct vbs_network *network, int64_t peak_bytes,
                                  struct vbs_exec **exec)

@@ -29,7 +29,7 @@ bool fault_strikes(struct faults *faults)
 
 /* ---- What the linker puts between the library and libc ---- */
 
-/* Weak, because tests that make nothing fail are linked with this file too. */
+/* The functions are weak, because tests that make nothing fail are linked with this file too. */
 #define REAL __attribute__((weak))
 
 REAL void *__real_malloc(size_t size);

@@ -124,7 +124,7 @@ static enum vbs_status list(struct vbs_ctx *ctx, const struct fault_place *place
     return status;
 }
 
-/* The samples of the first row of profile id, of which there must be so many. */
+/* Reads the samples of the first row of profile id, and checks their number. */
 static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store, int64_t id,
                                     int n_expected)
 {
@@ -142,7 +142,7 @@ static enum vbs_status read_samples(struct vbs_ctx *ctx, struct vbs_store *store
     return status == VBS_OK && n != n_expected ? VBS_N_STATUS : status;
 }
 
-/* Resumes the broken-off run, adds, finishes and reads the samples back. */
+/* Resumes the unfinished run, adds samples, finishes, and reads the samples back. */
 static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *place)
 {
     struct plain_session *plain = plain_session_new(2, 2, 1);
@@ -170,7 +170,7 @@ static enum vbs_status measure(struct vbs_ctx *ctx, const struct fault_place *pl
     return status;
 }
 
-/* The tag goes from one profile to another, and the unfinished profile goes. */
+/* Gives the tag of one profile to another, and deletes the unfinished profile. */
 static enum vbs_status tag_and_delete(struct vbs_ctx *ctx, const struct fault_place *place)
 {
     struct vbs_store *store = NULL;
@@ -205,7 +205,7 @@ const struct fault_task FAULT_TASKS[] = {
 
 /* ---- the place ---- */
 
-/* Two complete profiles, and a run of four kernels with one sample each. */
+/* Saves two complete profiles, and begins a run of four kernels with one sample each. */
 static void fill_store(const struct fault_place *place)
 {
     struct plain_session *plain = plain_session_new(2, 2, 1);
@@ -255,7 +255,7 @@ void fault_place_free(struct fault_place *place)
     free(place);
 }
 
-/* A store and the files that SQLite keeps beside it. */
+/* Removes a store and the files that SQLite keeps beside it. */
 static void remove_store(const char *path)
 {
     static const char *const ENDINGS[] = {"", "-wal", "-shm", "-journal"};

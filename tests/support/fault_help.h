@@ -1,6 +1,6 @@
 /*
- * What is tried with failures of all kinds: small tasks on a store and its profiles, each of which
- * ends with VBS_OK when nothing fails, and cleans up after itself in any case.
+ * The tasks that are tried with failures of all kinds: small tasks on a store and its profiles,
+ * each of which ends with VBS_OK when nothing fails, and cleans up after itself in any case.
  */
 #ifndef TESTS_FAULT_HELP_H
 #define TESTS_FAULT_HELP_H
@@ -10,12 +10,12 @@
 #define FAULT_SAVED 2 /* complete profiles in the store before each task */
 
 struct fault_place {
-    char *store; /* path; holds FAULT_SAVED complete profiles and one broken off */
-    char *csv;   /* path; holds the first profile */
-    char *fresh; /* path in a folder; neither is there */
+    char *store; /* path; has FAULT_SAVED complete profiles and an unfinished one */
+    char *csv;   /* path; contains the first profile */
+    char *fresh; /* path in a folder; neither exists */
     char *pristine;
     size_t n_pristine;
-    /* Those of the store, and one that it does not have. */
+    /* The profiles of the store, and one that it does not have. */
     struct vbs_profile *profiles[FAULT_SAVED + 1];
     struct vbs_profile *profile; /* the first */
 };
@@ -32,10 +32,11 @@ extern const struct fault_task FAULT_TASKS[];
 struct fault_place *fault_place_new(const char *folder);
 void fault_place_free(struct fault_place *place);
 
-/* As it was at first, whatever a task did. */
+/* Restores the state before any task. */
 void fault_place_reset(const struct fault_place *place);
 
-/* Whether the store is sound and what it held complete is unchanged; a text of what is not. */
+/* Gives null where the store is sound and its complete profiles are unchanged, else a text of the
+ * damage. */
 const char *fault_place_damage(const struct fault_place *place);
 
 #endif

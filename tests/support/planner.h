@@ -6,7 +6,7 @@
 
 #include "vbslab/plan.h"
 
-/* Ends the program where there is no planner of that name. */
+/* Gives the planner of this name; ends the program where there is none. */
 static inline const struct vbs_planner *planner_named(const char *name)
 {
     const struct vbs_planner *planner;

@@ -11,7 +11,7 @@
 
 /* ---- comparing ---- */
 
-/* To the bit, so that -0 is not 0. */
+/* Numbers are compared to the bit, so that -0 differs from 0. */
 #define DIFFER(member) || memcmp(&x->member, &y->member, sizeof x->member) != 0
 
 static const char *differ_in_layers(const struct vbs_profile *a, const struct vbs_profile *b,
@@ -162,7 +162,7 @@ static const char *any_text(gsl_rng *rng)
     return HOSTILE[random_int(rng, 0, hostile_count() - 1)];
 }
 
-/* Any double from 0 to 1e18: whole, decimal, of any exponent, or the least of all. */
+/* Gives any double from 0 to 1e18: whole, decimal, of any exponent, or the least of all. */
 static double any_time(gsl_rng *rng)
 {
     switch (random_int(rng, 0, 4)) {
@@ -194,7 +194,8 @@ static struct vbs_profile_row any_row(gsl_rng *rng, bool measured)
     return row;
 }
 
-/* Weights of a format are the layer's, or more by the number of the format. */
+/* Packs a row: the weights of a format take the layer's bytes, or more by the number of the
+ * format. */
 static void pack_row(gsl_rng *rng, struct vbs_profile_row *row)
 {
     row->format = random_int(rng, 0, VBS_MAX_FORMATS - 1);

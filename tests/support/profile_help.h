@@ -15,8 +15,8 @@
     X(time_us)                                                                                     \
     X(ws_bytes) X(weight_bytes) X(format) X(n_slices) X(mad_us) X(low_us) X(high_us) X(n_runs)
 
-/* Where a and b differ ("layer 3: name"), or null when they are equal to the bit. The text is the
- * caller's buffer. */
+/* Gives the place where a and b differ ("layer 3: name"), or null when they are equal to the bit.
+ * The text is in the caller's buffer. */
 const char *profile_difference(const struct vbs_profile *a, const struct vbs_profile *b,
                                char *buffer, size_t size);
 
@@ -24,9 +24,9 @@ const char *profile_difference(const struct vbs_profile *a, const struct vbs_pro
 int hostile_count(void);
 const char *hostile_text(int index);
 
-/* A random profile of up to 12 layers whose texts are hostile and whose times take any double that
- * is allowed, half of them with channels, formats and copies; measured: with statistics. Null, and
- * the reason in ctx, when it was refused. */
+/* Makes a random profile of up to 12 layers whose texts are hostile and whose times are any double
+ * that is allowed, half of them with channels, formats and copies; measured: with statistics. Null,
+ * and the reason in ctx, when it was refused. */
 struct vbs_profile *hostile_profile(struct vbs_ctx *ctx, gsl_rng *rng, bool measured);
 
 /* A chain of layers with every batch 1..n_batches and algorithms; no ops. */
@@ -40,15 +40,15 @@ struct plain_session {
 struct plain_session *plain_session_new(int n_layers, int n_batches, int n_algorithms);
 void plain_session_free(struct plain_session *session);
 
-/* The whole of a file, to be freed; null when it cannot be read. */
+/* Reads a whole file; the caller frees it. Null when it cannot be read. */
 char *read_text(const char *path, size_t *length);
 int write_text(const char *path, const void *data, size_t length);
 
-/* A fresh folder for a test's files, to be given to remove_folder. */
+/* Makes a folder for a test's files, which remove_folder removes. */
 char *temporary_folder(void);
 void remove_folder(char *folder);
 
-/* FOLDER/NAME, to be freed. */
+/* Gives FOLDER/NAME; the caller frees it. */
 char *path_in(const char *folder, const char *name);
 
 #endif

@@ -4,25 +4,25 @@
 
 #include "vbslab/store.h"
 
-/* Null, and the reason as a TAP comment, when it cannot be opened. */
+/* Opens a store. Null, and the reason as a TAP comment, when it cannot be opened. */
 struct vbs_store *open_store(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode);
 
-/* Opens and closes it; ctx has the detail. */
+/* Opens a store and closes it; ctx has the detail. */
 enum vbs_status try_open(struct vbs_ctx *ctx, const char *path, enum vbs_store_mode mode);
 
-/* The version of the stores that the library writes. */
+/* Gives the version of the stores that the library writes. */
 int newest_version(void);
 
-/* Runs SQL on a file from outside; the message of the failure, or null. */
+/* Runs SQL on a file without the library; gives the message of the failure, or null. */
 const char *run_sql(const char *path, const char *sql);
 
-/* The one number that a query from outside gives, or -1. */
+/* Gives the single number that a query without the library returns, or -1. */
 int64_t query(const char *path, const char *sql);
 
-/* A small profile of a model; another number is another content. */
+/* Makes a small profile of a model; each has other content. */
 struct vbs_profile *example(const char *model);
 struct vbs_profile *numbered_example(const char *model, int number);
-/* Saves one that the store does not have, and gives its id. */
+/* Saves a profile that the store does not have, and gives its id. */
 int64_t save_example(const char *path, const char *model);
 
 /* Feeds n samples to every kernel; the k-th of kernel i takes 100 + i + k / 16 us. */

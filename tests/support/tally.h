@@ -1,6 +1,6 @@
 /*
- * Properties checked many times on random subjects: counted, each becoming one line of TAP, with
- * the first few failures described as comments.
+ * Properties that are checked many times on random subjects: each is counted, and becomes one line
+ * of TAP, with the first few failures described as comments.
  */
 #ifndef TESTS_TALLY_H
 #define TESTS_TALLY_H
@@ -15,8 +15,8 @@
 
 struct tally {
     int n_properties;
-    const char *const *texts;           /* [n_properties] what holds */
-    void (*describe)(const void *self); /* prints which subject it is, without a line end */
+    const char *const *texts;           /* [n_properties] descriptions of the properties */
+    void (*describe)(const void *self); /* prints the subject, without the end of the line */
     const void *self;
     int checked[TALLY_MAX_PROPERTIES], failed[TALLY_MAX_PROPERTIES];
 };
@@ -45,8 +45,8 @@ static inline void tally_check_of(struct tally *tally, const void *subject, int 
     tally_check(tally, property, holds);
 }
 
-/* One line of TAP for each property that is not in the set left_out (bit p: property p). A property
- * that was never checked fails. */
+/* Prints one line of TAP for each property that is not in the set left_out (bit p: property p). A
+ * property that was never checked fails. */
 static inline void tally_report_but(const struct tally *tally, const char *name, uint64_t left_out)
 {
     for (int p = 0; p < tally->n_properties; p++)

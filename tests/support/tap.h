@@ -77,13 +77,13 @@ static inline int tap_is_near(double got, double want, double tolerance, const c
 #define is_near(got, want, tolerance, name)                                                        \
     tap_is_near((got), (want), (tolerance), __FILE__, __LINE__, (name))
 
-/* One check passed over, with the reason. */
+/* Reports a check that is skipped, with the reason. */
 static inline void skip(const char *name, const char *why)
 {
     printf("ok %d - %s # SKIP %s\n", ++tap_counts()->run, name, why);
 }
 
-/* The plan line; the exit code of the program. */
+/* Prints the plan line; gives the exit code of the program. */
 static inline int done_testing(void)
 {
     printf("1..%d\n", tap_counts()->run);
